@@ -1,0 +1,43 @@
+"""What leslied asks of an agent's adapter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from leslied.model.record import Decoded, Record
+    from leslied.model.source import Environment, RawEntry, Root, SourceRef
+
+
+class AgentAdapter(Protocol):
+    """Two answers: where does it write, and what does one entry mean.
+
+    Laws, tested over all adapters and fixtures: `decode` does no I/O and keeps no
+    secret state; the same entry gives the same ids for ever; an unknown entry becomes
+    a record of type `unknown`; a senseless one raises `DecodeError` and nothing else;
+    keys nobody knows change nothing.
+    """
+
+    @property
+    def name(self) -> str:
+        """The config key and the stored value: `claude-code`."""
+
+    @property
+    def title(self) -> str:
+        """The name people use: `Claude Code`."""
+
+    @property
+    def decoder_version(self) -> int:
+        """Raised when decode gives better records: older ones may be made anew."""
+
+    def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
+        """Where the agent writes; `configured` replaces the usual places."""
+
+    def decode(self, entry: RawEntry, state: dict[str, Any]) -> Decoded:
+        """What one entry means; `state` is what earlier entries left to remember."""
+
+    def spill(self, record: Record, source: SourceRef) -> Path | None:
+        """The file that holds a tool result too large for the log."""

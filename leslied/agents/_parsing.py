@@ -1,0 +1,93 @@
+"""Tolerant reading of JSON, times and sizes: what several agents' logs need."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any, NoReturn
+
+import msgspec
+
+from leslied.errors import DecodeError
+
+_LONGEST_INTEGER = 4000
+_MILLISECONDS = 100_000_000_000
+
+
+def parse_object(data: bytes) -> dict[str, Any]:
+    """The JSON object in `data`, made safe: no lone surrogate, NaN or endless number.
+
+    Slower and more forgiving than a typed decoder; for the lines those refuse.
+    """
+    text = data.decode("utf-8-sig", errors="replace")
+    try:
+        value = json.loads(
+            text, parse_constant=str, parse_int=_parse_int, parse_float=_parse_float
+        )
+    except json.JSONDecodeError as error:
+        raise DecodeError(f"not JSON: {error.msg} at character {error.pos}") from error
+    except RecursionError as error:
+        raise DecodeError("nested too deeply") from error
+    if not isinstance(value, dict):
+        raise DecodeError(f"JSON, but {type(value).__name__} instead of an object")
+    return {str(key): _scrub(item) for key, item in value.items()}
+
+
+def to_json(value: object) -> str:
+    """Compact JSON text of a plain value."""
+    return msgspec.json.encode(value).decode()
+
+
+def parse_time(value: object) -> datetime | None:
+    """An aware time from ISO text or epoch (milli)seconds; None where there is none."""
+    try:
+        if isinstance(value, str):
+            time = datetime.fromisoformat(value)
+            return time if time.tzinfo else time.replace(tzinfo=UTC)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            seconds = value / 1000 if value > _MILLISECONDS else value
+            return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    except (ValueError, OverflowError):
+        pass
+    return None
+
+
+def tell_size(size: int) -> str:
+    """A size as people say it: `512 B`, `12 KB`, `3.4 MB`."""
+    if size < 1000:
+        return f"{size} B"
+    if size < 1_000_000:
+        return f"{size / 1000:.0f} KB"
+    return f"{size / 1_000_000:.1f} MB"
+
+
+def _parse_int(digits: str) -> int | str:
+    if len(digits) > _LONGEST_INTEGER:
+        return digits
+    number = int(digits)
+    return number if -(2**63) <= number < 2**63 else digits
+
+
+def _parse_float(digits: str) -> float | str:
+    number = float(digits)
+    return digits if number in (float("inf"), float("-inf")) else number
+
+
+def _scrub(value: Any) -> Any:
+    """The value with every lone surrogate shown as U+FFFD."""
+    if isinstance(value, str):
+        return value if value.isascii() else _scrub_text(value)
+    if isinstance(value, list):
+        return [_scrub(item) for item in value]
+    if isinstance(value, dict):
+        return {_scrub_text(key): _scrub(item) for key, item in value.items()}
+    return value
+
+
+def _scrub_text(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def refuse(reason: str) -> NoReturn:
+    """Say that an entry makes no sense."""
+    raise DecodeError(reason)

@@ -1,0 +1,70 @@
+"""Claude Code: `~/.claude/projects`, with subagents in three layouts.
+
+`docs/formats/claude-code.md` has the facts this room rests on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leslied.agents.claude_code.decode import decode_line, decode_meta
+from leslied.model.source import Pattern, Root, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from leslied.agents._contract import AgentAdapter
+    from leslied.model.record import Decoded, Record
+    from leslied.model.source import Environment, RawEntry, SourceRef
+
+PATTERNS = (
+    Pattern(glob="*/*.jsonl"),
+    Pattern(glob="*/transcripts/*.jsonl"),
+    Pattern(glob="*/*/subagents/**/agent-*.jsonl"),
+    Pattern(glob="*/*/subagents/**/agent-*.meta.json", shape=Shape.DOCUMENT),
+)
+
+
+class ClaudeCode:
+    """The adapter."""
+
+    name = "claude-code"
+    title = "Claude Code"
+    decoder_version = 1
+
+    def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
+        """The `projects` folder of every config folder Claude Code may use."""
+        folders = list(configured) or _usual_folders(env)
+        for folder in folders:
+            path = folder if folder.name == "projects" else folder / "projects"
+            yield Root(path=path, patterns=PATTERNS)
+
+    def decode(self, entry: RawEntry, state: dict[str, Any]) -> Decoded:
+        """The records of one line, or of a subagent's side file."""
+        if entry.source.shape is Shape.DOCUMENT:
+            return decode_meta(entry, state)
+        return decode_line(entry, state)
+
+    def spill(self, record: Record, source: SourceRef) -> Path | None:
+        """`<session>/tool-results/<name>`, whatever folder the log names."""
+        named = record.metadata.get("spill")
+        if not isinstance(named, str) or record.type != "tool_result":
+            return None
+        project = source.root / source.parts[0]
+        name = named.replace("\\", "/").rpartition("/")[2]
+        if not name or name.startswith("."):
+            return None
+        return project / record.session.session_id / "tool-results" / name
+
+
+def _usual_folders(env: Environment) -> list[Path]:
+    """`CLAUDE_CONFIG_DIR` (a comma list is taken), else both homes it has had."""
+    asked = env.environ.get("CLAUDE_CONFIG_DIR", "")
+    if asked.strip():
+        return [Path(part.strip()) for part in asked.split(",") if part.strip()]
+    config = env.environ.get("XDG_CONFIG_HOME") or env.home / ".config"
+    return [env.home / ".claude", Path(config) / "claude"]
+
+
+ADAPTER: AgentAdapter = ClaudeCode()

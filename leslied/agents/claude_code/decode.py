@@ -1,0 +1,123 @@
+"""From one Claude Code line to records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leslied.agents._parsing import parse_object, parse_time, refuse
+from leslied.agents.claude_code import events, messages
+from leslied.agents.claude_code.place import notice_context, place
+from leslied.agents.claude_code.wire import (
+    AgentMeta,
+    Line,
+    Progress,
+    coerce,
+    parse_as,
+    parse_line,
+)
+from leslied.model.record import Decoded, Record, SessionKey
+
+if TYPE_CHECKING:
+    from leslied.model.source import RawEntry
+
+NOISE = frozenset(
+    {
+        "api-request",
+        "api-request-blob",
+        "api-request-shape",
+        "atis-latch",
+        "bridge-session",
+        "file-history-delta",
+        "file-history-snapshot",
+        "last-prompt",
+        "tools-used",
+        "agent-color",
+    }
+)
+"""Types that repeat what stands elsewhere or serve the client alone."""
+
+
+def decode_line(entry: RawEntry, state: dict[str, Any]) -> Decoded:
+    """What one line of a session or subagent log means."""
+    line = parse_line(entry.data)
+    if entry.is_fragment and not _is_entry(line):
+        refuse("a fragment that is no entry of its own")
+    if line.type in NOISE:
+        return Decoded(state=state, noise=line.type)
+    key, state = place(entry.source, line, state)
+    if line.type == "progress":
+        return _decode_progress(line, key, state)
+    context, state = notice_context(line, key, state)
+    records, state, noise = _decode_by_type(entry, line, key, state)
+    if not records and not noise:
+        records = (events.keep_unknown(entry, line, key),)
+    cwd = state.get("context", {}).get("cwd", "")
+    return Decoded(records=(*context, *records), state=state, noise=noise, cwd=cwd)
+
+
+def decode_meta(entry: RawEntry, state: dict[str, Any]) -> Decoded:
+    """The link between a subagent and the call that spawned it."""
+    meta = coerce(parse_object(entry.data), AgentMeta)
+    parts = entry.source.parts
+    agent_id = parts[-1].removeprefix("agent-").removesuffix(".meta.json")
+    key = SessionKey(entry.source.agent, parts[1], f"subagent:{agent_id}")
+    known = {
+        "tool_call_id": meta.toolUseId,
+        "parent_agent": meta.parentAgentId,
+        "agent_type": meta.agentType,
+        "description": meta.description or meta.name,
+        "depth": meta.spawnDepth,
+        "is_finished": meta.finished,
+    }
+    known = {name: value for name, value in known.items() if value is not None}
+    return Decoded(records=(events.link(key, f"meta:{agent_id}", known),), state=state)
+
+
+def _is_entry(line: Line) -> bool:
+    """Whether an object found in a damaged line is an entry, not a part of one."""
+    marks = (line.uuid, line.sessionId, line.session_id, line.leafUuid, line.messageId)
+    return bool(line.type and (any(marks) or (line.timestamp and line.content)))
+
+
+def _decode_by_type(
+    entry: RawEntry, line: Line, key: SessionKey, state: dict[str, Any]
+) -> tuple[tuple[Record, ...], dict[str, Any], str]:
+    """Records, what to remember, and the kind of noise it was instead."""
+    match line.type:
+        case "assistant" if line.message:
+            return messages.decode_assistant(line, key), state, ""
+        case "user" if line.message:
+            return *messages.decode_user(line, key, state), ""
+        case "user" | "assistant" | "tool_use" | "tool_result":
+            return messages.decode_plain(line, key), state, ""
+        case "attachment":
+            return events.decode_attachment(line, key, state)
+        case "queue-operation":
+            return *events.decode_queue(line, key, state), ""
+        case "system":
+            return events.decode_system(line, key), state, ""
+        case _:
+            return events.decode_setting(line, key), state, ""
+
+
+def _decode_progress(line: Line, key: SessionKey, state: dict[str, Any]) -> Decoded:
+    """A subagent's line shown in its parent: a copy, for when the original is gone."""
+    progress = parse_as(line.data, Progress)
+    inner = parse_as(progress.message, Line)
+    if progress.type != "agent_progress" or not progress.agentId or not inner.message:
+        return Decoded(state=state, noise=f"progress/{progress.type or 'unknown'}")
+    inner.uuid = inner.uuid or line.uuid
+    inner.timestamp = inner.timestamp or line.timestamp
+    inner.parentUuid = None
+    inner.isSidechain = True
+    child = SessionKey(key.agent, key.session_id, f"subagent:{progress.agentId}")
+    if inner.type == "assistant":
+        copies = messages.decode_assistant(inner, child, is_copy=True)
+    else:
+        copies, _ = messages.decode_user(inner, child, {}, is_copy=True)
+    records = list(copies)
+    if line.parentToolUseID:
+        native = f"progress:{progress.agentId}"
+        known = {"tool_call_id": line.parentToolUseID}
+        records.append(events.link(child, native, known, parse_time(line.timestamp)))
+    return Decoded(records=tuple(records), state=state)

@@ -1,0 +1,90 @@
+"""Which session a line belongs to, and the facts that hold until they change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leslied.agents._parsing import parse_time
+from leslied.model.record import MAIN, Record, SessionKey
+
+if TYPE_CHECKING:
+    from leslied.agents.claude_code.wire import Line
+    from leslied.model.source import SourceRef
+
+CONTEXT_BLOCK = 900
+"""Block number of the record that tells a line's changed context."""
+_MOST_CHAINS = 24
+
+
+def place(
+    source: SourceRef, line: Line, state: dict[str, Any]
+) -> tuple[SessionKey, dict[str, Any]]:
+    """The session of a line: its file decides, the line's own id is only a hint."""
+    key = state.get("key")
+    if not key:
+        key = _read_path(source, line)
+        state = {**state, "key": list(key)}
+    agent, session_id, stream = key
+    if stream == MAIN and line.isSidechain:
+        return _place_inline(SessionKey(agent, session_id, stream), line, state)
+    return SessionKey(agent, session_id, stream), state
+
+
+def _read_path(source: SourceRef, line: Line) -> SessionKey:
+    parts = source.parts
+    stem = parts[-1].removesuffix(".jsonl")
+    if "subagents" in parts[2:]:
+        agent_id = stem.removeprefix("agent-")
+        return SessionKey(source.agent, parts[1], f"subagent:{agent_id}")
+    if stem.startswith("agent-"):
+        parent = line.sessionId or line.session_id or stem
+        return SessionKey(
+            source.agent, parent, f"subagent:{stem.removeprefix('agent-')}"
+        )
+    return SessionKey(source.agent, stem)
+
+
+def _place_inline(
+    key: SessionKey, line: Line, state: dict[str, Any]
+) -> tuple[SessionKey, dict[str, Any]]:
+    """Old logs hold subagents inline: each root line starts one, parents tell which."""
+    chains: dict[str, str] = state.get("chains", {})
+    name = chains.get(line.parentUuid or "")
+    if line.agentId:
+        name = line.agentId
+    elif name is None:
+        latest = next(reversed(chains.values()), None)
+        name = latest if line.parentUuid and latest else (line.uuid or "")[:8]
+    if line.uuid:
+        kept = {u: n for u, n in chains.items() if u != line.parentUuid}
+        chains = dict([*kept.items(), (line.uuid, name)][-_MOST_CHAINS:])
+        state = {**state, "chains": chains}
+    return SessionKey(key.agent, key.session_id, f"subagent:{name}"), state
+
+
+def notice_context(
+    line: Line, key: SessionKey, state: dict[str, Any]
+) -> tuple[tuple[Record, ...], dict[str, Any]]:
+    """A record of what changed around the conversation: folder, branch, version."""
+    facts = {
+        "cwd": line.cwd,
+        "version": line.version,
+        "git_branch": line.gitBranch,
+        "entrypoint": line.entrypoint,
+        "permission_mode": line.permissionMode,
+    }
+    known: dict[str, str] = state.get("context", {})
+    changed = {n: v for n, v in facts.items() if v is not None and known.get(n) != v}
+    if not changed or not line.uuid:
+        return (), state
+    kind = "context" if known else "opened"
+    record = Record(
+        session=key,
+        type="system_event",
+        role="system",
+        native_id=line.uuid,
+        block=CONTEXT_BLOCK,
+        created_at=parse_time(line.timestamp),
+        metadata={"kind": kind, **changed},
+    )
+    return (record,), {**state, "context": {**known, **changed}}

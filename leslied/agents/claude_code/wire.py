@@ -1,0 +1,268 @@
+"""The shape of a Claude Code log line: only the fields that mean something to us.
+
+A typed decoder skips what is not declared (copies of tool output, images as base64)
+without building it, which is most of a log's bytes. A line it refuses is read again
+slowly and its odd fields are dropped one by one: a line is never lost to a surprise.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from leslied.agents._parsing import parse_object
+from leslied.errors import DecodeError
+
+NOTHING = Raw(b"")
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class Payload(msgspec.Struct):
+    """An image's or document's source; the data itself is only measured."""
+
+    type: str | None = None
+    media_type: str | None = None
+    data: Raw = NOTHING
+
+
+class Part(msgspec.Struct):
+    """One part of a tool result."""
+
+    type: str | None = None
+    text: str | None = None
+    source: Payload | None = None
+    tool_name: str | None = None
+
+
+class Block(msgspec.Struct):
+    """One block of a message."""
+
+    type: str | None = None
+    text: str | None = None
+    thinking: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Raw = NOTHING
+    tool_use_id: str | None = None
+    content: str | list[Part] | None = None
+    is_error: bool | None = None
+    source: Payload | None = None
+    title: str | None = None
+
+
+class Tokens(msgspec.Struct):
+    """The usage of one API message."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class Message(msgspec.Struct):
+    """An API message, or the part of one that a line holds."""
+
+    content: str | list[Block] | None = None
+    id: str | None = None
+    model: str | None = None
+    stop_reason: str | None = None
+    usage: Tokens | None = None
+
+
+class PromptOrigin(msgspec.Struct):
+    """Who made a prompt."""
+
+    kind: str | None = None
+
+
+class Line(msgspec.Struct):
+    """One log line of any type."""
+
+    type: str | None = None
+    subtype: str | None = None
+    uuid: str | None = None
+    parentUuid: str | None = None
+    timestamp: str | int | float | None = None
+    sessionId: str | None = None
+    session_id: str | None = None
+    cwd: str | None = None
+    version: str | None = None
+    gitBranch: str | None = None
+    entrypoint: str | None = None
+    permissionMode: str | None = None
+    isSidechain: bool | None = None
+    isMeta: bool | None = None
+    isCompactSummary: bool | None = None
+    isApiErrorMessage: bool | None = None
+    agentId: str | None = None
+    requestId: str | None = None
+    promptSource: str | None = None
+    origin: PromptOrigin | None = None
+    message: Message | None = None
+    toolUseResult: Raw = NOTHING
+    attachment: Raw = NOTHING
+    data: Raw = NOTHING
+    parentToolUseID: str | None = None
+    content: Raw = NOTHING
+    level: str | None = None
+    operation: str | None = None
+    summary: str | None = None
+    aiTitle: str | None = None
+    customTitle: str | None = None
+    agentName: str | None = None
+    leafUuid: str | None = None
+    messageId: str | None = None
+    mode: str | None = None
+    error: Raw = NOTHING
+    compactMetadata: Raw = NOTHING
+    microcompactMetadata: Raw = NOTHING
+    durationMs: float | None = None
+    retryAttempt: int | None = None
+    maxRetries: int | None = None
+    stopReason: str | None = None
+    prUrl: str | None = None
+    totalCostUSD: float | None = None
+    worktreeSession: Raw = NOTHING
+    planContent: str | None = None
+    logicalParentUuid: str | None = None
+    tool_name: str | None = None
+    tool_use_id: str | None = None
+    input: Raw = NOTHING
+
+
+class ToolOutcome(msgspec.Struct):
+    """What the client noted beside a tool result."""
+
+    agentId: str | None = None
+    isAsync: bool | None = None
+    status: str | None = None
+    persistedOutputPath: str | None = None
+    totalToolUseCount: int | None = None
+
+
+class Attachment(msgspec.Struct):
+    """Something the client put into the context."""
+
+    type: str | None = None
+    prompt: str | list[Block] | None = None
+    commandMode: str | None = None
+    filename: str | None = None
+    displayPath: str | None = None
+    content: Raw = NOTHING
+    hookName: str | None = None
+    hookEvent: str | None = None
+    planFilePath: str | None = None
+    text: str | None = None
+
+
+class Progress(msgspec.Struct):
+    """A passing state; a subagent's holds a whole line of its log."""
+
+    type: str | None = None
+    agentId: str | None = None
+    message: Raw = NOTHING
+
+
+class AgentMeta(msgspec.Struct):
+    """The side file of a subagent's log."""
+
+    agentType: str | None = None
+    description: str | None = None
+    toolUseId: str | None = None
+    parentAgentId: str | None = None
+    spawnDepth: int | None = None
+    requestShape: str | None = None
+    finished: bool | None = None
+    name: str | None = None
+
+
+_LINE = msgspec.json.Decoder(Line)
+
+
+def parse_line(data: bytes) -> Line:
+    """The line's known fields; fields of an odd type are left out, never the line."""
+    try:
+        return _LINE.decode(data)
+    except msgspec.ValidationError:
+        pass
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    return coerce(parse_object(data), Line)
+
+
+def parse_as(raw: Raw, shape: type[T]) -> T:
+    """A nested object's known fields; an empty shape where there is none."""
+    data = bytes(raw)
+    if data[:1] != b"{":
+        return shape()
+    try:
+        return msgspec.json.decode(data, type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return coerce(parse_object(data), shape)
+    except DecodeError:
+        return shape()
+
+
+def parse_raw(raw: Raw) -> Any:
+    """A nested value as plain Python; None where there is none."""
+    data = bytes(raw)
+    if not data:
+        return None
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return parse_object(b'{"it":' + data + b"}")["it"]
+    except DecodeError:
+        return data.decode(errors="replace")
+
+
+def coerce(value: dict[str, Any], shape: type[T]) -> T:
+    """An instance with every field of the value that fits."""
+    fitting = {}
+    for field in msgspec.structs.fields(shape):
+        if field.encode_name in value:
+            item = _fit(value[field.encode_name], field.type)
+            if item is not _UNFIT:
+                fitting[field.name] = item
+    return shape(**fitting)
+
+
+_UNFIT = object()
+
+
+def _fit(value: Any, wanted: Any) -> Any:
+    if wanted is Raw:
+        return Raw(msgspec.json.encode(value))
+    shape = _struct_in(wanted)
+    if shape and isinstance(value, dict):
+        return coerce(value, shape)
+    if shape and isinstance(value, list):
+        return [item for each in value if (item := _fit_item(each, shape)) is not None]
+    try:
+        return msgspec.convert(value, wanted, strict=False)
+    except msgspec.ValidationError:
+        return _UNFIT
+
+
+def _fit_item(value: Any, shape: type[msgspec.Struct]) -> msgspec.Struct | None:
+    """A list's item; a bare string among blocks is a text block."""
+    if isinstance(value, dict):
+        return coerce(value, shape)
+    if isinstance(value, str) and shape in (Block, Part):
+        return shape(type="text", text=value)
+    return None
+
+
+def _struct_in(wanted: Any) -> type[msgspec.Struct] | None:
+    """The struct class inside `Struct | None` or `str | list[Struct] | None`."""
+    for member in (wanted, *getattr(wanted, "__args__", ())):
+        for inner in (member, *getattr(member, "__args__", ())):
+            if isinstance(inner, type) and issubclass(inner, msgspec.Struct):
+                return inner
+    return None

@@ -1,0 +1,41 @@
+"""What one look at a source brought: kept whole, or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from leslied.model.record import Record
+    from leslied.model.source import Cursor, Noise, Rejected, SourceRef
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEntry:
+    """The records of one entry and where it stood."""
+
+    offset: int
+    length: int
+    records: tuple[Record, ...]
+    line_digest: bytes = b""
+    """Names the records of a line that carries no id of its own."""
+    is_complete: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Decoded entries and the cursor they paid for: one transaction holds both."""
+
+    source: SourceRef
+    cursor: Cursor
+    decoder_version: int
+    entries: tuple[ReadEntry, ...] = ()
+    noise: tuple[Noise, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+
+    @property
+    def weight(self) -> int:
+        """Roughly the rows and kilobytes that committing it will write."""
+        rows = sum(len(entry.records) for entry in self.entries) + len(self.noise)
+        size = sum(entry.length for entry in self.entries)
+        return 1 + rows + size // 1024

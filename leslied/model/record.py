@@ -1,0 +1,136 @@
+"""The normalized record: one flat form for every agent."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+RecordType = Literal[
+    "user_message",
+    "assistant_message",
+    "tool_use",
+    "tool_result",
+    "thinking",
+    "system_event",
+    "token_usage",
+    "error",
+    "unknown",
+]
+Role = Literal["system", "user", "assistant", "tool"]
+EventKind = Literal[
+    "opened",
+    "context",
+    "title",
+    "subagent_linked",
+    "rewound",
+    "compacted",
+    "turn_ended",
+    "ended",
+    "notice",
+]
+Origin = Literal["prompt", "command", "shell", "queued", "task"]
+"""Whose words a user message holds: typed, `/name`, `! cmd`, typed while the agent
+worked, or the task text a subagent was given."""
+
+MAIN = "main"
+
+
+class SessionKey(NamedTuple):
+    """One stream of entries: a conversation, or one subagent of it."""
+
+    agent: str
+    session_id: str
+    source: str = MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one API message."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    def __bool__(self) -> bool:
+        """A message that cost nothing has no usage."""
+        return bool(
+            self.input_tokens
+            or self.output_tokens
+            or self.cache_read_tokens
+            or self.cache_write_tokens
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What one entry, or one block of it, means."""
+
+    session: SessionKey
+    type: RecordType
+    role: Role
+    content: str = ""
+    native_id: str = ""
+    """The log's own id; empty where the line has none."""
+    scope: str = ""
+    """Where the native id is unique: everywhere (empty), or in this session only."""
+    block: int = 0
+    created_at: datetime | None = None
+    tool_name: str = ""
+    tool_call_id: str = ""
+    tool_input: str = ""
+    """The call's arguments as the JSON text that stood in the log."""
+    model: str = ""
+    usage: Usage | None = None
+    message_id: str = ""
+    parent_id: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    is_copy: bool = False
+    """A second-hand copy, shown only while the original is missing."""
+    spilled: str = ""
+    """The whole text of a tool result that the agent kept in a file of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoded:
+    """What an adapter made of one entry."""
+
+    records: tuple[Record, ...] = ()
+    state: dict[str, Any]
+    noise: str = ""
+    """The kind of an entry that is recognised and not worth a record."""
+    cwd: str = ""
+    """The folder the session works in, as far as this source has told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A stored record where it stands in a session."""
+
+    record: Record
+    entry_id: str
+    sequence: int
+    unit: int
+    observed_at: datetime
+    decoder_version: int
+    path: str
+    generation: int
+    offset: int
+    length: int
+
+
+def name_record(agent: str, native_id: str, block: int, scope: str = "") -> bytes:
+    """The id of a record whose entry carries one: the same for ever, in any file."""
+    text = f"{agent}\0{scope}\0{native_id}\0{block}"
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).digest()
+
+
+def name_chat(agent: str, session_id: str, prompt_id: str) -> str:
+    """The id of the unit that a prompt starts."""
+    text = f"{agent}\0{session_id}\0{prompt_id}"
+    return "chat-" + hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]

@@ -1,0 +1,145 @@
+"""Where entries come from, and how far they were read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """All that an agent's adapter may know of the machine."""
+
+    home: Path
+    environ: Mapping[str, str]
+    platform: str
+
+
+class Shape(StrEnum):
+    """How an agent changes a source."""
+
+    APPEND_LOG = "append-log"
+    """Lines are added at the end; what stands there stays."""
+    DOCUMENT = "document"
+    """The whole file is written anew; it is one entry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """Which files below a root are sources; `*` and `**` as in a shell."""
+
+    glob: str
+    shape: Shape = Shape.APPEND_LOG
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """A folder an agent writes in."""
+
+    path: Path
+    patterns: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What `stat` says of a file: equal stamps mean nothing was written between."""
+
+    dev: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRef:
+    """One file an agent writes; the cursor's key is agent and path."""
+
+    agent: str
+    path: Path
+    root: Path
+    shape: Shape
+    stamp: FileStamp
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The path below the root, in parts."""
+        return self.path.relative_to(self.root).parts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cursor:
+    """How far a source was read, and what the bytes before that point were.
+
+    `crc` covers every byte before `offset`, `anchor` the last few hundred of them:
+    the anchor is checked on every look, the whole only when something is odd.
+    """
+
+    generation: int = 1
+    offset: int = 0
+    crc: int = 0
+    anchor: bytes = b""
+    scanned: int = 0
+    """Bytes after `offset` known to hold no line end: a half-written line."""
+    finished: int = -1
+    """Size of the file when its unfinished last line was taken as final."""
+    stamp: FileStamp | None = None
+    state: str = ""
+    """The adapter's own notes, as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawEntry:
+    """One raw item; its position travels with its bytes."""
+
+    source: SourceRef
+    offset: int
+    data: bytes
+    is_complete: bool = True
+    """False for a last line that never got its line end."""
+    is_fragment: bool = False
+    """Cut out of a damaged line: taken only if it looks like an entry of its own."""
+
+    @property
+    def length(self) -> int:
+        """Bytes it takes in the source."""
+        return len(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Bytes that could not become records, and why."""
+
+    offset: int
+    length: int
+    reason: str
+    digest: bytes
+    head: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """An entry recognised as not worth a record: kind and position are kept."""
+
+    offset: int
+    length: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Entries of one source and the cursor after them: read together, kept together."""
+
+    entries: tuple[RawEntry, ...]
+    cursor: Cursor
+    rejected: tuple[Rejected, ...] = ()
+    bytes_read: int = 0
+
+
+JsonState = dict[str, Any]
+"""What an adapter remembers between entries: small, JSON, never changed in place."""

@@ -1,0 +1,67 @@
+"""Where leslied keeps its own files, and what it sees of the machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leslied.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Every folder and file leslied may write."""
+
+    config_file: Path
+    data_dir: Path
+    state_dir: Path
+
+    @property
+    def store_file(self) -> Path:
+        """The one SQLite file."""
+        return self.data_dir / "store.db"
+
+
+def find_places(environ: Mapping[str, str], config: Path | None = None) -> Places:
+    """The places that the environment asks for; nothing is created."""
+    from platformdirs import PlatformDirs  # noqa: PLC0415 - 10 ms a bare --help saves
+
+    find_home(environ)
+    dirs = PlatformDirs("leslied", appauthor=False)
+    chosen = config or environ.get("LESLIED_CONFIG")
+    data = environ.get("LESLIED_DATA_DIR")
+    return Places(
+        config_file=Path(chosen) if chosen else dirs.user_config_path / "config.toml",
+        data_dir=Path(data) if data else dirs.user_data_path,
+        state_dir=dirs.user_state_path,
+    )
+
+
+def find_home(environ: Mapping[str, str]) -> Path:
+    """The home folder, or a sentence about why there is none."""
+    home = environ.get("HOME", "")
+    if home and Path(home).is_dir():
+        return Path(home)
+    said = f"HOME is {home!r}, which is no folder" if home else "HOME is not set"
+    raise UserError(f"{said}.", "Set HOME to your home folder and try again.")
+
+
+def read_environ() -> dict[str, str]:
+    """A copy of the process environment: rooms get values, never os.environ."""
+    return dict(os.environ)
+
+
+def make_private_dir(path: Path) -> None:
+    """The folder exists and only its owner can look inside."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o700)
+
+
+PLATFORM = sys.platform

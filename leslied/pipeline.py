@@ -1,0 +1,248 @@
+"""The flow, and the only place where rooms meet.
+
+ingest: discover, read, decode, commit. No threads, no sleep, no signals here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from leslied import tail
+from leslied.errors import DecodeError, SourceError
+from leslied.model.reading import ReadEntry, Reading
+from leslied.model.source import Cursor, Noise, RawEntry, Rejected
+from leslied.store import Committed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from leslied.agents import AgentAdapter
+    from leslied.model.record import Decoded, Record
+    from leslied.model.source import Chunk, Root, SourceRef
+    from leslied.store import Store
+
+BATCH_WEIGHT = 4000
+"""Rows and kilobytes that go into one transaction, across sources."""
+
+
+@dataclass(slots=True)
+class Ingested:
+    """The work an ingest did: tests count it, `sync` tells it."""
+
+    sources: int = 0
+    looked: int = 0
+    entries: int = 0
+    bytes_read: int = 0
+    commits: int = 0
+    noise: int = 0
+    rejected: int = 0
+    added: Committed = field(default_factory=Committed)
+    troubles: dict[Path, str] = field(default_factory=dict)
+    missing: list[Path] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingest:
+    """One agent's sources, on their way into the store."""
+
+    adapter: AgentAdapter
+    store: Store
+    limits: tail.ReadLimits = tail.ReadLimits()
+    is_final: bool = False
+    """Whether a last line without its end counts as ended."""
+    is_excluded: Callable[[str], bool] = lambda _: False
+    """Whether sessions in this folder keep cursor and count, and no content."""
+    done: Ingested = field(default_factory=Ingested)
+
+    def run(self, roots: Iterable[Root]) -> Ingested:
+        """Everything new below the roots is in the store, each entry exactly once."""
+        found = tail.discover(self.adapter.name, roots)
+        self.done.sources += len(found.sources)
+        self.done.troubles |= found.unreadable
+        self.done.missing += found.missing
+        cursors = self.store.cursors(self.adapter.name)
+        seen = {os.fsencode(source.path) for source in found.sources}
+        batch = _Batch(self.store, self.done)
+        for source in found.sources:
+            cursor = cursors.get(os.fsencode(source.path))
+            if cursor is None:
+                cursor = self._adopt(source, cursors, seen)
+            if not tail.is_unchanged(source, cursor, is_final=self.is_final):
+                self._ingest(source, cursor, batch)
+        batch.commit()
+        self._note_gone(cursors.keys() - seen, found)
+        return self.done
+
+    def _ingest(self, source: SourceRef, cursor: Cursor, batch: _Batch) -> None:
+        """What is new in one source; trouble with it stays with it."""
+        self.done.looked += 1
+        state, generation = _load_state(cursor), cursor.generation
+        try:
+            for chunk in tail.read(source, cursor, self.limits, is_final=self.is_final):
+                if chunk.cursor.generation != generation:
+                    state, generation = {}, chunk.cursor.generation
+                reading, state = self._decode(source, chunk, state)
+                batch.add(reading)
+        except SourceError as error:
+            batch.commit()
+            self.done.troubles[source.path] = error.message
+            self.store.note_trouble(source, error.message)
+
+    def _decode(
+        self, source: SourceRef, chunk: Chunk, state: dict[str, Any]
+    ) -> tuple[Reading, dict[str, Any]]:
+        """The chunk's records, beside what it holds that is no record."""
+        decoder = _Decoder(self.adapter, self.limits, state)
+        for entry in chunk.entries:
+            decoder.add(entry)
+        if any(self.is_excluded(cwd) for cwd in decoder.folders):
+            decoder.forget_content()
+        rejected = (*chunk.rejected, *decoder.rejected)
+        self.done.entries += len(chunk.entries)
+        self.done.bytes_read += chunk.bytes_read
+        self.done.noise += len(decoder.noise)
+        self.done.rejected += len(rejected)
+        cursor = replace(chunk.cursor, state=msgspec.json.encode(decoder.state).decode())
+        reading = Reading(
+            source=source,
+            cursor=cursor,
+            decoder_version=self.adapter.decoder_version,
+            entries=tuple(decoder.entries),
+            noise=tuple(decoder.noise),
+            rejected=rejected,
+        )
+        return reading, decoder.state
+
+    def _adopt(
+        self, source: SourceRef, cursors: dict[bytes, Cursor], seen: set[bytes]
+    ) -> Cursor:
+        """A file that was read under another path goes on from there."""
+        name = os.fsencode(source.path.name)
+        for old in self.store.find_moved(self.adapter.name, source.stamp):
+            is_same_name = os.path.basename(old) == name  # noqa: PTH119 - bytes
+            if is_same_name and old not in seen and not os.path.lexists(old):
+                self.store.move_source(self.adapter.name, old, os.fsencode(source.path))
+                return cursors.pop(old, Cursor())
+        return Cursor()
+
+    def _note_gone(self, paths: set[bytes], found: tail.Discovery) -> None:
+        """Sources that are certainly deleted; a folder we cannot see hides, not kills."""
+        hidden = tuple(os.fsencode(path) for path in found.unreadable)
+        missing = tuple(os.fsencode(path) for path in found.missing)
+        gone = [p for p in paths if not p.startswith(hidden + missing)]
+        if gone:
+            self.store.note_gone(self.adapter.name, gone)
+
+
+class _Decoder:
+    """Entries of one chunk as records, noise or rejects: nothing is dropped."""
+
+    def __init__(
+        self, adapter: AgentAdapter, limits: tail.ReadLimits, state: dict[str, Any]
+    ) -> None:
+        self._adapter = adapter
+        self._limits = limits
+        self.state = state
+        self.entries: list[ReadEntry] = []
+        self.noise: list[Noise] = []
+        self.rejected: list[Rejected] = []
+        self.folders: set[str] = set()
+
+    def add(self, entry: RawEntry) -> None:
+        """The entry is decoded; a damaged one is salvaged, piece by piece."""
+        reason = self._try(entry)
+        if reason is None:
+            return
+        if not entry.is_complete:
+            self._reject(entry.offset, entry.data, f"incomplete last line: {reason}")
+            return
+        salvaged = tail.salvage(entry.data)
+        if not salvaged.pieces:
+            self._reject(entry.offset, entry.data, reason)
+            return
+        for at, data in salvaged.pieces:
+            piece = RawEntry(entry.source, entry.offset + at, data, is_fragment=True)
+            trouble = self._try(piece)
+            if trouble:
+                self._reject(piece.offset, data, trouble)
+        for at, length in salvaged.gaps:
+            torn = entry.data[at : at + length]
+            self._reject(entry.offset + at, torn, f"torn: {reason}")
+
+    def forget_content(self) -> None:
+        """Only position and length stay: the person keeps this project out."""
+        self.noise += [Noise(e.offset, e.length, "excluded") for e in self.entries]
+        self.entries = []
+
+    def _try(self, entry: RawEntry) -> str | None:
+        """The entry's records are kept, or the reason they cannot be is told."""
+        try:
+            decoded = self._adapter.decode(entry, self.state)
+        except DecodeError as error:
+            return error.message
+        except Exception as error:  # noqa: BLE001 - costs one entry, not the source
+            return f"the adapter failed: {type(error).__name__}: {error}"
+        self.state = decoded.state
+        if decoded.cwd:
+            self.folders.add(decoded.cwd)
+        if decoded.noise:
+            self.noise.append(Noise(entry.offset, entry.length, decoded.noise))
+        if decoded.records:
+            self._keep(entry, decoded)
+        return None
+
+    def _keep(self, entry: RawEntry, decoded: Decoded) -> None:
+        records = tuple(self._with_spill(r, entry) for r in decoded.records)
+        is_named = all(record.native_id for record in records)
+        digest = b"" if is_named else hashlib.sha256(entry.data).digest()
+        self.entries.append(
+            ReadEntry(entry.offset, entry.length, records, digest, entry.is_complete)
+        )
+
+    def _with_spill(self, record: Record, entry: RawEntry) -> Record:
+        if "spill" not in record.metadata:
+            return record
+        path = self._adapter.spill(record, entry.source)
+        text = tail.read_spill(path, self._limits) if path else ""
+        return replace(record, spilled=text) if text else record
+
+    def _reject(self, offset: int, data: bytes, reason: str) -> None:
+        digest = hashlib.sha256(data).digest()[:16]
+        head = data[: self._limits.head]
+        self.rejected.append(Rejected(offset, len(data), reason, digest, head))
+
+
+class _Batch:
+    """Readings that will be committed together, across sources."""
+
+    def __init__(self, store: Store, done: Ingested) -> None:
+        self._store = store
+        self._done = done
+        self._readings: list[Reading] = []
+        self._weight = 0
+
+    def add(self, reading: Reading) -> None:
+        """The reading waits for its commit, which comes when enough has gathered."""
+        self._readings.append(reading)
+        self._weight += reading.weight
+        if self._weight >= BATCH_WEIGHT:
+            self.commit()
+
+    def commit(self) -> None:
+        """Nothing waits any more."""
+        if not self._readings:
+            return
+        self._done.added += self._store.commit(self._readings)
+        self._done.commits += 1
+        self._readings, self._weight = [], 0
+
+
+def _load_state(cursor: Cursor) -> dict[str, Any]:
+    state = msgspec.json.decode(cursor.state) if cursor.state else {}
+    return state if isinstance(state, dict) else {}

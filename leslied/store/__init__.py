@@ -1,0 +1,12 @@
+"""The memory: one SQLite file that holds every record and how far each source was read.
+
+The door: `Store` writes, `Reader` looks.
+"""
+
+from __future__ import annotations
+
+from leslied.store.reader import Reader
+from leslied.store.search import Hit
+from leslied.store.writer import Committed, Store
+
+__all__ = ["Committed", "Hit", "Reader", "Store"]

@@ -1,0 +1,177 @@
+"""Records, cursors and times as columns, and back."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from leslied.model.record import Record, SessionKey, Usage
+from leslied.model.source import Cursor, FileStamp
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_SURROUNDINGS = ("opened", "context")
+
+RECORD_COLUMNS = (
+    "type, role, native_id, created_us, utc_offset, observed_us, tool_name, "
+    "tool_call_id, model, usage, message_id, parent_id, metadata, decoder_version, "
+    "tool_input, content, spilled"
+)
+CURSOR_COLUMNS = (
+    "generation, offset, crc, anchor, scanned, finished, "
+    "dev, inode, size, mtime_ns, ctime_ns, state"
+)
+
+
+def to_us(time: datetime) -> int:
+    """Microseconds since 1970."""
+    return (time - _EPOCH) // _MICROSECOND
+
+
+def from_us(value: int, utc_offset: int = 0) -> datetime:
+    """The time, in the offset the log wrote it with."""
+    zone = timezone(timedelta(minutes=utc_offset)) if utc_offset else UTC
+    return (_EPOCH + timedelta(microseconds=value)).astimezone(zone)
+
+
+def digest_record(record: Record) -> bytes:
+    """Equal for records that say the same: another envelope is no new version."""
+    parts = [
+        record.type,
+        record.role,
+        record.tool_name,
+        record.tool_call_id,
+        record.tool_input,
+        record.content,
+    ]
+    kind = record.metadata.get("kind")
+    # What a line says of its surroundings depends on the lines before it in that
+    # file; a fork's copy may say more or less and is still the same entry.
+    if kind and kind not in _SURROUNDINGS:
+        parts.append(_to_json(record.metadata))
+    text = "\0".join(parts).encode(errors="replace")
+    return hashlib.blake2b(text, digest_size=12).digest()
+
+
+def pack_record(record: Record, observed_us: int, decoder_version: int) -> tuple[Any, ...]:
+    """The values of RECORD_COLUMNS."""
+    created = record.created_at
+    offset = created.utcoffset() if created else None
+    usage = record.usage
+    return (
+        record.type,
+        record.role,
+        clean(record.native_id),
+        to_us(created) if created else None,
+        int(offset.total_seconds() // 60) if offset else 0,
+        observed_us,
+        clean(record.tool_name),
+        clean(record.tool_call_id),
+        clean(record.model),
+        _pack_usage(usage) if usage else "",
+        clean(record.message_id),
+        clean(record.parent_id),
+        _to_json(record.metadata) if record.metadata else "",
+        decoder_version,
+        clean(record.tool_input),
+        clean(record.content),
+        clean(record.spilled),
+    )
+
+
+def unpack_record(
+    row: tuple[Any, ...], session: SessionKey
+) -> tuple[Record, datetime, int]:
+    """The record, when it was seen, and by which decoder."""
+    created = from_us(row[3], row[4]) if row[3] is not None else None
+    record = Record(
+        session=session,
+        type=row[0],
+        role=row[1],
+        native_id=row[2],
+        created_at=created,
+        tool_name=row[6],
+        tool_call_id=row[7],
+        model=row[8],
+        usage=_unpack_usage(row[9]) if row[9] else None,
+        message_id=row[10],
+        parent_id=row[11],
+        metadata=msgspec.json.decode(row[12]) if row[12] else {},
+        tool_input=row[14],
+        content=row[15],
+        spilled=row[16],
+    )
+    return record, from_us(row[5]), row[13]
+
+
+def pack_cursor(cursor: Cursor) -> tuple[Any, ...]:
+    """The values of CURSOR_COLUMNS."""
+    stamp = cursor.stamp
+    where = (
+        (stamp.dev, stamp.inode, stamp.size, stamp.mtime_ns, stamp.ctime_ns)
+        if stamp
+        else (None,) * 5
+    )
+    return (
+        cursor.generation,
+        cursor.offset,
+        cursor.crc,
+        cursor.anchor,
+        cursor.scanned,
+        cursor.finished,
+        *where,
+        cursor.state,
+    )
+
+
+def unpack_cursor(row: tuple[Any, ...]) -> Cursor:
+    """The cursor as it was packed."""
+    stamp = FileStamp(*row[6:11]) if row[6] is not None else None
+    return Cursor(
+        generation=row[0],
+        offset=row[1],
+        crc=row[2],
+        anchor=row[3],
+        scanned=row[4],
+        finished=row[5],
+        stamp=stamp,
+        state=row[11],
+    )
+
+
+def pack_path(path: Path) -> bytes:
+    """A path as the bytes the file system knows."""
+    return os.fsencode(path)
+
+
+def clean(text: str) -> str:
+    """Text that SQLite and every encoder take: lone surrogates become U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _to_json(value: object) -> str:
+    return msgspec.json.encode(value, order="sorted").decode()
+
+
+def _pack_usage(usage: Usage) -> str:
+    return (
+        f"{usage.input_tokens} {usage.output_tokens} "
+        f"{usage.cache_read_tokens} {usage.cache_write_tokens}"
+    )
+
+
+def _unpack_usage(text: str) -> Usage:
+    return Usage(*map(int, text.split()))

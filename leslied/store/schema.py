@@ -1,0 +1,197 @@
+"""The tables, as an ordered list of steps that only go forward."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.errors import StoreUnusable
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Migration = Callable[[sqlite3.Connection], object]
+
+_FIRST = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+-- One file an agent writes, and how far it was read.
+CREATE TABLE source (
+  id INTEGER PRIMARY KEY,
+  agent TEXT NOT NULL,
+  path BLOB NOT NULL,
+  generation INTEGER NOT NULL DEFAULT 1,
+  offset INTEGER NOT NULL DEFAULT 0,
+  crc INTEGER NOT NULL DEFAULT 0,
+  anchor BLOB NOT NULL DEFAULT x'',
+  scanned INTEGER NOT NULL DEFAULT 0,
+  finished INTEGER NOT NULL DEFAULT -1,
+  dev INTEGER, inode INTEGER, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER,
+  state TEXT NOT NULL DEFAULT '',
+  trouble TEXT NOT NULL DEFAULT '',
+  is_gone INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (agent, path)
+);
+
+-- One stream of entries: a conversation, or one subagent of it.
+CREATE TABLE session (
+  id INTEGER PRIMARY KEY,
+  agent TEXT NOT NULL,
+  session_id TEXT NOT NULL,
+  source TEXT NOT NULL,
+  thread_id TEXT NOT NULL DEFAULT '',
+  title TEXT NOT NULL DEFAULT '',
+  title_rank INTEGER NOT NULL DEFAULT 0,
+  first_prompt TEXT NOT NULL DEFAULT '',
+  cwd TEXT NOT NULL DEFAULT '',
+  model TEXT NOT NULL DEFAULT '',
+  started_us INTEGER,
+  ended_us INTEGER,
+  entries INTEGER NOT NULL DEFAULT 0,
+  originals INTEGER NOT NULL DEFAULT 0,
+  units INTEGER NOT NULL DEFAULT 0,
+  tool_calls INTEGER NOT NULL DEFAULT 0,
+  waiting_command INTEGER NOT NULL DEFAULT 0,
+  has_turn_ended INTEGER NOT NULL DEFAULT 0,
+  stopped_us INTEGER,
+  spawn_call_id TEXT NOT NULL DEFAULT '',
+  parent_agent TEXT NOT NULL DEFAULT '',
+  agent_type TEXT NOT NULL DEFAULT '',
+  description TEXT NOT NULL DEFAULT '',
+  is_finished INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (agent, session_id, source)
+);
+CREATE INDEX session_spawn ON session (spawn_call_id) WHERE spawn_call_id <> '';
+CREATE UNIQUE INDEX session_thread ON session (thread_id) WHERE thread_id <> '';
+
+-- The content, once; a changed entry is a new row under the same entry number.
+CREATE TABLE record (
+  id INTEGER PRIMARY KEY,
+  entry INTEGER NOT NULL,
+  is_current INTEGER NOT NULL DEFAULT 1,
+  entry_id BLOB NOT NULL,
+  digest BLOB NOT NULL,
+  type TEXT NOT NULL,
+  role TEXT NOT NULL,
+  native_id TEXT NOT NULL,
+  created_us INTEGER,
+  utc_offset INTEGER NOT NULL DEFAULT 0,
+  observed_us INTEGER NOT NULL,
+  tool_name TEXT NOT NULL,
+  tool_call_id TEXT NOT NULL,
+  model TEXT NOT NULL,
+  usage TEXT NOT NULL,
+  message_id TEXT NOT NULL,
+  parent_id TEXT NOT NULL,
+  metadata TEXT NOT NULL,
+  decoder_version INTEGER NOT NULL,
+  tool_input TEXT NOT NULL,
+  content TEXT NOT NULL,
+  spilled TEXT NOT NULL
+);
+CREATE UNIQUE INDEX record_name ON record (entry_id, digest);
+CREATE INDEX record_entry ON record (entry, is_current);
+
+-- Where a record stands; forks and resumes share records, never placements.
+CREATE TABLE placement (
+  id INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES session (id),
+  entry INTEGER NOT NULL,
+  unit INTEGER NOT NULL,
+  source INTEGER NOT NULL REFERENCES source (id),
+  generation INTEGER NOT NULL,
+  offset INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  is_copy INTEGER NOT NULL DEFAULT 0
+);
+CREATE UNIQUE INDEX placement_once ON placement (entry, session);
+CREATE INDEX placement_order ON placement (session, unit, id);
+
+-- How often a line without an id of its own has stood in this reading of its source.
+CREATE TABLE occurrence (
+  source INTEGER NOT NULL,
+  line_digest BLOB NOT NULL,
+  times INTEGER NOT NULL,
+  PRIMARY KEY (source, line_digest)
+) WITHOUT ROWID;
+
+-- What was read and is not a record: recognised noise, and what made no sense.
+CREATE TABLE noise (
+  source INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  offset INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  kind TEXT NOT NULL
+);
+CREATE INDEX noise_source ON noise (source);
+CREATE TABLE rejected (
+  source INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  offset INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  head BLOB NOT NULL,
+  PRIMARY KEY (source, generation, offset)
+) WITHOUT ROWID;
+
+-- Tokens of each API message, once, and every session that shows the message.
+CREATE TABLE usage (
+  id INTEGER PRIMARY KEY,
+  agent TEXT NOT NULL,
+  message_id TEXT NOT NULL,
+  request_id TEXT NOT NULL,
+  model TEXT NOT NULL,
+  created_us INTEGER,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cache_read_tokens INTEGER NOT NULL,
+  cache_write_tokens INTEGER NOT NULL,
+  UNIQUE (agent, message_id, request_id)
+);
+CREATE TABLE usage_session (
+  usage INTEGER NOT NULL,
+  session INTEGER NOT NULL,
+  PRIMARY KEY (usage, session)
+) WITHOUT ROWID;
+CREATE INDEX usage_by_session ON usage_session (session, usage);
+
+CREATE VIRTUAL TABLE record_text USING fts5 (
+  text, content = '', tokenize = 'unicode61 remove_diacritics 2'
+);
+"""
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.executescript("BEGIN;" + _FIRST)
+
+
+MIGRATIONS: list[tuple[str, Migration]] = [("create", _create)]
+"""Every step a store has gone through, oldest first; a step is never changed."""
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """The store has the newest form; an older one was saved beside it first."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    newest = len(MIGRATIONS)
+    if version > newest:
+        raise StoreUnusable(
+            f"The store at {path} was written by a newer leslied "
+            f"(form {version}, this program knows {newest}).",
+            "Update leslied; nothing was changed.",
+        )
+    if 0 < version < newest:
+        _save_copy(connection, path.with_name(f"{path.name}.form{version}"))
+    for number, (_, step) in enumerate(MIGRATIONS[version:], version + 1):
+        if not connection.in_transaction:
+            connection.execute("BEGIN IMMEDIATE")
+        step(connection)
+        connection.execute(f"PRAGMA user_version = {number:d}")
+        connection.execute("COMMIT")
+
+
+def _save_copy(connection: sqlite3.Connection, copy: Path) -> None:
+    copy.unlink(missing_ok=True)
+    copy.touch(mode=0o600)
+    connection.execute("VACUUM INTO ?", (str(copy),))

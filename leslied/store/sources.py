@@ -1,0 +1,88 @@
+"""Source rows: cursors, and what was read that is no record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leslied.store.rows import CURSOR_COLUMNS, pack_cursor, pack_path
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from leslied.model.reading import ReadEntry, Reading
+
+_SET = ", ".join(f"{name} = excluded.{name}" for name in CURSOR_COLUMNS.split(", "))
+_MARKS = ", ".join("?" * (2 + CURSOR_COLUMNS.count(",") + 1))
+_SAVE = (
+    f"INSERT INTO source (agent, path, {CURSOR_COLUMNS}) VALUES ({_MARKS}) "  # noqa: S608
+    f"ON CONFLICT DO UPDATE SET {_SET}, trouble = '', is_gone = 0 RETURNING id"
+)
+
+
+class SourceRows:
+    """The source side of one transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._times: dict[tuple[int, bytes], int] = {}
+        self._noise: list[tuple[Any, ...]] = []
+        self._rejected: list[tuple[Any, ...]] = []
+        self.originals: list[tuple[Any, ...]] = []
+        """Placements that held a copy and now hold the original."""
+
+    def save(self, reading: Reading) -> int:
+        """The cursor stands; a new generation starts its own counts. Says the row."""
+        cursor, path = reading.cursor, pack_path(reading.source.path)
+        key = (reading.source.agent, path)
+        before = self._db.execute(
+            "SELECT id, generation FROM source WHERE agent = ? AND path = ?", key
+        ).fetchone()
+        if before and before[1] != cursor.generation:
+            self._forget_counts(before[0])
+        (source,) = self._db.execute(_SAVE, (*key, *pack_cursor(cursor))).fetchone()
+        where = (source, cursor.generation)
+        self._noise += [(*where, n.offset, n.length, n.kind) for n in reading.noise]
+        self._rejected += [
+            (*where, r.offset, r.length, r.reason, r.digest, r.head)
+            for r in reading.rejected
+        ]
+        return int(source)
+
+    def count_line(self, source: int, entry: ReadEntry) -> int:
+        """Which occurrence of its line this entry is, in this reading of the source."""
+        key = (source, entry.line_digest)
+        times = self._times.get(key)
+        if times is None:
+            row = self._db.execute(
+                "SELECT times FROM occurrence WHERE source = ? AND line_digest = ?", key
+            ).fetchone()
+            times = row[0] if row else 0
+        # An unended line will be read again once it ends: it is not counted yet.
+        if entry.is_complete:
+            self._times[key] = times + 1
+        return int(times) + 1
+
+    def write(self) -> None:
+        """Everything gathered is in its table."""
+        write = self._db.executemany
+        write("INSERT INTO noise VALUES (?, ?, ?, ?, ?)", self._noise)
+        write(
+            "INSERT OR REPLACE INTO rejected VALUES (?, ?, ?, ?, ?, ?, ?)",
+            self._rejected,
+        )
+        write(
+            "INSERT OR REPLACE INTO occurrence VALUES (?, ?, ?)",
+            [(*key, times) for key, times in self._times.items()],
+        )
+        write(
+            "UPDATE placement SET is_copy = 0, source = ?, generation = ?, offset = ?, "
+            "length = ? WHERE entry = ? AND session = ?",
+            self.originals,
+        )
+
+    def _forget_counts(self, source: int) -> None:
+        for table in ("noise", "rejected", "occurrence"):
+            self._db.execute(f"DELETE FROM {table} WHERE source = ?", (source,))  # noqa: S608
+        self._times = {k: v for k, v in self._times.items() if k[0] != source}
+        self._noise = [row for row in self._noise if row[0] != source]
+        self._rejected = [row for row in self._rejected if row[0] != source]

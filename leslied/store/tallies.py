@@ -1,0 +1,83 @@
+"""The session rows one transaction touches: loaded once, written once."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, fields
+from typing import TYPE_CHECKING
+
+from leslied.model.record import MAIN, name_record
+from leslied.store.fold import Tally, propose_thread_id
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from leslied.model.record import Record, SessionKey
+
+_NAMES = [field.name for field in fields(Tally)]
+_COLUMNS = ", ".join(_NAMES)
+_SET = ", ".join(f"{name} = ?{at}" for at, name in enumerate(_NAMES, 1) if at > 1)
+_LONGEST_ID = 12
+
+
+class Tallies:
+    """Sums of the sessions a transaction touches."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._by_key: dict[SessionKey, Tally] = {}
+        self._titles: list[Record] = []
+
+    def of(self, key: SessionKey) -> Tally:
+        """The session's sum, made on first sight."""
+        tally = self._by_key.get(key)
+        if tally is None:
+            tally = self._by_key[key] = self._load(key) or self._create(key)
+        return tally
+
+    def title_elsewhere(self, record: Record) -> None:
+        """A title that names the session its leaf stands in, not the one it is in."""
+        self._titles.append(record)
+
+    def write(self) -> None:
+        """Every sum is in its row."""
+        for record in self._titles:
+            for key in self._holders(record):
+                self.of(key).add_title(record)
+        rows = [astuple(tally) for tally in self._by_key.values()]
+        self._db.executemany(f"UPDATE session SET {_SET} WHERE id = ?1", rows)  # noqa: S608
+
+    def _load(self, key: SessionKey) -> Tally | None:
+        row = self._db.execute(
+            f"SELECT {_COLUMNS} FROM session "  # noqa: S608
+            "WHERE agent = ? AND session_id = ? AND source = ?",
+            key,
+        ).fetchone()
+        return Tally(*row) if row else None
+
+    def _create(self, key: SessionKey) -> Tally:
+        thread_id = self._find_thread_id(key) if key.source == MAIN else ""
+        (row,) = self._db.execute(
+            "INSERT INTO session (agent, session_id, source, thread_id) "
+            "VALUES (?, ?, ?, ?) RETURNING id",
+            (*key, thread_id),
+        ).fetchone()
+        return Tally(row, *key, thread_id)
+
+    def _find_thread_id(self, key: SessionKey) -> str:
+        for length in (8, _LONGEST_ID, 32):
+            thread_id = propose_thread_id(key, length)
+            query = "SELECT 1 FROM session WHERE thread_id = ?"
+            if not self._db.execute(query, (thread_id,)).fetchone():
+                break
+        return thread_id
+
+    def _holders(self, record: Record) -> list[SessionKey]:
+        agent = record.session.agent
+        name = name_record(agent, str(record.metadata["leaf"]), 0)
+        rows = self._db.execute(
+            "SELECT DISTINCT s.agent, s.session_id, s.source FROM record r "
+            "JOIN placement p ON p.entry = r.entry JOIN session s ON s.id = p.session "
+            "WHERE r.entry_id = ? AND s.source = ?",
+            (name, MAIN),
+        )
+        return [type(record.session)(*row) for row in rows]

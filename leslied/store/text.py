@@ -1,0 +1,70 @@
+"""What the full-text index sees of a record, and of a query.
+
+CJK runs are spaced into single characters on both sides and matched as phrases: the
+tokenizer alone finds no word inside a run.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from leslied.model.record import Record
+
+RESULT_CHARACTERS = 10_000
+"""Of a tool result, so much is indexed; the store keeps all of it."""
+
+_CJK = (
+    "\u1100-\u11ff\u2e80-\u2fdf\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
+    "\U00020000-\U0003ffff"
+)
+_CJK_CHARACTER = re.compile(f"([{_CJK}])")
+_INDEXED = frozenset(
+    {"user_message", "assistant_message", "thinking", "tool_use", "tool_result"}
+)
+
+
+def index_text(record: Record) -> str:
+    """The words a record can be found by; empty for what nobody searches."""
+    if record.type not in _INDEXED:
+        return ""
+    if record.type == "tool_use":
+        text = f"{record.tool_name} {gather_words(record.tool_input)}"
+    elif record.type == "tool_result":
+        text = (record.spilled or record.content)[:RESULT_CHARACTERS]
+    else:
+        text = record.content
+    return space_cjk(text)
+
+
+def space_cjk(text: str) -> str:
+    """The text with every CJK character standing alone."""
+    return text if text.isascii() else _CJK_CHARACTER.sub(r" \1 ", text)
+
+
+def gather_words(tool_input: str) -> str:
+    """Every string in a call's arguments, names of arguments left out."""
+    if not tool_input:
+        return ""
+    try:
+        value = msgspec.json.decode(tool_input)
+    except (msgspec.DecodeError, RecursionError):
+        return tool_input
+    words: list[str] = []
+    _gather(value, words)
+    return "\n".join(words)
+
+
+def _gather(value: Any, words: list[str]) -> None:
+    if isinstance(value, str):
+        words.append(value)
+    elif isinstance(value, dict):
+        for item in value.values():
+            _gather(item, words)
+    elif isinstance(value, list):
+        for item in value:
+            _gather(item, words)

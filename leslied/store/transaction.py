@@ -1,0 +1,229 @@
+"""The work of one commit: name, deduplicate, place, sum up, index.
+
+Rows are gathered first and written in bulk; what already stands in the store is asked
+for in a few queries, so the cost follows the entries, never the size of the store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from leslied.model.record import name_record
+from leslied.store.rows import RECORD_COLUMNS, digest_record, pack_record, to_us
+from leslied.store.sources import SourceRows
+from leslied.store.tallies import Tallies
+from leslied.store.text import index_text
+from leslied.store.usage import UsageRows
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator
+
+    from leslied.model.reading import ReadEntry, Reading
+    from leslied.model.record import Record
+    from leslied.store.fold import Tally
+
+_ASK_AT_ONCE = 500
+
+
+class _Known(NamedTuple):
+    """An entry the store holds: its number and its versions by digest."""
+
+    entry: int
+    versions: dict[bytes, int]
+
+
+class _Item(NamedTuple):
+    """A record on its way in."""
+
+    record: Record
+    entry_id: bytes
+    source: int
+    generation: int
+    offset: int
+    length: int
+    decoder_version: int
+
+
+class Transaction:
+    """Gathers readings, then writes them; the caller begins and commits."""
+
+    def __init__(self, db: sqlite3.Connection, observed_us: int) -> None:
+        self._db = db
+        self._observed_us = observed_us
+        self._sources = SourceRows(db)
+        self._tallies = Tallies(db)
+        self._usage = UsageRows(db)
+        self._items: list[_Item] = []
+        self._known: dict[bytes, _Known] = {}
+        self._current: dict[int, int] = {}
+        self._placed: dict[tuple[int, int], int] = {}
+        self._records: list[tuple[Any, ...]] = []
+        self._texts: list[tuple[int, str]] = []
+        self._placements: list[tuple[Any, ...]] = []
+        self._switched: dict[int, int] = {}
+        self._unit_starts: list[tuple[int, int, int]] = []
+
+    def add(self, reading: Reading) -> None:
+        """The reading's records are named; its cursor, noise and rejects are saved."""
+        source = self._sources.save(reading)
+        generation = reading.cursor.generation
+        for entry in reading.entries:
+            nth = self._sources.count_line(source, entry) if entry.line_digest else 0
+            for record in entry.records:
+                self._items.append(
+                    _Item(
+                        record,
+                        _name(record, entry, nth),
+                        source,
+                        generation,
+                        entry.offset,
+                        entry.length,
+                        reading.decoder_version,
+                    )
+                )
+
+    def finish(self) -> tuple[int, int]:
+        """Everything gathered is written; says how many records and placements."""
+        self._ask_known()
+        self._record_ids = _numbers(self._db, "record")
+        self._placement_ids = _numbers(self._db, "placement")
+        for item in self._items:
+            tally = self._tallies.of(item.record.session)
+            entry, is_new = self._keep(item)
+            self._place(item, tally, entry, is_new=is_new)
+        self._write()
+        return len(self._records), len(self._placements)
+
+    def _keep(self, item: _Item) -> tuple[int, bool]:
+        """The entry's number, and whether the record said something new."""
+        digest = digest_record(item.record)
+        known = self._known.get(item.entry_id)
+        if known is None:
+            number = next(self._record_ids)
+            self._known[item.entry_id] = _Known(number, {digest: number})
+            self._current[number] = number
+            self._gather(item, number, number, digest)
+            return number, True
+        version = known.versions.get(digest)
+        is_new = version is None
+        if version is None:
+            version = known.versions[digest] = next(self._record_ids)
+            self._gather(item, version, known.entry, digest)
+        if self._current[known.entry] != version:
+            self._current[known.entry] = self._switched[known.entry] = version
+        return known.entry, is_new
+
+    def _gather(self, item: _Item, number: int, entry: int, digest: bytes) -> None:
+        packed = pack_record(item.record, self._observed_us, item.decoder_version)
+        self._records.append((number, entry, item.entry_id, digest, *packed))
+        text = index_text(item.record)
+        if text:
+            self._texts.append((number, text))
+
+    def _place(self, item: _Item, tally: Tally, entry: int, *, is_new: bool) -> None:
+        record = item.record
+        if record.usage:
+            self._usage.add(record, item.entry_id, tally.id)
+        if record.metadata.get("kind") == "title" and record.metadata.get("leaf"):
+            self._tallies.title_elsewhere(record)
+        held = self._placed.get((entry, tally.id))
+        if held is None:
+            self._place_first(item, tally, entry)
+        elif held and not record.is_copy:
+            self._place_original(item, tally, entry)
+        elif is_new and record.metadata.get("kind") == "subagent_linked":
+            tally.add(record, None, 0)
+
+    def _place_first(self, item: _Item, tally: Tally, entry: int) -> None:
+        number = next(self._placement_ids)
+        created = item.record.created_at
+        created_us = to_us(created) if created else None
+        starts = tally.add(item.record, created_us, number)
+        if starts and starts != number:
+            self._unit_starts.append((tally.units, tally.id, starts))
+        is_copy = int(item.record.is_copy)
+        self._placed[entry, tally.id] = is_copy
+        where = (item.source, item.generation, item.offset, item.length)
+        self._placements.append(
+            (number, tally.id, entry, tally.units, *where, is_copy)
+        )
+
+    def _place_original(self, item: _Item, tally: Tally, entry: int) -> None:
+        """A copy stood here; from now on the original does."""
+        self._placed[entry, tally.id] = 0
+        tally.originals += 1
+        self._sources.originals.append(
+            (item.source, item.generation, item.offset, item.length, entry, tally.id)
+        )
+
+    def _ask_known(self) -> None:
+        """What the store already holds of the gathered entries, and where."""
+        names = {item.entry_id for item in self._items}
+        columns = "entry_id, entry, digest, id, is_current"
+        found: set[int] = set()
+        for name, entry, digest, number, is_current in _ask(
+            self._db, f"SELECT {columns} FROM record WHERE entry_id", names
+        ):
+            known = self._known.setdefault(name, _Known(entry, {}))
+            known.versions[digest] = number
+            if is_current:
+                self._current[entry] = number
+            found.add(entry)
+        for entry, session, is_copy in _ask(
+            self._db, "SELECT entry, session, is_copy FROM placement WHERE entry", found
+        ):
+            self._placed[entry, session] = is_copy
+
+    def _write(self) -> None:
+        write = self._db.executemany
+        marks = ", ".join("?" * (4 + RECORD_COLUMNS.count(",") + 1))
+        write(
+            f"INSERT INTO record (id, entry, entry_id, digest, {RECORD_COLUMNS}) "  # noqa: S608
+            f"VALUES ({marks})",
+            self._records,
+        )
+        write("INSERT INTO record_text (rowid, text) VALUES (?, ?)", self._texts)
+        write(
+            "INSERT INTO placement VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", self._placements
+        )
+        write(
+            "UPDATE record SET is_current = (id = ?2) WHERE entry = ?1",
+            list(self._switched.items()),
+        )
+        write(
+            "UPDATE placement SET unit = ?1 WHERE session = ?2 AND id >= ?3",
+            self._unit_starts,
+        )
+        self._sources.write()
+        self._usage.write()
+        self._tallies.write()
+
+
+def _name(record: Record, entry: ReadEntry, nth: int) -> bytes:
+    """The record's id: from the log's own, else from the line and its occurrence."""
+    agent, session_id, source = record.session
+    if record.native_id:
+        return name_record(agent, record.native_id, record.block, record.scope)
+    line = hashlib.blake2b(entry.line_digest, digest_size=16).hexdigest()
+    scope = f"{session_id}\0{source}"
+    return name_record(agent, f"{line}:{nth}", record.block, scope)
+
+
+def _numbers(db: sqlite3.Connection, table: str) -> Iterator[int]:
+    """Free row numbers of a table that only this process writes."""
+    (last,) = db.execute(f"SELECT max(id) FROM {table}").fetchone()  # noqa: S608
+    return count((last or 0) + 1)
+
+
+def _ask(
+    db: sqlite3.Connection, query: str, values: Iterable[Any]
+) -> Iterator[tuple[Any, ...]]:
+    """The rows whose last named column is one of the values."""
+    wanted = list(values)
+    for start in range(0, len(wanted), _ASK_AT_ONCE):
+        part = wanted[start : start + _ASK_AT_ONCE]
+        marks = ", ".join("?" * len(part))
+        yield from db.execute(f"{query} IN ({marks})", part)

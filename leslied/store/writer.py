@@ -1,0 +1,160 @@
+"""Keeping readings: records and the cursor that paid for them, in one transaction."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from leslied.errors import StoreUnusable
+from leslied.store.connection import lock_store, open_writer
+from leslied.store.rows import CURSOR_COLUMNS, pack_path, to_us, unpack_cursor
+from leslied.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from leslied.clock import Clock
+    from leslied.model.reading import Reading
+    from leslied.model.source import Cursor, FileStamp, SourceRef
+
+
+@dataclass(slots=True)
+class Committed:
+    """What a commit added."""
+
+    records: int = 0
+    placements: int = 0
+
+    def __iadd__(self, other: Committed) -> Committed:
+        """Both together."""
+        self.records += other.records
+        self.placements += other.placements
+        return self
+
+
+class Store:
+    """The one writer of the store. While it is open, no other process can write."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self.path = path
+        self._clock = clock
+        self._lock = lock_store(path)
+        try:
+            self._db = open_writer(path)
+        except StoreUnusable:
+            os.close(self._lock)
+            raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Everything is on disk in one file, and another process may write."""
+        try:
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error:
+            pass  # a long reader holds the log; the next checkpoint takes it
+        finally:
+            self._db.close()
+            os.close(self._lock)
+
+    def is_empty(self) -> bool:
+        """Whether no source was ever read."""
+        return self._db.execute("SELECT 1 FROM source LIMIT 1").fetchone() is None
+
+    def cursors(self, agent: str) -> dict[bytes, Cursor]:
+        """How far each source of an agent was read, by path."""
+        query = f"SELECT path, {CURSOR_COLUMNS} FROM source WHERE agent = ?"
+        rows = self._db.execute(query, (agent,))
+        return {row[0]: unpack_cursor(row[1:]) for row in rows}
+
+    def commit(self, readings: Sequence[Reading]) -> Committed:
+        """All of the readings are kept, each with its cursor; or, on error, none."""
+        observed_us = to_us(self._clock.now())
+        with self._transaction():
+            work = Transaction(self._db, observed_us)
+            for reading in readings:
+                work.add(reading)
+            records, placements = work.finish()
+        return Committed(records, placements)
+
+    def note_trouble(self, source: SourceRef, reason: str) -> None:
+        """The source could not be read, and why; what was read of it stays."""
+        values = (source.agent, pack_path(source.path), reason)
+        with self._transaction():
+            self._db.execute(
+                "INSERT INTO source (agent, path, trouble) VALUES (?, ?, ?) "
+                "ON CONFLICT DO UPDATE SET trouble = excluded.trouble",
+                values,
+            )
+
+    def note_gone(self, agent: str, paths: Iterable[bytes]) -> None:
+        """The files are no longer there; their records stay."""
+        with self._transaction():
+            self._db.executemany(
+                "UPDATE source SET is_gone = 1 WHERE agent = ? AND path = ?",
+                [(agent, path) for path in paths],
+            )
+
+    def move_source(self, agent: str, old: bytes, new: bytes) -> None:
+        """The same file, under another name: reading goes on where it was."""
+        with self._transaction():
+            self._db.execute(
+                "UPDATE OR IGNORE source SET path = ?, is_gone = 0 "
+                "WHERE agent = ? AND path = ?",
+                (new, agent, old),
+            )
+
+    def find_moved(self, agent: str, stamp: FileStamp) -> list[bytes]:
+        """Paths under which this very file was read before."""
+        rows = self._db.execute(
+            "SELECT path FROM source WHERE agent = ? AND dev = ? AND inode = ?",
+            (agent, stamp.dev, stamp.inode),
+        )
+        return [path for (path,) in rows]
+
+    def stop_all(self) -> int:
+        """Every session counts as stopped now; says how many were not yet."""
+        with self._transaction():
+            done = self._db.execute(
+                "UPDATE session SET stopped_us = ? "
+                "WHERE stopped_us IS NULL AND entries > 0",
+                (to_us(self._clock.now()),),
+            )
+        return done.rowcount
+
+    @contextmanager
+    def bulk_load(self) -> Iterator[None]:
+        """Faster commits for a first sync; what a crash may cost is read again."""
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        self._db.execute("PRAGMA wal_autocheckpoint = 8000")
+        try:
+            yield
+        finally:
+            self._db.execute("PRAGMA wal_autocheckpoint = 1000")
+            self._db.execute("PRAGMA synchronous = FULL")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
+        except BaseException as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise StoreUnusable(
+                    f"The store at {self.path} cannot be written: {error}.",
+                    "Nothing was lost. Free some space or check the disk, "
+                    "then run: leslied sync",
+                ) from error
+            raise
+

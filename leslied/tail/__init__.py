@@ -1,0 +1,49 @@
+"""Finding sources and reading what is new in them.
+
+The door: `discover` finds, `read` reads, `salvage` cuts whole entries out of a
+damaged line, `Watcher` says which paths are worth a look now.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.model.source import Shape
+from leslied.tail import append, document
+from leslied.tail.discover import Discovery, discover
+from leslied.tail.limits import ReadLimits
+from leslied.tail.salvage import salvage
+from leslied.tail.spill import read_spill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.model.source import Chunk, Cursor, SourceRef
+
+__all__ = [
+    "Discovery",
+    "ReadLimits",
+    "discover",
+    "is_unchanged",
+    "read",
+    "read_spill",
+    "salvage",
+]
+
+
+def is_unchanged(source: SourceRef, cursor: Cursor, *, is_final: bool = False) -> bool:
+    """Nothing was written since the last look, so no byte needs reading."""
+    if source.stamp != cursor.stamp:
+        return False
+    if not is_final or source.shape is Shape.DOCUMENT:
+        return True
+    return source.stamp.size in (cursor.offset, cursor.finished)
+
+
+def read(
+    source: SourceRef, cursor: Cursor, limits: ReadLimits, *, is_final: bool = False
+) -> Iterator[Chunk]:
+    """Yield what is new after the cursor, in order, in bounded pieces."""
+    if source.shape is Shape.DOCUMENT:
+        return document.read(source, cursor, limits)
+    return append.read(source, cursor, limits, is_final=is_final)

@@ -1,0 +1,187 @@
+"""Append-only logs: whole lines after a byte offset.
+
+Lines end at byte 0x0A and nowhere else. A line without its end stays unread, however
+long it takes to be finished. Memory is bounded by the limits, not by the log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from leslied.model.source import Chunk, Cursor, RawEntry, Rejected
+from leslied.tail.files import open_regular, read_at, stamp_of, stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.model.source import FileStamp, SourceRef
+    from leslied.tail.limits import ReadLimits
+
+
+def read(
+    source: SourceRef, cursor: Cursor, limits: ReadLimits, *, is_final: bool
+) -> Iterator[Chunk]:
+    """Yield the whole lines after the cursor; `is_final` takes an unended one too.
+
+    The last chunk's cursor carries the file's stamp: a look that finds the same stamp
+    has nothing to read.
+    """
+    with open_regular(source.path) as fd:
+        stamp = stamp_of(os.fstat(fd))
+        cursor, spent = verify(fd, stamp, cursor, limits)
+        for chunk in _read_lines(fd, source, cursor, stamp.size, limits):
+            cursor = chunk.cursor
+            yield replace(chunk, bytes_read=chunk.bytes_read + spent)
+            spent = 0
+        tail = _read_tail(fd, source, cursor, stamp.size, limits) if is_final else ()
+        finished = stamp.size if is_final else cursor.finished
+        cursor = replace(cursor, stamp=stamp, finished=finished)
+        spent += sum(entry.length for entry in tail)
+        yield Chunk(entries=tail, cursor=cursor, bytes_read=spent)
+
+
+def verify(
+    fd: int, stamp: FileStamp, cursor: Cursor, limits: ReadLimits
+) -> tuple[Cursor, int]:
+    """The cursor to go on from, and the bytes it took to know.
+
+    A file whose earlier bytes changed starts a new generation at offset 0.
+    """
+    if not cursor.offset:
+        fresh = cursor.stamp is None or cursor.stamp == stamp
+        return (cursor if fresh else replace(cursor, scanned=0)), 0
+    spent = len(cursor.anchor)
+    at = cursor.offset - spent
+    is_same = stamp.size >= cursor.offset and read_at(fd, spent, at) == cursor.anchor
+    if is_same and _is_odd(stamp, cursor):
+        spent += cursor.offset
+        is_same = _crc_of(fd, cursor.offset, limits) == cursor.crc
+        cursor = replace(cursor, scanned=0)
+    if is_same:
+        return cursor, spent
+    return Cursor(generation=cursor.generation + 1), spent
+
+
+def _is_odd(stamp: FileStamp, cursor: Cursor) -> bool:
+    """Touched without growing, shrunk, or another file: the anchor is not enough."""
+    old = cursor.stamp
+    if old is None:
+        return False
+    same_file = (old.dev, old.inode) == (stamp.dev, stamp.inode)
+    return not same_file or stamp.size <= old.size
+
+
+def _crc_of(fd: int, end: int, limits: ReadLimits) -> int:
+    crc = 0
+    for data in stream(fd, 0, end, limits.chunk):
+        crc = zlib.crc32(data, crc)
+    return crc
+
+
+def _read_lines(
+    fd: int, source: SourceRef, cursor: Cursor, size: int, limits: ReadLimits
+) -> Iterator[Chunk]:
+    while cursor.offset + cursor.scanned < size:
+        if cursor.scanned:
+            chunk = _read_long_line(fd, source, cursor, size, limits)
+        else:
+            data = read_at(fd, min(limits.chunk, size - cursor.offset), cursor.offset)
+            if not data:
+                return
+            whole = data.rfind(b"\n") + 1
+            if whole:
+                chunk = _cut_lines(source, cursor, data[:whole], limits)
+                chunk = replace(chunk, bytes_read=len(data))
+            else:
+                cursor = replace(cursor, scanned=len(data))
+                chunk = Chunk(entries=(), cursor=cursor, bytes_read=len(data))
+        cursor = chunk.cursor
+        yield chunk
+
+
+def _read_long_line(
+    fd: int, source: SourceRef, cursor: Cursor, size: int, limits: ReadLimits
+) -> Chunk:
+    """The line that did not end within what was scanned: whole, too long, or wait."""
+    start = cursor.offset
+    end, spent = _find_line_end(fd, start + cursor.scanned, size, limits)
+    if end < 0:
+        waiting = replace(cursor, scanned=size - start)
+        return Chunk(entries=(), cursor=waiting, bytes_read=spent)
+    length = end + 1 - start
+    if length <= limits.line:
+        data = read_at(fd, length, start)
+        chunk = _cut_lines(source, cursor, data, limits)
+        return replace(chunk, bytes_read=spent + len(data))
+    return _skip_line(fd, cursor, end, limits, spent)
+
+
+def _find_line_end(
+    fd: int, start: int, size: int, limits: ReadLimits
+) -> tuple[int, int]:
+    """Where the next 0x0A stands, or -1; and the bytes it took to know."""
+    at = start
+    for data in stream(fd, start, size, limits.chunk):
+        found = data.find(b"\n")
+        if found >= 0:
+            return at + found, at + len(data) - start
+        at += len(data)
+    return -1, at - start
+
+
+def _skip_line(
+    fd: int, cursor: Cursor, end: int, limits: ReadLimits, spent: int
+) -> Chunk:
+    """Walk past a line too long to parse: hashed, counted, its head kept."""
+    digest, crc, start = hashlib.sha256(), cursor.crc, cursor.offset
+    for data in stream(fd, start, end + 1, limits.chunk):
+        digest.update(data)
+        crc = zlib.crc32(data, crc)
+    length = end - start
+    reason = f"oversized: {length} bytes, more than the {limits.line} that are parsed"
+    head = read_at(fd, limits.head, start)
+    anchor = read_at(fd, min(limits.anchor, length + 1), max(end + 1 - limits.anchor, start))
+    after = replace(cursor, offset=end + 1, crc=crc, anchor=anchor, scanned=0)
+    rejected = Rejected(start, length, reason, digest.digest()[:16], head)
+    return Chunk(
+        entries=(),
+        cursor=after,
+        rejected=(rejected,),
+        bytes_read=spent + length + 1,
+    )
+
+
+def _cut_lines(
+    source: SourceRef, cursor: Cursor, data: bytes, limits: ReadLimits
+) -> Chunk:
+    """The lines of `data`, which ends with a line end, and the cursor after them."""
+    entries: list[RawEntry] = []
+    at = cursor.offset
+    for line in data[:-1].split(b"\n"):
+        if line and not line.isspace():
+            entries.append(RawEntry(source, at, line))
+        at += len(line) + 1
+    anchor = data[-limits.anchor :]
+    if len(anchor) < limits.anchor:
+        anchor = (cursor.anchor + anchor)[-limits.anchor :]
+    after = replace(
+        cursor, offset=at, crc=zlib.crc32(data, cursor.crc), anchor=anchor, scanned=0
+    )
+    return Chunk(entries=tuple(entries), cursor=after)
+
+
+def _read_tail(
+    fd: int, source: SourceRef, cursor: Cursor, size: int, limits: ReadLimits
+) -> tuple[RawEntry, ...]:
+    """The unended last line, once it is taken as final; the cursor stays before it."""
+    length = size - cursor.offset
+    if not 0 < length <= limits.line or size == cursor.finished:
+        return ()
+    data = read_at(fd, length, cursor.offset)
+    if not data.strip():
+        return ()
+    return (RawEntry(source, cursor.offset, data, is_complete=False),)

@@ -1,0 +1,65 @@
+"""Opening and reading other programs' files without disturbing them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from leslied.errors import SourceError
+from leslied.model.source import FileStamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@contextmanager
+def open_regular(path: Path) -> Iterator[int]:
+    """A descriptor of a regular file; a FIFO or device never makes us wait."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+    try:
+        fd = os.open(path, flags)
+    except OSError as error:
+        raise SourceError(f"cannot be opened: {error.strerror}") from error
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise SourceError("is not a regular file")
+        yield fd
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror}") from error
+    finally:
+        os.close(fd)
+
+
+def stamp_of(status: os.stat_result) -> FileStamp:
+    """What `stat` said, in our form."""
+    return FileStamp(
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    )
+
+
+def read_at(fd: int, length: int, offset: int) -> bytes:
+    """The bytes there; fewer only where the file ends."""
+    data = os.pread(fd, length, offset)
+    while data and len(data) < length:
+        more = os.pread(fd, length - len(data), offset + len(data))
+        if not more:
+            break
+        data += more
+    return data
+
+
+def stream(fd: int, start: int, end: int, size: int) -> Iterator[bytes]:
+    """The bytes from start to end in pieces of at most `size`."""
+    while start < end:
+        data = os.pread(fd, min(size, end - start), start)
+        if not data:
+            return
+        yield data
+        start += len(data)

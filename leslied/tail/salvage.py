@@ -1,0 +1,68 @@
+"""Cutting whole entries out of a damaged line, with bounded work.
+
+Agents leave lines that hold two objects, a torn object with a whole one behind it, or
+a run of NUL bytes and then an object. Every whole object is found again; what lies
+between is told as a gap. The line is scanned as Latin-1, so positions are byte
+positions and damaged UTF-8 is the next reader's concern.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+_OBJECT = re.compile(r'\{\s*"')
+_FILLER = "\0 \t\r\n\ufeff\xef\xbb\xbf"
+_DECODER = json.JSONDecoder(strict=False)
+
+
+class Salvaged(NamedTuple):
+    """The whole objects in a line and the stretches that belong to none."""
+
+    pieces: list[tuple[int, bytes]]
+    gaps: list[tuple[int, int]]
+
+
+def salvage(line: bytes, budget: int = 2_000_000, candidates: int = 2_000) -> Salvaged:
+    """Every complete object in the line, in order, and the gaps between them.
+
+    `budget` bounds the characters that failed attempts may cost beyond the line
+    itself, `candidates` how many places may be tried.
+    """
+    text = line.decode("latin-1")
+    pieces: list[tuple[int, bytes]] = []
+    gaps: list[tuple[int, int]] = []
+    at = covered = 0
+    while (found := _OBJECT.search(text, at)) and candidates and budget > 0:
+        start = found.start()
+        end, cost = _try_object(text, start)
+        candidates -= 1
+        if end:
+            _note_gap(text, covered, start, gaps)
+            pieces.append((start, line[start:end]))
+            at = covered = end
+        else:
+            budget -= cost
+            at = start + 1
+    _note_gap(text, covered, len(text), gaps)
+    return Salvaged(pieces, gaps)
+
+
+def _try_object(text: str, start: int) -> tuple[int, int]:
+    """Where the object ends, or 0; and the characters a failed try looked at."""
+    try:
+        return _DECODER.raw_decode(text, start)[1], 0
+    except json.JSONDecodeError as error:
+        looked = error.pos - start
+        # An unterminated string is reported where it began, but was read to the end.
+        if error.msg.startswith("Unterminated"):
+            looked = len(text) - start
+        return 0, looked
+    except (RecursionError, ValueError):
+        return 0, min(len(text) - start, 100_000)
+
+
+def _note_gap(text: str, start: int, end: int, gaps: list[tuple[int, int]]) -> None:
+    if text[start:end].strip(_FILLER):
+        gaps.append((start, end - start))

@@ -1,0 +1,24 @@
+"""Tool results that an agent kept in a file of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.errors import SourceError
+from leslied.tail.files import open_regular, read_at
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from leslied.tail.limits import ReadLimits
+
+
+def read_spill(path: Path, limits: ReadLimits) -> str:
+    """The file's text, cut at the limit; empty when it is gone or a link leads away."""
+    try:
+        if path.is_symlink() or path.parent.is_symlink():
+            return ""
+        with open_regular(path) as fd:
+            return read_at(fd, limits.spill, 0).decode(errors="replace")
+    except (OSError, SourceError, ValueError):
+        return ""
