@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from leslied.model.source import Chunk, Root, SourceRef
     from leslied.store import Store
 
-BATCH_WEIGHT = 4000
+BATCH_WEIGHT = 12_000
 """Rows and kilobytes that go into one transaction, across sources."""
 
 
@@ -53,7 +53,7 @@ class Ingest:
 
     adapter: AgentAdapter
     store: Store
-    limits: tail.ReadLimits = tail.ReadLimits()
+    limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
     is_final: bool = False
     """Whether a last line without its end counts as ended."""
     is_excluded: Callable[[str], bool] = lambda _: False
@@ -108,7 +108,9 @@ class Ingest:
         self.done.bytes_read += chunk.bytes_read
         self.done.noise += len(decoder.noise)
         self.done.rejected += len(rejected)
-        cursor = replace(chunk.cursor, state=msgspec.json.encode(decoder.state).decode())
+        cursor = replace(
+            chunk.cursor, state=msgspec.json.encode(decoder.state).decode()
+        )
         reading = Reading(
             source=source,
             cursor=cursor,
@@ -132,7 +134,7 @@ class Ingest:
         return Cursor()
 
     def _note_gone(self, paths: set[bytes], found: tail.Discovery) -> None:
-        """Sources that are certainly deleted; a folder we cannot see hides, not kills."""
+        """Sources that are certainly deleted: a folder we cannot see only hides."""
         hidden = tuple(os.fsencode(path) for path in found.unreadable)
         missing = tuple(os.fsencode(path) for path in found.missing)
         gone = [p for p in paths if not p.startswith(hidden + missing)]
@@ -198,9 +200,12 @@ class _Decoder:
         return None
 
     def _keep(self, entry: RawEntry, decoded: Decoded) -> None:
-        records = tuple(self._with_spill(r, entry) for r in decoded.records)
-        is_named = all(record.native_id for record in records)
-        digest = b"" if is_named else hashlib.sha256(entry.data).digest()
+        records, digest = decoded.records, b""
+        for record in records:
+            if "spill" in record.metadata:
+                records = tuple(self._with_spill(r, entry) for r in records)
+            if not record.native_id:
+                digest = hashlib.sha256(entry.data).digest()
         self.entries.append(
             ReadEntry(entry.offset, entry.length, records, digest, entry.is_complete)
         )

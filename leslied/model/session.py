@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leslied.model.record import MAIN, SessionKey, Usage
@@ -33,7 +33,7 @@ class SessionSummary:
     agent_type: str = ""
     description: str = ""
     subagents: int = 0
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def is_subagent(self) -> bool:

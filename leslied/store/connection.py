@@ -74,6 +74,7 @@ def lock_store(path: Path) -> int:
 def _tune(connection: sqlite3.Connection) -> None:
     for pragma in (
         f"busy_timeout = {_BUSY_MS}",
+        "page_size = 8192",
         "journal_mode = WAL",
         "synchronous = FULL",
         "temp_store = MEMORY",

@@ -118,9 +118,9 @@ class Tally:
     def _add_turn(self, record: Record, kind: str) -> None:
         if record.type in (*_SPEAKS, "user_message", "tool_result"):
             self.has_turn_ended = int(record.metadata.get("stop_reason") == "end_turn")
-        elif record.type == "error" and record.role == "assistant":
-            self.has_turn_ended = 1
-        elif kind == "turn_ended":
+        elif (
+            record.type == "error" and record.role == "assistant"
+        ) or kind == "turn_ended":
             self.has_turn_ended = 1
 
 

@@ -1,3 +1,223 @@
-"""placeholder"""
+"""Looking into the store, without being able to change it."""
+
 from __future__ import annotations
-class Reader: ...
+
+import os
+from typing import TYPE_CHECKING, Any, Self
+
+from leslied.model.record import MAIN, Placed, SessionKey, Usage, name_chat
+from leslied.model.session import SessionSummary
+from leslied.store.connection import open_reader
+from leslied.store.ownership import Ownership
+from leslied.store.rows import RECORD_COLUMNS, from_us, unpack_record
+from leslied.store.search import Hit, search
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_SUMMARY = (
+    "id, agent, session_id, source, thread_id, title, first_prompt, cwd, model, "
+    "started_us, ended_us, units, tool_calls, has_turn_ended, stopped_us, "
+    "spawn_call_id, parent_agent, agent_type, description"
+)
+_RECORD = ", ".join("r." + name for name in RECORD_COLUMNS.split(", "))
+_TITLE = 80
+
+
+class Reader:
+    """A read-only look at the store."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._db = open_reader(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+    def sessions(self) -> list[SessionSummary]:
+        """Every session and subagent with anything in it, last active first."""
+        rows = self._db.execute(f"SELECT {_SUMMARY} FROM session WHERE entries > 0")
+        usage = self._usage()
+        found = [_summarize(row, usage.get(row[0], Usage())) for row in rows]
+        found.sort(key=_last_active, reverse=True)
+        return found
+
+    def children(self, parent: SessionSummary) -> list[SessionSummary]:
+        """The subagents of a session, and those its calls spawned elsewhere."""
+        rows = self._db.execute(
+            f"SELECT {_SUMMARY} FROM session WHERE entries > 0 AND source <> 'main' "
+            "AND (agent = ?1 AND session_id = ?2 OR agent = ?1 AND spawn_call_id IN "
+            "(SELECT r.tool_call_id FROM placement p JOIN record r "
+            "ON r.entry = p.entry WHERE p.session = ?3 AND r.type = 'tool_use')) "
+            "ORDER BY id",
+            (parent.key.agent, parent.key.session_id, parent.row),
+        )
+        usage = self._usage()
+        return [_summarize(row, usage.get(row[0], Usage())) for row in rows]
+
+    def records(self, session: int, unit: int | None = None) -> Iterator[Placed]:
+        """The session's current records in order, numbered without a gap."""
+        hide = "(p.is_copy = 0 OR (SELECT originals FROM session WHERE id = ?1) = 0)"
+        query = (
+            f"SELECT p.unit, p.generation, p.offset, p.length, o.path, o.agent, "
+            f"s.session_id, s.source, r.entry_id, {_RECORD} FROM placement p "
+            "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
+            "JOIN source o ON o.id = p.source JOIN session s ON s.id = p.session "
+            f"WHERE p.session = ?1 AND {hide} ORDER BY p.id"
+        )
+        for sequence, row in enumerate(self._db.execute(query, (session,)), 1):
+            if unit is None or row[0] == unit:
+                yield _unpack_placed(row, sequence)
+
+    def search(self, words: str, limit: int, *, by_rank: bool = False) -> list[Hit]:
+        """Records that hold the words, newest first, or best first."""
+        return search(self._db, words, limit, by_rank=by_rank)
+
+    def find_chat(self, chat_id: str) -> list[tuple[int, int, str]]:
+        """Sessions and units whose chat id starts so: row, unit, chat id."""
+        rows = self._db.execute(
+            "SELECT p.session, p.unit, s.agent, s.session_id, r.entry_id "
+            "FROM placement p JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
+            "JOIN session s ON s.id = p.session "
+            "WHERE p.unit > 0 AND r.type = 'user_message' AND p.id = (SELECT min(id) "
+            "FROM placement f WHERE f.session = p.session AND f.unit = p.unit)"
+        )
+        named = ((row[0], row[1], name_unit(row[2], row[3], row[4])) for row in rows)
+        return [found for found in named if found[2].startswith(chat_id)]
+
+    def agents(self) -> list[dict[str, Any]]:
+        """Per agent: sources, newest times, rejected entries, troubles."""
+        rows = self._db.execute(
+            "SELECT agent, count(*), max(mtime_ns), sum(is_gone), "
+            "sum(trouble <> '') FROM source GROUP BY agent"
+        ).fetchall()
+        return [self._agent(*row) for row in rows]
+
+    def counts(self) -> dict[str, int]:
+        """How many rows the store holds of each kind."""
+        tables = {
+            "records": "SELECT count(*) FROM record WHERE is_current",
+            "sessions": "SELECT count(*) FROM session WHERE entries > 0 "
+            f"AND source = '{MAIN}'",
+            "subagents": "SELECT count(*) FROM session WHERE entries > 0 "
+            f"AND source <> '{MAIN}'",
+            "noise": "SELECT count(*) FROM noise",
+            "rejected": "SELECT count(*) FROM rejected",
+        }
+        return {n: self._db.execute(q).fetchone()[0] for n, q in tables.items()}
+
+    def rejected(self, limit: int) -> list[dict[str, Any]]:
+        """Entries that could not become records: where they stand, and why."""
+        rows = self._db.execute(
+            "SELECT s.agent, s.path, j.offset, j.length, j.reason FROM rejected j "
+            "JOIN source s ON s.id = j.source ORDER BY s.path, j.offset LIMIT ?",
+            (limit,),
+        )
+        names = ("agent", "path", "offset", "length", "reason")
+        told = [dict(zip(names, row, strict=True)) for row in rows]
+        return [{**each, "path": os.fsdecode(each["path"])} for each in told]
+
+    def troubles(self) -> list[tuple[str, str]]:
+        """Sources that could not be read at the last look, and why."""
+        rows = self._db.execute("SELECT path, trouble FROM source WHERE trouble <> ''")
+        return [(os.fsdecode(path), reason) for path, reason in rows]
+
+    def _agent(
+        self, agent: str, sources: int, newest: int | None, gone: int, troubled: int
+    ) -> dict[str, Any]:
+        sessions = "SELECT count(*) FROM session WHERE agent = ? AND entries > 0 "
+        rejects = (
+            "SELECT count(*) FROM rejected j JOIN source s ON s.id = j.source "
+            "WHERE s.agent = ?"
+        )
+        one = (agent,)
+        return {
+            "name": agent,
+            "sources": sources - gone,
+            "gone": gone,
+            "unreadable": troubled,
+            "sessions": self._count(sessions + f"AND source = '{MAIN}'", one),
+            "newest_ingested_ns": newest,
+            "rejected": self._count(rejects, one),
+        }
+
+    def _count(self, query: str, values: Iterable[Any]) -> int:
+        return int(self._db.execute(query, tuple(values)).fetchone()[0])
+
+    def _usage(self) -> dict[int, Usage]:
+        """Tokens per session; a message that several show counts for its owner."""
+        counts = "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens"
+        sums = ", ".join(f"sum({name})" for name in counts.split(", "))
+        total = {
+            row[0]: list(row[1:])
+            for row in self._db.execute(
+                f"SELECT session, {sums} FROM usage WHERE id NOT IN "
+                "(SELECT usage FROM usage_share) GROUP BY session"
+            )
+        }
+        owners = Ownership(self._db).owners
+        for row in self._db.execute(
+            f"SELECT id, {counts} FROM usage WHERE id IN "
+            "(SELECT usage FROM usage_share)"
+        ):
+            mine = total.setdefault(owners[row[0]], [0, 0, 0, 0])
+            mine[:] = [a + b for a, b in zip(mine, row[1:], strict=True)]
+        return {session: Usage(*numbers) for session, numbers in total.items()}
+
+
+def name_unit(agent: str, session_id: str, entry_id: bytes) -> str:
+    """The chat id of the unit that this entry starts."""
+    return name_chat(agent, session_id, entry_id.hex())
+
+
+def _last_active(session: SessionSummary) -> tuple[float, SessionKey]:
+    at = session.ended_at or session.started_at
+    return (at.timestamp() if at else 0.0, session.key)
+
+
+def _summarize(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
+    title = row[5] or _first_line(row[6]) or row[18]
+    return SessionSummary(
+        row=row[0],
+        key=SessionKey(*row[1:4]),
+        thread_id=row[4],
+        title=title,
+        cwd=row[7],
+        model=row[8],
+        started_at=from_us(row[9]) if row[9] is not None else None,
+        ended_at=from_us(row[10]) if row[10] is not None else None,
+        units=row[11],
+        tool_calls=row[12],
+        has_turn_ended=bool(row[13]),
+        is_stopped=row[14] is not None,
+        spawn_call_id=row[15],
+        parent_agent=row[16],
+        agent_type=row[17],
+        description=row[18],
+        usage=usage,
+    )
+
+
+def _first_line(text: str) -> str:
+    line = text.strip().split("\n", 1)[0]
+    return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
+
+
+def _unpack_placed(row: tuple[Any, ...], sequence: int) -> Placed:
+    record, observed_at, version = unpack_record(row[9:], SessionKey(*row[5:8]))
+    return Placed(
+        record=record,
+        entry_id=row[8].hex(),
+        sequence=sequence,
+        unit=row[0],
+        observed_at=observed_at,
+        decoder_version=version,
+        path=os.fsdecode(row[4]),
+        generation=row[1],
+        offset=row[2],
+        length=row[3],
+    )

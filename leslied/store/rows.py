@@ -60,7 +60,9 @@ def digest_record(record: Record) -> bytes:
     return hashlib.blake2b(text, digest_size=12).digest()
 
 
-def pack_record(record: Record, observed_us: int, decoder_version: int) -> tuple[Any, ...]:
+def pack_record(
+    record: Record, observed_us: int, decoder_version: int
+) -> tuple[Any, ...]:
     """The values of RECORD_COLUMNS."""
     created = record.created_at
     offset = created.utcoffset() if created else None
@@ -68,21 +70,21 @@ def pack_record(record: Record, observed_us: int, decoder_version: int) -> tuple
     return (
         record.type,
         record.role,
-        clean(record.native_id),
+        record.native_id,
         to_us(created) if created else None,
         int(offset.total_seconds() // 60) if offset else 0,
         observed_us,
-        clean(record.tool_name),
-        clean(record.tool_call_id),
-        clean(record.model),
+        record.tool_name,
+        record.tool_call_id,
+        record.model,
         _pack_usage(usage) if usage else "",
-        clean(record.message_id),
-        clean(record.parent_id),
+        record.message_id,
+        record.parent_id,
         _to_json(record.metadata) if record.metadata else "",
         decoder_version,
-        clean(record.tool_input),
-        clean(record.content),
-        clean(record.spilled),
+        record.tool_input,
+        record.content,
+        record.spilled,
     )
 
 

@@ -136,9 +136,10 @@ CREATE TABLE rejected (
   PRIMARY KEY (source, generation, offset)
 ) WITHOUT ROWID;
 
--- Tokens of each API message, once, and every session that shows the message.
+-- Tokens of each API message, once, under the session that showed it first.
 CREATE TABLE usage (
   id INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL,
   agent TEXT NOT NULL,
   message_id TEXT NOT NULL,
   request_id TEXT NOT NULL,
@@ -150,16 +151,17 @@ CREATE TABLE usage (
   cache_write_tokens INTEGER NOT NULL,
   UNIQUE (agent, message_id, request_id)
 );
-CREATE TABLE usage_session (
+-- Messages that more than one session shows, with each of them.
+CREATE TABLE usage_share (
   usage INTEGER NOT NULL,
   session INTEGER NOT NULL,
   PRIMARY KEY (usage, session)
 ) WITHOUT ROWID;
-CREATE INDEX usage_by_session ON usage_session (session, usage);
 
 CREATE VIRTUAL TABLE record_text USING fts5 (
   text, content = '', tokenize = 'unicode61 remove_diacritics 2'
 );
+INSERT INTO record_text (record_text, rank) VALUES ('hashsize', 16000000);
 """
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _SET = ", ".join(f"{name} = excluded.{name}" for name in CURSOR_COLUMNS.split(", "))
 _MARKS = ", ".join("?" * (2 + CURSOR_COLUMNS.count(",") + 1))
 _SAVE = (
-    f"INSERT INTO source (agent, path, {CURSOR_COLUMNS}) VALUES ({_MARKS}) "  # noqa: S608
+    f"INSERT INTO source (agent, path, {CURSOR_COLUMNS}) VALUES ({_MARKS}) "
     f"ON CONFLICT DO UPDATE SET {_SET}, trouble = '', is_gone = 0 RETURNING id"
 )
 
@@ -82,7 +82,7 @@ class SourceRows:
 
     def _forget_counts(self, source: int) -> None:
         for table in ("noise", "rejected", "occurrence"):
-            self._db.execute(f"DELETE FROM {table} WHERE source = ?", (source,))  # noqa: S608
+            self._db.execute(f"DELETE FROM {table} WHERE source = ?", (source,))
         self._times = {k: v for k, v in self._times.items() if k[0] != source}
         self._noise = [row for row in self._noise if row[0] != source]
         self._rejected = [row for row in self._rejected if row[0] != source]

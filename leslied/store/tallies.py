@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 _NAMES = [field.name for field in fields(Tally)]
 _COLUMNS = ", ".join(_NAMES)
 _SET = ", ".join(f"{name} = ?{at}" for at, name in enumerate(_NAMES, 1) if at > 1)
-_LONGEST_ID = 12
 
 
 class Tallies:
@@ -44,11 +43,11 @@ class Tallies:
             for key in self._holders(record):
                 self.of(key).add_title(record)
         rows = [astuple(tally) for tally in self._by_key.values()]
-        self._db.executemany(f"UPDATE session SET {_SET} WHERE id = ?1", rows)  # noqa: S608
+        self._db.executemany(f"UPDATE session SET {_SET} WHERE id = ?1", rows)
 
     def _load(self, key: SessionKey) -> Tally | None:
         row = self._db.execute(
-            f"SELECT {_COLUMNS} FROM session "  # noqa: S608
+            f"SELECT {_COLUMNS} FROM session "
             "WHERE agent = ? AND session_id = ? AND source = ?",
             key,
         ).fetchone()
@@ -64,12 +63,12 @@ class Tallies:
         return Tally(row, *key, thread_id)
 
     def _find_thread_id(self, key: SessionKey) -> str:
-        for length in (8, _LONGEST_ID, 32):
+        query = "SELECT 1 FROM session WHERE thread_id = ?"
+        for length in (8, 12):
             thread_id = propose_thread_id(key, length)
-            query = "SELECT 1 FROM session WHERE thread_id = ?"
             if not self._db.execute(query, (thread_id,)).fetchone():
-                break
-        return thread_id
+                return thread_id
+        return propose_thread_id(key, 32)
 
     def _holders(self, record: Record) -> list[SessionKey]:
         agent = record.session.agent

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 RESULT_CHARACTERS = 10_000
 """Of a tool result, so much is indexed; the store keeps all of it."""
 
-_CJK = (
-    "\u1100-\u11ff\u2e80-\u2fdf\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf"
-    "\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
-    "\U00020000-\U0003ffff"
+_CJK_CHARACTER = re.compile(
+    "([\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff])"
 )
-_CJK_CHARACTER = re.compile(f"([{_CJK}])")
+_BELOW_CJK = bytes(range(0xE3))
+"""UTF-8 bytes that occur in text without CJK: dropping them leaves nothing."""
 _INDEXED = frozenset(
     {"user_message", "assistant_message", "thinking", "tool_use", "tool_result"}
 )
@@ -43,7 +43,9 @@ def index_text(record: Record) -> str:
 
 def space_cjk(text: str) -> str:
     """The text with every CJK character standing alone."""
-    return text if text.isascii() else _CJK_CHARACTER.sub(r" \1 ", text)
+    if text.isascii() or not text.encode(errors="replace").translate(None, _BELOW_CJK):
+        return text
+    return _CJK_CHARACTER.sub(r" \1 ", text)
 
 
 def gather_words(tool_input: str) -> str:

@@ -147,9 +147,7 @@ class Transaction:
         is_copy = int(item.record.is_copy)
         self._placed[entry, tally.id] = is_copy
         where = (item.source, item.generation, item.offset, item.length)
-        self._placements.append(
-            (number, tally.id, entry, tally.units, *where, is_copy)
-        )
+        self._placements.append((number, tally.id, entry, tally.units, *where, is_copy))
 
     def _place_original(self, item: _Item, tally: Tally, entry: int) -> None:
         """A copy stood here; from now on the original does."""
@@ -181,7 +179,7 @@ class Transaction:
         write = self._db.executemany
         marks = ", ".join("?" * (4 + RECORD_COLUMNS.count(",") + 1))
         write(
-            f"INSERT INTO record (id, entry, entry_id, digest, {RECORD_COLUMNS}) "  # noqa: S608
+            f"INSERT INTO record (id, entry, entry_id, digest, {RECORD_COLUMNS}) "
             f"VALUES ({marks})",
             self._records,
         )
@@ -214,7 +212,7 @@ def _name(record: Record, entry: ReadEntry, nth: int) -> bytes:
 
 def _numbers(db: sqlite3.Connection, table: str) -> Iterator[int]:
     """Free row numbers of a table that only this process writes."""
-    (last,) = db.execute(f"SELECT max(id) FROM {table}").fetchone()  # noqa: S608
+    (last,) = db.execute(f"SELECT max(id) FROM {table}").fetchone()
     return count((last or 0) + 1)
 
 

@@ -40,21 +40,27 @@ class UsageRows:
         )
         known = self._counts.get(key)
         if known:
-            counts = tuple(map(max, counts, known[2:]))
-            created = known[1] if known[1] is not None else created
-        self._counts[key] = (record.model, created, *counts)
+            counts = tuple(map(max, counts, known[3:]))
+            session_first, _, created = known[:3]
+        else:
+            session_first = session
+        self._counts[key] = (session_first, record.model, created, *counts)
         self._shown.add((session, *key))
 
     def write(self) -> None:
         """Every message counts once, with its largest numbers."""
-        names = "agent, message_id, request_id, model, created_us, " + ", ".join(_COUNTS)
+        names = "agent, message_id, request_id, session, model, created_us"
         self._db.executemany(
-            f"INSERT INTO usage ({names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
+            f"INSERT INTO usage ({names}, {', '.join(_COUNTS)}) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             f"ON CONFLICT DO UPDATE SET {_LARGEST}",
             [(*key, *counts) for key, counts in self._counts.items()],
         )
-        self._db.executemany(
-            "INSERT OR IGNORE INTO usage_session SELECT id, ?1 FROM usage "
-            "WHERE agent = ?2 AND message_id = ?3 AND request_id = ?4",
-            sorted(self._shown),
-        )
+        shown = sorted(self._shown)
+        for who in ("session", "?1"):
+            self._db.executemany(
+                f"INSERT OR IGNORE INTO usage_share SELECT id, {who} FROM usage "
+                "WHERE agent = ?2 AND message_id = ?3 AND request_id = ?4 "
+                "AND session <> ?1",
+                shown,
+            )

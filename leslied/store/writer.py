@@ -6,7 +6,7 @@ import os
 import sqlite3
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from leslied.errors import StoreUnusable
 from leslied.store.connection import lock_store, open_writer
@@ -29,7 +29,7 @@ class Committed:
     records: int = 0
     placements: int = 0
 
-    def __iadd__(self, other: Committed) -> Committed:
+    def __iadd__(self, other: Committed) -> Self:
         """Both together."""
         self.records += other.records
         self.placements += other.placements
@@ -49,7 +49,7 @@ class Store:
             os.close(self._lock)
             raise
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -132,14 +132,20 @@ class Store:
 
     @contextmanager
     def bulk_load(self) -> Iterator[None]:
-        """Faster commits for a first sync; what a crash may cost is read again."""
-        self._db.execute("PRAGMA synchronous = NORMAL")
-        self._db.execute("PRAGMA wal_autocheckpoint = 8000")
+        """Faster commits for a first sync; what a power loss costs is read again."""
+        self._tune(synchronous="NORMAL", checkpoint=4000, automerge=0)
         try:
             yield
         finally:
-            self._db.execute("PRAGMA wal_autocheckpoint = 1000")
-            self._db.execute("PRAGMA synchronous = FULL")
+            self._tune(synchronous="FULL", checkpoint=1000, automerge=4)
+
+    def _tune(self, *, synchronous: str, checkpoint: int, automerge: int) -> None:
+        self._db.execute(f"PRAGMA synchronous = {synchronous}")
+        self._db.execute(f"PRAGMA wal_autocheckpoint = {checkpoint:d}")
+        self._db.execute(
+            "INSERT INTO record_text (record_text, rank) VALUES ('automerge', ?)",
+            (automerge,),
+        )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -157,4 +163,3 @@ class Store:
                     "then run: leslied sync",
                 ) from error
             raise
-

@@ -92,10 +92,12 @@ def _read_lines(
             data = read_at(fd, min(limits.chunk, size - cursor.offset), cursor.offset)
             if not data:
                 return
+            looked = len(data)
             whole = data.rfind(b"\n") + 1
             if whole:
-                chunk = _cut_lines(source, cursor, data[:whole], limits)
-                chunk = replace(chunk, bytes_read=len(data))
+                data = data[:whole] if whole < len(data) else data
+                chunk = _cut_lines(source, cursor, data, limits)
+                chunk = replace(chunk, bytes_read=looked)
             else:
                 cursor = replace(cursor, scanned=len(data))
                 chunk = Chunk(entries=(), cursor=cursor, bytes_read=len(data))
@@ -144,7 +146,9 @@ def _skip_line(
     length = end - start
     reason = f"oversized: {length} bytes, more than the {limits.line} that are parsed"
     head = read_at(fd, limits.head, start)
-    anchor = read_at(fd, min(limits.anchor, length + 1), max(end + 1 - limits.anchor, start))
+    anchor = read_at(
+        fd, min(limits.anchor, length + 1), max(end + 1 - limits.anchor, start)
+    )
     after = replace(cursor, offset=end + 1, crc=crc, anchor=anchor, scanned=0)
     rejected = Rejected(start, length, reason, digest.digest()[:16], head)
     return Chunk(
@@ -161,7 +165,9 @@ def _cut_lines(
     """The lines of `data`, which ends with a line end, and the cursor after them."""
     entries: list[RawEntry] = []
     at = cursor.offset
-    for line in data[:-1].split(b"\n"):
+    lines = data.split(b"\n")
+    lines.pop()
+    for line in lines:
         if line and not line.isspace():
             entries.append(RawEntry(source, at, line))
         at += len(line) + 1

@@ -48,7 +48,7 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> Decoded:
     if line.type == "progress":
         return _decode_progress(line, key, state)
     context, state = notice_context(line, key, state)
-    records, state, noise = _decode_by_type(entry, line, key, state)
+    records, state, noise = _decode_by_type(line, key, state)
     if not records and not noise:
         records = (events.keep_unknown(entry, line, key),)
     cwd = state.get("context", {}).get("cwd", "")
@@ -80,7 +80,7 @@ def _is_entry(line: Line) -> bool:
 
 
 def _decode_by_type(
-    entry: RawEntry, line: Line, key: SessionKey, state: dict[str, Any]
+    line: Line, key: SessionKey, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any], str]:
     """Records, what to remember, and the kind of noise it was instead."""
     match line.type:

@@ -14,13 +14,14 @@ from leslied.agents.claude_code.wire import (
     Message,
     Payload,
     ToolOutcome,
-    parse_as,
     parse_raw,
 )
 from leslied.model.record import MAIN, Record, SessionKey, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from msgspec import Raw
 
     from leslied.agents.claude_code.wire import Part, Tokens
 
@@ -35,7 +36,9 @@ def decode_assistant(
     message = line.message or Message()
     base = _base(line, key, message, is_copy=is_copy)
     if line.isApiErrorMessage:
-        return (Record(type="error", role="assistant", content=_text_of(message), **base),)
+        return (
+            Record(type="error", role="assistant", content=_text_of(message), **base),
+        )
     if message.model == "<synthetic>":
         record = Record(
             type="system_event", role="system", content=_text_of(message), **base
@@ -150,7 +153,8 @@ def _decode_result(line: Line, block: Block, base: dict[str, Any]) -> list[Recor
     if block.is_error:
         metadata["is_error"] = True
     text = _result_text(block)
-    outcome = _outcome(line)
+    told = line.toolUseResult
+    outcome = told if isinstance(told, ToolOutcome) else ToolOutcome()
     if outcome.persistedOutputPath:
         metadata["spill"] = outcome.persistedOutputPath
     elif text.startswith("<persisted-output>") and "saved to: " in text:
@@ -167,15 +171,6 @@ def _decode_result(line: Line, block: Block, base: dict[str, Any]) -> list[Recor
         known = {"tool_call_id": call}
         records.append(events.link(child, native, known, base["created_at"]))
     return records
-
-
-def _outcome(line: Line) -> ToolOutcome:
-    """The few facts worth having from what is mostly a copy of the result."""
-    raw = memoryview(line.toolUseResult)  # type: ignore[arg-type]
-    data = bytes(raw)
-    if b'"agentId"' in data or b'"persistedOutputPath"' in data:
-        return parse_as(line.toolUseResult, ToolOutcome)
-    return ToolOutcome()
 
 
 def _decode_speech(
@@ -196,6 +191,8 @@ def _decode_speech(
         metadata["attached"] = speech.note
     if line.planContent:
         metadata["is_handoff"] = True
+    if line.permissionMode:
+        metadata["permission_mode"] = line.permissionMode
     if line.promptSource == "sdk":
         metadata["is_program"] = True
     record = Record(
@@ -239,24 +236,18 @@ def _part_text(part: Part) -> str:
 
 def _placeholder(kind: str, source: Payload) -> str:
     """What stands for an image or document: its type and size."""
-    encoded = len(memoryview(source.data)) - 2  # type: ignore[arg-type]
+    encoded = len(memoryview(source.data)) - 2
     size = max(encoded, 0)
     if source.type == "base64":
         size = size * 3 // 4
     return f"[{kind} {source.media_type or source.type or 'data'}, {tell_size(size)}]"
 
 
-def _json_of(raw: object) -> str:
+def _json_of(raw: Raw) -> str:
     """The JSON text as it stood in the log, or made anew where it was damaged."""
-    data = bytes(memoryview(raw))  # type: ignore[arg-type]
-    if not data:
-        return ""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        text = data.decode(errors="replace")
+    text = bytes(raw).decode(errors="replace")
     if "\\ud" in text or "\\uD" in text:
-        return to_json(parse_raw(raw))  # type: ignore[arg-type]
+        return to_json(parse_raw(raw))
     return text
 
 

@@ -66,15 +66,15 @@ def notice_context(
     line: Line, key: SessionKey, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
     """A record of what changed around the conversation: folder, branch, version."""
-    facts = {
-        "cwd": line.cwd,
-        "version": line.version,
-        "git_branch": line.gitBranch,
-        "entrypoint": line.entrypoint,
-        "permission_mode": line.permissionMode,
-    }
     known: dict[str, str] = state.get("context", {})
-    changed = {n: v for n, v in facts.items() if v is not None and known.get(n) != v}
+    facts = (
+        ("cwd", line.cwd),
+        ("version", line.version),
+        ("git_branch", line.gitBranch),
+        ("entrypoint", line.entrypoint),
+        ("permission_mode", line.permissionMode),
+    )
+    changed = {n: v for n, v in facts if v is not None and known.get(n) != v}
     if not changed or not line.uuid:
         return (), state
     kind = "context" if known else "opened"

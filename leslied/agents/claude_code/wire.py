@@ -77,6 +77,16 @@ class PromptOrigin(msgspec.Struct):
     kind: str | None = None
 
 
+class ToolOutcome(msgspec.Struct):
+    """What the client noted beside a tool result."""
+
+    agentId: str | None = None
+    isAsync: bool | None = None
+    status: str | None = None
+    persistedOutputPath: str | None = None
+    totalToolUseCount: int | None = None
+
+
 class Line(msgspec.Struct):
     """One log line of any type."""
 
@@ -101,7 +111,7 @@ class Line(msgspec.Struct):
     promptSource: str | None = None
     origin: PromptOrigin | None = None
     message: Message | None = None
-    toolUseResult: Raw = NOTHING
+    toolUseResult: ToolOutcome | str | list[Raw] | None = None
     attachment: Raw = NOTHING
     data: Raw = NOTHING
     parentToolUseID: str | None = None
@@ -130,16 +140,6 @@ class Line(msgspec.Struct):
     tool_name: str | None = None
     tool_use_id: str | None = None
     input: Raw = NOTHING
-
-
-class ToolOutcome(msgspec.Struct):
-    """What the client noted beside a tool result."""
-
-    agentId: str | None = None
-    isAsync: bool | None = None
-    status: str | None = None
-    persistedOutputPath: str | None = None
-    totalToolUseCount: int | None = None
 
 
 class Attachment(msgspec.Struct):

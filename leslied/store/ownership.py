@@ -1,0 +1,82 @@
+"""Whose tokens a shared message counts as.
+
+Forks and resumes show the same API messages in several sessions; each counts once. A
+session wholly contained in another owns nothing; else the one whose first unshared
+entry is earlier; else the smaller id.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+_LATE = 2**63
+
+
+class Ownership:
+    """Decides between sessions; each question is asked of the store once."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._sizes: dict[int, int] = {}
+        self._firsts: dict[int, int] = {}
+        self._commons: dict[tuple[int, int], int] = {}
+
+    @cached_property
+    def owners(self) -> dict[int, int]:
+        """The owning session of every shared message."""
+        sharers: dict[int, list[int]] = {}
+        for usage, session in self._db.execute(
+            "SELECT usage, session FROM usage_share"
+        ):
+            sharers.setdefault(usage, []).append(session)
+        chosen: dict[tuple[int, ...], int] = {}
+        owners = {}
+        for usage, sessions in sharers.items():
+            group = tuple(sorted(sessions))
+            if group not in chosen:
+                chosen[group] = self._choose(group)
+            owners[usage] = chosen[group]
+        return owners
+
+    def _choose(self, group: Iterable[int]) -> int:
+        free = [s for s in group if not any(self._is_inside(s, o) for o in group)]
+        return min(free or group, key=lambda s: (self._first_unshared(s), s))
+
+    def _is_inside(self, one: int, other: int) -> bool:
+        """All of one is in the other; of two equal ones, the later is inside."""
+        if one == other or self._common(one, other) < self._size(one):
+            return False
+        return self._size(other) > self._size(one) or one > other
+
+    def _size(self, session: int) -> int:
+        if session not in self._sizes:
+            query = "SELECT count(*) FROM placement WHERE session = ?"
+            (self._sizes[session],) = self._db.execute(query, (session,)).fetchone()
+        return self._sizes[session]
+
+    def _common(self, one: int, other: int) -> int:
+        key = (min(one, other), max(one, other))
+        if key not in self._commons:
+            (self._commons[key],) = self._db.execute(
+                "SELECT count(*) FROM placement a JOIN placement b "
+                "ON b.entry = a.entry AND b.session = ? WHERE a.session = ?",
+                key,
+            ).fetchone()
+        return self._commons[key]
+
+    def _first_unshared(self, session: int) -> int:
+        if session not in self._firsts:
+            (first,) = self._db.execute(
+                "SELECT min(r.created_us) FROM placement p "
+                "JOIN record r ON r.entry = p.entry AND r.is_current "
+                "WHERE p.session = ?1 AND NOT EXISTS (SELECT 1 FROM placement o "
+                "WHERE o.entry = p.entry AND o.session <> ?1)",
+                (session,),
+            ).fetchone()
+            self._firsts[session] = _LATE if first is None else first
+        return self._firsts[session]

@@ -1,0 +1,49 @@
+"""Every test has a home of its own and a clock that stands still."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.claude import ClaudeHome
+from tests.support.clock import FakeClock
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write golden files anew"
+    )
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home nobody else has; no variable of the real one is left."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    for name in ("CLAUDE_CONFIG_DIR", "LESLIED_CONFIG", "LESLIED_DATA_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.delenv(f"XDG_{name}_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def claude(home: Path, tmp_path: Path, clock: FakeClock) -> ClaudeHome:
+    return ClaudeHome(home, tmp_path / "data" / "store.db", clock)
+
+
+@pytest.fixture
+def shared() -> Path:
+    """Material beside the checkout; a test that needs it is skipped without."""
+    if not (SHARED / "captures").is_dir():
+        pytest.skip("the shared captures are not here")
+    return SHARED

@@ -1,0 +1,1 @@
+"""Builders and stand-ins the tests share."""

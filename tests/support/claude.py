@@ -1,0 +1,118 @@
+"""Writing Claude Code lines and homes, and reading them into a store."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+from leslied.agents import load_adapters
+from leslied.clock import Clock
+from leslied.model.source import Environment
+from leslied.pipeline import Ingest, Ingested
+from leslied.store import Store
+from leslied.tail import ReadLimits
+
+SESSION = "11111111-2222-4333-8444-555555555555"
+ADAPTER = load_adapters()["claude-code"]
+
+
+class Talk:
+    """Lines of one session, with ids and times that count up from a seed."""
+
+    def __init__(self, session_id: str = SESSION, cwd: str = "/home/dev/app") -> None:
+        self.session_id = session_id
+        self.cwd = cwd
+        self._numbers = itertools.count(1)
+        self._last: str | None = None
+
+    def line(self, type_: str, **fields: Any) -> dict[str, Any]:
+        number = next(self._numbers)
+        name = uuid.uuid5(uuid.NAMESPACE_OID, f"{self.session_id}/{number}")
+        entry = {
+            "parentUuid": self._last,
+            "isSidechain": False,
+            "type": type_,
+            "uuid": str(name),
+            "timestamp": f"2026-11-16T10:{number // 60:02}:{number % 60:02}.000Z",
+            "sessionId": self.session_id,
+            "cwd": self.cwd,
+            "version": "2.1.325",
+            "gitBranch": "main",
+            **fields,
+        }
+        self._last = str(name)
+        return entry
+
+    def prompt(self, text: Any, **fields: Any) -> dict[str, Any]:
+        message = {"role": "user", "content": text}
+        return self.line("user", message=message, **fields)
+
+    def answer(self, text: str, **message: Any) -> dict[str, Any]:
+        return self._assistant({"type": "text", "text": text}, message)
+
+    def think(self, text: str, **message: Any) -> dict[str, Any]:
+        return self._assistant({"type": "thinking", "thinking": text}, message)
+
+    def call(self, name: str, input_: Any, call_id: str, **message: Any) -> dict:
+        block = {"type": "tool_use", "id": call_id, "name": name, "input": input_}
+        return self._assistant(block, {"stop_reason": "tool_use", **message})
+
+    def result(self, call_id: str, content: Any, **fields: Any) -> dict[str, Any]:
+        block = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+        return self.prompt([block], **fields)
+
+    def _assistant(self, block: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+        number = len(self._last or "")
+        message = {
+            "id": f"msg_{self._last}",
+            "role": "assistant",
+            "model": "claude-opus-5-5",
+            "content": [block],
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": 10, "output_tokens": number},
+            **more,
+        }
+        return self.line("assistant", message=message, requestId=f"req_{self._last}")
+
+
+def dump(*lines: Any) -> bytes:
+    """The lines as an agent writes them."""
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+class ClaudeHome:
+    """A home folder with Claude Code's logs in it, and a store beside it."""
+
+    def __init__(self, home: Path, store: Path, clock: Clock) -> None:
+        self.home = home
+        self.projects = home / ".claude" / "projects"
+        self.store_path = store
+        self.clock = clock
+        self.limits = ReadLimits()
+
+    def log(self, name: str = f"-home-dev-app/{SESSION}.jsonl") -> Path:
+        path = self.projects / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def write(self, *lines: Any, name: str = f"-home-dev-app/{SESSION}.jsonl") -> Path:
+        """Append whole lines to a log."""
+        path = self.log(name)
+        with path.open("ab") as file:
+            file.write(dump(*lines))
+        return path
+
+    def sync(self, store: Store | None = None, *, is_final: bool = False) -> Ingested:
+        """One look at everything, as `leslied sync` does it."""
+        if store is None:
+            with Store(self.store_path, self.clock) as opened:
+                return self.sync(opened, is_final=is_final)
+        env = Environment(home=self.home, environ={}, platform="linux")
+        roots = ADAPTER.roots(env, [])
+        ingest = Ingest(
+            adapter=ADAPTER, store=store, limits=self.limits, is_final=is_final
+        )
+        return ingest.run(roots)

@@ -1,0 +1,23 @@
+"""A clock that stands still until told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+
+class FakeClock:
+    """Time moves only by `advance`."""
+
+    def __init__(self) -> None:
+        self.at = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
+        self.seconds = 1000.0
+
+    def now(self) -> datetime:
+        return self.at
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def advance(self, seconds: float) -> None:
+        self.at += timedelta(seconds=seconds)
+        self.seconds += seconds
