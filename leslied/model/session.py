@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from leslied.model.record import MAIN, SessionKey, Usage
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from leslied.model.record import Placed
+
+Status = Literal["active", "idle", "stopped"]
+StopReason = Literal["end_turn", "max_tokens", "cancelled", "error", "idle", "unknown"]
+AgentMode = Literal["agent", "plan", "review", "duet"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,3 +50,36 @@ class SessionSummary:
     def subagent_id(self) -> str:
         """The subagent's own id; empty for a main session."""
         return self.key.source.partition(":")[2]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """From one prompt to just before the next; for a subagent, all it did."""
+
+    number: int
+    chat_id: str
+    summary: SessionSummary
+    entries: tuple[Placed, ...]
+    prompt: str
+    stop_reason: StopReason
+    agent_mode: AgentMode
+    subagents: tuple[Unit, ...] = ()
+
+    @property
+    def started_at(self) -> datetime | None:
+        """The time of the first entry that has one."""
+        return next(iter(self._times()), None)
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """The latest time among the entries: lines are not written in time order."""
+        return max(self._times(), default=None)
+
+    @property
+    def tool_calls(self) -> int:
+        """Calls in this unit itself, its subagents' own not among them."""
+        return sum(placed.record.type == "tool_use" for placed in self.entries)
+
+    def _times(self) -> list[datetime]:
+        times = (placed.record.created_at for placed in self.entries)
+        return [time for time in times if time]

@@ -65,10 +65,6 @@ class Store:
             self._db.close()
             os.close(self._lock)
 
-    def is_empty(self) -> bool:
-        """Whether no source was ever read."""
-        return self._db.execute("SELECT 1 FROM source LIMIT 1").fetchone() is None
-
     def cursors(self, agent: str) -> dict[bytes, Cursor]:
         """How far each source of an agent was read, by path."""
         query = f"SELECT path, {CURSOR_COLUMNS} FROM source WHERE agent = ?"
@@ -131,8 +127,14 @@ class Store:
         return done.rowcount
 
     @contextmanager
-    def bulk_load(self) -> Iterator[None]:
-        """Faster commits for a first sync; what a power loss costs is read again."""
+    def fit_for_load(self) -> Iterator[None]:
+        """Commits are fast while an empty store is filled, and safe ever after.
+
+        What a power loss costs a first sync is read again from the logs.
+        """
+        if not self._is_empty():
+            yield
+            return
         self._tune(synchronous="NORMAL", checkpoint=4000, automerge=0)
         try:
             yield
@@ -146,6 +148,9 @@ class Store:
             "INSERT INTO record_text (record_text, rank) VALUES ('automerge', ?)",
             (automerge,),
         )
+
+    def _is_empty(self) -> bool:
+        return self._db.execute("SELECT 1 FROM source LIMIT 1").fetchone() is None
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -1,0 +1,86 @@
+"""Talking to people and scripts.
+
+The door: `main` is the `leslied` command. Commands load when they are called, so
+`--help` costs what click costs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from leslied import __version__
+from leslied.cli.output import tell_error
+from leslied.errors import LesliedError
+
+COMMANDS = {
+    "sync": "Read everything that is new, once, and leave.",
+    "list": "Show the sessions, newest first.",
+    "show": "Show one session, unit or subagent.",
+    "search": "Find words in what was said, called and answered.",
+    "status": "Show what is read, how far, and what could not be.",
+    "config": "Show the settings and where they are kept.",
+}
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"leslied.cli.{cmd_name}_command")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong use, 3 store unusable, "
+    "4 another leslied is writing, 78 config file wrong.",
+)
+@click.version_option(__version__, "--version", prog_name="leslied")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help="Use this config file instead of the usual one.",
+)
+@click.pass_context
+def leslied(ctx: click.Context, config: Path | None) -> None:
+    """Keep what coding agents write on disk, and make it worth reading."""
+    ctx.obj = config
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    os.umask(0o077)
+    as_json = "--json" in sys.argv
+    try:
+        code = leslied.main(standalone_mode=False)
+    except LesliedError as error:
+        code = tell_error(error.message, error.hint, error.exit_code, as_json=as_json)
+    except click.UsageError as error:
+        hint = f"Try: {error.ctx.command_path if error.ctx else 'leslied'} --help"
+        code = tell_error(error.format_message(), hint, 2, as_json=as_json)
+    except click.ClickException as error:
+        code = tell_error(error.format_message(), "", 1, as_json=as_json)
+    except (KeyboardInterrupt, click.Abort):
+        code = 130
+    except BrokenPipeError:
+        # The reader of our output left; nothing more can be said to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)

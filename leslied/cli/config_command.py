@@ -1,0 +1,69 @@
+"""`leslied config`: the settings and where they are kept."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.agents import load_adapters
+from leslied.cli.desk import sit_down
+from leslied.cli.output import emit, json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@click.group()
+def command() -> None:
+    """Show the settings and where they are kept."""
+
+
+@command.command(epilog="Example: leslied config show > my-config.toml")
+@json_option
+@click.pass_context
+def show(ctx: click.Context, *, as_json: bool) -> None:
+    """Print every setting in force, as TOML."""
+    desk = sit_down(ctx)
+    settings = desk.load_settings()
+    data: dict[str, Any] = asdict(settings)
+    data["agents"] = {name: asdict(settings.agent(name)) for name in load_adapters()}
+    file = desk.places.config_file
+    emit(
+        {"path": str(file), "exists": file.exists(), "settings": data},
+        lambda: _toml(data, f"# {file}" + ("" if file.exists() else " (no such file)")),
+        as_json=as_json,
+    )
+
+
+@command.command()
+@json_option
+@click.pass_context
+def path(ctx: click.Context, *, as_json: bool) -> None:
+    """Print where the config file is looked for."""
+    file = sit_down(ctx).places.config_file
+    data = {"path": str(file), "exists": file.exists()}
+    emit(data, lambda: [str(file)], as_json=as_json)
+
+
+def _toml(data: dict[str, Any], head: str) -> Iterator[str]:
+    yield head
+    tables = {f"agents.{name}": value for name, value in data["agents"].items()}
+    tables |= {name: value for name, value in data.items() if name != "agents"}
+    for name, values in tables.items():
+        yield ""
+        yield f"[{name}]"
+        for key, value in values.items():
+            yield f"{key} = {_toml_value(value)}"
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_toml_value(item) for item in value) + "]"
+    if isinstance(value, int):
+        return str(value)
+    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'

@@ -1,0 +1,79 @@
+"""`leslied list`: the sessions, newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.desk import sit_down
+from leslied.cli.output import (
+    emit,
+    json_option,
+    say_number,
+    say_path,
+    say_time,
+    table,
+)
+from leslied.lookup import gather_sessions
+from leslied.model.codec import plain_session
+from leslied.sessions import tell_status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from leslied.model.session import SessionSummary
+
+
+@click.command(epilog="Example: leslied list --limit 5 --json")
+@click.option("-n", "--limit", type=click.IntRange(min=1), help="Show so many.")
+@click.option("--subagents", is_flag=True, help="Show subagents too.")
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context, *, limit: int | None, subagents: bool, as_json: bool
+) -> None:
+    """Show the sessions, last active first.
+
+    Tokens include the subagents'; what forks share counts once.
+    """
+    desk = sit_down(ctx)
+    now = desk.clock.now()
+    with desk.open_reader() as reader:
+        sessions = gather_sessions(reader, with_subagents=subagents)[:limit]
+    home = str(desk.home)
+    emit(
+        {"sessions": [_plain(session, now) for session in sessions]},
+        lambda: _lines(sessions, now, home),
+        as_json=as_json,
+    )
+
+
+def _plain(session: SessionSummary, now: datetime) -> dict[str, Any]:
+    plain = plain_session(session, tell_status(session, now), session.cwd)
+    if session.is_subagent:
+        plain |= {"id": session.subagent_id, "parent": session.key.session_id}
+    return plain
+
+
+def _lines(sessions: list[SessionSummary], now: datetime, home: str) -> Iterable[str]:
+    if not sessions:
+        return ["No sessions yet. Work with an agent, then run: leslied sync"]
+    names = ("ID", "LAST ACTIVE", "STATUS", "PROJECT", "TITLE", "UNITS", "TOOLS", "OUT")
+    rows = [
+        (
+            (session.subagent_id if session.is_subagent else session.key.session_id)[
+                :8
+            ],
+            say_time(session.ended_at),
+            tell_status(session, now),
+            say_path(session.cwd, home).rpartition("/")[2] or "-",
+            session.title or "-",
+            str(session.units),
+            str(session.tool_calls),
+            say_number(session.usage.output_tokens),
+        )
+        for session in sessions
+    ]
+    return table(names, rows, stretch=4, right="UNITS TOOLS OUT")

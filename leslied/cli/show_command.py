@@ -1,0 +1,42 @@
+"""`leslied show`: one session, unit or subagent, to read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from leslied.cli.desk import sit_down
+from leslied.cli.output import emit, json_option
+from leslied.cli.page import page_lines
+from leslied.lookup import load_units, resolve
+from leslied.model.codec import plain_session, plain_unit
+from leslied.sessions import tell_status
+
+
+@click.command(epilog="Example: leslied show last --full")
+@click.argument("wanted", metavar="ID|last")
+@click.option("--full", is_flag=True, help="Show everything, thinking included, uncut.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, wanted: str, full: bool, as_json: bool) -> None:
+    """Show a session by its id, thread id, chat id or subagent id, or the last one.
+
+    Any unique beginning of an id will do; `leslied list` shows them.
+    """
+    desk = sit_down(ctx)
+    with desk.open_reader() as reader:
+        found = resolve(reader, wanted)
+        units = load_units(reader, found)
+    session = found.session
+    status = tell_status(session, desk.clock.now())
+    data: dict[str, Any] = {
+        "session": plain_session(session, status, session.cwd),
+        "units": [plain_unit(unit) for unit in units] if as_json else [],
+    }
+    home = str(desk.home)
+    emit(
+        data,
+        lambda: page_lines(session, units, status, home, is_full=full),
+        as_json=as_json,
+    )

@@ -1,0 +1,143 @@
+"""`leslied status`: what is read, how far, and what could not be."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied import __version__
+from leslied.cli.desk import sit_down
+from leslied.cli.output import (
+    clean,
+    emit,
+    json_option,
+    say_ago,
+    say_bytes,
+    say_number,
+    say_path,
+    table,
+)
+from leslied.model.codec import plain_time
+from leslied.tail import discover
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.cli.desk import Desk
+    from leslied.config import Settings
+    from leslied.store import Reader
+
+_MOST_REJECTED = 50
+
+
+@click.command(epilog="Example: leslied status --rejected")
+@click.option("--rejected", is_flag=True, help="List the entries that made no sense.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
+    """Show what is read of each agent, how far behind, and what could not be."""
+    desk = sit_down(ctx)
+    settings = desk.load_settings()
+    with desk.open_reader() as reader:
+        data = _gather(desk, settings, reader)
+        troubles = reader.troubles()
+        listed = reader.rejected(_MOST_REJECTED) if rejected else []
+    if rejected:
+        data["rejected"] = listed
+    warnings = [f"{path}: {reason}" for path, reason in troubles]
+    if data["store"]["bytes"] > settings.store.warn_bytes:
+        size = say_bytes(data["store"]["bytes"])
+        warnings.append(f"The store has grown to {size} (store.warn_bytes).")
+    emit(data, lambda: _lines(data, desk), as_json=as_json, warnings=warnings)
+
+
+def _gather(desk: Desk, settings: Settings, reader: Reader) -> dict[str, Any]:
+    known = {agent["name"]: agent for agent in reader.agents()}
+    counts = reader.counts()
+    path = reader.path
+    files = [path, path.with_name(path.name + "-wal")]
+    size = sum(file.stat().st_size for file in files if file.exists())
+    agents = []
+    for adapter, roots in desk.agent_roots(settings):
+        found = discover(adapter.name, roots)
+        newest = max((s.stamp.mtime_ns for s in found.sources), default=None)
+        agents.append(_agent(adapter.name, known.get(adapter.name, {}), newest))
+    return {
+        "daemon": {
+            "running": False,
+            "pid": None,
+            "since": None,
+            "version": __version__,
+        },
+        "agents": agents,
+        "store": {"path": str(path), "bytes": size, **counts},
+    }
+
+
+def _agent(name: str, known: dict[str, Any], newest_ns: int | None) -> dict[str, Any]:
+    source_at = _from_ns(newest_ns)
+    ingested_at = _from_ns(known.get("newest_ingested_ns"))
+    lag = None
+    if source_at:
+        behind = source_at - ingested_at if ingested_at else None
+        lag = max(behind.total_seconds(), 0.0) if behind is not None else None
+    return {
+        "name": name,
+        "sources": known.get("sources", 0),
+        "sessions": known.get("sessions", 0),
+        "newest_source_at": plain_time(source_at),
+        "newest_ingested_at": plain_time(ingested_at),
+        "lag_seconds": lag,
+        "rejected": known.get("rejected", 0),
+        "gone": known.get("gone", 0),
+        "unreadable": known.get("unreadable", 0),
+    }
+
+
+def _from_ns(value: int | None) -> datetime | None:
+    return datetime.fromtimestamp(value / 1e9, UTC) if value else None
+
+
+def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
+    store = data["store"]
+    path = say_path(store["path"], str(desk.home))
+    yield f"store    {clean(path)}, {say_bytes(store['bytes'])}"
+    yield (
+        f"         {say_number(store['records'])} records, "
+        f"{store['sessions']} sessions, {store['subagents']} subagents, "
+        f"{say_number(store['noise'])} noise, "
+        f"{store['rejected']} rejected"
+    )
+    yield ""
+    now = desk.clock.now()
+    names = (
+        "AGENT",
+        "LOGS",
+        "SESSIONS",
+        "NEWEST LOG",
+        "NEWEST READ",
+        "LAG",
+        "REJECTED",
+    )
+    rows = [
+        (
+            agent["name"],
+            str(agent["sources"]),
+            str(agent["sessions"]),
+            say_ago(_parse(agent["newest_source_at"]), now),
+            say_ago(_parse(agent["newest_ingested_at"]), now),
+            "-" if agent["lag_seconds"] is None else f"{agent['lag_seconds']:.0f} s",
+            str(agent["rejected"]),
+        )
+        for agent in data["agents"]
+    ]
+    yield from table(names, rows, stretch=0, right="LOGS SESSIONS LAG REJECTED")
+    for each in data.get("rejected", []):
+        where = f"{each['path']} at byte {each['offset']}, {each['length']} bytes"
+        yield clean(f"{where}: {each['reason']}")
+
+
+def _parse(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

@@ -1,0 +1,99 @@
+"""`leslied sync`: the daemon's work, done once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.desk import make_exclude, sit_down
+from leslied.cli.output import emit, json_option, say_bytes, say_path
+from leslied.pipeline import Ingest, Ingested
+from leslied.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.cli.desk import Desk
+
+
+@click.command(
+    epilog="Example: leslied sync && leslied list",
+)
+@click.option(
+    "--stop-all", is_flag=True, help="Treat every session as stopped from now on."
+)
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
+    """Read everything that is new, once, and leave.
+
+    Each complete entry of every watched log is kept exactly once, however often
+    this runs and however it is interrupted.
+    """
+    desk = sit_down(ctx)
+    began = desk.clock.monotonic()
+    done, stopped = _sync(desk, stop_all=stop_all)
+    seconds = desk.clock.monotonic() - began
+    data = _tell(done, stopped, seconds)
+    warnings = [f"{path}: {reason}" for path, reason in done.troubles.items()]
+    emit(
+        data,
+        lambda: _lines(done, data, desk),
+        as_json=as_json,
+        warnings=warnings,
+    )
+
+
+def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, int]:
+    settings = desk.load_settings()
+    done = Ingested()
+    with Store(desk.places.store_file, desk.clock) as store, store.fit_for_load():
+        for adapter, roots in desk.agent_roots(settings):
+            ingest = Ingest(
+                adapter=adapter,
+                store=store,
+                is_final=stop_all,
+                is_excluded=make_exclude(settings, adapter.name),
+                done=done,
+            )
+            ingest.run(roots)
+        stopped = store.stop_all() if stop_all else 0
+    return done, stopped
+
+
+def _tell(done: Ingested, stopped: int, seconds: float) -> dict[str, Any]:
+    return {
+        "sources": done.sources,
+        "sources_changed": done.looked,
+        "entries_decoded": done.entries,
+        "bytes_read": done.bytes_read,
+        "records_added": done.added.records,
+        "placements_added": done.added.placements,
+        "noise": done.noise,
+        "rejected": done.rejected,
+        "transactions": done.commits,
+        "sessions_stopped": stopped,
+        "seconds": round(seconds, 3),
+        "missing_roots": [str(path) for path in done.missing],
+    }
+
+
+def _lines(done: Ingested, data: dict[str, Any], desk: Desk) -> Iterator[str]:
+    home = str(desk.home)
+    if not done.sources:
+        yield "No agent has written anything here yet. Looked in:"
+        for path in done.missing:
+            yield f"  {say_path(str(path), home)}"
+        return
+    yield (
+        f"{done.sources} logs, {done.looked} changed: {done.entries} new entries "
+        f"({say_bytes(done.bytes_read)}) in {data['seconds']:.1f} s"
+    )
+    if done.entries:
+        yield (
+            f"{done.added.records} records kept, {done.noise} noise, "
+            f"{done.rejected} rejected. See them: leslied list"
+        )
+    if data["sessions_stopped"]:
+        yield f"{data['sessions_stopped']} sessions and subagents marked as stopped"

@@ -1,0 +1,140 @@
+"""The config file: TOML in, frozen settings out. The only reader of user options.
+
+The settings are plain dataclasses and pydantic checks a file against them, so that a
+program without a config file never pays for loading pydantic.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path  # noqa: TC003 - pydantic reads the types
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from leslied.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_STRICT: Mapping[str, str] = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """One agent."""
+
+    __pydantic_config__: ClassVar = _STRICT
+    enabled: bool = True
+    roots: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSettings:
+    """Which projects are kept out."""
+
+    __pydantic_config__: ClassVar = _STRICT
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """The store."""
+
+    __pydantic_config__: ClassVar = _STRICT
+    warn_bytes: int = 5_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a person can choose."""
+
+    __pydantic_config__: ClassVar = _STRICT
+    agents: dict[str, AgentSettings] = field(default_factory=dict)
+    projects: ProjectSettings = field(default_factory=ProjectSettings)
+    store: StoreSettings = field(default_factory=StoreSettings)
+
+    def agent(self, name: str) -> AgentSettings:
+        """The agent's settings, or the usual ones."""
+        return self.agents.get(name, AgentSettings())
+
+
+def load_settings(path: Path, agents: Iterable[str]) -> Settings:
+    """The settings in the file, checked; the usual ones where there is no file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Settings()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"{path} cannot be read: {error}.", f"Check the file: {path}"
+        ) from error
+    settings = _check(_parse(text, path), text, path)
+    for name in settings.agents:
+        if name not in set(agents):
+            raise _unknown(f"agents.{name}", name, agents, text, path)
+    return settings
+
+
+def _parse(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(
+            f"{path} is not TOML: {error}.", f"Mend that line in {path}"
+        ) from error
+
+
+def _check(data: dict[str, Any], text: str, path: Path) -> Settings:
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - 150 ms
+
+    try:
+        return TypeAdapter(Settings).validate_python(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = [str(part) for part in first["loc"]]
+        if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+            raise _unknown(
+                ".".join(where), where[-1], _known_keys(where), text, path
+            ) from error
+        raise ConfigError(
+            f"{path}{_line_of(where[-1], text)}: {'.'.join(where)}: {first['msg']}.",
+            "See every key and its default in: leslied config show",
+        ) from error
+
+
+def _unknown(
+    key: str, word: str, known: Iterable[str], text: str, path: Path
+) -> ConfigError:
+    near = difflib.get_close_matches(word, list(known), 1)
+    guess = f" Did you mean {near[0]!r}?" if near else ""
+    return ConfigError(
+        f"{path}{_line_of(word, text)}: unknown key {key!r}.{guess}",
+        "See every key and its default in: leslied config show",
+    )
+
+
+def _known_keys(where: list[str]) -> list[str]:
+    """The keys that may stand where an unknown one stood."""
+    at: Any = Settings
+    for part in where[:-1]:
+        if not is_dataclass(at):
+            break
+        names = {f.name: f for f in fields(at)}
+        at = _CHILDREN.get(part, AgentSettings if part not in names else at)
+    return [f.name for f in fields(at)] if is_dataclass(at) else []
+
+
+_CHILDREN: Mapping[str, Any] = {
+    "projects": ProjectSettings,
+    "store": StoreSettings,
+    "agents": Settings,
+}
+
+
+def _line_of(word: str, text: str) -> str:
+    """`, line N` where the word stands as a key or table."""
+    pattern = re.compile(rf"^\s*(\[.*)?\"?{re.escape(word)}\"?\s*[=\].]", re.MULTILINE)
+    found = pattern.search(text)
+    return f", line {text.count(chr(10), 0, found.start()) + 1}" if found else ""

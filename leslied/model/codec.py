@@ -1,0 +1,123 @@
+"""The one JSON form of records, units and sessions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leslied.model.record import Placed, Usage
+    from leslied.model.session import SessionSummary, Status, Unit
+
+
+def plain_record(placed: Placed) -> dict[str, Any]:
+    """A stored record as plain values, every field present."""
+    record = placed.record
+    metadata = dict(record.metadata)
+    if record.native_id:
+        metadata["native_id"] = record.native_id
+    offset = record.created_at.utcoffset() if record.created_at else None
+    if offset:
+        metadata["utc_offset_minutes"] = int(offset.total_seconds() // 60)
+    if record.spilled:
+        metadata["spilled_characters"] = len(record.spilled)
+    return {
+        "entry_id": placed.entry_id,
+        "agent": record.session.agent,
+        "session_id": record.session.session_id,
+        "source": record.session.source,
+        "sequence": placed.sequence,
+        "type": record.type,
+        "role": record.role,
+        "content": record.spilled or record.content,
+        "created_at": plain_time(record.created_at),
+        "observed_at": plain_time(placed.observed_at),
+        "tool_name": record.tool_name or None,
+        "tool_call_id": record.tool_call_id or None,
+        "tool_input": _plain_input(record.tool_input),
+        "model": record.model or None,
+        "usage": plain_usage(record.usage) if record.usage else None,
+        "message_id": record.message_id or None,
+        "parent_id": record.parent_id or None,
+        "metadata": metadata,
+        "decoder_version": placed.decoder_version,
+        "raw": {
+            "source": placed.path,
+            "offset": placed.offset,
+            "length": placed.length,
+        },
+    }
+
+
+def plain_session(
+    session: SessionSummary, status: Status, project: str
+) -> dict[str, Any]:
+    """A session as lists show it."""
+    return {
+        "id": session.key.session_id,
+        "agent": session.key.agent,
+        "project": project or None,
+        "title": session.title or None,
+        "status": status,
+        "started_at": plain_time(session.started_at),
+        "ended_at": plain_time(session.ended_at),
+        "units": session.units,
+        "tool_calls": session.tool_calls,
+        "subagents": session.subagents,
+        "model": session.model or None,
+        "usage": plain_usage(session.usage),
+        "cost_usd": None,
+        "thread_id": session.thread_id or None,
+        "transcripts_dir": None,
+    }
+
+
+def plain_unit(unit: Unit) -> dict[str, Any]:
+    """A unit with its entries; subagents have the same shape, nested."""
+    plain: dict[str, Any] = {
+        "chat_id": unit.chat_id,
+        "started_at": plain_time(unit.started_at),
+        "ended_at": plain_time(unit.ended_at),
+        "prompt": unit.prompt,
+        "stop_reason": unit.stop_reason,
+        "agent_mode": unit.agent_mode,
+        "tool_calls": unit.tool_calls,
+        "transcript": None,
+        "entries": [plain_record(placed) for placed in unit.entries],
+        "subagents": [plain_unit(child) for child in unit.subagents],
+    }
+    if unit.summary.is_subagent:
+        plain |= {
+            "id": unit.summary.subagent_id,
+            "agent_type": unit.summary.agent_type or None,
+            "description": unit.summary.description or None,
+            "spawn_call_id": unit.summary.spawn_call_id or None,
+        }
+    return plain
+
+
+def plain_usage(usage: Usage) -> dict[str, int]:
+    """Tokens by kind."""
+    return asdict(usage)
+
+
+def plain_time(time: datetime | None) -> str | None:
+    """ISO text in UTC, to the millisecond or as fine as it is."""
+    if time is None:
+        return None
+    utc = time.astimezone(UTC)
+    fine = "milliseconds" if utc.microsecond % 1000 == 0 else "microseconds"
+    return utc.isoformat(timespec=fine).replace("+00:00", "Z")
+
+
+def _plain_input(text: str) -> Any:
+    if not text:
+        return None
+    try:
+        return json.loads(text, parse_constant=str)
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,11 @@
+"""What a session is: units, subagents, status. Pure.
+
+The door: `assemble` makes units of records, `tell_status` says how a session stands.
+"""
+
+from __future__ import annotations
+
+from leslied.sessions.assemble import Stream, assemble
+from leslied.sessions.status import tell_status
+
+__all__ = ["Stream", "assemble", "tell_status"]

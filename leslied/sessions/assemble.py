@@ -1,0 +1,198 @@
+"""From stored records to units, with every subagent under the call that spawned it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from leslied.model.record import name_chat
+from leslied.model.session import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from leslied.model.record import Placed
+    from leslied.model.session import AgentMode, SessionSummary, StopReason
+
+_SPEAKS = ("assistant_message", "thinking", "tool_use")
+
+
+@dataclass(slots=True)
+class Stream:
+    """A session or subagent with its records, in order."""
+
+    summary: SessionSummary
+    entries: Sequence[Placed]
+    calls: dict[str, Placed] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.entries = _join_results(self.entries)
+        self.calls = {
+            p.record.tool_call_id: p
+            for p in self.entries
+            if p.record.type == "tool_use"
+        }
+
+
+def assemble(main: Stream, subagents: Sequence[Stream]) -> tuple[Unit, ...]:
+    """The session's units in order; unit 0 is what stands before the first prompt."""
+    tree = _Tree(main, subagents)
+    grouped = groupby(main.entries, key=lambda placed: placed.unit)
+    pieces = [(number, tuple(entries)) for number, entries in grouped]
+    numbers = [number for number, _ in pieces]
+    return tuple(
+        _make_unit(main.summary, number, entries, tree.children(main, number, numbers))
+        for number, entries in pieces
+    )
+
+
+class _Tree:
+    """Which subagent hangs where."""
+
+    def __init__(self, main: Stream, subagents: Sequence[Stream]) -> None:
+        self._main = main
+        self._under: dict[int, list[tuple[Stream, int]]] = {}
+        everyone = [main, *subagents]
+        for child in subagents:
+            parent, unit = self._find_parent(child, everyone)
+            self._under.setdefault(id(parent), []).append((child, unit))
+
+    def children(
+        self, parent: Stream, unit: int, numbers: Sequence[int]
+    ) -> tuple[Unit, ...]:
+        """The subagents this stream spawned in this unit, each with its own."""
+        here = [
+            child
+            for child, at in self._under.get(id(parent), [])
+            if at == unit or (at not in numbers and unit == numbers[-1])
+        ]
+        return tuple(self._make(child) for child in here)
+
+    def _make(self, child: Stream) -> Unit:
+        nested = tuple(self._make(c) for c, _ in self._under.get(id(child), []))
+        return _make_unit(child.summary, 0, tuple(child.entries), nested)
+
+    def _find_parent(
+        self, child: Stream, everyone: Sequence[Stream]
+    ) -> tuple[Stream, int]:
+        """The stream and unit of the spawning call; the main session's, if unknown."""
+        others = [stream for stream in everyone if stream is not child]
+        for stream in others:
+            call = stream.calls.get(child.summary.spawn_call_id)
+            if call:
+                return stream, call.unit
+        for stream in others:
+            if stream.summary.subagent_id == child.summary.parent_agent != "":
+                return stream, 0
+        return self._find_by_prompt(child) or (self._main, self._find_by_time(child))
+
+    def _find_by_prompt(self, child: Stream) -> tuple[Stream, int] | None:
+        """Old logs tell only by the task's words."""
+        prompt = next(
+            (
+                p.record.content
+                for p in child.entries
+                if p.record.type == "user_message"
+            ),
+            "",
+        )
+        if not prompt:
+            return None
+        for call in self._main.calls.values():
+            if prompt[:200] in _unescape(call.record.tool_input):
+                return self._main, call.unit
+        return None
+
+    def _find_by_time(self, child: Stream) -> int:
+        began = child.summary.started_at
+        unit = 0
+        for placed in self._main.entries:
+            at = placed.record.created_at
+            if began and at and at <= began:
+                unit = placed.unit
+        return unit
+
+
+def _make_unit(
+    summary: SessionSummary,
+    number: int,
+    entries: tuple[Placed, ...],
+    subagents: tuple[Unit, ...],
+) -> Unit:
+    prompts = [p for p in entries if p.record.type == "user_message"]
+    first = entries[0] if number else (prompts[0] if prompts else entries[0])
+    key = summary.key
+    is_prompt = number > 0 or summary.is_subagent
+    return Unit(
+        number=number,
+        chat_id=name_chat(key.agent, key.session_id, first.entry_id),
+        summary=summary,
+        entries=entries,
+        prompt=prompts[0].record.content if prompts and is_prompt else "",
+        stop_reason=_find_stop(entries),
+        agent_mode=_find_mode(entries),
+        subagents=subagents,
+    )
+
+
+def _find_stop(entries: Sequence[Placed]) -> StopReason:
+    """How the last turn in the unit ended."""
+    for placed in reversed(entries):
+        record = placed.record
+        if record.metadata.get("note") == "interrupt":
+            return "cancelled"
+        if record.type == "error" and record.role == "assistant":
+            return "error"
+        if record.metadata.get("kind") == "turn_ended":
+            return "end_turn"
+        if record.type in _SPEAKS:
+            told = record.metadata.get("stop_reason")
+            if told == "max_tokens":
+                return "max_tokens"
+            return "end_turn" if told in ("end_turn", "stop_sequence") else "unknown"
+        if record.type == "tool_result":
+            return "unknown"
+        if record.metadata.get("origin") in ("prompt", "queued", "task"):
+            return "unknown"
+    return "unknown"
+
+
+def _find_mode(entries: Sequence[Placed]) -> AgentMode:
+    modes = {placed.record.metadata.get("permission_mode") for placed in entries}
+    return "plan" if "plan" in modes else "agent"
+
+
+def _join_results(entries: Sequence[Placed]) -> list[Placed]:
+    """Results with their call's name; what lacks its other half is marked."""
+    names = {
+        p.record.tool_call_id: p.record.tool_name
+        for p in entries
+        if p.record.type == "tool_use"
+    }
+    answered = {
+        p.record.tool_call_id for p in entries if p.record.type == "tool_result"
+    }
+    return [_join(placed, names, answered) for placed in entries]
+
+
+def _join(placed: Placed, names: dict[str, str], answered: set[str]) -> Placed:
+    record = placed.record
+    call = record.tool_call_id
+    if record.type == "tool_result":
+        metadata = {**record.metadata}
+        if call not in names:
+            metadata["is_orphan"] = True
+        name = names.get(call) or record.tool_name
+        return replace(
+            placed, record=replace(record, tool_name=name, metadata=metadata)
+        )
+    if record.type == "tool_use" and call not in answered:
+        metadata = {**record.metadata, "is_unanswered": True}
+        return replace(placed, record=replace(record, metadata=metadata))
+    return placed
+
+
+def _unescape(tool_input: str) -> str:
+    """The argument text near enough to compare words with."""
+    return tool_input.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
