@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import structs
 
 from leslied import tail
 from leslied.errors import DecodeError, SourceError
@@ -215,7 +216,7 @@ class _Decoder:
             return record
         path = self._adapter.spill(record, entry.source)
         text = tail.read_spill(path, self._limits) if path else ""
-        return replace(record, spilled=text) if text else record
+        return structs.replace(record, spilled=text) if text else record
 
     def _reject(self, offset: int, data: bytes, reason: str) -> None:
         digest = hashlib.sha256(data).digest()[:16]

@@ -1,3 +1,3 @@
-"""The nouns every room shares: frozen, standard library only, no I/O."""
+"""The nouns every room shares: frozen, no I/O, nothing but nouns."""
 
 from __future__ import annotations

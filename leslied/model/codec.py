@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -102,7 +103,7 @@ def plain_unit(unit: Unit) -> dict[str, Any]:
 
 def plain_usage(usage: Usage) -> dict[str, int]:
     """Tokens by kind."""
-    return asdict(usage)
+    return structs.asdict(usage)
 
 
 def plain_time(time: datetime | None) -> str | None:

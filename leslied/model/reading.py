@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from leslied.model.record import Record
     from leslied.model.source import Cursor, Noise, Rejected, SourceRef
 
 
-@dataclass(frozen=True, slots=True)
-class ReadEntry:
+class ReadEntry(Struct, frozen=True):
     """The records of one entry and where it stood."""
 
     offset: int

@@ -1,10 +1,15 @@
-"""The normalized record: one flat form for every agent."""
+"""The normalized record: one flat form for every agent.
+
+The nouns that are made for every line of a log are msgspec structs: frozen like the
+others, and ten times cheaper to make.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,8 +53,7 @@ class SessionKey(NamedTuple):
     source: str = MAIN
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Tokens of one API message."""
 
     input_tokens: int = 0
@@ -67,8 +71,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, frozen=True, kw_only=True):
     """What one entry, or one block of it, means."""
 
     session: SessionKey
@@ -89,15 +92,14 @@ class Record:
     usage: Usage | None = None
     message_id: str = ""
     parent_id: str = ""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = {}
     is_copy: bool = False
     """A second-hand copy, shown only while the original is missing."""
     spilled: str = ""
     """The whole text of a tool result that the agent kept in a file of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decoded:
+class Decoded(Struct, frozen=True, kw_only=True):
     """What an adapter made of one entry."""
 
     records: tuple[Record, ...] = ()
@@ -108,8 +110,7 @@ class Decoded:
     """The folder the session works in, as far as this source has told."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
+class Placed(Struct, frozen=True, kw_only=True):
     """A stored record where it stands in a session."""
 
     record: Record

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -93,8 +95,7 @@ class Cursor:
     """The adapter's own notes, as JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawEntry:
+class RawEntry(Struct, frozen=True):
     """One raw item; its position travels with its bytes."""
 
     source: SourceRef
@@ -111,8 +112,7 @@ class RawEntry:
         return len(self.data)
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(Struct, frozen=True):
     """Bytes that could not become records, and why."""
 
     offset: int
@@ -122,8 +122,7 @@ class Rejected:
     head: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
+class Noise(Struct, frozen=True):
     """An entry recognised as not worth a record: kind and position are kept."""
 
     offset: int

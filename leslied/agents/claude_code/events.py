@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from leslied.agents._parsing import parse_time, to_json
 from leslied.agents.claude_code.queue import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from leslied.agents._parsing import parse_time
@@ -24,10 +25,13 @@ def place(
     if not key:
         key = _read_path(source, line)
         state = {**state, "key": list(key)}
-    agent, session_id, stream = key
-    if stream == MAIN and line.isSidechain:
-        return _place_inline(SessionKey(agent, session_id, stream), line, state)
-    return SessionKey(agent, session_id, stream), state
+    key = _key_of(*key)
+    if line.isSidechain and key.source == MAIN:
+        return _place_inline(key, line, state)
+    return key, state
+
+
+_key_of = lru_cache(maxsize=64)(SessionKey)
 
 
 def _read_path(source: SourceRef, line: Line) -> SessionKey:
