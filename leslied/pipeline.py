@@ -68,16 +68,17 @@ class Ingest:
         self.done.troubles |= found.unreadable
         self.done.missing += found.missing
         cursors = self.store.cursors(self.adapter.name)
-        seen = {os.fsencode(source.path) for source in found.sources}
+        lost = _find_lost(cursors, found)
         batch = _Batch(self.store, self.done)
         for source in found.sources:
-            cursor = cursors.get(os.fsencode(source.path))
-            if cursor is None:
-                cursor = self._adopt(source, cursors, seen)
+            path = os.fsencode(source.path)
+            if path not in cursors:
+                path = self._adopt(source, lost)
+            cursor = cursors.pop(path, Cursor())
             if not tail.is_unchanged(source, cursor, is_final=self.is_final):
                 self._ingest(source, cursor, batch)
         batch.commit()
-        self._note_gone(cursors.keys() - seen, found)
+        self._note_gone(cursors, found)
         return self.done
 
     def _ingest(self, source: SourceRef, cursor: Cursor, batch: _Batch) -> None:
@@ -122,19 +123,16 @@ class Ingest:
         )
         return reading, decoder.state
 
-    def _adopt(
-        self, source: SourceRef, cursors: dict[bytes, Cursor], seen: set[bytes]
-    ) -> Cursor:
-        """A file that was read under another path goes on from there."""
-        name = os.fsencode(source.path.name)
-        for old in self.store.find_moved(self.adapter.name, source.stamp):
-            is_same_name = os.path.basename(old) == name  # noqa: PTH119 - bytes
-            if is_same_name and old not in seen and not os.path.lexists(old):
-                self.store.move_source(self.adapter.name, old, os.fsencode(source.path))
-                return cursors.pop(old, Cursor())
-        return Cursor()
+    def _adopt(self, source: SourceRef, lost: dict[tuple[int, int], bytes]) -> bytes:
+        """A file that was read under another path goes on from there. Says which."""
+        old = lost.get((source.stamp.dev, source.stamp.inode), b"")
+        is_same_name = os.path.basename(old) == os.fsencode(source.path.name)  # noqa: PTH119
+        if not is_same_name or os.path.lexists(old):
+            return b""
+        self.store.move_source(self.adapter.name, old, os.fsencode(source.path))
+        return old
 
-    def _note_gone(self, paths: set[bytes], found: tail.Discovery) -> None:
+    def _note_gone(self, paths: Iterable[bytes], found: tail.Discovery) -> None:
         """Sources that are certainly deleted: a folder we cannot see only hides."""
         hidden = tuple(os.fsencode(path) for path in found.unreadable)
         missing = tuple(os.fsencode(path) for path in found.missing)
@@ -247,6 +245,18 @@ class _Batch:
         self._done.added += self._store.commit(self._readings)
         self._done.commits += 1
         self._readings, self._weight = [], 0
+
+
+def _find_lost(
+    cursors: dict[bytes, Cursor], found: tail.Discovery
+) -> dict[tuple[int, int], bytes]:
+    """Sources that were read before and not seen now, by the file they were."""
+    seen = {os.fsencode(source.path) for source in found.sources}
+    return {
+        (cursor.stamp.dev, cursor.stamp.inode): path
+        for path, cursor in cursors.items()
+        if path not in seen and cursor.stamp
+    }
 
 
 def _load_state(cursor: Cursor) -> dict[str, Any]:

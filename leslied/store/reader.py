@@ -48,12 +48,14 @@ class Reader:
 
     def children(self, parent: SessionSummary) -> list[SessionSummary]:
         """The subagents of a session, and those its calls spawned elsewhere."""
+        calls = (
+            "SELECT r.tool_call_id FROM placement p JOIN record r ON r.entry = p.entry "
+            "WHERE p.session = ?3 AND r.type = 'tool_use'"
+        )
         rows = self._db.execute(
             f"SELECT {_SUMMARY} FROM session WHERE entries > 0 AND source <> 'main' "
-            "AND (agent = ?1 AND session_id = ?2 OR agent = ?1 AND spawn_call_id IN "
-            "(SELECT r.tool_call_id FROM placement p JOIN record r "
-            "ON r.entry = p.entry WHERE p.session = ?3 AND r.type = 'tool_use')) "
-            "ORDER BY id",
+            "AND agent = ?1 AND (session_id = ?2 "
+            f"OR spawn_call_id <> '' AND spawn_call_id IN ({calls})) ORDER BY id",
             (parent.key.agent, parent.key.session_id, parent.row),
         )
         usage = self._usage()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, fields
+from dataclasses import fields
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from leslied.model.record import MAIN, name_record
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _NAMES = [field.name for field in fields(Tally)]
 _COLUMNS = ", ".join(_NAMES)
+_as_row = attrgetter(*_NAMES)
 _SET = ", ".join(f"{name} = ?{at}" for at, name in enumerate(_NAMES, 1) if at > 1)
 
 
@@ -42,7 +44,7 @@ class Tallies:
         for record in self._titles:
             for key in self._holders(record):
                 self.of(key).add_title(record)
-        rows = [astuple(tally) for tally in self._by_key.values()]
+        rows = [_as_row(tally) for tally in self._by_key.values()]
         self._db.executemany(f"UPDATE session SET {_SET} WHERE id = ?1", rows)
 
     def _load(self, key: SessionKey) -> Tally | None:
@@ -63,7 +65,8 @@ class Tallies:
         return Tally(row, *key, thread_id)
 
     def _find_thread_id(self, key: SessionKey) -> str:
-        query = "SELECT 1 FROM session WHERE thread_id = ?"
+        # The second condition lets SQLite use the index over threads alone.
+        query = "SELECT 1 FROM session WHERE thread_id = ? AND thread_id <> ''"
         for length in (8, 12):
             thread_id = propose_thread_id(key, length)
             if not self._db.execute(query, (thread_id,)).fetchone():

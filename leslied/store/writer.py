@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from leslied.clock import Clock
     from leslied.model.reading import Reading
-    from leslied.model.source import Cursor, FileStamp, SourceRef
+    from leslied.model.source import Cursor, SourceRef
 
 
 @dataclass(slots=True)
@@ -107,14 +107,6 @@ class Store:
                 "WHERE agent = ? AND path = ?",
                 (new, agent, old),
             )
-
-    def find_moved(self, agent: str, stamp: FileStamp) -> list[bytes]:
-        """Paths under which this very file was read before."""
-        rows = self._db.execute(
-            "SELECT path FROM source WHERE agent = ? AND dev = ? AND inode = ?",
-            (agent, stamp.dev, stamp.inode),
-        )
-        return [path for (path,) in rows]
 
     def stop_all(self) -> int:
         """Every session counts as stopped now; says how many were not yet."""

@@ -33,15 +33,22 @@ def read(
     with open_regular(source.path) as fd:
         stamp = stamp_of(os.fstat(fd))
         cursor, spent = verify(fd, stamp, cursor, limits)
+        last = Chunk(entries=(), cursor=cursor, bytes_read=spent)
         for chunk in _read_lines(fd, source, cursor, stamp.size, limits):
-            cursor = chunk.cursor
-            yield replace(chunk, bytes_read=chunk.bytes_read + spent)
-            spent = 0
+            if last.entries or last.rejected:
+                yield last
+                spent = 0
+            last = replace(chunk, bytes_read=chunk.bytes_read + spent)
+            spent = last.bytes_read
+        cursor = last.cursor
         tail = _read_tail(fd, source, cursor, stamp.size, limits) if is_final else ()
         finished = stamp.size if is_final else cursor.finished
-        cursor = replace(cursor, stamp=stamp, finished=finished)
-        spent += sum(entry.length for entry in tail)
-        yield Chunk(entries=tail, cursor=cursor, bytes_read=spent)
+        yield replace(
+            last,
+            entries=last.entries + tail,
+            cursor=replace(cursor, stamp=stamp, finished=finished),
+            bytes_read=last.bytes_read + sum(entry.length for entry in tail),
+        )
 
 
 def verify(
