@@ -103,13 +103,13 @@ class Ingest:
         decoder = _Decoder(self.adapter, self.limits, state)
         for entry in chunk.entries:
             decoder.add(entry)
+        decoder.rejected += chunk.rejected
         if any(self.is_excluded(cwd) for cwd in decoder.folders):
             decoder.forget_content()
-        rejected = (*chunk.rejected, *decoder.rejected)
         self.done.entries += len(chunk.entries)
         self.done.bytes_read += chunk.bytes_read
         self.done.noise += len(decoder.noise)
-        self.done.rejected += len(rejected)
+        self.done.rejected += len(decoder.rejected)
         cursor = replace(
             chunk.cursor, state=msgspec.json.encode(decoder.state).decode()
         )
@@ -119,7 +119,7 @@ class Ingest:
             decoder_version=self.adapter.decoder_version,
             entries=tuple(decoder.entries),
             noise=tuple(decoder.noise),
-            rejected=rejected,
+            rejected=tuple(decoder.rejected),
         )
         return reading, decoder.state
 
@@ -153,7 +153,7 @@ class _Decoder:
         self.entries: list[ReadEntry] = []
         self.noise: list[Noise] = []
         self.rejected: list[Rejected] = []
-        self.folders: set[str] = set()
+        self.folders: set[str] = {state["cwd"]} if state.get("cwd") else set()
 
     def add(self, entry: RawEntry) -> None:
         """The entry is decoded; a damaged one is salvaged, piece by piece."""
@@ -180,6 +180,8 @@ class _Decoder:
         """Only position and length stay: the person keeps this project out."""
         self.noise += [Noise(e.offset, e.length, "excluded") for e in self.entries]
         self.entries = []
+        self.rejected = [structs.replace(r, head=b"") for r in self.rejected]
+        self.state = {"cwd": self.state.get("cwd", "")}
 
     def _try(self, entry: RawEntry) -> str | None:
         """The entry's records are kept, or the reason they cannot be is told."""

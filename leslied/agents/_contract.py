@@ -37,7 +37,11 @@ class AgentAdapter(Protocol):
         """Where the agent writes; `configured` replaces the usual places."""
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> Decoded:
-        """What one entry means; `state` is what earlier entries left to remember."""
+        """What one entry means; `state` is what earlier entries left to remember.
+
+        The state's `cwd` is the folder the session works in: of an excluded project
+        that is all that is remembered.
+        """
 
     def spill(self, record: Record, source: SourceRef) -> Path | None:
         """The file that holds a tool result too large for the log."""

@@ -78,8 +78,9 @@ class SourceRef:
 class Cursor:
     """How far a source was read, and what the bytes before that point were.
 
-    `crc` covers every byte before `offset`, `anchor` the last few hundred of them:
-    the anchor is checked on every look, the whole only when something is odd.
+    `crc` covers every byte before `offset`, `anchor` is a hash of the last few hundred:
+    the anchor is checked on every look, the whole only when something is odd. Neither
+    holds any of the bytes.
     """
 
     generation: int = 1

@@ -61,9 +61,9 @@ def verify(
     if not cursor.offset:
         fresh = cursor.stamp is None or cursor.stamp == stamp
         return (cursor if fresh else replace(cursor, scanned=0)), 0
-    spent = len(cursor.anchor)
-    at = cursor.offset - spent
-    is_same = stamp.size >= cursor.offset and read_at(fd, spent, at) == cursor.anchor
+    spent = int.from_bytes(cursor.anchor[:2], "big")
+    before = read_at(fd, spent, cursor.offset - spent)
+    is_same = stamp.size >= cursor.offset and _anchor_of(before) == cursor.anchor
     if is_same and _is_odd(stamp, cursor):
         spent += cursor.offset
         is_same = _crc_of(fd, cursor.offset, limits) == cursor.crc
@@ -80,6 +80,12 @@ def _is_odd(stamp: FileStamp, cursor: Cursor) -> bool:
         return False
     same_file = (old.dev, old.inode) == (stamp.dev, stamp.inode)
     return not same_file or stamp.size <= old.size
+
+
+def _anchor_of(before: bytes) -> bytes:
+    """A mark of the bytes before a cursor: their number and hash, not themselves."""
+    digest = hashlib.blake2b(before, digest_size=14).digest()
+    return len(before).to_bytes(2, "big") + digest
 
 
 def _crc_of(fd: int, end: int, limits: ReadLimits) -> int:
@@ -103,7 +109,7 @@ def _read_lines(
             whole = data.rfind(b"\n") + 1
             if whole:
                 data = data[:whole] if whole < len(data) else data
-                chunk = _cut_lines(source, cursor, data, limits)
+                chunk = _cut_lines(fd, source, cursor, data, limits)
                 chunk = replace(chunk, bytes_read=looked)
             else:
                 cursor = replace(cursor, scanned=len(data))
@@ -124,7 +130,7 @@ def _read_long_line(
     length = end + 1 - start
     if length <= limits.line:
         data = read_at(fd, length, start)
-        chunk = _cut_lines(source, cursor, data, limits)
+        chunk = _cut_lines(fd, source, cursor, data, limits)
         return replace(chunk, bytes_read=spent + len(data))
     return _skip_line(fd, cursor, end, limits, spent)
 
@@ -153,9 +159,7 @@ def _skip_line(
     length = end - start
     reason = f"oversized: {length} bytes, more than the {limits.line} that are parsed"
     head = read_at(fd, limits.head, start)
-    anchor = read_at(
-        fd, min(limits.anchor, length + 1), max(end + 1 - limits.anchor, start)
-    )
+    anchor = _anchor_of(read_at(fd, limits.anchor, end + 1 - limits.anchor))
     after = replace(cursor, offset=end + 1, crc=crc, anchor=anchor, scanned=0)
     rejected = Rejected(start, length, reason, digest.digest()[:16], head)
     return Chunk(
@@ -167,7 +171,7 @@ def _skip_line(
 
 
 def _cut_lines(
-    source: SourceRef, cursor: Cursor, data: bytes, limits: ReadLimits
+    fd: int, source: SourceRef, cursor: Cursor, data: bytes, limits: ReadLimits
 ) -> Chunk:
     """The lines of `data`, which ends with a line end, and the cursor after them."""
     entries: list[RawEntry] = []
@@ -178,11 +182,16 @@ def _cut_lines(
         if line and not line.isspace():
             entries.append(RawEntry(source, at, line))
         at += len(line) + 1
-    anchor = data[-limits.anchor :]
-    if len(anchor) < limits.anchor:
-        anchor = (cursor.anchor + anchor)[-limits.anchor :]
+    before = data[-limits.anchor :]
+    lacking = min(limits.anchor - len(before), cursor.offset)
+    if lacking:
+        before = read_at(fd, lacking, cursor.offset - lacking) + before
     after = replace(
-        cursor, offset=at, crc=zlib.crc32(data, cursor.crc), anchor=anchor, scanned=0
+        cursor,
+        offset=at,
+        crc=zlib.crc32(data, cursor.crc),
+        anchor=_anchor_of(before),
+        scanned=0,
     )
     return Chunk(entries=tuple(entries), cursor=after)
 

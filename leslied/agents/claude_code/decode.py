@@ -51,7 +51,7 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> Decoded:
     records, state, noise = _decode_by_type(line, key, state)
     if not records and not noise:
         records = (events.keep_unknown(entry, line, key),)
-    cwd = state.get("context", {}).get("cwd", "")
+    cwd = state.get("cwd", "")
     return Decoded(records=(*context, *records), state=state, noise=noise, cwd=cwd)
 
 

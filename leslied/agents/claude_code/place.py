@@ -91,4 +91,5 @@ def notice_context(
         created_at=parse_time(line.timestamp),
         metadata={"kind": kind, **changed},
     )
-    return (record,), {**state, "context": {**known, **changed}}
+    context = {**known, **changed}
+    return (record,), {**state, "context": context, "cwd": context.get("cwd", "")}
