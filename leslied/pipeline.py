@@ -16,7 +16,7 @@ from msgspec import structs
 from leslied import tail
 from leslied.errors import DecodeError, SourceError
 from leslied.model.reading import ReadEntry, Reading
-from leslied.model.source import Cursor, Noise, RawEntry, Rejected
+from leslied.model.source import Cursor, Noise, RawEntry, Rejected, Shape
 from leslied.store import Committed
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Ingest:
     is_excluded: Callable[[str], bool] = lambda _: False
     """Whether sessions in this folder keep cursor and count, and no content."""
     done: Ingested = field(default_factory=Ingested)
+    states: dict[bytes, str] = field(default_factory=dict)
+    """What is remembered of each log: its side files need to know the folder."""
 
     def run(self, roots: Iterable[Root]) -> Ingested:
         """Everything new below the roots is in the store, each entry exactly once."""
@@ -70,13 +72,15 @@ class Ingest:
         cursors = self.store.cursors(self.adapter.name)
         lost = _find_lost(cursors, found)
         batch = _Batch(self.store, self.done)
-        for source in found.sources:
+        for source in sorted(found.sources, key=lambda s: s.shape is Shape.DOCUMENT):
             path = os.fsencode(source.path)
             if path not in cursors:
                 path = self._adopt(source, lost)
             cursor = cursors.pop(path, Cursor())
             if not tail.is_unchanged(source, cursor, is_final=self.is_final):
                 self._ingest(source, cursor, batch)
+            else:
+                self.states[path] = cursor.state
         batch.commit()
         self._note_gone(cursors, found)
         return self.done
@@ -84,12 +88,17 @@ class Ingest:
     def _ingest(self, source: SourceRef, cursor: Cursor, batch: _Batch) -> None:
         """What is new in one source; trouble with it stays with it."""
         self.done.looked += 1
-        state, generation = _load_state(cursor), cursor.generation
+        state, generation = _load_state(cursor.state), cursor.generation
+        if source.shape is Shape.DOCUMENT:
+            beside = _load_state(self.states.get(_log_beside(source), ""))
+            state = {"cwd": beside.get("cwd", "")}
         try:
             for chunk in tail.read(source, cursor, self.limits, is_final=self.is_final):
                 if chunk.cursor.generation != generation:
-                    state, generation = {}, chunk.cursor.generation
+                    generation = chunk.cursor.generation
+                    state = {"cwd": state.get("cwd", "")}
                 reading, state = self._decode(source, chunk, state)
+                self.states[os.fsencode(source.path)] = reading.cursor.state
                 batch.add(reading)
         except SourceError as error:
             batch.commit()
@@ -104,7 +113,7 @@ class Ingest:
         for entry in chunk.entries:
             decoder.add(entry)
         decoder.rejected += chunk.rejected
-        if any(self.is_excluded(cwd) for cwd in decoder.folders):
+        if self.is_excluded("") or any(map(self.is_excluded, decoder.folders)):
             decoder.forget_content()
         self.done.entries += len(chunk.entries)
         self.done.bytes_read += chunk.bytes_read
@@ -261,6 +270,12 @@ def _find_lost(
     }
 
 
-def _load_state(cursor: Cursor) -> dict[str, Any]:
-    state = msgspec.json.decode(cursor.state) if cursor.state else {}
+def _log_beside(source: SourceRef) -> bytes:
+    """The log a side file belongs to: the same name up to the first dot."""
+    name = source.path.name.partition(".")[0] + ".jsonl"
+    return os.fsencode(source.path.with_name(name))
+
+
+def _load_state(text: str) -> dict[str, Any]:
+    state = msgspec.json.decode(text) if text else {}
     return state if isinstance(state, dict) else {}

@@ -350,3 +350,24 @@ def test_config_path_and_show_agree(leslied: Command):
     assert shown["path"] == path
     assert shown["exists"] is False
     assert shown["settings"]["agents"]["claude-code"]["enabled"] is True
+
+
+def test_a_side_file_of_an_excluded_project_is_kept_out_too(
+    leslied: Command, talk: Talk, claude: ClaudeHome, tmp_path: Path
+):
+    folder = f"-home-dev-app/{SESSION}/subagents"
+    child = Talk()
+    claude.write(
+        child.prompt("look", isSidechain=True), name=f"{folder}/agent-a1.jsonl"
+    )
+    meta = claude.log(f"{folder}/agent-a1.meta.json")
+    meta.write_text('{"agentType": "Explore", "description": "zebra hunt"}')
+    config = tmp_path / "config.toml"
+    config.write_text('[projects]\nexclude = ["/home/dev/*"]\n')
+    leslied("--config", str(config), "sync")
+
+    meta.write_text('{"description": "zebra hunt", "finished": true}')
+    leslied("--config", str(config), "sync")
+
+    store = Path(leslied.home) / ".local/share/leslied/store.db"
+    assert b"zebra" not in store.read_bytes()
