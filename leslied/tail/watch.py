@@ -1,0 +1,164 @@
+"""Hints: which paths are worth a look now.
+
+No promise rests on an event. Whatever watchdog loses, the next scan finds; a canary
+file tells whether events still arrive at all, and when they do not the watcher says
+`polling`, so that whoever waits on it scans instead.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from watchdog.events import (
+    DirCreatedEvent,
+    DirMovedEvent,
+    FileCreatedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
+from watchdog.observers import Observer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from watchdog.observers.api import BaseObserver
+
+    from leslied.clock import Clock
+
+Mode = Literal["events", "polling"]
+
+# Never opens or closes: our own reading would be reported, and above four thousand
+# folders watchdog's answer to an overflow would cause the next one, without end.
+_WANTED: list[type[FileSystemEvent]] = [
+    FileModifiedEvent,
+    FileCreatedEvent,
+    FileMovedEvent,
+    DirCreatedEvent,
+    DirMovedEvent,
+]
+_MOST_DIRTY = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What changed since the last hint; `is_lost` asks for a scan of everything."""
+
+    paths: frozenset[Path] = frozenset()
+    is_lost: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _Inbox(FileSystemEventHandler):
+    """Dirty paths, filled by watchdog's thread, emptied by ours."""
+
+    canary: Path
+    dirty: set[Path] = field(default_factory=set)
+    is_lost: bool = False
+    has_sung: bool = False
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def dispatch(self, event: FileSystemEvent) -> None:
+        """Note where something happened; nothing else is done on this thread."""
+        paths = [Path(str(p)) for p in (event.src_path, event.dest_path) if p]
+        with self.changed:
+            if self.canary in paths:
+                self.has_sung = True
+            elif event.is_directory or len(self.dirty) >= _MOST_DIRTY:
+                # A new folder may already hold files nobody will tell us of.
+                self.is_lost = True
+            else:
+                self.dirty.update(paths)
+            self.changed.notify_all()
+
+
+class Watcher:
+    """Watches folders below roots; a root that appears later is taken up by `renew`."""
+
+    def __init__(self, roots: Iterable[Path], canary: Path, clock: Clock) -> None:
+        self._roots = list(roots)
+        self._canary = canary
+        self._clock = clock
+        self._inbox = _Inbox(canary)
+        self._observer: BaseObserver | None = None
+        self._watched: set[Path] = set()
+        self.mode: Mode = "polling"
+        self.trouble = ""
+
+    def start(self) -> None:
+        """Events arrive, or the mode is `polling` and `trouble` says why."""
+        self.stop()
+        folders = (self._canary.parent, *self._roots)
+        self._watched = {folder for folder in folders if folder.is_dir()}
+        try:
+            self._observer = Observer()
+            for folder in self._watched:
+                self._observer.schedule(
+                    self._inbox, str(folder), recursive=True, event_filter=_WANTED
+                )
+            self._observer.start()
+        except (OSError, RuntimeError) as error:
+            self.stop()
+            self.trouble = f"no file events: {error}"
+            return
+        self.mode, self.trouble = "events", ""
+
+    def stop(self) -> None:
+        """No event arrives any more."""
+        observer, self._observer = self._observer, None
+        self.mode = "polling"
+        if observer:
+            observer.unschedule_all()
+            observer.stop()
+            if observer.is_alive():
+                observer.join(timeout=2)
+
+    def renew(self) -> None:
+        """Watch roots that appeared, and forget those that went: start anew."""
+        present = {folder for folder in self._roots if folder.is_dir()}
+        if present != self._watched - {self._canary.parent}:
+            self.start()
+
+    def wait(self, seconds: float) -> Hint:
+        """What changed, as soon as anything does; an empty hint after the time."""
+        inbox = self._inbox
+        with inbox.changed:
+            inbox.changed.wait_for(lambda: inbox.dirty or inbox.is_lost, seconds)
+            hint = Hint(frozenset(inbox.dirty), inbox.is_lost)
+            inbox.dirty.clear()
+            inbox.is_lost = False
+        return hint
+
+    def is_alive(self, seconds: float) -> bool:
+        """Whether a file we touch is reported within the time.
+
+        A dead observer is not restarted here: the caller decides, and scans.
+        """
+        if self.mode != "events":
+            return False
+        inbox = self._inbox
+        with inbox.changed:
+            inbox.has_sung = False
+        try:
+            self._canary.write_text(self._clock.now().isoformat(), encoding="utf-8")
+        except OSError as error:
+            self.trouble = f"the canary cannot be written: {error}"
+            return False
+        with inbox.changed:
+            return inbox.changed.wait_for(lambda: inbox.has_sung, seconds)
+
+    def check(self, seconds: float) -> bool:
+        """Events arrive: as before, after a restart, or not, and then we poll."""
+        if self.is_alive(seconds):
+            return True
+        self.start()
+        if self.is_alive(seconds):
+            return True
+        trouble = self.trouble or "file events do not arrive"
+        self.stop()
+        self.trouble = trouble
+        return False

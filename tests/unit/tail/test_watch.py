@@ -1,0 +1,123 @@
+"""Hints from the real inotify."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from leslied.tail.watch import Watcher
+from tests.support.clock import FakeClock
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "projects"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def watcher(root: Path, tmp_path: Path, clock: FakeClock):
+    state = tmp_path / "state"
+    state.mkdir()
+    watcher = Watcher([root], state / "canary", clock)
+    watcher.start()
+    yield watcher
+    watcher.stop()
+
+
+def collect(watcher: Watcher, wanted: set[Path]) -> set[Path]:
+    """Hints until all the wanted paths were named, or none come any more."""
+    named: set[Path] = set()
+    while not wanted <= named:
+        hint = watcher.wait(5)
+        if not hint.paths and not hint.is_lost:
+            break
+        named |= hint.paths
+    return named
+
+
+def test_an_append_names_its_file(watcher: Watcher, root: Path):
+    log = root / "a.jsonl"
+
+    log.write_text("one\n")
+
+    assert log in collect(watcher, {log})
+
+
+def test_a_new_folder_asks_for_a_scan(watcher: Watcher, root: Path):
+    (root / "session" / "subagents").mkdir(parents=True)
+
+    assert watcher.wait(5).is_lost
+
+
+def test_a_file_renamed_into_place_is_named(watcher: Watcher, root: Path):
+    (root / "tmp").write_text("x")
+
+    (root / "tmp").rename(root / "a.jsonl")
+
+    assert root / "a.jsonl" in collect(watcher, {root / "a.jsonl"})
+
+
+def test_reading_causes_no_hint(watcher: Watcher, root: Path):
+    log = root / "a.jsonl"
+    log.write_text("one\n")
+    collect(watcher, {log})
+    watcher.wait(0.2)
+
+    log.read_text()
+    list(root.iterdir())
+
+    assert not watcher.wait(0.2).paths
+
+
+def test_a_canary_proves_that_events_arrive(watcher: Watcher):
+    assert watcher.mode == "events"
+    assert watcher.is_alive(5)
+
+
+def test_the_canary_itself_is_no_hint(watcher: Watcher):
+    watcher.is_alive(5)
+
+    assert not watcher.wait(0.1).paths
+
+
+def test_a_dead_observer_is_replaced(watcher: Watcher, root: Path):
+    assert watcher._observer is not None
+    watcher._observer.unschedule_all()
+
+    assert watcher.check(0.5)
+    (root / "a.jsonl").write_text("one\n")
+
+    assert collect(watcher, {root / "a.jsonl"})
+
+
+def test_without_file_events_the_watcher_polls_and_says_why(
+    watcher: Watcher, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(28, "inotify watch limit reached")
+
+    watcher.stop()
+    monkeypatch.setattr("leslied.tail.watch.Observer", refuse)
+
+    watcher.start()
+
+    assert watcher.mode == "polling"
+    assert "limit" in watcher.trouble
+    assert not watcher.check(0.1)
+
+
+def test_a_root_made_later_is_taken_up(tmp_path: Path, clock: FakeClock):
+    root = tmp_path / "later"
+    (tmp_path / "state").mkdir()
+    watcher = Watcher([root], tmp_path / "state" / "canary", clock)
+    watcher.start()
+    root.mkdir()
+
+    watcher.renew()
+    (root / "a.jsonl").write_text("one\n")
+
+    assert root / "a.jsonl" in collect(watcher, {root / "a.jsonl"})
+    watcher.stop()
