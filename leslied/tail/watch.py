@@ -7,6 +7,7 @@ file tells whether events still arrive at all, and when they do not the watcher 
 
 from __future__ import annotations
 
+import logging
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,6 +77,21 @@ class _Inbox(FileSystemEventHandler):
             self.changed.notify_all()
 
 
+class _Overflow(logging.Handler):
+    """Turns watchdog's word of a lost event, which only its log tells, into a hint."""
+
+    def __init__(self, inbox: _Inbox) -> None:
+        super().__init__(logging.WARNING)
+        self._inbox = inbox
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Whatever watchdog warns of, a scan is the answer."""
+        del record
+        with self._inbox.changed:
+            self._inbox.is_lost = True
+            self._inbox.changed.notify_all()
+
+
 class Watcher:
     """Watches folders below roots; a root that appears later is taken up by `renew`."""
 
@@ -84,6 +100,7 @@ class Watcher:
         self._canary = canary
         self._clock = clock
         self._inbox = _Inbox(canary)
+        self._overflow = _Overflow(self._inbox)
         self._observer: BaseObserver | None = None
         self._watched: set[Path] = set()
         self.mode: Mode = "polling"
@@ -92,6 +109,7 @@ class Watcher:
     def start(self) -> None:
         """Events arrive, or the mode is `polling` and `trouble` says why."""
         self.stop()
+        logging.getLogger("watchdog").addHandler(self._overflow)
         folders = (self._canary.parent, *self._roots)
         self._watched = {folder for folder in folders if folder.is_dir()}
         try:
@@ -111,6 +129,7 @@ class Watcher:
         """No event arrives any more."""
         observer, self._observer = self._observer, None
         self.mode = "polling"
+        logging.getLogger("watchdog").removeHandler(self._overflow)
         if observer:
             observer.unschedule_all()
             observer.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,12 @@ def test_reading_causes_no_hint(watcher: Watcher, root: Path):
     list(root.iterdir())
 
     assert not watcher.wait(0.2).paths
+
+
+def test_an_overflow_asks_for_a_scan(watcher: Watcher):
+    logging.getLogger("watchdog.observers.inotify_c").warning("queue overflowed")
+
+    assert watcher.wait(5).is_lost
 
 
 def test_a_canary_proves_that_events_arrive(watcher: Watcher):
