@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path  # noqa: TC003 - pydantic reads the types
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -117,24 +117,19 @@ def _unknown(
 
 def _known_keys(where: list[str]) -> list[str]:
     """The keys that may stand where an unknown one stood."""
-    at: Any = Settings
-    for part in where[:-1]:
-        if not is_dataclass(at):
-            break
-        names = {f.name: f for f in fields(at)}
-        at = _CHILDREN.get(part, AgentSettings if part not in names else at)
-    return [f.name for f in fields(at)] if is_dataclass(at) else []
-
-
-_CHILDREN: Mapping[str, Any] = {
-    "projects": ProjectSettings,
-    "store": StoreSettings,
-    "agents": Settings,
-}
+    tables: Mapping[str, Any] = {
+        "agents": AgentSettings,
+        "projects": ProjectSettings,
+        "store": StoreSettings,
+    }
+    table = tables.get(where[0], Settings) if len(where) > 1 else Settings
+    return [field.name for field in fields(table)]
 
 
 def _line_of(word: str, text: str) -> str:
     """`, line N` where the word stands as a key or table."""
-    pattern = re.compile(rf"^\s*(\[.*)?\"?{re.escape(word)}\"?\s*[=\].]", re.MULTILINE)
+    pattern = re.compile(
+        rf"^[ \t]*(\[.*)?\"?{re.escape(word)}\"?[ \t]*[=\].]", re.MULTILINE
+    )
     found = pattern.search(text)
     return f", line {text.count(chr(10), 0, found.start()) + 1}" if found else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 from msgspec import structs
@@ -47,90 +47,62 @@ class Ingested:
     troubles: dict[Path, str] = field(default_factory=dict)
     missing: list[Path] = field(default_factory=list)
 
+    def __iadd__(self, other: Ingested) -> Self:
+        """Both together."""
+        for name in ("sources", "looked", "entries", "bytes_read", "commits"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.noise += other.noise
+        self.rejected += other.rejected
+        self.added += other.added
+        self.troubles |= other.troubles
+        self.missing += other.missing
+        return self
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingest:
-    """One agent's sources, on their way into the store."""
+    """The first street of one agent: its sources, on their way into the store."""
 
     adapter: AgentAdapter
     store: Store
+    roots: tuple[Root, ...]
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
     is_final: bool = False
     """Whether a last line without its end counts as ended."""
     is_excluded: Callable[[str], bool] = lambda _: False
     """Whether sessions in this folder keep cursor and count, and no content."""
-    done: Ingested = field(default_factory=Ingested)
-    states: dict[bytes, str] = field(default_factory=dict)
-    """What is remembered of each log: its side files need to know the folder."""
 
-    def run(self, roots: Iterable[Root]) -> Ingested:
+    def scan(self) -> Ingested:
         """Everything new below the roots is in the store, each entry exactly once."""
-        found = tail.discover(self.adapter.name, roots)
-        self.done.sources += len(found.sources)
-        self.done.troubles |= found.unreadable
-        self.done.missing += found.missing
+        with self.store.fit_for_load():
+            return self._scan(_Look(self))
+
+    def look(self, paths: Iterable[Path]) -> Ingested:
+        """Everything new in these files is in the store; what is no source is not."""
+        look = _Look(self)
+        known = (tail.identify(self.adapter.name, self.roots, path) for path in paths)
+        for source in sorted(filter(None, known), key=_side_files_last):
+            path = os.fsencode(source.path)
+            cursor = self.store.cursor(self.adapter.name, path)
+            look.at(source, cursor or Cursor())
+        look.batch.commit()
+        return look.done
+
+    def _scan(self, look: _Look) -> Ingested:
+        found = tail.discover(self.adapter.name, self.roots)
+        look.done.sources = len(found.sources)
+        look.done.troubles |= found.unreadable
+        look.done.missing += found.missing
         cursors = self.store.cursors(self.adapter.name)
         lost = _find_lost(cursors, found)
-        batch = _Batch(self.store, self.done)
-        for source in sorted(found.sources, key=lambda s: s.shape is Shape.DOCUMENT):
+        for source in sorted(found.sources, key=_side_files_last):
             path = os.fsencode(source.path)
             if path not in cursors:
                 path = self._adopt(source, lost)
-            cursor = cursors.pop(path, Cursor())
-            if not tail.is_unchanged(source, cursor, is_final=self.is_final):
-                self._ingest(source, cursor, batch)
-            else:
-                self.states[path] = cursor.state
-        batch.commit()
+            look.at(source, cursors.pop(path, Cursor()))
+        look.batch.commit()
         self._note_gone(cursors, found)
-        return self.done
-
-    def _ingest(self, source: SourceRef, cursor: Cursor, batch: _Batch) -> None:
-        """What is new in one source; trouble with it stays with it."""
-        self.done.looked += 1
-        state, generation = _load_state(cursor.state), cursor.generation
-        if source.shape is Shape.DOCUMENT:
-            beside = _load_state(self.states.get(_log_beside(source), ""))
-            state = {"cwd": beside.get("cwd", "")}
-        try:
-            for chunk in tail.read(source, cursor, self.limits, is_final=self.is_final):
-                if chunk.cursor.generation != generation:
-                    generation = chunk.cursor.generation
-                    state = {"cwd": state.get("cwd", "")}
-                reading, state = self._decode(source, chunk, state)
-                self.states[os.fsencode(source.path)] = reading.cursor.state
-                batch.add(reading)
-        except SourceError as error:
-            batch.commit()
-            self.done.troubles[source.path] = error.message
-            self.store.note_trouble(source, error.message)
-
-    def _decode(
-        self, source: SourceRef, chunk: Chunk, state: dict[str, Any]
-    ) -> tuple[Reading, dict[str, Any]]:
-        """The chunk's records, beside what it holds that is no record."""
-        decoder = _Decoder(self.adapter, self.limits, state)
-        for entry in chunk.entries:
-            decoder.add(entry)
-        decoder.rejected += chunk.rejected
-        if self.is_excluded("") or any(map(self.is_excluded, decoder.folders)):
-            decoder.forget_content()
-        self.done.entries += len(chunk.entries)
-        self.done.bytes_read += chunk.bytes_read
-        self.done.noise += len(decoder.noise)
-        self.done.rejected += len(decoder.rejected)
-        cursor = replace(
-            chunk.cursor, state=msgspec.json.encode(decoder.state).decode()
-        )
-        reading = Reading(
-            source=source,
-            cursor=cursor,
-            decoder_version=self.adapter.decoder_version,
-            entries=tuple(decoder.entries),
-            noise=tuple(decoder.noise),
-            rejected=tuple(decoder.rejected),
-        )
-        return reading, decoder.state
+        return look.done
 
     def _adopt(self, source: SourceRef, lost: dict[tuple[int, int], bytes]) -> bytes:
         """A file that was read under another path goes on from there. Says which."""
@@ -148,6 +120,77 @@ class Ingest:
         gone = [p for p in paths if not p.startswith(hidden + missing)]
         if gone:
             self.store.note_gone(self.adapter.name, gone)
+
+
+class _Look:
+    """One look at some sources: what it read waits in a batch, what it did is told."""
+
+    def __init__(self, ingest: Ingest) -> None:
+        self._ingest = ingest
+        self._states: dict[bytes, str] = {}
+        self.done = Ingested()
+        self.batch = _Batch(ingest.store, self.done)
+
+    def at(self, source: SourceRef, cursor: Cursor) -> None:
+        """What is new in one source is read; trouble with it stays with it."""
+        is_final = self._ingest.is_final
+        if tail.is_unchanged(source, cursor, is_final=is_final):
+            return
+        self.done.looked += 1
+        state, generation = self._recall(source, cursor), cursor.generation
+        try:
+            for chunk in tail.read(
+                source, cursor, self._ingest.limits, is_final=is_final
+            ):
+                if chunk.cursor.generation != generation:
+                    generation = chunk.cursor.generation
+                    state = {"cwd": state.get("cwd", "")}
+                state = self._decode(source, chunk, state)
+        except SourceError as error:
+            self.batch.commit()
+            self.done.troubles[source.path] = error.message
+            self._ingest.store.note_trouble(source, error.message)
+
+    def _decode(
+        self, source: SourceRef, chunk: Chunk, state: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The chunk's records wait for their commit. Says what to remember."""
+        ingest = self._ingest
+        decoder = _Decoder(ingest.adapter, ingest.limits, state)
+        for entry in chunk.entries:
+            decoder.add(entry)
+        decoder.rejected += chunk.rejected
+        if ingest.is_excluded("") or any(map(ingest.is_excluded, decoder.folders)):
+            decoder.forget_content()
+        self.done.entries += len(chunk.entries)
+        self.done.bytes_read += chunk.bytes_read
+        self.done.noise += len(decoder.noise)
+        self.done.rejected += len(decoder.rejected)
+        remembered = msgspec.json.encode(decoder.state).decode()
+        self._states[os.fsencode(source.path)] = remembered
+        self.batch.add(
+            Reading(
+                source=source,
+                cursor=replace(chunk.cursor, state=remembered),
+                decoder_version=ingest.adapter.decoder_version,
+                entries=tuple(decoder.entries),
+                noise=tuple(decoder.noise),
+                rejected=tuple(decoder.rejected),
+            )
+        )
+        return decoder.state
+
+    def _recall(self, source: SourceRef, cursor: Cursor) -> dict[str, Any]:
+        """What earlier entries left to remember; a side file asks the log beside it."""
+        if source.shape is not Shape.DOCUMENT:
+            return _load_state(cursor.state)
+        name = source.path.name.partition(".")[0] + ".jsonl"
+        log = os.fsencode(source.path.with_name(name))
+        text = self._states.get(log)
+        if text is None:
+            beside = self._ingest.store.cursor(self._ingest.adapter.name, log)
+            text = beside.state if beside else ""
+        return {"cwd": _load_state(text).get("cwd", "")}
 
 
 class _Decoder:
@@ -270,10 +313,8 @@ def _find_lost(
     }
 
 
-def _log_beside(source: SourceRef) -> bytes:
-    """The log a side file belongs to: the same name up to the first dot."""
-    name = source.path.name.partition(".")[0] + ".jsonl"
-    return os.fsencode(source.path.with_name(name))
+def _side_files_last(source: SourceRef) -> bool:
+    return source.shape is Shape.DOCUMENT
 
 
 def _load_state(text: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from leslied.cli.output import tell_error
 from leslied.errors import LesliedError
 
 COMMANDS = {
+    "run": "Watch and keep what agents write, until stopped.",
     "sync": "Read everything that is new, once, and leave.",
     "list": "Show the sessions, newest first.",
     "show": "Show one session, unit or subagent.",

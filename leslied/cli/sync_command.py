@@ -48,16 +48,16 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
 def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, int]:
     settings = desk.load_settings()
     done = Ingested()
-    with Store(desk.places.store_file, desk.clock) as store, store.fit_for_load():
+    with Store(desk.places.store_file, desk.clock) as store:
         for adapter, roots in desk.agent_roots(settings):
             ingest = Ingest(
                 adapter=adapter,
                 store=store,
+                roots=tuple(roots),
                 is_final=stop_all,
                 is_excluded=make_exclude(settings, adapter.name),
-                done=done,
             )
-            ingest.run(roots)
+            done += ingest.scan()
         stopped = store.stop_all() if stop_all else 0
     return done, stopped
 

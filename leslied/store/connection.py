@@ -7,7 +7,7 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING
 
-from leslied.errors import AlreadyRunning, StoreUnusable, UserError
+from leslied.errors import AlreadyRunning, LesliedError, StoreUnusable, UserError
 from leslied.paths import make_private_dir
 from leslied.store.schema import MIGRATIONS, migrate
 
@@ -35,24 +35,39 @@ def open_writer(path: Path) -> sqlite3.Connection:
 def open_reader(path: Path) -> sqlite3.Connection:
     """A connection that cannot change anything."""
     if not path.exists():
-        raise UserError("Nothing has been read yet.", "Run: leslied sync")
+        raise _nothing_yet()
     try:
         uri = f"{path.absolute().as_uri()}?mode=ro"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None)
-        connection.execute("PRAGMA query_only = 1")
-        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
     except sqlite3.Error as error:
         raise _unusable(path, error) from error
-    if version == 0:
-        raise UserError("Nothing has been read yet.", "Run: leslied sync")
-    if version != len(MIGRATIONS):
-        side = "a newer" if version > len(MIGRATIONS) else "an older"
+    try:
+        connection.execute("PRAGMA query_only = 1")
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        _check_form(connection, path)
+    except sqlite3.Error as error:
+        connection.close()
+        raise _unusable(path, error) from error
+    except LesliedError:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_form(connection: sqlite3.Connection, path: Path) -> None:
+    (form,) = connection.execute("PRAGMA user_version").fetchone()
+    if form == 0:
+        raise _nothing_yet()
+    if form != len(MIGRATIONS):
+        side = "a newer" if form > len(MIGRATIONS) else "an older"
         raise StoreUnusable(
             f"The store at {path} was written by {side} leslied.",
             "Update leslied, or run: leslied sync",
         )
-    return connection
+
+
+def _nothing_yet() -> UserError:
+    return UserError("Nothing has been read yet.", "Run: leslied sync")
 
 
 def lock_store(path: Path) -> int:

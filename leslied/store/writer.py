@@ -71,6 +71,12 @@ class Store:
         rows = self._db.execute(query, (agent,))
         return {row[0]: unpack_cursor(row[1:]) for row in rows}
 
+    def cursor(self, agent: str, path: bytes) -> Cursor | None:
+        """How far one source was read."""
+        query = f"SELECT {CURSOR_COLUMNS} FROM source WHERE agent = ? AND path = ?"
+        row = self._db.execute(query, (agent, path)).fetchone()
+        return unpack_cursor(row) if row else None
+
     def commit(self, readings: Sequence[Reading]) -> Committed:
         """All of the readings are kept, each with its cursor; or, on error, none."""
         observed_us = to_us(self._clock.now())

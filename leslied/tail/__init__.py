@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from leslied.model.source import Shape
 from leslied.tail import append, document
-from leslied.tail.discover import Discovery, discover
+from leslied.tail.discover import Discovery, discover, identify
 from leslied.tail.limits import ReadLimits
 from leslied.tail.salvage import salvage
 from leslied.tail.spill import read_spill
@@ -24,6 +24,7 @@ __all__ = [
     "Discovery",
     "ReadLimits",
     "discover",
+    "identify",
     "is_unchanged",
     "read",
     "read_spill",

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,30 @@ def discover(agent: str, roots: Iterable[Root]) -> Discovery:
             )
     found.sources.sort(key=lambda s: (s.stamp.mtime_ns, s.path))
     return found
+
+
+def identify(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
+    """The source at this path, if it is one."""
+    for root in roots:
+        if not path.is_relative_to(root.path):
+            continue
+        name = path.relative_to(root.path).as_posix()
+        shape = next((p.shape for p in root.patterns if _compile(p.glob)(name)), None)
+        if shape is None or path.is_symlink():
+            continue
+        try:
+            status = path.stat()
+        except OSError:
+            return None
+        if stat.S_ISREG(status.st_mode):
+            return SourceRef(
+                agent=agent,
+                path=path,
+                root=root.path,
+                shape=shape,
+                stamp=stamp_of(status),
+            )
+    return None
 
 
 def _walk(
@@ -115,6 +140,7 @@ def _stamp(entry: os.DirEntry[str], root: Path, found: Discovery) -> FileStampOr
     return stamp_of(status) if stat.S_ISREG(status.st_mode) else None
 
 
+@cache
 def _compile(glob: str) -> Matcher:
     """`*` matches within a name, `**/` any number of folders."""
     pieces = re.split(r"(\*\*/|\*)", glob)

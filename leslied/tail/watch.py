@@ -60,6 +60,7 @@ class _Inbox(FileSystemEventHandler):
     canary: Path
     dirty: set[Path] = field(default_factory=set)
     is_lost: bool = False
+    is_woken: bool = False
     has_sung: bool = False
     changed: threading.Condition = field(default_factory=threading.Condition)
 
@@ -75,6 +76,10 @@ class _Inbox(FileSystemEventHandler):
             else:
                 self.dirty.update(paths)
             self.changed.notify_all()
+
+    def has_news(self) -> bool:
+        """Whether there is any reason to stop waiting."""
+        return bool(self.dirty) or self.is_lost or self.is_woken
 
 
 class _Overflow(logging.Handler):
@@ -146,11 +151,17 @@ class Watcher:
         """What changed, as soon as anything does; an empty hint after the time."""
         inbox = self._inbox
         with inbox.changed:
-            inbox.changed.wait_for(lambda: inbox.dirty or inbox.is_lost, seconds)
+            inbox.changed.wait_for(inbox.has_news, seconds)
             hint = Hint(frozenset(inbox.dirty), inbox.is_lost)
             inbox.dirty.clear()
-            inbox.is_lost = False
+            inbox.is_lost = inbox.is_woken = False
         return hint
+
+    def wake(self) -> None:
+        """Whoever waits goes on at once; safe to call from a signal handler."""
+        with self._inbox.changed:
+            self._inbox.is_woken = True
+            self._inbox.changed.notify_all()
 
     def is_alive(self, seconds: float) -> bool:
         """Whether a file we touch is reported within the time.

@@ -111,8 +111,11 @@ class ClaudeHome:
             with Store(self.store_path, self.clock) as opened:
                 return self.sync(opened, is_final=is_final)
         env = Environment(home=self.home, environ={}, platform="linux")
-        roots = ADAPTER.roots(env, [])
         ingest = Ingest(
-            adapter=ADAPTER, store=store, limits=self.limits, is_final=is_final
+            adapter=ADAPTER,
+            store=store,
+            roots=tuple(ADAPTER.roots(env, [])),
+            limits=self.limits,
+            is_final=is_final,
         )
-        return ingest.run(roots)
+        return ingest.scan()

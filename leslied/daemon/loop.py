@@ -1,0 +1,97 @@
+"""Look when something changes, look at everything now and then, stop when told."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from leslied.errors import LesliedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from structlog.typing import FilteringBoundLogger
+
+    from leslied.clock import Clock
+    from leslied.pipeline import Ingest, Ingested
+    from leslied.tail.watch import Watcher
+
+SCAN_SECONDS = 30.0
+"""Without any event, everything is looked at this often."""
+_PAUSE = 0.05
+"""Between two looks: a storm of events costs twenty looks a second, no more."""
+_CANARY_SECONDS = 2.0
+_RETRY_SECONDS = 5.0
+
+
+class Loop:
+    """One thread that reads and writes; the watcher's thread only leaves hints."""
+
+    def __init__(
+        self,
+        ingests: Sequence[Ingest],
+        watcher: Watcher,
+        clock: Clock,
+        log: FilteringBoundLogger,
+    ) -> None:
+        self._ingests = ingests
+        self._watcher = watcher
+        self._clock = clock
+        self._log = log
+        self._stopping = threading.Event()
+        self._next_scan = 0.0
+
+    def stop(self) -> None:
+        """The loop ends after the look that is under way."""
+        self._stopping.set()
+        self._watcher.wake()
+
+    def run(self) -> None:
+        """Everything new is kept soon after it is written, until told to stop."""
+        self._watcher.start()
+        try:
+            while not self._stopping.is_set():
+                self._turn()
+        finally:
+            self._watcher.stop()
+
+    def _turn(self) -> None:
+        try:
+            if self._clock.monotonic() >= self._next_scan:
+                self._scan()
+            else:
+                self._look()
+        except LesliedError as error:
+            # The disk is full or the store is busy: nothing is lost by waiting.
+            self._log.error("daemon.retry", reason=error.message)
+            self._stopping.wait(_RETRY_SECONDS)
+
+    def _scan(self) -> None:
+        began = self._clock.monotonic()
+        self._watcher.renew()
+        if not self._watcher.check(_CANARY_SECONDS):
+            self._log.warning("watch.polling", reason=self._watcher.trouble)
+        for ingest in self._ingests:
+            self._tell("ingest.scan", ingest.scan())
+        self._next_scan = began + SCAN_SECONDS
+
+    def _look(self) -> None:
+        hint = self._watcher.wait(max(self._next_scan - self._clock.monotonic(), 0.0))
+        if hint.is_lost:
+            self._next_scan = 0.0
+        if hint.paths:
+            for ingest in self._ingests:
+                self._tell("ingest.look", ingest.look(hint.paths))
+            self._stopping.wait(_PAUSE)
+
+    def _tell(self, event: str, done: Ingested) -> None:
+        for path, reason in done.troubles.items():
+            self._log.warning("source.trouble", path=str(path), reason=reason)
+        if done.entries:
+            self._log.info(
+                event,
+                entries=done.entries,
+                records=done.added.records,
+                bytes=done.bytes_read,
+                rejected=done.rejected,
+            )

@@ -1,0 +1,122 @@
+"""The daemon, living: started, fed, stopped, killed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from leslied.store import Reader
+from tests.support.claude import SESSION, ClaudeHome, Talk
+from tests.support.cli import Command
+
+pytestmark = pytest.mark.e2e
+
+
+def wait_until(is_true: Callable[[], bool], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_true():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+class Daemon:
+    def __init__(self, home: Path) -> None:
+        self.store = home / ".local/share/leslied/store.db"
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "leslied", "run", "--log-json"],
+            env=Command(home).environ,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def prompts(self) -> list[str]:
+        if not self.store.exists():
+            return []
+        try:
+            with Reader(self.store) as reader:
+                return [
+                    placed.record.content
+                    for session in reader.sessions()
+                    for placed in reader.records(session.row)
+                    if placed.record.type == "user_message"
+                ]
+        except Exception:  # noqa: BLE001 - the store is just being made
+            return []
+
+    def end(self, number: int) -> int:
+        self.process.send_signal(number)
+        self.process.communicate(timeout=10)
+        return self.process.returncode
+
+
+@pytest.fixture
+def daemon(home: Path, claude: ClaudeHome) -> Iterator[Daemon]:
+    claude.projects.mkdir(parents=True)
+    daemon = Daemon(home)
+    wait_until(daemon.store.exists)
+    yield daemon
+    if daemon.process.poll() is None:
+        daemon.end(signal.SIGKILL)
+
+
+def test_what_an_agent_appends_is_soon_in_the_store(daemon: Daemon, claude: ClaudeHome):
+    talk = Talk()
+    claude.write(talk.prompt("one"))
+    wait_until(lambda: daemon.prompts() == ["one"])
+
+    claude.write(talk.prompt("two"))
+
+    wait_until(lambda: daemon.prompts() == ["one", "two"])
+
+
+def test_a_subagent_folder_made_at_once_is_read(daemon: Daemon, claude: ClaudeHome):
+    """C4."""
+    for number in range(20):
+        child = Talk()
+        claude.write(
+            child.prompt(f"task {number}", isSidechain=True),
+            name=f"p{number}/{SESSION}/subagents/agent-a{number}.jsonl",
+        )
+
+    wait_until(lambda: len(daemon.prompts()) == 20)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_daemon_told_to_stop_leaves_cleanly(
+    daemon: Daemon, claude: ClaudeHome, number: int
+):
+    """F8."""
+    claude.write(Talk().prompt("one"))
+    wait_until(lambda: daemon.prompts() == ["one"])
+
+    assert daemon.end(number) == 0
+    assert not daemon.store.with_name("store.db-wal").exists()
+
+
+def test_after_a_kill_the_next_start_goes_on(
+    daemon: Daemon, claude: ClaudeHome, home: Path
+):
+    talk = Talk()
+    claude.write(talk.prompt("one"))
+    wait_until(lambda: daemon.prompts() == ["one"])
+    daemon.end(signal.SIGKILL)
+    claude.write(talk.prompt("two"))
+
+    again = Daemon(home)
+
+    wait_until(lambda: again.prompts() == ["one", "two"])
+    assert again.end(signal.SIGTERM) == 0
+
+
+def test_a_second_daemon_is_refused(daemon: Daemon, home: Path):
+    """E11."""
+    ran = Command(home)("run")
+
+    assert ran.code == 4
+    assert "Another leslied" in ran.err

@@ -1,0 +1,82 @@
+"""The config file and its example."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from leslied.agents import load_adapters
+from leslied.config import AgentSettings, Settings, load_settings
+from leslied.errors import ConfigError
+
+ROOT = Path(__file__).resolve().parents[2]
+AGENTS = list(load_adapters())
+
+
+def load(tmp_path: Path, text: str) -> Settings:
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    return load_settings(path, AGENTS)
+
+
+def test_no_file_means_the_defaults(tmp_path: Path):
+    assert load_settings(tmp_path / "none.toml", AGENTS) == Settings()
+
+
+def test_an_empty_file_means_the_defaults(tmp_path: Path):
+    assert load(tmp_path, "") == Settings()
+
+
+def test_the_example_shows_every_key_with_its_default():
+    example = tomllib.loads((ROOT / "config.example.toml").read_text())
+    defaults = asdict(Settings())
+    defaults["agents"] = {name: asdict(AgentSettings()) for name in AGENTS}
+
+    plain = {
+        table: {
+            key: {k: list(v) if isinstance(v, tuple) else v for k, v in value.items()}
+            if isinstance(value, dict)
+            else (list(value) if isinstance(value, tuple) else value)
+            for key, value in keys.items()
+        }
+        for table, keys in defaults.items()
+    }
+    assert example == plain
+
+
+def test_the_example_can_be_used_as_it_is():
+    settings = load_settings(ROOT / "config.example.toml", AGENTS)
+
+    assert settings.agent("claude-code") == AgentSettings()
+
+
+def test_an_agent_can_be_switched_off(tmp_path: Path):
+    settings = load(tmp_path, "[agents.claude-code]\nenabled = false\n")
+
+    assert not settings.agent("claude-code").enabled
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[stor]\n", "line 1: unknown key 'stor'. Did you mean 'store'?"),
+        ("[store]\n\nwarn_byte = 1\n", "line 3: unknown key 'store.warn_byte'"),
+        ("[agents.claude-code]\nroot = []\n", "Did you mean 'roots'?"),
+        ("agents = 3\n", "agents"),
+        ("\x00", "is not TOML"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, said: str):
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, text)
+
+    assert said in caught.value.message
+    assert caught.value.hint
+
+
+def test_a_folder_instead_of_a_file_is_a_sentence(tmp_path: Path):
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_settings(tmp_path, AGENTS)
