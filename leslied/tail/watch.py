@@ -42,6 +42,7 @@ _WANTED: list[type[FileSystemEvent]] = [
     DirCreatedEvent,
     DirMovedEvent,
 ]
+_FOLDERS: list[type[FileSystemEvent]] = [DirCreatedEvent, DirMovedEvent]
 _MOST_DIRTY = 10_000
 
 
@@ -98,7 +99,7 @@ class _Overflow(logging.Handler):
 
 
 class Watcher:
-    """Watches folders below roots; a root that appears later is taken up by `renew`."""
+    """Watches folders below roots; of a missing root, the nearest folder above it."""
 
     def __init__(self, roots: Iterable[Path], canary: Path, clock: Clock) -> None:
         self._roots = list(roots)
@@ -107,7 +108,7 @@ class Watcher:
         self._inbox = _Inbox(canary)
         self._overflow = _Overflow(self._inbox)
         self._observer: BaseObserver | None = None
-        self._watched: set[Path] = set()
+        self._plan: dict[Path, bool] = {}
         self.mode: Mode = "polling"
         self.trouble = ""
 
@@ -115,13 +116,15 @@ class Watcher:
         """Events arrive, or the mode is `polling` and `trouble` says why."""
         self.stop()
         logging.getLogger("watchdog").addHandler(self._overflow)
-        folders = (self._canary.parent, *self._roots)
-        self._watched = {folder for folder in folders if folder.is_dir()}
+        self._plan = self._make_plan()
         try:
             self._observer = Observer()
-            for folder in self._watched:
+            for folder, is_root in self._plan.items():
                 self._observer.schedule(
-                    self._inbox, str(folder), recursive=True, event_filter=_WANTED
+                    self._inbox,
+                    str(folder),
+                    recursive=is_root,
+                    event_filter=_WANTED if is_root else _FOLDERS,
                 )
             self._observer.start()
         except (OSError, RuntimeError) as error:
@@ -129,6 +132,9 @@ class Watcher:
             self.trouble = f"no file events: {error}"
             return
         self.mode, self.trouble = "events", ""
+        if self._plan != self._make_plan():
+            # A folder was made while we began to watch the one above it.
+            self.start()
 
     def stop(self) -> None:
         """No event arrives any more."""
@@ -143,8 +149,7 @@ class Watcher:
 
     def renew(self) -> None:
         """Watch roots that appeared, and forget those that went: start anew."""
-        present = {folder for folder in self._roots if folder.is_dir()}
-        if present != self._watched - {self._canary.parent}:
+        if self.mode == "events" and self._plan != self._make_plan():
             self.start()
 
     def wait(self, seconds: float) -> Hint:
@@ -192,3 +197,11 @@ class Watcher:
         self.stop()
         self.trouble = trouble
         return False
+
+    def _make_plan(self) -> dict[Path, bool]:
+        """Which folders to watch: a root with all below it, or what may become one."""
+        plan = {self._canary.parent: True}
+        for root in self._roots:
+            near = next(folder for folder in (root, *root.parents) if folder.is_dir())
+            plan[near] = plan.get(near, False) or near == root
+        return plan

@@ -116,14 +116,17 @@ def test_without_file_events_the_watcher_polls_and_says_why(
     assert not watcher.check(0.1)
 
 
-def test_a_root_made_later_is_taken_up(tmp_path: Path, clock: FakeClock):
-    root = tmp_path / "later"
+def test_a_root_made_later_is_taken_up_step_by_step(tmp_path: Path, clock: FakeClock):
+    """B16."""
+    root = tmp_path / "agent" / "projects"
     (tmp_path / "state").mkdir()
     watcher = Watcher([root], tmp_path / "state" / "canary", clock)
     watcher.start()
-    root.mkdir()
 
-    watcher.renew()
+    for folder in (root.parent, root):
+        folder.mkdir()
+        assert watcher.wait(5).is_lost
+        watcher.renew()
     (root / "a.jsonl").write_text("one\n")
 
     assert root / "a.jsonl" in collect(watcher, {root / "a.jsonl"})
