@@ -24,13 +24,13 @@ def parse_object(data: bytes) -> dict[str, Any]:
         value = json.loads(
             text, parse_constant=str, parse_int=_parse_int, parse_float=_parse_float
         )
+        if isinstance(value, dict):
+            return {str(key): _scrub(item) for key, item in value.items()}
     except json.JSONDecodeError as error:
         raise DecodeError(f"not JSON: {error.msg} at character {error.pos}") from error
     except RecursionError as error:
         raise DecodeError("nested too deeply") from error
-    if not isinstance(value, dict):
-        raise DecodeError(f"JSON, but {type(value).__name__} instead of an object")
-    return {str(key): _scrub(item) for key, item in value.items()}
+    raise DecodeError(f"JSON, but {type(value).__name__} instead of an object")
 
 
 def to_json(value: object) -> str:
@@ -43,6 +43,9 @@ def parse_time(value: object) -> datetime | None:
     try:
         if isinstance(value, str):
             time = datetime.fromisoformat(value)
+            # At the ends of the calendar another zone's day may not exist.
+            if not 1 < time.year < 9999:
+                return None
             return time if time.tzinfo else time.replace(tzinfo=UTC)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             seconds = value / 1000 if value > _MILLISECONDS else value

@@ -10,6 +10,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +61,10 @@ class Usage(Struct, frozen=True):
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+
+    def max(self, other: Usage) -> Usage:
+        """The larger of both, number by number."""
+        return Usage(*map(max, astuple(self), astuple(other)))
 
     def __bool__(self) -> bool:
         """A message that cost nothing has no usage."""

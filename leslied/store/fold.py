@@ -70,16 +70,16 @@ class Tally:
         if kind in ("opened", "context"):
             self.cwd = self.cwd or str(record.metadata.get("cwd") or "")
         elif kind == "title" and not record.metadata.get("leaf"):
-            self.add_title(record)
+            self.add_title(record.content, str(record.metadata.get("title_kind")))
         starts = self._add_unit(record, placement)
         self._add_turn(record, str(kind))
         return starts
 
-    def add_title(self, record: Record) -> None:
+    def add_title(self, title: str, kind: str) -> None:
         """The title of the highest rank stands; of one rank, the last."""
-        rank = TITLE_RANKS.get(str(record.metadata.get("title_kind")), 0)
-        if record.content and rank >= self.title_rank:
-            self.title, self.title_rank = record.content, rank
+        rank = TITLE_RANKS.get(kind, 0)
+        if title and rank >= self.title_rank:
+            self.title, self.title_rank = title, rank
 
     def _link(self, record: Record) -> None:
         told = record.metadata

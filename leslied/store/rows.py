@@ -13,8 +13,11 @@ from leslied.model.record import Record, SessionKey, Usage
 from leslied.model.source import Cursor, FileStamp
 
 if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+_ASK_AT_ONCE = 500
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SURROUNDINGS = ("opened", "context")
@@ -77,7 +80,7 @@ def pack_record(
         record.tool_name,
         record.tool_call_id,
         record.model,
-        _pack_usage(usage) if usage else "",
+        pack_usage(usage) if usage else "",
         record.message_id,
         record.parent_id,
         _to_json(record.metadata) if record.metadata else "",
@@ -102,7 +105,7 @@ def unpack_record(
         tool_name=row[6],
         tool_call_id=row[7],
         model=row[8],
-        usage=_unpack_usage(row[9]) if row[9] else None,
+        usage=unpack_usage(row[9]) if row[9] else None,
         message_id=row[10],
         parent_id=row[11],
         metadata=msgspec.json.decode(row[12]) if row[12] else {},
@@ -168,12 +171,25 @@ def _to_json(value: object) -> str:
     return msgspec.json.encode(value, order="sorted").decode()
 
 
-def _pack_usage(usage: Usage) -> str:
+def pack_usage(usage: Usage) -> str:
+    """Four numbers in one column."""
     return (
         f"{usage.input_tokens} {usage.output_tokens} "
         f"{usage.cache_read_tokens} {usage.cache_write_tokens}"
     )
 
 
-def _unpack_usage(text: str) -> Usage:
+def unpack_usage(text: str) -> Usage:
+    """The tokens as they were packed."""
     return Usage(*map(int, text.split()))
+
+
+def ask(
+    db: sqlite3.Connection, query: str, values: Iterable[Any]
+) -> Iterator[tuple[Any, ...]]:
+    """The rows whose last named column is one of the values."""
+    wanted = list(values)
+    for start in range(0, len(wanted), _ASK_AT_ONCE):
+        part = wanted[start : start + _ASK_AT_ONCE]
+        marks = ", ".join("?" * len(part))
+        yield from db.execute(f"{query} IN ({marks})", part)

@@ -108,6 +108,12 @@ CREATE TABLE placement (
 CREATE UNIQUE INDEX placement_once ON placement (entry, session);
 CREATE INDEX placement_order ON placement (session, unit, id);
 
+-- Titles that name the session in which a certain entry stands, seen or not yet.
+CREATE TABLE leaf_title (
+  entry_id BLOB PRIMARY KEY,
+  title TEXT NOT NULL
+) WITHOUT ROWID;
+
 -- How often a line without an id of its own has stood in this reading of its source.
 CREATE TABLE occurrence (
   source INTEGER NOT NULL,

@@ -27,8 +27,6 @@ class SourceRows:
         self._times: dict[tuple[int, bytes], int] = {}
         self._noise: list[tuple[Any, ...]] = []
         self._rejected: list[tuple[Any, ...]] = []
-        self.originals: list[tuple[Any, ...]] = []
-        """Placements that held a copy and now hold the original."""
 
     def save(self, reading: Reading) -> int:
         """The cursor stands; a new generation starts its own counts. Says the row."""
@@ -73,11 +71,6 @@ class SourceRows:
         write(
             "INSERT OR REPLACE INTO occurrence VALUES (?, ?, ?)",
             [(*key, times) for key, times in self._times.items()],
-        )
-        write(
-            "UPDATE placement SET is_copy = 0, source = ?, generation = ?, offset = ?, "
-            "length = ? WHERE entry = ? AND session = ?",
-            self.originals,
         )
 
     def _forget_counts(self, source: int) -> None:

@@ -6,13 +6,15 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from leslied.model.record import MAIN, name_record
+from leslied.model.record import MAIN, SessionKey, name_record
 from leslied.store.fold import Tally, propose_thread_id
+from leslied.store.rows import ask
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
 
-    from leslied.model.record import Record, SessionKey
+    from leslied.model.record import Record
 
 _NAMES = [field.name for field in fields(Tally)]
 _COLUMNS = ", ".join(_NAMES)
@@ -26,7 +28,7 @@ class Tallies:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._by_key: dict[SessionKey, Tally] = {}
-        self._titles: list[Record] = []
+        self._titles: list[tuple[bytes, str]] = []
 
     def of(self, key: SessionKey) -> Tally:
         """The session's sum, made on first sight."""
@@ -37,13 +39,21 @@ class Tallies:
 
     def title_elsewhere(self, record: Record) -> None:
         """A title that names the session its leaf stands in, not the one it is in."""
-        self._titles.append(record)
+        leaf = name_record(record.session.agent, str(record.metadata["leaf"]), 0)
+        self._titles.append((leaf, record.content))
 
-    def write(self) -> None:
-        """Every sum is in its row."""
-        for record in self._titles:
-            for key in self._holders(record):
-                self.of(key).add_title(record)
+    def write(self, placed: Iterable[bytes]) -> None:
+        """Every sum is in its row, with the titles that the placed entries carry."""
+        self._db.executemany(
+            "INSERT OR REPLACE INTO leaf_title VALUES (?, ?)", self._titles
+        )
+        leaves = {leaf for leaf, _ in self._titles}.union(placed)
+        titled = ask(
+            self._db, "SELECT entry_id, title FROM leaf_title WHERE entry_id", leaves
+        )
+        for leaf, title in list(titled):
+            for key in self._holders(leaf):
+                self.of(key).add_title(title, "summary")
         rows = [_as_row(tally) for tally in self._by_key.values()]
         self._db.executemany(f"UPDATE session SET {_SET} WHERE id = ?1", rows)
 
@@ -73,13 +83,12 @@ class Tallies:
                 return thread_id
         return propose_thread_id(key, 32)
 
-    def _holders(self, record: Record) -> list[SessionKey]:
-        agent = record.session.agent
-        name = name_record(agent, str(record.metadata["leaf"]), 0)
+    def _holders(self, leaf: bytes) -> list[SessionKey]:
+        """The main sessions in which the entry stands."""
         rows = self._db.execute(
             "SELECT DISTINCT s.agent, s.session_id, s.source FROM record r "
             "JOIN placement p ON p.entry = r.entry JOIN session s ON s.id = p.session "
             "WHERE r.entry_id = ? AND s.source = ?",
-            (name, MAIN),
+            (leaf, MAIN),
         )
-        return [type(record.session)(*row) for row in rows]
+        return [SessionKey(*row) for row in rows]

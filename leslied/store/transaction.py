@@ -10,8 +10,16 @@ import hashlib
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from leslied.model.record import name_record
-from leslied.store.rows import RECORD_COLUMNS, digest_record, pack_record, to_us
+from leslied.model.record import Usage, name_record
+from leslied.store.rows import (
+    RECORD_COLUMNS,
+    ask,
+    digest_record,
+    pack_record,
+    pack_usage,
+    to_us,
+    unpack_usage,
+)
 from leslied.store.sources import SourceRows
 from leslied.store.tallies import Tallies
 from leslied.store.text import index_text
@@ -19,13 +27,11 @@ from leslied.store.usage import UsageRows
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from leslied.model.reading import ReadEntry, Reading
     from leslied.model.record import Record
     from leslied.store.fold import Tally
-
-_ASK_AT_ONCE = 500
 
 
 class _Known(NamedTuple):
@@ -59,12 +65,15 @@ class Transaction:
         self._items: list[_Item] = []
         self._known: dict[bytes, _Known] = {}
         self._current: dict[int, int] = {}
-        self._placed: dict[tuple[int, int], int] = {}
+        self._placed: set[tuple[int, int]] = set()
+        self._new_names: set[bytes] = set()
+        self._usages: dict[int, Usage] = {}
+        self._more_usage: dict[int, Usage] = {}
         self._records: list[tuple[Any, ...]] = []
         self._texts: list[tuple[int, str]] = []
         self._placements: list[tuple[Any, ...]] = []
         self._switched: dict[int, int] = {}
-        self._unit_starts: list[tuple[int, int, int]] = []
+        self._unit_starts: list[tuple[int, int, int, int]] = []
 
     def add(self, reading: Reading) -> None:
         """The reading's records are named; its cursor, noise and rejects are saved."""
@@ -99,7 +108,8 @@ class Transaction:
 
     def _keep(self, item: _Item) -> tuple[int, bool]:
         """The entry's number, and whether the record said something new."""
-        digest = digest_record(item.record)
+        record = item.record
+        digest = digest_record(record)
         known = self._known.get(item.entry_id)
         if known is None:
             number = next(self._record_ids)
@@ -112,12 +122,23 @@ class Transaction:
         if version is None:
             version = known.versions[digest] = next(self._record_ids)
             self._gather(item, version, known.entry, digest)
+        elif record.usage:
+            self._raise_usage(version, record.usage)
         if self._current[known.entry] != version:
             self._current[known.entry] = self._switched[known.entry] = version
         return known.entry, is_new
 
+    def _raise_usage(self, number: int, usage: Usage) -> None:
+        """A fork's copy may have its tokens zeroed: the largest stand."""
+        known = self._usages.get(number, Usage())
+        largest = known.max(usage)
+        if largest != known:
+            self._usages[number] = self._more_usage[number] = largest
+
     def _gather(self, item: _Item, number: int, entry: int, digest: bytes) -> None:
         packed = pack_record(item.record, self._observed_us, item.decoder_version)
+        if item.record.usage:
+            self._usages[number] = item.record.usage
         self._records.append((number, entry, item.entry_id, digest, *packed))
         text = index_text(item.record)
         if text:
@@ -129,11 +150,8 @@ class Transaction:
             self._usage.add(record, item.entry_id, tally.id)
         if record.metadata.get("kind") == "title" and record.metadata.get("leaf"):
             self._tallies.title_elsewhere(record)
-        held = self._placed.get((entry, tally.id))
-        if held is None:
+        if (entry, tally.id) not in self._placed:
             self._place_first(item, tally, entry)
-        elif held and not record.is_copy:
-            self._place_original(item, tally, entry)
         elif is_new and record.metadata.get("kind") == "subagent_linked":
             tally.add(record, None, 0)
 
@@ -143,37 +161,31 @@ class Transaction:
         created_us = to_us(created) if created else None
         starts = tally.add(item.record, created_us, number)
         if starts and starts != number:
-            self._unit_starts.append((tally.units, tally.id, starts))
-        is_copy = int(item.record.is_copy)
-        self._placed[entry, tally.id] = is_copy
+            self._unit_starts.append((tally.units, tally.id, starts, number))
+        self._placed.add((entry, tally.id))
+        self._new_names.add(item.entry_id)
         where = (item.source, item.generation, item.offset, item.length)
-        self._placements.append((number, tally.id, entry, tally.units, *where, is_copy))
-
-    def _place_original(self, item: _Item, tally: Tally, entry: int) -> None:
-        """A copy stood here; from now on the original does."""
-        self._placed[entry, tally.id] = 0
-        tally.originals += 1
-        self._sources.originals.append(
-            (item.source, item.generation, item.offset, item.length, entry, tally.id)
+        self._placements.append(
+            (number, tally.id, entry, tally.units, *where, int(item.record.is_copy))
         )
 
     def _ask_known(self) -> None:
         """What the store already holds of the gathered entries, and where."""
         names = {item.entry_id for item in self._items}
-        columns = "entry_id, entry, digest, id, is_current"
+        columns = "entry_id, entry, digest, id, is_current, usage"
         found: set[int] = set()
-        for name, entry, digest, number, is_current in _ask(
+        for name, entry, digest, number, is_current, usage in ask(
             self._db, f"SELECT {columns} FROM record WHERE entry_id", names
         ):
             known = self._known.setdefault(name, _Known(entry, {}))
             known.versions[digest] = number
+            if usage:
+                self._usages[number] = unpack_usage(usage)
             if is_current:
                 self._current[entry] = number
             found.add(entry)
-        for entry, session, is_copy in _ask(
-            self._db, "SELECT entry, session, is_copy FROM placement WHERE entry", found
-        ):
-            self._placed[entry, session] = is_copy
+        query = "SELECT entry, session FROM placement WHERE entry"
+        self._placed.update(ask(self._db, query, found))
 
     def _write(self) -> None:
         write = self._db.executemany
@@ -192,12 +204,17 @@ class Transaction:
             list(self._switched.items()),
         )
         write(
-            "UPDATE placement SET unit = ?1 WHERE session = ?2 AND id >= ?3",
+            "UPDATE record SET usage = ?2 WHERE id = ?1",
+            [(number, pack_usage(usage)) for number, usage in self._more_usage.items()],
+        )
+        write(
+            "UPDATE placement SET unit = ?1 "
+            "WHERE session = ?2 AND id BETWEEN ?3 AND ?4",
             self._unit_starts,
         )
         self._sources.write()
         self._usage.write()
-        self._tallies.write()
+        self._tallies.write(self._new_names)
 
 
 def _name(record: Record, entry: ReadEntry, nth: int) -> bytes:
@@ -214,14 +231,3 @@ def _numbers(db: sqlite3.Connection, table: str) -> Iterator[int]:
     """Free row numbers of a table that only this process writes."""
     (last,) = db.execute(f"SELECT max(id) FROM {table}").fetchone()
     return count((last or 0) + 1)
-
-
-def _ask(
-    db: sqlite3.Connection, query: str, values: Iterable[Any]
-) -> Iterator[tuple[Any, ...]]:
-    """The rows whose last named column is one of the values."""
-    wanted = list(values)
-    for start in range(0, len(wanted), _ASK_AT_ONCE):
-        part = wanted[start : start + _ASK_AT_ONCE]
-        marks = ", ".join("?" * len(part))
-        yield from db.execute(f"{query} IN ({marks})", part)

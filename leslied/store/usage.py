@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import astuple
+
+from leslied.model.record import Usage
 from leslied.store.rows import to_us
 
 if TYPE_CHECKING:
@@ -11,8 +14,9 @@ if TYPE_CHECKING:
 
     from leslied.model.record import Record
 
-_COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-_LARGEST = ", ".join(f"{name} = max({name}, excluded.{name})" for name in _COUNTS)
+_COUNTS = "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens"
+_LARGEST = ", ".join(f"{n} = max({n}, excluded.{n})" for n in _COUNTS.split(", "))
+_Key = tuple[str, str, str]
 
 
 class UsageRows:
@@ -20,43 +24,37 @@ class UsageRows:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._counts: dict[tuple[str, str, str], tuple[Any, ...]] = {}
-        self._shown: set[tuple[int, str, str, str]] = set()
+        self._usages: dict[_Key, Usage] = {}
+        self._firsts: dict[_Key, tuple[Any, ...]] = {}
+        self._shown: set[tuple[int, _Key]] = set()
+        self._nameless: set[tuple[str, str]] = set()
 
     def add(self, record: Record, entry_id: bytes, session: int) -> None:
         """The message's tokens count, and this session shows the message."""
         message = record.message_id or f"entry:{entry_id.hex()}"
         request = str(record.metadata.get("request_id") or "")
         key = (record.session.agent, message, request)
+        if not request:
+            self._nameless.add(key[:2])
         created = to_us(record.created_at) if record.created_at else None
-        usage = record.usage
-        if usage is None:
-            return
-        counts = (
-            usage.input_tokens,
-            usage.output_tokens,
-            usage.cache_read_tokens,
-            usage.cache_write_tokens,
-        )
-        known = self._counts.get(key)
-        if known:
-            counts = tuple(map(max, counts, known[3:]))
-            session_first, _, created = known[:3]
-        else:
-            session_first = session
-        self._counts[key] = (session_first, record.model, created, *counts)
-        self._shown.add((session, *key))
+        self._firsts.setdefault(key, (session, record.model, created))
+        self._usages[key] = self._usages.get(key, Usage()).max(record.usage or Usage())
+        self._shown.add((session, key))
 
     def write(self) -> None:
         """Every message counts once, with its largest numbers."""
+        renamed = self._name_nameless()
         names = "agent, message_id, request_id, session, model, created_us"
         self._db.executemany(
-            f"INSERT INTO usage ({names}, {', '.join(_COUNTS)}) "
+            f"INSERT INTO usage ({names}, {_COUNTS}) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             f"ON CONFLICT DO UPDATE SET {_LARGEST}",
-            [(*key, *counts) for key, counts in self._counts.items()],
+            [
+                (*renamed.get(key, key), *self._firsts[key], *astuple(usage))
+                for key, usage in self._usages.items()
+            ],
         )
-        shown = sorted(self._shown)
+        shown = sorted({(s, *renamed.get(key, key)) for s, key in self._shown})
         for who in ("session", "?1"):
             self._db.executemany(
                 f"INSERT OR IGNORE INTO usage_share SELECT id, {who} FROM usage "
@@ -64,3 +62,23 @@ class UsageRows:
                 "AND session <> ?1",
                 shown,
             )
+
+    def _name_nameless(self) -> dict[_Key, _Key]:
+        """Copies may lack the request's id: they are the same message all the same."""
+        renamed: dict[_Key, _Key] = {}
+        named = {key[:2]: key for key in self._usages if key[2]}
+        for agent, message in self._nameless:
+            known = self._db.execute(
+                "SELECT request_id FROM usage WHERE agent = ? AND message_id = ? "
+                "ORDER BY request_id = ''",
+                (agent, message),
+            ).fetchone()
+            to = named.get((agent, message)) or (known and (agent, message, known[0]))
+            if to:
+                renamed[agent, message, ""] = to
+        self._db.executemany(
+            "UPDATE OR IGNORE usage SET request_id = ?3 "
+            "WHERE agent = ?1 AND message_id = ?2 AND request_id = ''",
+            list(named.values()),
+        )
+        return renamed

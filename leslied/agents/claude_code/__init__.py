@@ -51,11 +51,14 @@ class ClaudeCode:
         named = record.metadata.get("spill")
         if not isinstance(named, str) or record.type != "tool_result":
             return None
-        project = source.root / source.parts[0]
-        name = named.replace("\\", "/").rpartition("/")[2]
+        *_, session, folder, name = ["", "", *named.replace("\\", "/").split("/")]
+        if folder != "tool-results" or session[:1] in ("", "."):
+            session = record.session.session_id
         if not name or name.startswith("."):
             return None
-        return project / record.session.session_id / "tool-results" / name
+        # Whatever folder the log names, only this project's own is looked into: a
+        # fork's line names the session that ran the tool.
+        return source.root / source.parts[0] / session / "tool-results" / name
 
 
 def _usual_folders(env: Environment) -> list[Path]:

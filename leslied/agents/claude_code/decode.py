@@ -47,8 +47,8 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> Decoded:
     key, state = place(entry.source, line, state)
     if line.type == "progress":
         return _decode_progress(line, key, state)
-    context, state = notice_context(line, key, state)
-    records, state, noise = _decode_by_type(line, key, state)
+    context, state = notice_context(line, state)
+    records, state, noise = _decode_by_type(entry.data, line, key, state)
     if not records and not noise:
         records = (events.keep_unknown(entry, line, key),)
     cwd = state.get("cwd", "")
@@ -80,14 +80,14 @@ def _is_entry(line: Line) -> bool:
 
 
 def _decode_by_type(
-    line: Line, key: SessionKey, state: dict[str, Any]
+    data: bytes, line: Line, key: SessionKey, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any], str]:
     """Records, what to remember, and the kind of noise it was instead."""
     match line.type:
         case "assistant" if line.message:
-            return messages.decode_assistant(line, key), state, ""
+            return messages.decode_assistant(line, key, data), state, ""
         case "user" if line.message:
-            return *messages.decode_user(line, key, state), ""
+            return *messages.decode_user(line, key, data, state), ""
         case "user" | "assistant" | "tool_use" | "tool_result":
             return messages.decode_plain(line, key), state, ""
         case "attachment":
@@ -108,13 +108,13 @@ def _decode_progress(line: Line, key: SessionKey, state: dict[str, Any]) -> Deco
         return Decoded(state=state, noise=f"progress/{progress.type or 'unknown'}")
     inner.uuid = inner.uuid or line.uuid
     inner.timestamp = inner.timestamp or line.timestamp
-    inner.parentUuid = None
     inner.isSidechain = True
     child = SessionKey(key.agent, key.session_id, f"subagent:{progress.agentId}")
+    data = bytes(progress.message)
     if inner.type == "assistant":
-        copies = messages.decode_assistant(inner, child, is_copy=True)
+        copies = messages.decode_assistant(inner, child, data, is_copy=True)
     else:
-        copies, _ = messages.decode_user(inner, child, {}, is_copy=True)
+        copies, _ = messages.decode_user(inner, child, data, {}, is_copy=True)
     records = list(copies)
     if line.parentToolUseID:
         native = f"progress:{progress.agentId}"

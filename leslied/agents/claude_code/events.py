@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from leslied.agents._parsing import parse_time, to_json
+from leslied.agents.claude_code.blocks import text_of
 from leslied.agents.claude_code.queue import (
     clear_queued,
     remember_queued,
@@ -14,12 +15,20 @@ from leslied.agents.claude_code.queue import (
     tell_once,
 )
 from leslied.agents.claude_code.speakers import hear
-from leslied.agents.claude_code.wire import Attachment, Line, parse_as, parse_raw
+from leslied.agents.claude_code.wire import (
+    Attachment,
+    Line,
+    Message,
+    coerce,
+    parse_as,
+    parse_raw,
+)
 from leslied.model.record import MAIN, Record, SessionKey
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from leslied.agents.claude_code.queue import Teller
     from leslied.model.record import EventKind
     from leslied.model.source import RawEntry
 
@@ -140,8 +149,9 @@ def decode_attachment(
         return (), state, f"attachment/{kind}"
     record = _event(line, key, "")
     if kind == "queued_command":
-        text = flatten_blocks(attachment.prompt)
-        return *_deliver(line, replace(record, content=text), state), ""
+        text = text_of(Message(content=attachment.prompt))
+        record = replace(record, content=text)
+        return *_deliver(line, record, state, "attachment"), ""
     text = attachment.text or flatten(parse_raw(attachment.content))
     path = attachment.displayPath or attachment.filename or attachment.planFilePath
     hook = attachment.hookName or attachment.hookEvent
@@ -155,7 +165,7 @@ def decode_queue(
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
     """The prompt queue: a removed prompt was handed to the working agent."""
     given = parse_raw(line.content)
-    text = flatten(given)
+    text = text_of(coerce({"content": given}, Message))
     record = _event(line, key, text)
     if line.operation == "enqueue":
         speech = hear(line, text, is_subagent=key.source != MAIN)
@@ -166,19 +176,19 @@ def decode_queue(
     elif line.operation == "remove":
         text, state = take_queued(state, text if given else None)
         if text:
-            return _deliver(line, replace(record, content=text), state)
+            return _deliver(line, replace(record, content=text), state, "remove")
     note = f"queue/{line.operation}"
     return (with_kind(record, "notice", note=note),), state
 
 
 def _deliver(
-    line: Line, record: Record, state: dict[str, Any]
+    line: Line, record: Record, state: dict[str, Any], teller: Teller
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
     """A prompt typed in mid-turn, once, whichever line brings it first."""
     speech = hear(line, record.content, is_subagent=record.session.source != MAIN)
     if not speech.origin:
         return (with_kind(record, "notice", note="queued"),), state
-    is_first, state = tell_once(state, record.content)
+    is_first, state = tell_once(state, record.content, teller)
     if not is_first:
         return (with_kind(record, "notice", note="queued-again"),), state
     metadata = {"origin": "queued"}
@@ -195,13 +205,6 @@ def flatten(value: Any) -> str:
     if isinstance(value, list):
         return "\n".join(part for item in value if (part := _flatten_item(item)))
     return to_json(value)
-
-
-def flatten_blocks(prompt: Any) -> str:
-    """The words of a queued prompt, written as text or as blocks."""
-    if prompt is None or isinstance(prompt, str):
-        return prompt or ""
-    return "\n".join(block.text for block in prompt if block.text)
 
 
 def _flatten_item(item: Any) -> str:

@@ -4,71 +4,79 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._parsing import parse_time, tell_size, to_json
+from leslied.agents._parsing import parse_time, to_json
 from leslied.agents.claude_code import events
+from leslied.agents.claude_code.blocks import (
+    block_text,
+    blocks_of,
+    json_of,
+    placeholder,
+    raw_block,
+    result_text,
+    text_of,
+    usage_of,
+)
 from leslied.agents.claude_code.queue import forget_queued
 from leslied.agents.claude_code.speakers import hear
-from leslied.agents.claude_code.wire import (
-    Block,
-    Line,
-    Message,
-    Payload,
-    ToolOutcome,
-    parse_raw,
-)
-from leslied.model.record import MAIN, Record, SessionKey, Usage
+from leslied.agents.claude_code.wire import Block, Line, Message, ToolOutcome, parse_raw
+from leslied.model.record import MAIN, Record, SessionKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from msgspec import Raw
-
-    from leslied.agents.claude_code.wire import Part, Tokens
-
 _SAID = "the user said:\n"
-_LINK_BLOCK = 901
+_SYNTHETIC = "<synthetic>"
+_KNOWN_SPEECH = ("text", "image", "document")
 
 
 def decode_assistant(
-    line: Line, key: SessionKey, *, is_copy: bool = False
+    line: Line, key: SessionKey, data: bytes, *, is_copy: bool = False
 ) -> tuple[Record, ...]:
     """A record per block; the message's tokens stand on the first of them."""
     message = line.message or Message()
     base = _base(line, key, message, is_copy=is_copy)
     if line.isApiErrorMessage:
-        return (
-            Record(type="error", role="assistant", content=_text_of(message), **base),
-        )
-    if message.model == "<synthetic>":
-        record = Record(
-            type="system_event", role="system", content=_text_of(message), **base
-        )
+        text = text_of(message)
+        return (Record(type="error", role="assistant", content=text, **base),)
+    if message.model == _SYNTHETIC:
+        text = text_of(message)
+        record = Record(type="system_event", role="system", content=text, **base)
         return (events.with_kind(record, "notice", note="synthetic"),)
-    content = message.content
-    blocks = content if isinstance(content, list) else [Block("text", content or "")]
-    usage = _usage(message.usage)
+    usage = usage_of(message.usage)
     records = []
-    for number, block in enumerate(blocks or [Block("text", "")]):
-        first = {"usage": usage} if number == 0 else {}
-        records.append(_decode_block(block, {**base, "block": number, **first}))
+    for number, block in enumerate(blocks_of(message) or [Block("text", "")]):
+        base = {**base, "block": number, "usage": None if number else usage}
+        records.append(_decode_block(block, base, data))
     return tuple(records)
 
 
 def decode_user(
-    line: Line, key: SessionKey, state: dict[str, Any], *, is_copy: bool = False
+    line: Line,
+    key: SessionKey,
+    data: bytes,
+    state: dict[str, Any],
+    *,
+    is_copy: bool = False,
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
     """Tool results one by one; all other blocks together are one prompt or notice."""
     message = line.message or Message()
     base = _base(line, key, message, is_copy=is_copy)
-    content = message.content
-    blocks = content if isinstance(content, list) else [Block("text", content or "")]
     records: list[Record] = []
-    for number, block in enumerate(blocks):
-        if block.tool_use_id is not None:
-            records += _decode_result(line, block, {**base, "block": number})
-    spoken = [block for block in blocks if block.tool_use_id is None]
-    if spoken or not blocks:
-        record, state = _decode_speech(line, spoken, base, state)
+    spoken: dict[int, Block] = {}
+    for number, block in enumerate(blocks_of(message) or [Block("text", "")]):
+        here = {**base, "block": number}
+        if block.type == "tool_result" or block.tool_use_id is not None:
+            records += _decode_result(line, block, here, data)
+        elif block.type in _KNOWN_SPEECH or block.text or block.source:
+            spoken[number] = block
+        else:
+            records.append(_keep_block(block, here, data))
+    if spoken:
+        here = {**base, "block": min(spoken)}
+        is_beside = any(record.type == "tool_result" for record in records)
+        record, state = _decode_speech(
+            line, list(spoken.values()), here, state, is_beside=is_beside
+        )
         records.append(record)
     return tuple(records), state
 
@@ -85,7 +93,7 @@ def decode_plain(line: Line, key: SessionKey) -> tuple[Record, ...]:
     base = _base(line, key, Message(), is_copy=False)
     base |= {"tool_name": line.tool_name or "", "tool_call_id": line.tool_use_id or ""}
     if line.type == "tool_use":
-        base["tool_input"] = _json_of(line.input) or _json_of(line.content)
+        base["tool_input"] = json_of(line.input) or json_of(line.content)
         return (Record(type=kind, role=role, **base),)
     content = events.flatten(parse_raw(line.content))
     if line.type == "user":
@@ -104,9 +112,10 @@ def _base(
         metadata["stop_reason"] = message.stop_reason
     return {
         "session": key,
-        "native_id": line.uuid or "",
+        # A copy is a record of its own: it gives way to the original as a whole.
+        "native_id": f"copy:{line.uuid}" if is_copy else line.uuid or "",
         "created_at": parse_time(line.timestamp),
-        "model": message.model or "",
+        "model": "" if message.model == _SYNTHETIC else message.model or "",
         "message_id": message.id or "",
         "parent_id": line.parentUuid or "",
         "metadata": metadata,
@@ -114,13 +123,12 @@ def _base(
     }
 
 
-def _decode_block(block: Block, base: dict[str, Any]) -> Record:
+def _decode_block(block: Block, base: dict[str, Any], data: bytes) -> Record:
     """One block of an assistant message."""
     kind = block.type or ""
     if kind == "text":
-        return Record(
-            type="assistant_message", role="assistant", content=block.text or "", **base
-        )
+        text = block.text or ""
+        return Record(type="assistant_message", role="assistant", content=text, **base)
     if kind in ("thinking", "redacted_thinking"):
         text = block.thinking or ""
         return Record(type="thinking", role="assistant", content=text, **base)
@@ -130,29 +138,35 @@ def _decode_block(block: Block, base: dict[str, Any]) -> Record:
             role="assistant",
             tool_name=block.name or "",
             tool_call_id=block.id or "",
-            tool_input=_json_of(block.input),
+            tool_input=json_of(block.input),
             **base,
         )
     if kind.endswith("tool_result"):
-        call = block.tool_use_id or ""
-        text = _result_text(block)
-        return Record(
-            type="tool_result", role="tool", content=text, tool_call_id=call, **base
-        )
+        base["tool_call_id"] = block.tool_use_id or ""
+        text = result_text(block, data, base["block"])
+        return Record(type="tool_result", role="tool", content=text, **base)
     if block.source:
-        text = _placeholder(kind, block.source)
+        text = placeholder(kind, block.source)
         return Record(type="assistant_message", role="assistant", content=text, **base)
-    base["metadata"] = {**base["metadata"], "block_type": kind}
-    text = block.text or ""
+    return _keep_block(block, base, data)
+
+
+def _keep_block(block: Block, base: dict[str, Any], data: bytes) -> Record:
+    """A block of a kind nobody knows yet, as it stood."""
+    raw = raw_block(data, base["block"])
+    text = to_json(raw) if raw is not None else block.text or ""
+    base["metadata"] = {**base["metadata"], "block_type": block.type or ""}
     return Record(type="unknown", role="assistant", content=text, **base)
 
 
-def _decode_result(line: Line, block: Block, base: dict[str, Any]) -> list[Record]:
+def _decode_result(
+    line: Line, block: Block, base: dict[str, Any], data: bytes
+) -> list[Record]:
     """A tool's answer, and the link to a subagent where it names one."""
     metadata = dict(base["metadata"])
     if block.is_error:
         metadata["is_error"] = True
-    text = _result_text(block)
+    text = result_text(block, data, base["block"])
     told = line.toolUseResult
     outcome = told if isinstance(told, ToolOutcome) else ToolOutcome()
     if outcome.persistedOutputPath:
@@ -164,7 +178,7 @@ def _decode_result(line: Line, block: Block, base: dict[str, Any]) -> list[Recor
     call = block.tool_use_id or ""
     base = {**base, "metadata": metadata, "tool_call_id": call}
     records = [Record(type="tool_result", role="tool", content=text, **base)]
-    if outcome.agentId:
+    if outcome.agentId and call:
         key: SessionKey = base["session"]
         child = SessionKey(key.agent, key.session_id, f"subagent:{outcome.agentId}")
         native = f"result:{outcome.agentId}"
@@ -174,11 +188,16 @@ def _decode_result(line: Line, block: Block, base: dict[str, Any]) -> list[Recor
 
 
 def _decode_speech(
-    line: Line, blocks: list[Block], base: dict[str, Any], state: dict[str, Any]
+    line: Line,
+    blocks: list[Block],
+    base: dict[str, Any],
+    state: dict[str, Any],
+    *,
+    is_beside: bool,
 ) -> tuple[Record, dict[str, Any]]:
+    """A prompt, or the client's words; a person's words beside a result steer."""
     key: SessionKey = base["session"]
-    parts = [_block_text(block) for block in blocks]
-    text = "\n\n".join(part for part in parts if part)
+    text = "\n\n".join(filter(None, map(block_text, blocks)))
     speech = hear(line, text, is_subagent=key.source != MAIN)
     if speech.origin is None:
         record = Record(
@@ -186,7 +205,8 @@ def _decode_speech(
         )
         kind = speech.kind or "notice"
         return events.with_kind(record, kind, note=speech.note), state
-    metadata = {**base["metadata"], "origin": speech.origin}
+    origin = "queued" if is_beside and speech.origin == "prompt" else speech.origin
+    metadata = {**base["metadata"], "origin": origin}
     if speech.note:
         metadata["attached"] = speech.note
     if line.planContent:
@@ -195,69 +215,8 @@ def _decode_speech(
         metadata["permission_mode"] = line.permissionMode
     if line.promptSource == "sdk":
         metadata["is_program"] = True
-    record = Record(
-        type="user_message",
-        role="user",
-        content=speech.content,
-        **{**base, "metadata": metadata},
-    )
-    return record, forget_queued(state, speech.content)
-
-
-def _text_of(message: Message) -> str:
-    content = message.content
-    if isinstance(content, list):
-        return "\n\n".join(_block_text(block) for block in content)
-    return content or ""
-
-
-def _block_text(block: Block) -> str:
-    if block.source:
-        return _placeholder(block.type or "file", block.source)
-    return block.text or ""
-
-
-def _result_text(block: Block) -> str:
-    content = block.content
-    if content is None:
-        return block.text or ""
-    if isinstance(content, str):
-        return content
-    return "\n".join(_part_text(part) for part in content)
-
-
-def _part_text(part: Part) -> str:
-    if part.source:
-        return _placeholder(part.type or "file", part.source)
-    if part.tool_name:
-        return f"[tool {part.tool_name}]"
-    return part.text or ""
-
-
-def _placeholder(kind: str, source: Payload) -> str:
-    """What stands for an image or document: its type and size."""
-    encoded = len(memoryview(source.data)) - 2
-    size = max(encoded, 0)
-    if source.type == "base64":
-        size = size * 3 // 4
-    return f"[{kind} {source.media_type or source.type or 'data'}, {tell_size(size)}]"
-
-
-def _json_of(raw: Raw) -> str:
-    """The JSON text as it stood in the log, or made anew where it was damaged."""
-    text = bytes(raw).decode(errors="replace")
-    if "\\ud" in text or "\\uD" in text:
-        return to_json(parse_raw(raw))
-    return text
-
-
-def _usage(tokens: Tokens | None) -> Usage | None:
-    if tokens is None:
-        return None
-    usage = Usage(
-        tokens.input_tokens or 0,
-        tokens.output_tokens or 0,
-        tokens.cache_read_input_tokens or 0,
-        tokens.cache_creation_input_tokens or 0,
-    )
-    return usage or None
+    base = {**base, "metadata": metadata}
+    record = Record(type="user_message", role="user", content=speech.content, **base)
+    # The queue's own line has the words without the pictures beside them.
+    words = "\n\n".join(block.text for block in blocks if block.text)
+    return record, forget_queued(state, speech.content, words)

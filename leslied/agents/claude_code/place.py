@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 CONTEXT_BLOCK = 900
 """Block number of the record that tells a line's changed context."""
-_MOST_CHAINS = 24
+_MOST_CHAINS = 12
+_LONGEST = {"cwd": 800, "version": 60, "git_branch": 120}
+"""Facts longer than this are no facts: what is remembered stays small."""
 
 
 def place(
@@ -67,10 +69,13 @@ def _place_inline(
 
 
 def notice_context(
-    line: Line, key: SessionKey, state: dict[str, Any]
+    line: Line, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """A record of what changed around the conversation: folder, branch, version."""
-    known: dict[str, str] = state.get("context", {})
+    """A record of what changed around the conversation: folder, branch, version.
+
+    It stands in the file's own session, also when a subagent inside it speaks.
+    """
+    known: dict[str, str] = {"cwd": state.get("cwd", ""), **state.get("context", {})}
     facts = (
         ("cwd", line.cwd),
         ("version", line.version),
@@ -79,11 +84,12 @@ def notice_context(
         ("permission_mode", line.permissionMode),
     )
     changed = {n: v for n, v in facts if v is not None and known.get(n) != v}
+    changed = {n: v for n, v in changed.items() if len(v) <= _LONGEST.get(n, 60)}
     if not changed or not line.uuid:
         return (), state
-    kind = "context" if known else "opened"
+    kind = "context" if state.get("context") else "opened"
     record = Record(
-        session=key,
+        session=_key_of(*state["key"]),
         type="system_event",
         role="system",
         native_id=line.uuid,
@@ -91,5 +97,6 @@ def notice_context(
         created_at=parse_time(line.timestamp),
         metadata={"kind": kind, **changed},
     )
-    context = {**known, **changed}
-    return (record,), {**state, "context": context, "cwd": context.get("cwd", "")}
+    known |= changed
+    cwd = known.pop("cwd")
+    return (record,), {**state, "context": known, "cwd": cwd}

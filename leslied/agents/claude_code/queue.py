@@ -2,24 +2,29 @@
 
 Three kinds of line tell of them, in different versions and any order: the queue
 operation, an attachment, and the user line of the next turn. Paired by text, each
-prompt is told once.
+prompt is told once, and the same words typed twice are two prompts.
 """
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, Literal
 
-_MOST_TEXT = 2400
-_MOST_TOLD = 24
+from leslied.agents._parsing import to_json
+
+Teller = Literal["remove", "attachment"]
+
+_MOST_WAITING = 12
+_MOST_BYTES = 1600
+_MOST_TOLD = 16
 
 
 def remember_queued(state: dict[str, Any], text: str) -> dict[str, Any]:
-    """The text waits; what would not fit in the notes waits cut short."""
-    waiting = [*state.get("queued", []), text]
-    while len(waiting) > 1 and sum(map(len, waiting)) > _MOST_TEXT:
+    """The text waits; where the notes would grow too long, it waits cut short."""
+    waiting = [*state.get("queued", []), _cut(text, _MOST_BYTES // 2)]
+    while len(waiting) > _MOST_WAITING or len(to_json(waiting).encode()) > _MOST_BYTES:
         waiting = waiting[1:]
-    return {**state, "queued": [text[:_MOST_TEXT] for text in waiting]}
+    return {**state, "queued": waiting}
 
 
 def take_queued(state: dict[str, Any], text: str | None) -> tuple[str, dict[str, Any]]:
@@ -30,16 +35,17 @@ def take_queued(state: dict[str, Any], text: str | None) -> tuple[str, dict[str,
     return text, forget_queued(state, text)
 
 
-def forget_queued(state: dict[str, Any], text: str) -> dict[str, Any]:
-    """The text was told elsewhere: it no longer waits."""
+def forget_queued(state: dict[str, Any], *texts: str) -> dict[str, Any]:
+    """The first of the texts that waits was told elsewhere: it waits no more."""
     waiting = state.get("queued")
     if not waiting:
         return state
-    cut = text[:_MOST_TEXT]
-    if cut not in waiting:
-        return state
-    at = waiting.index(cut)
-    return {**state, "queued": waiting[:at] + waiting[at + 1 :]}
+    for text in texts:
+        cut = _cut(text, _MOST_BYTES // 2)
+        if cut in waiting:
+            at = waiting.index(cut)
+            return {**state, "queued": waiting[:at] + waiting[at + 1 :]}
+    return state
 
 
 def clear_queued(state: dict[str, Any]) -> dict[str, Any]:
@@ -47,11 +53,25 @@ def clear_queued(state: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in state.items() if name != "queued"}
 
 
-def tell_once(state: dict[str, Any], text: str) -> tuple[bool, dict[str, Any]]:
-    """Whether a text delivered in mid-turn is told for the first time."""
-    mark = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
+def tell_once(
+    state: dict[str, Any], text: str, teller: Teller
+) -> tuple[bool, dict[str, Any]]:
+    """Whether no line of the other kind has told this delivery already."""
+    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
+    other = "attachment" if teller == "remove" else "remove"
     told = state.get("told", [])
+    mark = f"{other}:{digest}"
     if mark in told:
         at = told.index(mark)
         return False, {**state, "told": told[:at] + told[at + 1 :]}
-    return True, {**state, "told": [*told, mark][-_MOST_TOLD:]}
+    return True, {**state, "told": [*told, f"{teller}:{digest}"][-_MOST_TOLD:]}
+
+
+def _cut(text: str, size: int) -> str:
+    """The text, or as much of its beginning as takes so many bytes of JSON."""
+    if len(to_json(text).encode()) <= size:
+        return text
+    cut = text[:size]
+    while len(to_json(cut).encode()) > size:
+        cut = cut[: len(cut) * 3 // 4]
+    return cut

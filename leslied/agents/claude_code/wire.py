@@ -7,12 +7,12 @@ slowly and its odd fields are dropped one by one: a line is never lost to a surp
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Raw
 
-from leslied.agents._parsing import parse_object
+from leslied.agents._parsing import parse_object, to_json
 from leslied.errors import DecodeError
 
 NOTHING = Raw(b"")
@@ -185,11 +185,8 @@ def parse_line(data: bytes) -> Line:
     """The line's known fields; fields of an odd type are left out, never the line."""
     try:
         return _LINE.decode(data)
-    except msgspec.ValidationError:
-        pass
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    return coerce(parse_object(data), Line)
+        return coerce(parse_object(data), Line)
 
 
 def parse_as(raw: Raw, shape: type[T]) -> T:
@@ -237,32 +234,41 @@ _UNFIT = object()
 
 
 def _fit(value: Any, wanted: Any) -> Any:
+    """The value in the wanted form, or `_UNFIT`."""
     if wanted is Raw:
         return Raw(msgspec.json.encode(value))
-    shape = _struct_in(wanted)
-    if shape and isinstance(value, dict):
-        return coerce(value, shape)
-    if shape and isinstance(value, list):
-        return [item for each in value if (item := _fit_item(each, shape)) is not None]
+    for member in (wanted, *get_args(wanted)):
+        fitted = _fit_member(value, member)
+        if fitted is not _UNFIT:
+            return fitted
     try:
         return msgspec.convert(value, wanted, strict=False)
     except msgspec.ValidationError:
         return _UNFIT
 
 
-def _fit_item(value: Any, shape: type[msgspec.Struct]) -> msgspec.Struct | None:
-    """A list's item; a bare string among blocks is a text block."""
+def _fit_member(value: Any, member: Any) -> Any:
+    """The value as a struct, or as a list of structs; a lone one is a list of one."""
+    if _is_struct(member):
+        if isinstance(value, dict):
+            return coerce(value, member)
+        if isinstance(value, str) and member is Message:
+            return Message(content=value)
+    elif get_origin(member) is list and _is_struct(shape := get_args(member)[0]):
+        if isinstance(value, dict):
+            return [_fit_item(value, shape)]
+        if isinstance(value, list):
+            return [_fit_item(each, shape) for each in value]
+    return _UNFIT
+
+
+def _fit_item(value: Any, shape: Any) -> Any:
+    """A list's item; what is no object stands there as its own text."""
     if isinstance(value, dict):
         return coerce(value, shape)
-    if isinstance(value, str) and shape in (Block, Part):
-        return shape(type="text", text=value)
-    return None
+    text = value if isinstance(value, str) else to_json(value)
+    return shape(type="text", text=text)
 
 
-def _struct_in(wanted: Any) -> type[msgspec.Struct] | None:
-    """The struct class inside `Struct | None` or `str | list[Struct] | None`."""
-    for member in (wanted, *getattr(wanted, "__args__", ())):
-        for inner in (member, *getattr(member, "__args__", ())):
-            if isinstance(inner, type) and issubclass(inner, msgspec.Struct):
-                return inner
-    return None
+def _is_struct(shape: Any) -> bool:
+    return isinstance(shape, type) and issubclass(shape, msgspec.Struct)
