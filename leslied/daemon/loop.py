@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 SCAN_SECONDS = 30.0
 """Without any event, everything is looked at this often."""
+POLL_SECONDS = 10.0
+"""Where no events arrive at all, this often."""
 _PAUSE = 0.05
 """Between two looks: a storm of events costs twenty looks a second, no more."""
-_CANARY_SECONDS = 2.0
 _RETRY_SECONDS = 5.0
 
 
@@ -68,12 +69,12 @@ class Loop:
 
     def _scan(self) -> None:
         began = self._clock.monotonic()
-        self._watcher.renew()
-        if not self._watcher.check(_CANARY_SECONDS):
-            self._log.warning("watch.polling", reason=self._watcher.trouble)
+        if not self._watcher.renew():
+            self._log.warning("watch.renew", reason=self._watcher.trouble)
         for ingest in self._ingests:
             self._tell("ingest.scan", ingest.scan())
-        self._next_scan = began + SCAN_SECONDS
+        has_events = self._watcher.mode == "events"
+        self._next_scan = began + (SCAN_SECONDS if has_events else POLL_SECONDS)
 
     def _look(self) -> None:
         hint = self._watcher.wait(max(self._next_scan - self._clock.monotonic(), 0.0))

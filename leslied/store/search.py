@@ -52,7 +52,8 @@ def search(
         "JOIN placement p ON p.id = "
         "(SELECT min(id) FROM placement WHERE entry = r.entry) "
         "JOIN session s ON s.id = p.session "
-        f"WHERE record_text MATCH ? ORDER BY {order} LIMIT ?",
+        "WHERE record_text MATCH ? AND (p.is_copy = 0 OR s.originals = 0) "
+        f"ORDER BY {order} LIMIT ?",
         (query, limit),
     ).fetchall()
     return [_make_hit(db, row, terms) for row in rows]

@@ -1,17 +1,18 @@
 """Hints: which paths are worth a look now.
 
 No promise rests on an event. Whatever watchdog loses, the next scan finds; a canary
-file tells whether events still arrive at all, and when they do not the watcher says
-`polling`, so that whoever waits on it scans instead.
+file tells whether events still arrive at all, and where they do not the mode is
+`polling`, so that whoever waits here scans more often.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from watchdog.events import (
     DirCreatedEvent,
@@ -54,6 +55,13 @@ class Hint:
     is_lost: bool = False
 
 
+class _Watched(NamedTuple):
+    """A folder under watch: which one it was, and whether all below it counts."""
+
+    inode: int
+    is_root: bool
+
+
 @dataclass(slots=True, eq=False)
 class _Inbox(FileSystemEventHandler):
     """Dirty paths, filled by watchdog's thread, emptied by ours."""
@@ -62,20 +70,28 @@ class _Inbox(FileSystemEventHandler):
     dirty: set[Path] = field(default_factory=set)
     is_lost: bool = False
     is_woken: bool = False
-    has_sung: bool = False
+    is_singing: bool = False
+    has_overflowed: bool = False
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def dispatch(self, event: FileSystemEvent) -> None:
         """Note where something happened; nothing else is done on this thread."""
-        paths = [Path(str(p)) for p in (event.src_path, event.dest_path) if p]
+        told = (event.src_path, event.dest_path)
+        paths = [Path(os.fsdecode(path)) for path in told if path]
         with self.changed:
             if self.canary in paths:
-                self.has_sung = True
+                self.is_singing = False
             elif event.is_directory or len(self.dirty) >= _MOST_DIRTY:
                 # A new folder may already hold files nobody will tell us of.
                 self.is_lost = True
             else:
                 self.dirty.update(paths)
+            self.changed.notify_all()
+
+    def note_overflow(self) -> None:
+        """Events were lost: everything must be looked at, and watched anew."""
+        with self.changed:
+            self.is_lost = self.has_overflowed = True
             self.changed.notify_all()
 
     def has_news(self) -> bool:
@@ -84,7 +100,7 @@ class _Inbox(FileSystemEventHandler):
 
 
 class _Overflow(logging.Handler):
-    """Turns watchdog's word of a lost event, which only its log tells, into a hint."""
+    """Turns watchdog's word of lost events, which only its log tells, into a hint."""
 
     def __init__(self, inbox: _Inbox) -> None:
         super().__init__(logging.WARNING)
@@ -93,9 +109,7 @@ class _Overflow(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Whatever watchdog warns of, a scan is the answer."""
         del record
-        with self._inbox.changed:
-            self._inbox.is_lost = True
-            self._inbox.changed.notify_all()
+        self._inbox.note_overflow()
 
 
 class Watcher:
@@ -108,7 +122,7 @@ class Watcher:
         self._inbox = _Inbox(canary)
         self._overflow = _Overflow(self._inbox)
         self._observer: BaseObserver | None = None
-        self._plan: dict[Path, bool] = {}
+        self._plan: dict[Path, _Watched] = {}
         self.mode: Mode = "polling"
         self.trouble = ""
 
@@ -119,12 +133,12 @@ class Watcher:
         self._plan = self._make_plan()
         try:
             self._observer = Observer()
-            for folder, is_root in self._plan.items():
+            for folder, watched in self._plan.items():
                 self._observer.schedule(
                     self._inbox,
                     str(folder),
-                    recursive=is_root,
-                    event_filter=_WANTED if is_root else _FOLDERS,
+                    recursive=watched.is_root,
+                    event_filter=_WANTED if watched.is_root else _FOLDERS,
                 )
             self._observer.start()
         except (OSError, RuntimeError) as error:
@@ -132,6 +146,7 @@ class Watcher:
             self.trouble = f"no file events: {error}"
             return
         self.mode, self.trouble = "events", ""
+        self._inbox.is_singing = self._inbox.has_overflowed = False
         if self._plan != self._make_plan():
             # A folder was made while we began to watch the one above it.
             self.start()
@@ -147,10 +162,19 @@ class Watcher:
             if observer.is_alive():
                 observer.join(timeout=2)
 
-    def renew(self) -> None:
-        """Watch roots that appeared, and forget those that went: start anew."""
-        if self.mode == "events" and self._plan != self._make_plan():
+    def renew(self) -> bool:
+        """Watch what there is to watch now; says whether the canary was heard.
+
+        Called before every scan: each call makes the canary sing for the next one, so
+        a dead observer is noticed without anybody waiting for it.
+        """
+        is_deaf = self._is_deaf()
+        if is_deaf or self._inbox.has_overflowed or self._plan != self._make_plan():
             self.start()
+        if is_deaf and not self.trouble:
+            self.trouble = "file events stopped arriving"
+        self._sing()
+        return not is_deaf
 
     def wait(self, seconds: float) -> Hint:
         """What changed, as soon as anything does; an empty hint after the time."""
@@ -168,40 +192,28 @@ class Watcher:
             self._inbox.is_woken = True
             self._inbox.changed.notify_all()
 
-    def is_alive(self, seconds: float) -> bool:
-        """Whether a file we touch is reported within the time.
-
-        A dead observer is not restarted here: the caller decides, and scans.
-        """
-        if self.mode != "events":
-            return False
-        inbox = self._inbox
-        with inbox.changed:
-            inbox.has_sung = False
+    def _sing(self) -> None:
+        """The canary file changes; its event will say that events arrive."""
+        self._inbox.is_singing = True
         try:
             self._canary.write_text(self._clock.now().isoformat(), encoding="utf-8")
         except OSError as error:
+            self._inbox.is_singing = False
             self.trouble = f"the canary cannot be written: {error}"
-            return False
-        with inbox.changed:
-            return inbox.changed.wait_for(lambda: inbox.has_sung, seconds)
 
-    def check(self, seconds: float) -> bool:
-        """Events arrive: as before, after a restart, or not, and then we poll."""
-        if self.is_alive(seconds):
+    def _is_deaf(self) -> bool:
+        """The canary sang and nobody heard it, or a thread of watchdog's died."""
+        if self.mode != "events" or self._observer is None:
             return True
-        self.start()
-        if self.is_alive(seconds):
-            return True
-        trouble = self.trouble or "file events do not arrive"
-        self.stop()
-        self.trouble = trouble
-        return False
+        emitters = list(self._observer.emitters)
+        return self._inbox.is_singing or not all(e.is_alive() for e in emitters)
 
-    def _make_plan(self) -> dict[Path, bool]:
+    def _make_plan(self) -> dict[Path, _Watched]:
         """Which folders to watch: a root with all below it, or what may become one."""
-        plan = {self._canary.parent: True}
+        plan = {self._canary.parent: _Watched(0, is_root=True)}
         for root in self._roots:
             near = next(folder for folder in (root, *root.parents) if folder.is_dir())
-            plan[near] = plan.get(near, False) or near == root
+            known = plan.get(near)
+            is_root = near == root or bool(known and known.is_root)
+            plan[near] = _Watched(near.stat().st_ino, is_root)
         return plan

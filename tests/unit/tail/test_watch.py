@@ -79,30 +79,51 @@ def test_an_overflow_asks_for_a_scan(watcher: Watcher):
     assert watcher.wait(5).is_lost
 
 
-def test_a_canary_proves_that_events_arrive(watcher: Watcher):
+def test_a_canary_that_is_heard_is_no_hint(watcher: Watcher):
+    watcher.renew()
+    watcher.wait(0.2)
+
+    assert watcher.renew()
     assert watcher.mode == "events"
-    assert watcher.is_alive(5)
-
-
-def test_the_canary_itself_is_no_hint(watcher: Watcher):
-    watcher.is_alive(5)
-
     assert not watcher.wait(0.1).paths
 
 
-def test_a_dead_observer_is_replaced(watcher: Watcher, root: Path):
+def test_a_deaf_observer_is_replaced(watcher: Watcher, root: Path):
+    """C5."""
     assert watcher._observer is not None
     watcher._observer.unschedule_all()
+    watcher.renew()
 
-    assert watcher.check(0.5)
+    assert not watcher.renew()
     (root / "a.jsonl").write_text("one\n")
 
     assert collect(watcher, {root / "a.jsonl"})
 
 
+def test_a_root_replaced_by_another_is_watched_anew(watcher: Watcher, root: Path):
+    root.rename(root.with_name("away"))
+    root.mkdir()
+    watcher.renew()
+
+    (root / "a.jsonl").write_text("one\n")
+
+    assert root / "a.jsonl" in collect(watcher, {root / "a.jsonl"})
+
+
+def test_after_an_overflow_everything_is_watched_anew(watcher: Watcher):
+    before = watcher._observer
+    logging.getLogger("watchdog.observers.inotify_c").warning("queue overflowed")
+
+    watcher.renew()
+
+    assert watcher._observer is not before
+
+
 def test_without_file_events_the_watcher_polls_and_says_why(
     watcher: Watcher, monkeypatch: pytest.MonkeyPatch
 ):
+    """C2, C3."""
+
     def refuse(*_: object, **__: object) -> None:
         raise OSError(28, "inotify watch limit reached")
 
@@ -113,7 +134,7 @@ def test_without_file_events_the_watcher_polls_and_says_why(
 
     assert watcher.mode == "polling"
     assert "limit" in watcher.trouble
-    assert not watcher.check(0.1)
+    assert not watcher.renew()
 
 
 def test_a_root_made_later_is_taken_up_step_by_step(tmp_path: Path, clock: FakeClock):
