@@ -40,6 +40,7 @@ class Tally:
     originals: int = 0
     units: int = 0
     tool_calls: int = 0
+    copied_calls: int = 0
     waiting_command: int = 0
     has_turn_ended: int = 0
     stopped_us: int | None = None
@@ -65,7 +66,9 @@ class Tally:
             self._add_time(created_us)
         if record.model and record.type != "error":
             self.model = record.model
-        if record.type == "tool_use":
+        if record.type == "tool_use" and record.is_copy:
+            self.copied_calls += 1
+        elif record.type == "tool_use":
             self.tool_calls += 1
         if kind in ("opened", "context"):
             self.cwd = self.cwd or str(record.metadata.get("cwd") or "")

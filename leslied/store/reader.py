@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _SUMMARY = (
     "id, agent, session_id, source, thread_id, title, first_prompt, cwd, model, "
-    "started_us, ended_us, units, tool_calls, has_turn_ended, stopped_us, "
-    "spawn_call_id, parent_agent, agent_type, description"
+    "started_us, ended_us, units, iif(originals, tool_calls, copied_calls), "
+    "has_turn_ended, stopped_us, spawn_call_id, parent_agent, agent_type, description"
 )
 _RECORD = ", ".join("r." + name for name in RECORD_COLUMNS.split(", "))
 _TITLE = 80

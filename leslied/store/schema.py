@@ -52,6 +52,7 @@ CREATE TABLE session (
   originals INTEGER NOT NULL DEFAULT 0,
   units INTEGER NOT NULL DEFAULT 0,
   tool_calls INTEGER NOT NULL DEFAULT 0,
+  copied_calls INTEGER NOT NULL DEFAULT 0,
   waiting_command INTEGER NOT NULL DEFAULT 0,
   has_turn_ended INTEGER NOT NULL DEFAULT 0,
   stopped_us INTEGER,

@@ -24,6 +24,8 @@ from leslied.model.record import MAIN, Record, SessionKey
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from leslied.model.record import Role
+
 _SAID = "the user said:\n"
 _SYNTHETIC = "<synthetic>"
 _KNOWN_SPEECH = ("text", "image", "document")
@@ -45,8 +47,8 @@ def decode_assistant(
     usage = usage_of(message.usage)
     records = []
     for number, block in enumerate(blocks_of(message) or [Block("text", "")]):
-        base = {**base, "block": number, "usage": None if number else usage}
-        records.append(_decode_block(block, base, data))
+        here = {**base, "block": number, "usage": None if number else usage}
+        records.append(_decode_block(block, here, data))
     return tuple(records)
 
 
@@ -70,7 +72,7 @@ def decode_user(
         elif block.type in _KNOWN_SPEECH or block.text or block.source:
             spoken[number] = block
         else:
-            records.append(_keep_block(block, here, data))
+            records.append(_keep_block(block, here, data, "user"))
     if spoken:
         here = {**base, "block": min(spoken)}
         is_beside = any(record.type == "tool_result" for record in records)
@@ -151,12 +153,14 @@ def _decode_block(block: Block, base: dict[str, Any], data: bytes) -> Record:
     return _keep_block(block, base, data)
 
 
-def _keep_block(block: Block, base: dict[str, Any], data: bytes) -> Record:
+def _keep_block(
+    block: Block, base: dict[str, Any], data: bytes, role: Role = "assistant"
+) -> Record:
     """A block of a kind nobody knows yet, as it stood."""
     raw = raw_block(data, base["block"])
     text = to_json(raw) if raw is not None else block.text or ""
     base["metadata"] = {**base["metadata"], "block_type": block.type or ""}
-    return Record(type="unknown", role="assistant", content=text, **base)
+    return Record(type="unknown", role=role, content=text, **base)
 
 
 def _decode_result(

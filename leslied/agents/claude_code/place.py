@@ -75,19 +75,19 @@ def notice_context(
 
     It stands in the file's own session, also when a subagent inside it speaks.
     """
-    known: dict[str, str] = {"cwd": state.get("cwd", ""), **state.get("context", {})}
+    known: dict[str, str] = state.get("context", {})
     facts = (
-        ("cwd", line.cwd),
         ("version", line.version),
         ("git_branch", line.gitBranch),
         ("entrypoint", line.entrypoint),
         ("permission_mode", line.permissionMode),
     )
     changed = {n: v for n, v in facts if v is not None and known.get(n) != v}
-    changed = {n: v for n, v in changed.items() if len(v) <= _LONGEST.get(n, 60)}
+    if line.cwd is not None and line.cwd != state.get("cwd"):
+        changed["cwd"] = line.cwd
     if not changed or not line.uuid:
         return (), state
-    kind = "context" if state.get("context") else "opened"
+    changed = {n: v for n, v in changed.items() if len(v) <= _LONGEST.get(n, 60)}
     record = Record(
         session=_key_of(*state["key"]),
         type="system_event",
@@ -95,8 +95,7 @@ def notice_context(
         native_id=line.uuid,
         block=CONTEXT_BLOCK,
         created_at=parse_time(line.timestamp),
-        metadata={"kind": kind, **changed},
+        metadata={"kind": "context" if known else "opened", **changed},
     )
-    known |= changed
-    cwd = known.pop("cwd")
-    return (record,), {**state, "context": known, "cwd": cwd}
+    cwd = changed.pop("cwd", state.get("cwd", ""))
+    return (record,), {**state, "context": {**known, **changed}, "cwd": cwd}
