@@ -111,9 +111,10 @@ CREATE INDEX placement_order ON placement (session, unit, id);
 
 -- Titles that name the session in which a certain entry stands, seen or not yet.
 CREATE TABLE leaf_title (
-  entry_id BLOB PRIMARY KEY,
+  id INTEGER PRIMARY KEY,
+  entry_id BLOB NOT NULL UNIQUE,
   title TEXT NOT NULL
-) WITHOUT ROWID;
+);
 
 -- How often a line without an id of its own has stood in this reading of its source.
 CREATE TABLE occurrence (

@@ -45,13 +45,12 @@ class Tallies:
     def write(self, placed: Iterable[bytes]) -> None:
         """Every sum is in its row, with the titles that the placed entries carry."""
         self._db.executemany(
-            "INSERT OR REPLACE INTO leaf_title VALUES (?, ?)", self._titles
+            "INSERT OR REPLACE INTO leaf_title (entry_id, title) VALUES (?, ?)",
+            self._titles,
         )
         leaves = {leaf for leaf, _ in self._titles}.union(placed)
-        titled = ask(
-            self._db, "SELECT entry_id, title FROM leaf_title WHERE entry_id", leaves
-        )
-        for leaf, title in list(titled):
+        query = "SELECT id, entry_id, title FROM leaf_title WHERE entry_id"
+        for _, leaf, title in sorted(ask(self._db, query, leaves)):
             for key in self._holders(leaf):
                 self.of(key).add_title(title, "summary")
         rows = [_as_row(tally) for tally in self._by_key.values()]
