@@ -1,0 +1,168 @@
+"""The text form, and back.
+
+    header   = six lines `Name: value`, for a subagent two more
+    file     = header "---" NL NL block *( NL block )
+    block    = head NL content NL
+    head     = "user:" | "assistant:" | "[Tool call] NAME" | "[Tool result] NAME"
+             | "[Error]"
+    subagent = "[Subagent] ID FILE" NL
+    cut      = "[Cut] N blocks, N bytes; the whole: leslied show CHAT" NL
+
+A content line that reads like one of these lines, behind any number of backslashes, is
+written with one backslash more. Lines end at NL and nowhere else.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from leslied.sinks.leslie.document import (
+    Assistant,
+    Call,
+    Cut,
+    Document,
+    Failure,
+    Result,
+    Subagent,
+    User,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.sinks.leslie.document import Block
+
+_FIELDS = (
+    "Thread ID",
+    "Chat ID",
+    "Time Range",
+    "Agent Mode",
+    "Stop Reason",
+    "Tool Calls",
+    "Source",
+    "Parent Chat ID",
+)
+_OPEN, _CLOSE = "<user_query>", "</user_query>"
+_STRUCTURAL = re.compile(
+    r"\\*\s*(?:user:|assistant:|\[Tool call\]|\[Tool result\]|\[Error\]|\[Subagent\]"
+    rf"|\[Cut\]|</?user_query>|---|(?:{'|'.join(_FIELDS)}):)",
+    re.IGNORECASE,
+)
+_CUT = re.compile(r"\[Cut\] (\d+) blocks, (\d+) bytes; the whole: leslied show (.*)")
+_UNKNOWN = "unknown"
+
+
+def serialize(document: Document) -> str:
+    """The document as text: the same bytes for the same document, always."""
+    times = (document.started_at, document.ended_at)
+    values = [
+        document.thread_id,
+        document.chat_id,
+        " ~ ".join(t.isoformat(timespec="seconds") if t else _UNKNOWN for t in times),
+        document.agent_mode,
+        document.stop_reason,
+        str(document.tool_calls),
+    ]
+    if document.source:
+        values += [document.source, document.parent_chat_id]
+    header = [f"{name}: {value}" for name, value in zip(_FIELDS, values, strict=False)]
+    blocks = "\n\n".join(write_block(block) for block in document.blocks)
+    return "\n".join([*header, "---", "", blocks, ""])
+
+
+def write_block(block: Block) -> str:
+    """One block, without the line end that closes it."""
+    match block:
+        case User(text):
+            return f"user:\n{_OPEN}\n{_escape(text)}\n{_CLOSE}"
+        case Assistant(text):
+            return f"assistant:\n{_escape(text)}"
+        case Call(name, text):
+            return f"[Tool call] {name}\n{_escape(text)}"
+        case Subagent(subagent_id, file):
+            return f"[Subagent] {subagent_id} {file}"
+        case Result(name, text):
+            return f"[Tool result] {name}\n{_escape(text)}"
+        case Failure(text):
+            return f"[Error]\n{_escape(text)}"
+        case Cut(blocks, size, chat_id):
+            whole = f"leslied show {chat_id}"
+            return f"[Cut] {blocks} blocks, {size} bytes; the whole: {whole}"
+
+
+def parse(text: str) -> Document:
+    """The document that was serialized; ValueError where the text is none."""
+    head, mark, body = text.partition("\n---\n\n")
+    if not mark or not body.endswith("\n"):
+        raise ValueError("not a transcript")
+    lines = head.split("\n")
+    given = dict(line.split(": ", 1) for line in lines)
+    if list(given) != list(_FIELDS[: len(lines)]) or len(lines) not in (6, 8):
+        raise ValueError("not a transcript's header")
+    started, ended = (_parse_time(t) for t in given["Time Range"].split(" ~ "))
+    return Document(
+        thread_id=given["Thread ID"],
+        chat_id=given["Chat ID"],
+        started_at=started,
+        ended_at=ended,
+        agent_mode=given["Agent Mode"],
+        stop_reason=given["Stop Reason"],
+        tool_calls=int(given["Tool Calls"]),
+        source=given.get("Source", ""),
+        parent_chat_id=given.get("Parent Chat ID", ""),
+        blocks=tuple(_parse_blocks(body[:-1])),
+    )
+
+
+def _parse_blocks(body: str) -> Iterator[Block]:
+    group: list[str] = []
+    for line in body.split("\n") if body else []:
+        if group and _is_head(line):
+            # The blank line between two blocks belongs to neither.
+            yield _parse_block(group[:-1])
+            group = []
+        group.append(line)
+    if group:
+        yield _parse_block(group)
+
+
+def _is_head(line: str) -> bool:
+    return line in ("user:", "assistant:", "[Error]") or line.startswith(
+        ("[Tool call] ", "[Tool result] ", "[Subagent] ", "[Cut] ")
+    )
+
+
+def _parse_block(lines: list[str]) -> Block:
+    head = lines[0]
+    text = "\n".join(map(_unescape, lines[1:]))
+    makers: dict[str, Any] = {"assistant:": Assistant, "[Error]": Failure}
+    if head in makers:
+        made: Block = makers[head](text)
+        return made
+    if head == "user:" and lines[1] == _OPEN and lines[-1] == _CLOSE:
+        return User("\n".join(map(_unescape, lines[2:-1])))
+    for start, maker in (("[Tool call] ", Call), ("[Tool result] ", Result)):
+        if head.startswith(start):
+            return maker(head.removeprefix(start), text)
+    if head.startswith("[Subagent] "):
+        return Subagent(*head.removeprefix("[Subagent] ").split(" ", 1))
+    if found := _CUT.fullmatch(head):
+        return Cut(int(found[1]), int(found[2]), found[3])
+    raise ValueError(f"not a block: {head[:40]!r}")
+
+
+def _parse_time(text: str) -> datetime | None:
+    return None if text == _UNKNOWN else datetime.fromisoformat(text)
+
+
+def _escape(text: str) -> str:
+    if not _STRUCTURAL.search(text):
+        return text
+    lines = text.split("\n")
+    return "\n".join("\\" + li if _STRUCTURAL.match(li) else li for li in lines)
+
+
+def _unescape(line: str) -> str:
+    return line[1:] if line[:1] == "\\" and _STRUCTURAL.match(line) else line

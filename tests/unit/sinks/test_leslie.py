@@ -1,0 +1,183 @@
+"""Leslie text transcripts: structure that nothing can spoof."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from leslied.sinks.leslie import (
+    Assistant,
+    Call,
+    Cut,
+    Document,
+    Failure,
+    Result,
+    Subagent,
+    User,
+    make_slug,
+    name_file,
+    parse,
+    serialize,
+)
+from leslied.sinks.leslie.cutting import cut_bytes, cut_characters
+
+PIECES = [
+    "user:", "assistant:", "[Tool call] x", "[Tool result] ", "[Error]", "---", "\\",
+    "<user_query>", "</user_query>", "Thread ID: t", "Chat ID:", "[Cut] 1 blocks, 2 ",
+    "[Subagent] a b", "\n", "\n\n", " ", "\t", "", "hello", "日本", "🎉", "\u2028",
+    "\u0085", "\r", "\x1c", "Source: x", "\\\\user:", " user:", "User:", "é", "a: b",
+]  # fmt: skip
+
+
+def make_document(rng: random.Random) -> Document:
+    def text() -> str:
+        return "".join(rng.choices(PIECES, k=rng.randrange(8)))
+
+    def line() -> str:
+        return text().replace("\n", " ")
+
+    def time() -> datetime | None:
+        zone = timezone(timedelta(minutes=rng.choice([0, 330, -480, 60])))
+        at = datetime(2026, 1, 1, tzinfo=zone) + timedelta(seconds=rng.randrange(10**7))
+        return rng.choice([at, None])
+
+    makers = (
+        lambda: User(text()),
+        lambda: Assistant(text()),
+        lambda: Call(line(), text()),
+        lambda: Result(line(), text()),
+        lambda: Failure(text()),
+        lambda: Subagent(rng.choice(["a1", "x"]), line()),
+        lambda: Cut(rng.randrange(99), rng.randrange(10**6), "chat-1"),
+    )
+    is_subagent = rng.random() < 0.3
+    return Document(
+        thread_id="thread-1",
+        chat_id="chat-1",
+        started_at=time(),
+        ended_at=time(),
+        agent_mode="agent",
+        stop_reason="end_turn",
+        tool_calls=rng.randrange(99),
+        source="subagent:a1" if is_subagent else "",
+        parent_chat_id="chat-0" if is_subagent else "",
+        blocks=tuple(rng.choice(makers)() for _ in range(rng.randrange(5))),
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_every_document_is_read_back_as_it_was(seed: int):
+    """R5: a hundred thousand documents made of markers."""
+    rng = random.Random(seed)
+    for _ in range(10_000):
+        document = make_document(rng)
+
+        assert parse(serialize(document)) == document
+
+
+def test_the_form_is_the_one_leslie_writes():
+    at = datetime(2026, 2, 8, 14, 30, tzinfo=timezone(timedelta(hours=8)))
+    document = Document(
+        thread_id="thread-abc123",
+        chat_id="chat-xyz789",
+        started_at=at,
+        ended_at=at + timedelta(minutes=5),
+        agent_mode="agent",
+        stop_reason="end_turn",
+        tool_calls=1,
+        blocks=(
+            User("Implement user login"),
+            Assistant("I'll help."),
+            Call("list_files", '{"path": "src"}'),
+            Result("list_files", "src/\n├── pages/"),
+        ),
+    )
+
+    assert serialize(document) == (
+        "Thread ID: thread-abc123\n"
+        "Chat ID: chat-xyz789\n"
+        "Time Range: 2026-02-08T14:30:00+08:00 ~ 2026-02-08T14:35:00+08:00\n"
+        "Agent Mode: agent\n"
+        "Stop Reason: end_turn\n"
+        "Tool Calls: 1\n"
+        "---\n"
+        "\n"
+        "user:\n<user_query>\nImplement user login\n</user_query>\n"
+        "\n"
+        "assistant:\nI'll help.\n"
+        "\n"
+        '[Tool call] list_files\n{"path": "src"}\n'
+        "\n"
+        "[Tool result] list_files\nsrc/\n├── pages/\n"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "x", "Thread ID: a\n---\n\n", "a\n---\n\nb\n"])
+def test_what_is_no_transcript_is_refused(text: str):
+    with pytest.raises(ValueError, match=r"transcript|unpack|update sequence|block"):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "slug"),
+    [
+        (
+            "fix bug: TypeError: Cannot read property 'name' of undefined!!!",
+            "fix-bug-TypeError-Cannot-read-property-name-of-und",
+        ),
+        ("修复这个bug：快！", "修复这个bug-快"),
+        ("", "task"),
+        ("?!…", "task"),
+        ("  --a__b--  ", "a__b"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("e\u0301te\u0301", "été"),
+        ("\u202egnp.exe\x00", "gnp-exe"),
+    ],
+)
+def test_a_slug_keeps_letters_of_any_script(prompt: str, slug: str):
+    assert make_slug(prompt) == slug
+
+
+def test_a_slug_stays_within_characters_and_bytes():
+    """D12."""
+    for prompt in ("नि" * 60, "日" * 60, "👩‍👩‍👧a" * 60, "x" * 300):
+        slug = make_slug(prompt)
+
+        assert len(slug) <= 50
+        assert len(slug.encode()) <= 120
+
+
+def test_a_file_is_named_by_minute_and_prompt():
+    at = datetime(2026, 2, 8, 14, 30, 59, tzinfo=UTC)
+
+    assert name_file(at, "fix login") == "20260208-1430-fix-login.txt"
+    assert name_file(at, "fix login", 2) == "20260208-1430-fix-login-2.txt"
+
+
+def test_a_cut_text_tells_its_size_within_the_limit():
+    cut = cut_characters("x" * 1234, 200)
+
+    assert len(cut) <= 200
+    assert cut.endswith("… [1234 characters]")
+
+
+@pytest.mark.parametrize("most", range(20, 60))
+def test_a_cut_splits_no_grapheme(most: int):
+    family = "👩‍👩‍👧‍👦"
+    cut = cut_characters(family * 40, most)
+
+    assert cut.split("…")[0].replace(family, "") == ""
+
+
+@pytest.mark.parametrize("most", [60, 100, 333, 1000])
+def test_bytes_are_cut_in_the_middle(most: int):
+    """D11."""
+    text = "head " + "日本語🎉" * 500 + " tail"
+
+    cut = cut_bytes(text, most)
+
+    assert len(cut.encode()) <= most
+    assert cut.startswith("head")
+    assert cut.endswith("tail")
