@@ -59,7 +59,10 @@ def read_environ() -> dict[str, str]:
 
 def make_private_dir(path: Path) -> None:
     """The folder exists and only its owner can look inside."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in (*reversed(path.parents), path):
+        if not folder.exists():
+            folder.mkdir(mode=0o700, exist_ok=True)
+            folder.chmod(0o700)
     if path.stat().st_mode & 0o077:
         path.chmod(0o700)
 

@@ -84,6 +84,10 @@ class Ingest:
         for source in sorted(filter(None, known), key=_side_files_last):
             path = os.fsencode(source.path)
             cursor = self.store.cursor(self.adapter.name, path)
+            if cursor is None:
+                old = self.store.find_file(self.adapter.name, source.stamp)
+                self._adopt(source, old)
+                cursor = self.store.cursor(self.adapter.name, path)
             look.at(source, cursor or Cursor())
         look.batch.commit()
         return look.done
@@ -98,15 +102,15 @@ class Ingest:
         for source in sorted(found.sources, key=_side_files_last):
             path = os.fsencode(source.path)
             if path not in cursors:
-                path = self._adopt(source, lost)
+                file = (source.stamp.dev, source.stamp.inode)
+                path = self._adopt(source, lost.get(file, b""))
             look.at(source, cursors.pop(path, Cursor()))
         look.batch.commit()
         self._note_gone(cursors, found)
         return look.done
 
-    def _adopt(self, source: SourceRef, lost: dict[tuple[int, int], bytes]) -> bytes:
+    def _adopt(self, source: SourceRef, old: bytes) -> bytes:
         """A file that was read under another path goes on from there. Says which."""
-        old = lost.get((source.stamp.dev, source.stamp.inode), b"")
         is_same_name = os.path.basename(old) == os.fsencode(source.path.name)  # noqa: PTH119
         if not is_same_name or os.path.lexists(old):
             return b""

@@ -22,7 +22,11 @@ def parse_object(data: bytes) -> dict[str, Any]:
     text = data.decode("utf-8-sig", errors="replace")
     try:
         value = json.loads(
-            text, parse_constant=str, parse_int=_parse_int, parse_float=_parse_float
+            text,
+            strict=False,
+            parse_constant=str,
+            parse_int=_parse_int,
+            parse_float=_parse_float,
         )
         if isinstance(value, dict):
             return {str(key): _scrub(item) for key, item in value.items()}
@@ -53,6 +57,13 @@ def parse_time(value: object) -> datetime | None:
     except (ValueError, OverflowError):
         pass
     return None
+
+
+def printable(name: str) -> str:
+    """A file's name as text: bytes that are no UTF-8 are told by their numbers."""
+    if name.isascii():
+        return name
+    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def tell_size(size: int) -> str:

@@ -5,16 +5,23 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from leslied.errors import AlreadyRunning, LesliedError, StoreUnusable, UserError
 from leslied.paths import make_private_dir
-from leslied.store.schema import MIGRATIONS, migrate
+from leslied.store.schema import MIGRATIONS, check_form, migrate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _BUSY_MS = 5000
+_AUTOMERGE = 4
+"""How many segments of the text index are merged at once; SQLite's own default."""
 _JOURNAL_LIMIT = 64 * 1024 * 1024
 
 
@@ -25,10 +32,18 @@ def open_writer(path: Path) -> sqlite3.Connection:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         path.chmod(0o600)
         connection = sqlite3.connect(path, isolation_level=None)
+    except (OSError, sqlite3.Error) as error:
+        raise unusable(path, error) from error
+    try:
+        check_form(connection, path)
         _tune(connection)
         migrate(connection, path)
-    except (OSError, sqlite3.Error) as error:
-        raise _unusable(path, error) from error
+        end_load(connection)
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise unusable(path, error) from error
+        raise
     return connection
 
 
@@ -40,21 +55,21 @@ def open_reader(path: Path) -> sqlite3.Connection:
         uri = f"{path.absolute().as_uri()}?mode=ro"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None)
     except sqlite3.Error as error:
-        raise _unusable(path, error) from error
+        raise unusable(path, error) from error
     try:
         connection.execute("PRAGMA query_only = 1")
         connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-        _check_form(connection, path)
+        _check_ready(connection, path)
     except sqlite3.Error as error:
         connection.close()
-        raise _unusable(path, error) from error
+        raise unusable(path, error) from error
     except LesliedError:
         connection.close()
         raise
     return connection
 
 
-def _check_form(connection: sqlite3.Connection, path: Path) -> None:
+def _check_ready(connection: sqlite3.Connection, path: Path) -> None:
     (form,) = connection.execute("PRAGMA user_version").fetchone()
     if form == 0:
         raise _nothing_yet()
@@ -72,9 +87,12 @@ def _nothing_yet() -> UserError:
 
 def lock_store(path: Path) -> int:
     """A descriptor that holds the right to write, for as long as it is open."""
-    make_private_dir(path.parent)
     name = path.with_name("writer.lock")
-    fd = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        make_private_dir(path.parent)
+        fd = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise unusable(path, error) from error
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -100,8 +118,46 @@ def _tune(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _unusable(path: Path, error: Exception) -> StoreUnusable:
+def begin_load(connection: sqlite3.Connection) -> None:
+    """Commits are fast; what a power loss takes must be read again."""
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA wal_autocheckpoint = 4000")
+    _set_automerge(connection, 0)
+
+
+def end_load(connection: sqlite3.Connection) -> None:
+    """As safe as can be, also when an earlier load was killed."""
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA wal_autocheckpoint = 1000")
+    query = "SELECT v FROM record_text_config WHERE k = 'automerge'"
+    if connection.execute(query).fetchone() not in (None, (_AUTOMERGE,)):
+        _set_automerge(connection, _AUTOMERGE)
+
+
+def _set_automerge(connection: sqlite3.Connection, segments: int) -> None:
+    connection.execute(
+        "INSERT INTO record_text (record_text, rank) VALUES ('automerge', ?)",
+        (segments,),
+    )
+
+
+def unusable(path: Path, error: Exception) -> StoreUnusable:
+    """The sentence for a store that cannot be used."""
     return StoreUnusable(
         f"The store at {path} cannot be used: {error}.",
         "Move it aside and run: leslied sync",
     )
+
+
+def telling(method: Callable[P, T]) -> Callable[P, T]:
+    """The method, with damage in the store told as a sentence."""
+
+    @wraps(method)
+    def told(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(*args, **kwargs)
+        except sqlite3.DatabaseError as error:
+            owner: Any = args[0]
+            raise unusable(owner.path, error) from error
+
+    return told

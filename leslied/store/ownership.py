@@ -74,8 +74,8 @@ class Ownership:
             (first,) = self._db.execute(
                 "SELECT min(r.created_us) FROM placement p "
                 "JOIN record r ON r.entry = p.entry AND r.is_current "
-                "WHERE p.session = ?1 AND NOT EXISTS (SELECT 1 FROM placement o "
-                "WHERE o.entry = p.entry AND o.session <> ?1)",
+                "WHERE p.session = ? AND NOT EXISTS (SELECT 1 FROM placement o "
+                "WHERE o.entry = p.entry AND o.session <> p.session)",
                 (session,),
             ).fetchone()
             self._firsts[session] = _LATE if first is None else first

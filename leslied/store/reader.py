@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from leslied.model.record import MAIN, Placed, SessionKey, Usage, name_chat
 from leslied.model.session import SessionSummary
-from leslied.store.connection import open_reader
+from leslied.store.connection import open_reader, telling
 from leslied.store.ownership import Ownership
 from leslied.store.rows import RECORD_COLUMNS, from_us, unpack_record
 from leslied.store.search import Hit, search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
 _SUMMARY = (
@@ -38,6 +38,7 @@ class Reader:
     def __exit__(self, *_: object) -> None:
         self._db.close()
 
+    @telling
     def sessions(self) -> list[SessionSummary]:
         """Every session and subagent with anything in it, last active first."""
         rows = self._db.execute(f"SELECT {_SUMMARY} FROM session WHERE entries > 0")
@@ -46,39 +47,46 @@ class Reader:
         found.sort(key=_last_active, reverse=True)
         return found
 
+    @telling
     def children(self, parent: SessionSummary) -> list[SessionSummary]:
         """The subagents of a session, and those its calls spawned elsewhere."""
         calls = (
             "SELECT r.tool_call_id FROM placement p JOIN record r ON r.entry = p.entry "
-            "WHERE p.session = ?3 AND r.type = 'tool_use'"
+            "WHERE p.session = ? AND r.type = 'tool_use'"
         )
         rows = self._db.execute(
             f"SELECT {_SUMMARY} FROM session WHERE entries > 0 AND source <> 'main' "
-            "AND agent = ?1 AND (session_id = ?2 "
+            "AND agent = ? AND (session_id = ? "
             f"OR spawn_call_id <> '' AND spawn_call_id IN ({calls})) ORDER BY id",
             (parent.key.agent, parent.key.session_id, parent.row),
         )
         usage = self._usage()
         return [_summarize(row, usage.get(row[0], Usage())) for row in rows]
 
-    def records(self, session: int, unit: int | None = None) -> Iterator[Placed]:
+    @telling
+    def records(self, session: int, unit: int | None = None) -> list[Placed]:
         """The session's current records in order, numbered without a gap."""
-        hide = "(p.is_copy = 0 OR (SELECT originals FROM session WHERE id = ?1) = 0)"
+        hide = "(p.is_copy = 0 OR s.originals = 0)"
         query = (
             f"SELECT p.unit, p.generation, p.offset, p.length, o.path, o.agent, "
             f"s.session_id, s.source, r.entry_id, {_RECORD} FROM placement p "
             "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
             "JOIN source o ON o.id = p.source JOIN session s ON s.id = p.session "
-            f"WHERE p.session = ?1 AND {hide} ORDER BY p.id"
+            f"WHERE p.session = ? AND {hide} ORDER BY p.id"
         )
-        for sequence, row in enumerate(self._db.execute(query, (session,)), 1):
-            if unit is None or row[0] == unit:
-                yield _unpack_placed(row, sequence)
+        rows = enumerate(self._db.execute(query, (session,)), 1)
+        return [
+            _unpack_placed(row, sequence)
+            for sequence, row in rows
+            if unit is None or row[0] == unit
+        ]
 
+    @telling
     def search(self, words: str, limit: int, *, by_rank: bool = False) -> list[Hit]:
         """Records that hold the words, newest first, or best first."""
         return search(self._db, words, limit, by_rank=by_rank)
 
+    @telling
     def find_chat(self, chat_id: str) -> list[tuple[int, int, str]]:
         """Sessions and units whose chat id starts so: row, unit, chat id."""
         rows = self._db.execute(
@@ -91,6 +99,7 @@ class Reader:
         named = ((row[0], row[1], name_unit(row[2], row[3], row[4])) for row in rows)
         return [found for found in named if found[2].startswith(chat_id)]
 
+    @telling
     def agents(self) -> list[dict[str, Any]]:
         """Per agent: sources, newest times, rejected entries, troubles."""
         rows = self._db.execute(
@@ -99,6 +108,7 @@ class Reader:
         ).fetchall()
         return [self._agent(*row) for row in rows]
 
+    @telling
     def counts(self) -> dict[str, int]:
         """How many rows the store holds of each kind."""
         tables = {
@@ -112,6 +122,7 @@ class Reader:
         }
         return {n: self._db.execute(q).fetchone()[0] for n, q in tables.items()}
 
+    @telling
     def rejected(self, limit: int) -> list[dict[str, Any]]:
         """Entries that could not become records: where they stand, and why."""
         rows = self._db.execute(
@@ -123,6 +134,7 @@ class Reader:
         told = [dict(zip(names, row, strict=True)) for row in rows]
         return [{**each, "path": os.fsdecode(each["path"])} for each in told]
 
+    @telling
     def troubles(self) -> list[tuple[str, str]]:
         """Sources that could not be read at the last look, and why."""
         rows = self._db.execute("SELECT path, trouble FROM source WHERE trouble <> ''")
@@ -153,7 +165,7 @@ class Reader:
     def _usage(self) -> dict[int, Usage]:
         """Tokens per session; a message that several show counts for its owner."""
         counts = "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens"
-        sums = ", ".join(f"sum({name})" for name in counts.split(", "))
+        sums = ", ".join(f"CAST(total({n}) AS INTEGER)" for n in counts.split(", "))
         total = {
             row[0]: list(row[1:])
             for row in self._db.execute(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _ASK_AT_ONCE = 500
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_WRAP = 2**64
 _MICROSECOND = timedelta(microseconds=1)
 _SURROUNDINGS = ("opened", "context")
 
@@ -40,8 +41,12 @@ def to_us(time: datetime) -> int:
 
 def from_us(value: int, utc_offset: int = 0) -> datetime:
     """The time, in the offset the log wrote it with."""
-    zone = timezone(timedelta(minutes=utc_offset)) if utc_offset else UTC
-    return (_EPOCH + timedelta(microseconds=value)).astimezone(zone)
+    time = _EPOCH
+    try:
+        time += timedelta(microseconds=value)
+        return time.astimezone(timezone(timedelta(minutes=utc_offset)))
+    except OverflowError:
+        return time
 
 
 def digest_record(record: Record) -> bytes:
@@ -120,7 +125,13 @@ def pack_cursor(cursor: Cursor) -> tuple[Any, ...]:
     """The values of CURSOR_COLUMNS."""
     stamp = cursor.stamp
     where = (
-        (stamp.dev, stamp.inode, stamp.size, stamp.mtime_ns, stamp.ctime_ns)
+        (
+            to_signed(stamp.dev),
+            to_signed(stamp.inode),
+            stamp.size,
+            stamp.mtime_ns,
+            stamp.ctime_ns,
+        )
         if stamp
         else (None,) * 5
     )
@@ -138,7 +149,9 @@ def pack_cursor(cursor: Cursor) -> tuple[Any, ...]:
 
 def unpack_cursor(row: tuple[Any, ...]) -> Cursor:
     """The cursor as it was packed."""
-    stamp = FileStamp(*row[6:11]) if row[6] is not None else None
+    stamp = None
+    if row[6] is not None:
+        stamp = FileStamp(row[6] % _WRAP, row[7] % _WRAP, *row[8:11])
     return Cursor(
         generation=row[0],
         offset=row[1],
@@ -151,20 +164,14 @@ def unpack_cursor(row: tuple[Any, ...]) -> Cursor:
     )
 
 
+def to_signed(number: int) -> int:
+    """A device or inode number as SQLite counts: the upper half is negative."""
+    return number - _WRAP if number >= _WRAP // 2 else number
+
+
 def pack_path(path: Path) -> bytes:
     """A path as the bytes the file system knows."""
     return os.fsencode(path)
-
-
-def clean(text: str) -> str:
-    """Text that SQLite and every encoder take: lone surrogates become U+FFFD."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _to_json(value: object) -> str:

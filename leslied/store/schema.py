@@ -34,6 +34,8 @@ CREATE TABLE source (
   UNIQUE (agent, path)
 );
 
+CREATE INDEX source_file ON source (inode);
+
 -- One stream of entries: a conversation, or one subagent of it.
 CREATE TABLE session (
   id INTEGER PRIMARY KEY,
@@ -181,24 +183,35 @@ MIGRATIONS: list[tuple[str, Migration]] = [("create", _create)]
 """Every step a store has gone through, oldest first; a step is never changed."""
 
 
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """The store has the newest form; an older one was saved beside it first."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+def check_form(connection: sqlite3.Connection, path: Path) -> int:
+    """The store's form; one this program does not know is refused, unchanged."""
     newest = len(MIGRATIONS)
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > newest:
         raise StoreUnusable(
             f"The store at {path} was written by a newer leslied "
             f"(form {version}, this program knows {newest}).",
             "Update leslied; nothing was changed.",
         )
+    return int(version)
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """The store has the newest form; an older one was saved beside it first."""
+    version, newest = check_form(connection, path), len(MIGRATIONS)
     if 0 < version < newest:
         _save_copy(connection, path.with_name(f"{path.name}.form{version}"))
     for number, (_, step) in enumerate(MIGRATIONS[version:], version + 1):
-        if not connection.in_transaction:
-            connection.execute("BEGIN IMMEDIATE")
-        step(connection)
-        connection.execute(f"PRAGMA user_version = {number:d}")
-        connection.execute("COMMIT")
+        try:
+            if not connection.in_transaction:
+                connection.execute("BEGIN IMMEDIATE")
+            step(connection)
+            connection.execute(f"PRAGMA user_version = {number:d}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
 
 
 def _save_copy(connection: sqlite3.Connection, copy: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.record import name_chat
 from leslied.store.rows import from_us
+from leslied.store.scrub import scrub_text
 from leslied.store.text import gather_words, space_cjk
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
 _BEFORE, _AFTER = 60, 140
+_MOST_FOLDED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ def search(
     db: sqlite3.Connection, words: str, limit: int, *, by_rank: bool
 ) -> list[Hit]:
     """Current records that hold all the words; any string is a valid query."""
-    terms = _split(words)
+    terms = _split(scrub_text(words))
     query = " ".join(filter(None, (_quote(term) for term in terms)))
     if not query:
         return []
@@ -99,10 +102,20 @@ def _make_hit(db: sqlite3.Connection, row: tuple[Any, ...], terms: list[str]) ->
     )
 
 
+def _fold(text: str) -> str:
+    """Lower case without accents, each character in its place."""
+    if text.isascii():
+        return text.lower()
+    return "".join(
+        unicodedata.normalize("NFD", character)[0].lower()[0]
+        for character in text[:_MOST_FOLDED]
+    )
+
+
 def cut_snippet(text: str, terms: list[str]) -> str:
     """A line of the text around the first of the terms."""
-    folded = text.lower()
-    places = [folded.find(term.strip("*").lower()) for term in terms]
+    folded = _fold(text)
+    places = [folded.find(_fold(term.strip("*"))) for term in terms]
     at = min((place for place in places if place >= 0), default=0)
     start, end = max(at - _BEFORE, 0), at + _AFTER
     piece = " ".join(text[start:end].split())

@@ -33,10 +33,14 @@ class SourceRows:
         cursor, path = reading.cursor, pack_path(reading.source.path)
         key = (reading.source.agent, path)
         before = self._db.execute(
-            "SELECT id, generation FROM source WHERE agent = ? AND path = ?", key
+            "SELECT id, generation, offset, finished FROM source "
+            "WHERE agent = ? AND path = ?",
+            key,
         ).fetchone()
         if before and before[1] != cursor.generation:
             self._forget_counts(before[0])
+        elif before and before[3] >= 0:
+            self._forget_tail(before[0], before[2])
         (source,) = self._db.execute(_SAVE, (*key, *pack_cursor(cursor))).fetchone()
         where = (source, cursor.generation)
         self._noise += [(*where, n.offset, n.length, n.kind) for n in reading.noise]
@@ -72,6 +76,14 @@ class SourceRows:
             "INSERT OR REPLACE INTO occurrence VALUES (?, ?, ?)",
             [(*key, times) for key, times in self._times.items()],
         )
+
+    def _forget_tail(self, source: int, offset: int) -> None:
+        """What was said of a last line before it ended is said anew."""
+        for table in ("noise", "rejected"):
+            self._db.execute(
+                f"DELETE FROM {table} WHERE source = ? AND offset >= ?",
+                (source, offset),
+            )
 
     def _forget_counts(self, source: int) -> None:
         for table in ("noise", "rejected", "occurrence"):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _NAMES = [field.name for field in fields(Tally)]
 _COLUMNS = ", ".join(_NAMES)
-_as_row = attrgetter(*_NAMES)
-_SET = ", ".join(f"{name} = ?{at}" for at, name in enumerate(_NAMES, 1) if at > 1)
+_as_row = attrgetter(*_NAMES[1:], "id")
+_SET = ", ".join(f"{name} = ?" for name in _NAMES[1:])
 
 
 class Tallies:
@@ -54,7 +54,7 @@ class Tallies:
             for key in self._holders(leaf):
                 self.of(key).add_title(title, "summary")
         rows = [_as_row(tally) for tally in self._by_key.values()]
-        self._db.executemany(f"UPDATE session SET {_SET} WHERE id = ?1", rows)
+        self._db.executemany(f"UPDATE session SET {_SET} WHERE id = ?", rows)
 
     def _load(self, key: SessionKey) -> Tally | None:
         row = self._db.execute(

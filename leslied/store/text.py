@@ -57,7 +57,10 @@ def gather_words(tool_input: str) -> str:
     except (msgspec.DecodeError, RecursionError):
         return tool_input
     words: list[str] = []
-    _gather(value, words)
+    try:
+        _gather(value, words)
+    except RecursionError:
+        return tool_input
     return "\n".join(words)
 
 

@@ -101,13 +101,13 @@ class Transaction:
         self._placement_ids = _numbers(self._db, "placement")
         for item in self._items:
             tally = self._tallies.of(item.record.session)
-            entry, is_new = self._keep(item)
-            self._place(item, tally, entry, is_new=is_new)
+            entry, is_news = self._keep(item)
+            self._place(item, tally, entry, is_news=is_news)
         self._write()
         return len(self._records), len(self._placements)
 
     def _keep(self, item: _Item) -> tuple[int, bool]:
-        """The entry's number, and whether the record said something new."""
+        """The entry's number, and whether it now says something else than before."""
         record = item.record
         digest = digest_record(record)
         known = self._known.get(item.entry_id)
@@ -118,15 +118,15 @@ class Transaction:
             self._gather(item, number, number, digest)
             return number, True
         version = known.versions.get(digest)
-        is_new = version is None
         if version is None:
             version = known.versions[digest] = next(self._record_ids)
             self._gather(item, version, known.entry, digest)
         elif record.usage:
             self._raise_usage(version, record.usage)
-        if self._current[known.entry] != version:
+        is_other = self._current[known.entry] != version
+        if is_other:
             self._current[known.entry] = self._switched[known.entry] = version
-        return known.entry, is_new
+        return known.entry, is_other
 
     def _raise_usage(self, number: int, usage: Usage) -> None:
         """A fork's copy may have its tokens zeroed: the largest stand."""
@@ -144,7 +144,7 @@ class Transaction:
         if text:
             self._texts.append((number, text))
 
-    def _place(self, item: _Item, tally: Tally, entry: int, *, is_new: bool) -> None:
+    def _place(self, item: _Item, tally: Tally, entry: int, *, is_news: bool) -> None:
         record = item.record
         if record.usage:
             self._usage.add(record, item.entry_id, tally.id)
@@ -152,7 +152,7 @@ class Transaction:
             self._tallies.title_elsewhere(record)
         if (entry, tally.id) not in self._placed:
             self._place_first(item, tally, entry)
-        elif is_new and record.metadata.get("kind") == "subagent_linked":
+        elif is_news and record.metadata.get("kind") == "subagent_linked":
             tally.add(record, None, 0)
 
     def _place_first(self, item: _Item, tally: Tally, entry: int) -> None:
@@ -200,16 +200,15 @@ class Transaction:
             "INSERT INTO placement VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", self._placements
         )
         write(
-            "UPDATE record SET is_current = (id = ?2) WHERE entry = ?1",
-            list(self._switched.items()),
+            "UPDATE record SET is_current = (id = ?) WHERE entry = ?",
+            [(version, entry) for entry, version in self._switched.items()],
         )
         write(
-            "UPDATE record SET usage = ?2 WHERE id = ?1",
-            [(number, pack_usage(usage)) for number, usage in self._more_usage.items()],
+            "UPDATE record SET usage = ? WHERE id = ?",
+            [(pack_usage(usage), number) for number, usage in self._more_usage.items()],
         )
         write(
-            "UPDATE placement SET unit = ?1 "
-            "WHERE session = ?2 AND id BETWEEN ?3 AND ?4",
+            "UPDATE placement SET unit = ? WHERE session = ? AND id BETWEEN ? AND ?",
             self._unit_starts,
         )
         self._sources.write()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _COUNTS = "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens"
 _LARGEST = ", ".join(f"{n} = max({n}, excluded.{n})" for n in _COUNTS.split(", "))
+_MOST = 2**63 - 1
 _Key = tuple[str, str, str]
 
 
@@ -50,18 +51,20 @@ class UsageRows:
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             f"ON CONFLICT DO UPDATE SET {_LARGEST}",
             [
-                (*renamed.get(key, key), *self._firsts[key], *astuple(usage))
+                (*renamed.get(key, key), *self._firsts[key], *_count(usage))
                 for key, usage in self._usages.items()
             ],
         )
-        shown = sorted({(s, *renamed.get(key, key)) for s, key in self._shown})
-        for who in ("session", "?1"):
-            self._db.executemany(
-                f"INSERT OR IGNORE INTO usage_share SELECT id, {who} FROM usage "
-                "WHERE agent = ?2 AND message_id = ?3 AND request_id = ?4 "
-                "AND session <> ?1",
-                shown,
-            )
+        shown = sorted({(*renamed.get(key, key), s) for s, key in self._shown})
+        where = "WHERE agent = ? AND message_id = ? AND request_id = ? AND session <> ?"
+        self._db.executemany(
+            f"INSERT OR IGNORE INTO usage_share SELECT id, session FROM usage {where}",
+            shown,
+        )
+        self._db.executemany(
+            f"INSERT OR IGNORE INTO usage_share SELECT id, ? FROM usage {where}",
+            [(row[-1], *row) for row in shown],
+        )
 
     def _name_nameless(self) -> dict[_Key, _Key]:
         """Copies may lack the request's id: they are the same message all the same."""
@@ -77,8 +80,13 @@ class UsageRows:
             if to:
                 renamed[agent, message, ""] = to
         self._db.executemany(
-            "UPDATE OR IGNORE usage SET request_id = ?3 "
-            "WHERE agent = ?1 AND message_id = ?2 AND request_id = ''",
-            list(named.values()),
+            "UPDATE OR IGNORE usage SET request_id = ? "
+            "WHERE agent = ? AND message_id = ? AND request_id = ''",
+            [(request, agent, message) for agent, message, request in named.values()],
         )
         return renamed
+
+
+def _count(usage: Usage) -> list[int]:
+    """The numbers, none larger than SQLite can count."""
+    return [min(number, _MOST) for number in astuple(usage)]

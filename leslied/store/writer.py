@@ -9,8 +9,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from leslied.errors import StoreUnusable
-from leslied.store.connection import lock_store, open_writer
-from leslied.store.rows import CURSOR_COLUMNS, pack_path, to_us, unpack_cursor
+from leslied.store.connection import (
+    begin_load,
+    end_load,
+    lock_store,
+    open_writer,
+    telling,
+)
+from leslied.store.rows import (
+    CURSOR_COLUMNS,
+    pack_path,
+    to_signed,
+    to_us,
+    unpack_cursor,
+)
+from leslied.store.scrub import scrub_reading
 from leslied.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -19,7 +32,7 @@ if TYPE_CHECKING:
 
     from leslied.clock import Clock
     from leslied.model.reading import Reading
-    from leslied.model.source import Cursor, SourceRef
+    from leslied.model.source import Cursor, FileStamp, SourceRef
 
 
 @dataclass(slots=True)
@@ -45,7 +58,7 @@ class Store:
         self._lock = lock_store(path)
         try:
             self._db = open_writer(path)
-        except StoreUnusable:
+        except BaseException:
             os.close(self._lock)
             raise
 
@@ -58,19 +71,33 @@ class Store:
     def close(self) -> None:
         """Everything is on disk in one file, and another process may write."""
         try:
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            if self._db.total_changes:
+                # A long reader may hold the log; then the next checkpoint takes it.
+                self._db.execute("PRAGMA busy_timeout = 200")
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error:
-            pass  # a long reader holds the log; the next checkpoint takes it
+            pass
         finally:
             self._db.close()
             os.close(self._lock)
 
+    @telling
     def cursors(self, agent: str) -> dict[bytes, Cursor]:
         """How far each source of an agent was read, by path."""
         query = f"SELECT path, {CURSOR_COLUMNS} FROM source WHERE agent = ?"
         rows = self._db.execute(query, (agent,))
         return {row[0]: unpack_cursor(row[1:]) for row in rows}
 
+    @telling
+    def find_file(self, agent: str, stamp: FileStamp) -> bytes:
+        """The path under which this very file was read before; empty if it was not."""
+        row = self._db.execute(
+            "SELECT path FROM source WHERE agent = ? AND inode = ? AND dev = ?",
+            (agent, to_signed(stamp.inode), to_signed(stamp.dev)),
+        ).fetchone()
+        return bytes(row[0]) if row else b""
+
+    @telling
     def cursor(self, agent: str, path: bytes) -> Cursor | None:
         """How far one source was read."""
         query = f"SELECT {CURSOR_COLUMNS} FROM source WHERE agent = ? AND path = ?"
@@ -79,6 +106,12 @@ class Store:
 
     def commit(self, readings: Sequence[Reading]) -> Committed:
         """All of the readings are kept, each with its cursor; or, on error, none."""
+        try:
+            return self._commit(readings)
+        except UnicodeEncodeError:
+            return self._commit([scrub_reading(reading) for reading in readings])
+
+    def _commit(self, readings: Sequence[Reading]) -> Committed:
         observed_us = to_us(self._clock.now())
         with self._transaction():
             work = Transaction(self._db, observed_us)
@@ -93,7 +126,8 @@ class Store:
         with self._transaction():
             self._db.execute(
                 "INSERT INTO source (agent, path, trouble) VALUES (?, ?, ?) "
-                "ON CONFLICT DO UPDATE SET trouble = excluded.trouble",
+                "ON CONFLICT DO UPDATE SET trouble = excluded.trouble "
+                "WHERE trouble <> excluded.trouble",
                 values,
             )
 
@@ -101,7 +135,8 @@ class Store:
         """The files are no longer there; their records stay."""
         with self._transaction():
             self._db.executemany(
-                "UPDATE source SET is_gone = 1 WHERE agent = ? AND path = ?",
+                "UPDATE source SET is_gone = 1 "
+                "WHERE agent = ? AND path = ? AND is_gone = 0",
                 [(agent, path) for path in paths],
             )
 
@@ -133,19 +168,11 @@ class Store:
         if not self._is_empty():
             yield
             return
-        self._tune(synchronous="NORMAL", checkpoint=4000, automerge=0)
+        begin_load(self._db)
         try:
             yield
         finally:
-            self._tune(synchronous="FULL", checkpoint=1000, automerge=4)
-
-    def _tune(self, *, synchronous: str, checkpoint: int, automerge: int) -> None:
-        self._db.execute(f"PRAGMA synchronous = {synchronous}")
-        self._db.execute(f"PRAGMA wal_autocheckpoint = {checkpoint:d}")
-        self._db.execute(
-            "INSERT INTO record_text (record_text, rank) VALUES ('automerge', ?)",
-            (automerge,),
-        )
+            end_load(self._db)
 
     def _is_empty(self) -> bool:
         return self._db.execute("SELECT 1 FROM source LIMIT 1").fetchone() is None

@@ -40,15 +40,9 @@ def read(
                 spent = 0
             last = replace(chunk, bytes_read=chunk.bytes_read + spent)
             spent = last.bytes_read
-        cursor = last.cursor
-        tail = _read_tail(fd, source, cursor, stamp.size, limits) if is_final else ()
-        finished = stamp.size if is_final else cursor.finished
-        yield replace(
-            last,
-            entries=last.entries + tail,
-            cursor=replace(cursor, stamp=stamp, finished=finished),
-            bytes_read=last.bytes_read + sum(entry.length for entry in tail),
-        )
+        if is_final:
+            last = _add_tail(fd, source, last, stamp.size, limits)
+        yield replace(last, cursor=replace(last.cursor, stamp=stamp))
 
 
 def verify(
@@ -59,8 +53,7 @@ def verify(
     A file whose earlier bytes changed starts a new generation at offset 0.
     """
     if not cursor.offset:
-        fresh = cursor.stamp is None or cursor.stamp == stamp
-        return (cursor if fresh else replace(cursor, scanned=0)), 0
+        return (replace(cursor, scanned=0) if _is_odd(stamp, cursor) else cursor), 0
     spent = int.from_bytes(cursor.anchor[:2], "big")
     before = read_at(fd, spent, cursor.offset - spent)
     is_same = stamp.size >= cursor.offset and _anchor_of(before) == cursor.anchor
@@ -153,9 +146,10 @@ def _skip_line(
 ) -> Chunk:
     """Walk past a line too long to parse: hashed, counted, its head kept."""
     digest, crc, start = hashlib.sha256(), cursor.crc, cursor.offset
-    for data in stream(fd, start, end + 1, limits.chunk):
+    for data in stream(fd, start, end, limits.chunk):
         digest.update(data)
         crc = zlib.crc32(data, crc)
+    crc = zlib.crc32(b"\n", crc)
     length = end - start
     reason = f"oversized: {length} bytes, more than the {limits.line} that are parsed"
     head = read_at(fd, limits.head, start)
@@ -196,14 +190,20 @@ def _cut_lines(
     return Chunk(entries=tuple(entries), cursor=after)
 
 
-def _read_tail(
-    fd: int, source: SourceRef, cursor: Cursor, size: int, limits: ReadLimits
-) -> tuple[RawEntry, ...]:
-    """The unended last line, once it is taken as final; the cursor stays before it."""
-    length = size - cursor.offset
-    if not 0 < length <= limits.line or size == cursor.finished:
-        return ()
-    data = read_at(fd, length, cursor.offset)
+def _add_tail(
+    fd: int, source: SourceRef, last: Chunk, size: int, limits: ReadLimits
+) -> Chunk:
+    """The chunk with the unended last line, taken as final; the cursor stays before."""
+    cursor = replace(last.cursor, finished=size)
+    start, length = cursor.offset, size - cursor.offset
+    if length > limits.line:
+        skipped = _skip_line(fd, cursor, size, limits, 0)
+        return replace(last, cursor=cursor, rejected=last.rejected + skipped.rejected)
+    data = read_at(fd, length, start)
     if not data.strip():
-        return ()
-    return (RawEntry(source, cursor.offset, data, is_complete=False),)
+        return replace(last, cursor=cursor)
+    entry = RawEntry(source, start, data, is_complete=False)
+    spent = last.bytes_read + len(data)
+    return replace(
+        last, cursor=cursor, entries=(*last.entries, entry), bytes_read=spent
+    )

@@ -37,8 +37,7 @@ def discover(agent: str, roots: Iterable[Root]) -> Discovery:
     found = Discovery()
     seen: set[tuple[int, int]] = set()
     for root in roots:
-        if not root.path.is_dir():
-            found.missing.append(root.path)
+        if not _is_there(root.path, found):
             continue
         matchers = [(_compile(p.glob), p.shape) for p in root.patterns]
         for entry, name in _walk(root.path, found, seen):
@@ -66,13 +65,15 @@ def identify(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
             continue
         name = path.relative_to(root.path).as_posix()
         shape = next((p.shape for p in root.patterns if _compile(p.glob)(name)), None)
-        if shape is None or path.is_symlink():
+        if shape is None:
             continue
         try:
-            status = path.stat()
+            real = path.resolve(strict=True)
+            status = real.stat()
+            is_inside = real.is_relative_to(root.path.resolve())
         except OSError:
             return None
-        if stat.S_ISREG(status.st_mode):
+        if is_inside and stat.S_ISREG(status.st_mode):
             return SourceRef(
                 agent=agent,
                 path=path,
@@ -101,6 +102,19 @@ def _walk(
                 yield entry, name
             elif depth < MAX_DEPTH and _is_first_visit(entry, seen):
                 pending.append((entry.path, name + "/", depth + 1))
+
+
+def _is_there(root: Path, found: Discovery) -> bool:
+    try:
+        is_folder = stat.S_ISDIR(root.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        is_folder = False
+    except OSError as error:
+        found.unreadable[root] = error.strerror or type(error).__name__
+        return False
+    if not is_folder:
+        found.missing.append(root)
+    return is_folder
 
 
 def _is_folder(entry: os.DirEntry[str], root: Path) -> bool:

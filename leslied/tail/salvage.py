@@ -13,7 +13,8 @@ import re
 from typing import NamedTuple
 
 _OBJECT = re.compile(r'\{\s*"')
-_FILLER = "\0 \t\r\n\ufeff\xef\xbb\xbf"
+_FILLER = b"\0 \t\r\n\xef\xbb\xbf"
+_WINDOW = 64 * 1024
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -24,28 +25,32 @@ class Salvaged(NamedTuple):
     gaps: list[tuple[int, int]]
 
 
-def salvage(line: bytes, budget: int = 2_000_000, candidates: int = 2_000) -> Salvaged:
+def salvage(line: bytes, tries: int = 2_000) -> Salvaged:
     """Every complete object in the line, in order, and the gaps between them.
 
-    `budget` bounds the characters that failed attempts may cost beyond the line
-    itself, `candidates` how many places may be tried.
+    `tries` bounds the places that may fail, and what all failures together may look
+    at is a few times the line: hostile lines cost no more.
     """
     text = line.decode("latin-1")
     pieces: list[tuple[int, bytes]] = []
     gaps: list[tuple[int, int]] = []
-    at = covered = 0
-    while (found := _OBJECT.search(text, at)) and candidates and budget > 0:
-        start = found.start()
-        end, cost = _try_object(text, start)
-        candidates -= 1
+    budget = 8 * len(line) + 2_000_000
+    base = at = covered = 0
+    while (found := _OBJECT.search(text, at - base)) and tries and budget > 0:
+        start = found.start() + base
+        if start - base > _WINDOW:
+            # A failure's cost grows with its distance from the start of the text.
+            text, base = text[start - base :], start
+        end, cost = _try_object(text, start - base)
         if end:
-            _note_gap(text, covered, start, gaps)
-            pieces.append((start, line[start:end]))
-            at = covered = end
+            _note_gap(line, covered, start, gaps)
+            pieces.append((start, line[start : end + base]))
+            at = covered = end + base
         else:
+            tries -= 1
             budget -= cost
             at = start + 1
-    _note_gap(text, covered, len(text), gaps)
+    _note_gap(line, covered, len(line), gaps)
     return Salvaged(pieces, gaps)
 
 
@@ -63,6 +68,6 @@ def _try_object(text: str, start: int) -> tuple[int, int]:
         return 0, min(len(text) - start, 100_000)
 
 
-def _note_gap(text: str, start: int, end: int, gaps: list[tuple[int, int]]) -> None:
-    if text[start:end].strip(_FILLER):
+def _note_gap(line: bytes, start: int, end: int, gaps: list[tuple[int, int]]) -> None:
+    if line[start:end].strip(_FILLER):
         gaps.append((start, end - start))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def read_spill(path: Path, limits: ReadLimits) -> str:
     """The file's text, cut at the limit; empty when it is gone or a link leads away."""
     try:
-        if path.is_symlink() or path.parent.is_symlink():
+        if any(part.is_symlink() for part in (path, *path.parents[:2])):
             return ""
         with open_regular(path) as fd:
             return read_at(fd, limits.spill, 0).decode(errors="replace")

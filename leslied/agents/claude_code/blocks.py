@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from leslied.agents.claude_code.wire import Message, Part, Payload, Tokens
 
 _MOST_TOKENS = 2**53
+"""A larger number is damage, not a count."""
 
 
 def blocks_of(message: Message) -> list[Block]:
@@ -89,7 +90,7 @@ def usage_of(tokens: Tokens | None) -> Usage | None:
         tokens.cache_read_input_tokens,
         tokens.cache_creation_input_tokens,
     )
-    usage = Usage(*(min(max(count or 0, 0), _MOST_TOKENS) for count in counts))
+    usage = Usage(*(n if n and 0 < n < _MOST_TOKENS else 0 for n in counts))
     return usage or None
 
 

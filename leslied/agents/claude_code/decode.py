@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._parsing import parse_object, parse_time, refuse
+from leslied.agents._parsing import parse_object, parse_time, printable, refuse
 from leslied.agents.claude_code import events, messages
 from leslied.agents.claude_code.place import notice_context, place
 from leslied.agents.claude_code.wire import (
@@ -58,7 +58,7 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> Decoded:
 def decode_meta(entry: RawEntry, state: dict[str, Any]) -> Decoded:
     """The link between a subagent and the call that spawned it."""
     meta = coerce(parse_object(entry.data), AgentMeta)
-    parts = entry.source.parts
+    parts = tuple(map(printable, entry.source.parts))
     agent_id = parts[-1].removeprefix("agent-").removesuffix(".meta.json")
     key = SessionKey(entry.source.agent, parts[1], f"subagent:{agent_id}")
     known = {

@@ -115,7 +115,7 @@ def _base(
     return {
         "session": key,
         # A copy is a record of its own: it gives way to the original as a whole.
-        "native_id": f"copy:{line.uuid}" if is_copy else line.uuid or "",
+        "native_id": f"copy:{line.uuid}" if is_copy and line.uuid else line.uuid or "",
         "created_at": parse_time(line.timestamp),
         "model": "" if message.model == _SYNTHETIC else message.model or "",
         "message_id": message.id or "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._parsing import parse_time
+from leslied.agents._parsing import parse_time, printable
 from leslied.model.record import MAIN, Record, SessionKey
 
 if TYPE_CHECKING:
@@ -23,11 +23,12 @@ def place(
     source: SourceRef, line: Line, state: dict[str, Any]
 ) -> tuple[SessionKey, dict[str, Any]]:
     """The session of a line: its file decides, the line's own id is only a hint."""
-    key = state.get("key")
-    if not key:
-        key = _read_path(source, line)
-        state = {**state, "key": list(key)}
-    key = _key_of(*key)
+    known = state.get("key")
+    # An old subagent's file is told by its first line that names a session.
+    if not known or (known[1].startswith("agent-") and line.sessionId):
+        known = list(_read_path(source, line))
+        state = {**state, "key": known}
+    key = _key_of(*known)
     if line.isSidechain and key.source == MAIN:
         return _place_inline(key, line, state)
     return key, state
@@ -37,7 +38,7 @@ _key_of = lru_cache(maxsize=64)(SessionKey)
 
 
 def _read_path(source: SourceRef, line: Line) -> SessionKey:
-    parts = source.parts
+    parts = tuple(map(printable, source.parts))
     stem = parts[-1].removesuffix(".jsonl")
     if "subagents" in parts[2:]:
         agent_id = stem.removeprefix("agent-")

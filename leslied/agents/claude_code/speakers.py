@@ -38,6 +38,7 @@ _MACHINE = (
     "Stop hook feedback:",
     "Operation stopped by hook:",
 )
+_MACHINES = ("task-notification", "teammate", "agent", "hook", "system", "cron")
 _SUMMARY = "This session is being continued from a previous conversation"
 _ATTACHED = re.compile(
     r"\s*<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics"
@@ -62,7 +63,7 @@ def hear(line: Line, text: str, *, is_subagent: bool) -> Speech:
 def _hear_client(line: Line, text: str) -> Speech | None:
     """The client's own words, told by the line's fields or by an envelope."""
     kind = line.origin.kind if line.origin else None
-    if kind not in (None, "human") or line.promptSource == "system":
+    if kind in _MACHINES or line.promptSource == "system":
         return Speech(text, kind="notice", note=kind or "system")
     if _OUTPUT.match(text):
         return Speech(text, kind="notice", note="output")

@@ -7,6 +7,7 @@ slowly and its odd fields are dropped one by one: a line is never lost to a surp
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
@@ -222,7 +223,7 @@ def parse_raw(raw: Raw) -> Any:
 def coerce(value: dict[str, Any], shape: type[T]) -> T:
     """An instance with every field of the value that fits."""
     fitting = {}
-    for field in msgspec.structs.fields(shape):
+    for field in _fields_of(shape):
         if field.encode_name in value:
             item = _fit(value[field.encode_name], field.type)
             if item is not _UNFIT:
@@ -231,6 +232,7 @@ def coerce(value: dict[str, Any], shape: type[T]) -> T:
 
 
 _UNFIT = object()
+_fields_of = cache(msgspec.structs.fields)
 
 
 def _fit(value: Any, wanted: Any) -> Any:

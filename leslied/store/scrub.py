@@ -1,0 +1,49 @@
+"""Making values fit for SQLite, for the rare reading that holds what it cannot take.
+
+Lone surrogates become U+FFFD. A commit tries without: the check would cost every
+record what one in a million needs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, structs
+
+if TYPE_CHECKING:
+    from leslied.model.reading import Reading
+
+
+def scrub_reading(reading: Reading) -> Reading:
+    """The reading with every text in it made whole."""
+    from dataclasses import replace  # noqa: PLC0415 - the rare path
+
+    return replace(
+        reading,
+        entries=_scrub(reading.entries),
+        noise=_scrub(reading.noise),
+        rejected=_scrub(reading.rejected),
+        cursor=replace(reading.cursor, state=scrub_text(reading.cursor.state)),
+    )
+
+
+def scrub_text(text: str) -> str:
+    """The text with every lone surrogate shown as U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _scrub(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else scrub_text(value)
+    if isinstance(value, dict):
+        return {_scrub(key): _scrub(item) for key, item in value.items()}
+    if isinstance(value, Struct):
+        fields = {
+            name: _scrub(getattr(value, name)) for name in value.__struct_fields__
+        }
+        return structs.replace(value, **fields)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(_scrub, value))
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_scrub, value))
+    return value
