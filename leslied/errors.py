@@ -5,6 +5,7 @@ LesliedError
     ConfigError        the config file: exit 78, so that a service manager gives up
   SourceError          a source cannot be read now: counted, shown, tried again
     DecodeError        one entry makes no sense: rejected, reading goes on
+  SinkError            one output cannot be written now: tried again
   StoreUnusable        the store is broken or newer than the program: exit 3
   AlreadyRunning       another leslied holds the store: exit 4
 
@@ -43,6 +44,10 @@ class SourceError(LesliedError):
 
 class DecodeError(SourceError):
     """One entry cannot be understood."""
+
+
+class SinkError(LesliedError):
+    """One output cannot be written now; it will be tried again."""
 
 
 class StoreUnusable(LesliedError):  # noqa: N818 - a state, not an accident

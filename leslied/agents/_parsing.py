@@ -11,6 +11,8 @@ import msgspec
 from leslied.errors import DecodeError
 
 _LONGEST_INTEGER = 4000
+_LARGEST = 4 * 1024 * 1024
+"""Reading leniently builds everything: a larger line is not worth the memory."""
 _MILLISECONDS = 100_000_000_000
 
 
@@ -19,6 +21,8 @@ def parse_object(data: bytes) -> dict[str, Any]:
 
     Slower and more forgiving than a typed decoder; for the lines those refuse.
     """
+    if len(data) > _LARGEST:
+        raise DecodeError(f"damaged, and {len(data)} bytes are too many to mend")
     text = data.decode("utf-8-sig", errors="replace")
     try:
         value = json.loads(

@@ -49,12 +49,15 @@ class Tally:
     agent_type: str = ""
     description: str = ""
     is_finished: int = 0
+    is_dirty: int = 0
+    seen_us: int = 0
 
     def add(self, record: Record, created_us: int | None, placement: int) -> int:
         """The sum with this record in it; says where its unit starts, if it did.
 
         The number is the placement from which on a new unit counts, or 0.
         """
+        self.is_dirty = 1
         kind = record.metadata.get("kind")
         if kind == "subagent_linked":
             self._link(record)

@@ -63,9 +63,13 @@ CREATE TABLE session (
   agent_type TEXT NOT NULL DEFAULT '',
   description TEXT NOT NULL DEFAULT '',
   is_finished INTEGER NOT NULL DEFAULT 0,
+  is_dirty INTEGER NOT NULL DEFAULT 0,
+  seen_us INTEGER NOT NULL DEFAULT 0,
+  folder BLOB NOT NULL DEFAULT x'',
   UNIQUE (agent, session_id, source)
 );
 CREATE INDEX session_spawn ON session (spawn_call_id) WHERE spawn_call_id <> '';
+CREATE INDEX session_dirty ON session (is_dirty) WHERE is_dirty;
 CREATE UNIQUE INDEX session_thread ON session (thread_id) WHERE thread_id <> '';
 
 -- The content, once; a changed entry is a new row under the same entry number.
@@ -95,6 +99,7 @@ CREATE TABLE record (
 );
 CREATE UNIQUE INDEX record_name ON record (entry_id, digest);
 CREATE INDEX record_entry ON record (entry, is_current);
+CREATE INDEX record_call ON record (tool_call_id) WHERE type = 'tool_use';
 
 -- Where a record stands; forks and resumes share records, never placements.
 CREATE TABLE placement (
@@ -168,6 +173,22 @@ CREATE TABLE usage_share (
   PRIMARY KEY (usage, session)
 ) WITHOUT ROWID;
 
+-- What was written for a unit or subagent, under a name that never changes.
+CREATE TABLE transcript (
+  session INTEGER NOT NULL,
+  unit INTEGER NOT NULL,
+  chat_id TEXT NOT NULL,
+  folder BLOB NOT NULL,
+  file TEXT NOT NULL,
+  utc_offset INTEGER NOT NULL,
+  started_us INTEGER NOT NULL,
+  newest INTEGER NOT NULL,
+  digest BLOB NOT NULL,
+  is_removed INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (session, unit)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX transcript_name ON transcript (folder, file);
+
 CREATE VIRTUAL TABLE record_text USING fts5 (
   text, content = '', tokenize = 'unicode61 remove_diacritics 2'
 );
@@ -177,6 +198,10 @@ INSERT INTO record_text (record_text, rank) VALUES ('hashsize', 16000000);
 
 def _create(connection: sqlite3.Connection) -> None:
     connection.executescript("BEGIN;" + _FIRST)
+    connection.execute(
+        "INSERT INTO meta VALUES ('created_us', "
+        "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER))"
+    )
 
 
 MIGRATIONS: list[tuple[str, Migration]] = [("create", _create)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.record import name_chat
@@ -106,10 +107,14 @@ def _fold(text: str) -> str:
     """Lower case without accents, each character in its place."""
     if text.isascii():
         return text.lower()
-    return "".join(
-        unicodedata.normalize("NFD", character)[0].lower()[0]
-        for character in text[:_MOST_FOLDED]
-    )
+    return "".join(map(_fold_character, text[:_MOST_FOLDED]))
+
+
+@lru_cache(maxsize=4096)
+def _fold_character(character: str) -> str:
+    if "\uac00" <= character <= "\ud7a3":
+        return character  # taken apart, every Korean syllable would be its consonant
+    return unicodedata.normalize("NFD", character)[0].lower()[0]
 
 
 def cut_snippet(text: str, terms: list[str]) -> str:

@@ -39,7 +39,9 @@ class SourceRows:
         ).fetchone()
         if before and before[1] != cursor.generation:
             self._forget_counts(before[0])
-        elif before and before[3] >= 0:
+        elif (
+            before and before[3] >= 0 and before[2:] != (cursor.offset, cursor.finished)
+        ):
             self._forget_tail(before[0], before[2])
         (source,) = self._db.execute(_SAVE, (*key, *pack_cursor(cursor))).fetchone()
         where = (source, cursor.generation)

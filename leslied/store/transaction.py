@@ -101,6 +101,7 @@ class Transaction:
         self._placement_ids = _numbers(self._db, "placement")
         for item in self._items:
             tally = self._tallies.of(item.record.session)
+            tally.seen_us = self._observed_us
             entry, is_news = self._keep(item)
             self._place(item, tally, entry, is_news=is_news)
         self._write()

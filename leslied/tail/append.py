@@ -154,7 +154,9 @@ def _skip_line(
     reason = f"oversized: {length} bytes, more than the {limits.line} that are parsed"
     head = read_at(fd, limits.head, start)
     anchor = _anchor_of(read_at(fd, limits.anchor, end + 1 - limits.anchor))
-    after = replace(cursor, offset=end + 1, crc=crc, anchor=anchor, scanned=0)
+    after = replace(
+        cursor, offset=end + 1, crc=crc, anchor=anchor, scanned=0, finished=-1
+    )
     rejected = Rejected(start, length, reason, digest.digest()[:16], head)
     return Chunk(
         entries=(),
@@ -186,6 +188,7 @@ def _cut_lines(
         crc=zlib.crc32(data, cursor.crc),
         anchor=_anchor_of(before),
         scanned=0,
+        finished=-1,
     )
     return Chunk(entries=tuple(entries), cursor=after)
 
@@ -194,6 +197,8 @@ def _add_tail(
     fd: int, source: SourceRef, last: Chunk, size: int, limits: ReadLimits
 ) -> Chunk:
     """The chunk with the unended last line, taken as final; the cursor stays before."""
+    if size == last.cursor.finished:
+        return last
     cursor = replace(last.cursor, finished=size)
     start, length = cursor.offset, size - cursor.offset
     if length > limits.line:

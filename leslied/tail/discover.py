@@ -71,7 +71,7 @@ def identify(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
             real = path.resolve(strict=True)
             status = real.stat()
             is_inside = real.is_relative_to(root.path.resolve())
-        except OSError:
+        except (OSError, RuntimeError):  # a loop of links is a RuntimeError
             return None
         if is_inside and stat.S_ISREG(status.st_mode):
             return SourceRef(

@@ -15,6 +15,8 @@ from typing import NamedTuple
 _OBJECT = re.compile(r'\{\s*"')
 _FILLER = b"\0 \t\r\n\xef\xbb\xbf"
 _WINDOW = 64 * 1024
+_LARGEST = 4 * 1024 * 1024
+"""A larger line is not looked into: a failed try builds all it has seen."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -31,8 +33,10 @@ def salvage(line: bytes, tries: int = 2_000) -> Salvaged:
     `tries` bounds the places that may fail, and what all failures together may look
     at is a few times the line: hostile lines cost no more.
     """
-    text = line.decode("latin-1")
     pieces: list[tuple[int, bytes]] = []
+    if len(line) > _LARGEST:
+        return Salvaged(pieces, [(0, len(line))])
+    text = line.decode("latin-1")
     gaps: list[tuple[int, int]] = []
     budget = 8 * len(line) + 2_000_000
     base = at = covered = 0

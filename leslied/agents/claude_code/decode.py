@@ -75,7 +75,7 @@ def decode_meta(entry: RawEntry, state: dict[str, Any]) -> Decoded:
 
 def _is_entry(line: Line) -> bool:
     """Whether an object found in a damaged line is an entry, not a part of one."""
-    marks = (line.uuid, line.sessionId, line.session_id, line.leafUuid, line.messageId)
+    marks = (line.sessionId, line.session_id, line.leafUuid, line.messageId)
     return bool(line.type and (any(marks) or (line.timestamp and line.content)))
 
 

@@ -1,7 +1,4 @@
-"""The flow, and the only place where rooms meet.
-
-ingest: discover, read, decode, commit. No threads, no sleep, no signals here.
-"""
+"""The first street: discover, read, decode, commit."""
 
 from __future__ import annotations
 
@@ -220,15 +217,15 @@ class _Decoder:
             self._reject(entry.offset, entry.data, f"incomplete last line: {reason}")
             return
         salvaged = tail.salvage(entry.data)
-        if not salvaged.pieces:
-            self._reject(entry.offset, entry.data, reason)
-            return
+        lost = []
         for at, data in salvaged.pieces:
             piece = RawEntry(entry.source, entry.offset + at, data, is_fragment=True)
-            trouble = self._try(piece)
-            if trouble:
-                self._reject(piece.offset, data, trouble)
-        for at, length in salvaged.gaps:
+            if self._try(piece):
+                lost.append((at, len(data)))
+        if len(lost) == len(salvaged.pieces):
+            self._reject(entry.offset, entry.data, reason)
+            return
+        for at, length in sorted([*lost, *salvaged.gaps]):
             torn = entry.data[at : at + length]
             self._reject(entry.offset + at, torn, f"torn: {reason}")
 

@@ -1,0 +1,11 @@
+"""The flow, and the only place where rooms meet.
+
+Two one-way streets meet at the store. *ingest*: discover, read, decode, commit.
+*settle*: detect, assemble, render, write. No threads, no sleep, no signals here.
+"""
+
+from __future__ import annotations
+
+from leslied.pipeline.ingest import Ingest, Ingested
+
+__all__ = ["Ingest", "Ingested"]

@@ -1,0 +1,582 @@
+"""The laws every agent's adapter keeps, over every fixture case it has."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import copy
+import json
+import os
+import random
+import typing
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from leslied import tail
+from leslied.agents import AgentAdapter, load_adapters
+from leslied.errors import DecodeError
+from leslied.model.record import (
+    Decoded,
+    EventKind,
+    Origin,
+    Record,
+    RecordType,
+    Role,
+    name_record,
+)
+from leslied.model.source import Cursor, RawEntry, Shape, SourceRef
+from leslied.store import Reader
+from tests.support import golden
+
+ADAPTERS = list(load_adapters().values())
+CASES = golden.all_cases()
+over_cases = pytest.mark.parametrize(("adapter", "case"), CASES, ids=golden.name_case)
+over_adapters = pytest.mark.parametrize("adapter", ADAPTERS, ids=golden.name_case)
+MOST_STATE = 4096
+FILLER = b"\0 \t\r\n\xef\xbb\xbf"
+
+
+def read_sources(adapter: AgentAdapter, home: Path) -> dict[SourceRef, list[RawEntry]]:
+    """Every source in a home with its entries, as the reader cuts them."""
+    found = tail.discover(adapter.name, adapter.roots(golden.environment(home), []))
+    limits = tail.ReadLimits()
+    return {
+        source: [
+            entry
+            for chunk in tail.read(source, Cursor(), limits)
+            for entry in chunk.entries
+        ]
+        for source in sorted(found.sources, key=lambda source: source.path)
+    }
+
+
+def decode_all(
+    adapter: AgentAdapter, home: Path
+) -> Iterator[tuple[RawEntry, dict[str, Any], Decoded]]:
+    """Each entry that can be decoded, with the state before it."""
+    for entries in read_sources(adapter, home).values():
+        state: dict[str, Any] = {}
+        for entry in entries:
+            try:
+                decoded = adapter.decode(entry, state)
+            except Exception:  # noqa: BLE001 - a law of its own says which
+                continue
+            yield entry, state, decoded
+            state = decoded.state
+
+
+def parse(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from strings_in(key)
+            yield from strings_in(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from strings_in(item)
+
+
+def texts_of(record: Record) -> Iterator[str]:
+    fields = (getattr(record, name) for name in record.__struct_fields__)
+    return strings_in(list(fields))
+
+
+def check_record(record: Record) -> None:
+    """The record says only what a record may say."""
+    assert record.type in typing.get_args(RecordType)
+    assert record.role in typing.get_args(Role)
+    if record.type == "system_event":
+        assert record.metadata.get("kind") in typing.get_args(EventKind)
+    if record.type == "user_message":
+        assert record.metadata.get("origin") in typing.get_args(Origin)
+    texts = (record.content, record.native_id, record.tool_name, record.tool_call_id)
+    more = (record.tool_input, record.model, record.message_id, record.parent_id)
+    assert all(type(text) is str for text in (*texts, *more))
+    for text in texts_of(record):
+        text.encode()
+    if record.created_at:
+        record.created_at.astimezone(UTC)
+    for count in golden.plain_usage(record.usage).values() if record.usage else ():
+        assert 0 <= count < 2**63
+
+
+def check_state(state: dict[str, Any]) -> None:
+    assert len(json.dumps(state, ensure_ascii=False).encode()) <= MOST_STATE
+
+
+@over_cases
+def test_decode_does_no_io(
+    adapter: AgentAdapter, case: Path, monkeypatch: pytest.MonkeyPatch
+):
+    sources = read_sources(adapter, case / "home")
+
+    def refuse(*_: Any, **__: Any):
+        pytest.fail("decode touched the machine")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(builtins, "open", refuse)
+        for name in ("open", "stat", "lstat", "scandir", "listdir", "readlink"):
+            patch.setattr(os, name, refuse)
+        for entries in sources.values():
+            state: dict[str, Any] = {}
+            for entry in entries:
+                with contextlib.suppress(Exception):
+                    state = adapter.decode(entry, state).state
+
+
+@over_cases
+def test_a_senseless_entry_is_refused_in_the_one_right_way(
+    adapter: AgentAdapter, case: Path
+):
+    for entries in read_sources(adapter, case / "home").values():
+        for entry in entries:
+            try_decode(adapter, entry, {})
+
+
+@over_cases
+def test_decode_hides_no_state(adapter: AgentAdapter, case: Path):
+    for entry, state, decoded in decode_all(adapter, case / "home"):
+        before = copy.deepcopy(state)
+
+        again = adapter.decode(entry, copy.deepcopy(state))
+
+        assert again == decoded
+        assert state == before
+
+
+@over_cases
+def test_an_entry_gives_every_record_an_id_of_its_own(
+    adapter: AgentAdapter, case: Path
+):
+    for _, _, decoded in decode_all(adapter, case / "home"):
+        ids = Counter(
+            (r.session, r.scope, r.native_id, r.block) for r in decoded.records
+        )
+
+        assert [name for name, times in ids.items() if times > 1] == []
+
+
+@over_cases
+def test_two_entries_share_no_id_unless_they_are_the_same(
+    adapter: AgentAdapter, case: Path
+):
+    owners: dict[tuple[Any, ...], bytes] = {}
+    for entry, _, decoded in decode_all(adapter, case / "home"):
+        for record in decoded.records:
+            is_told_again = record.is_copy or record.metadata.get("kind") == (
+                "subagent_linked"
+            )
+            if record.native_id and not is_told_again:
+                name = (record.session, record.scope, record.native_id, record.block)
+
+                assert owners.setdefault(name, entry.data) == entry.data
+
+
+@over_cases
+def test_reading_twice_changes_nothing(
+    adapter: AgentAdapter, case: Path, home: Path, tmp_path: Path, clock
+):
+    golden.copy_home(case, home)
+    golden.sync(adapter, home, tmp_path / "store.db", clock)
+    first = golden.describe_store(tmp_path / "store.db")
+    for path in home.rglob("*.json*"):
+        os.utime(path)
+
+    golden.sync(adapter, home, tmp_path / "store.db", clock)
+
+    assert golden.describe_store(tmp_path / "store.db") == first
+
+
+@over_cases
+def test_the_order_of_files_changes_no_record(
+    adapter: AgentAdapter, case: Path, home: Path, tmp_path: Path, clock
+):
+    golden.copy_home(case, home)
+    golden.sync(adapter, home, tmp_path / "one.db", clock)
+    paths = sorted((p for p in home.rglob("*") if p.is_file()), reverse=True)
+    for age, path in enumerate(paths):
+        os.utime(path, (age, age))
+
+    golden.sync(adapter, home, tmp_path / "other.db", clock)
+
+    one, other = (
+        [without_place(row) for row in golden.describe_store(tmp_path / name)]
+        for name in ("one.db", "other.db")
+    )
+    links = '"kind": "subagent_linked"'
+    assert [r for r in other if links not in r] == [r for r in one if links not in r]
+    assert sorted(other) == sorted(one)
+
+
+def without_place(row: dict[str, Any]) -> str:
+    """A row as text; a link's place among the others is nobody's concern."""
+    return json.dumps({**row, "sequence": 0}, sort_keys=True)
+
+
+@over_cases
+def test_every_record_says_what_a_record_may_say(adapter: AgentAdapter, case: Path):
+    for _, _, decoded in decode_all(adapter, case / "home"):
+        for record in decoded.records:
+            check_record(record)
+
+
+@over_cases
+def test_the_notes_between_entries_are_small_json(adapter: AgentAdapter, case: Path):
+    for _, _, decoded in decode_all(adapter, case / "home"):
+        check_state(decoded.state)
+
+
+@over_cases
+def test_an_entry_of_an_unknown_type_is_kept_as_unknown(
+    adapter: AgentAdapter, case: Path
+):
+    for entry, state, _ in decode_all(adapter, case / "home"):
+        value = parse(entry.data)
+        if entry.source.shape is Shape.DOCUMENT or not value or "type" not in value:
+            continue
+        strange = json.dumps({**value, "type": "seen-by-nobody"}).encode()
+
+        decoded = adapter.decode(RawEntry(entry.source, 0, strange), state)
+
+        assert [r.content for r in decoded.records if r.type == "unknown"] == [
+            strange.decode()
+        ]
+
+
+@over_cases
+def test_keys_nobody_knows_change_nothing(adapter: AgentAdapter, case: Path):
+    for entry, state, decoded in decode_all(adapter, case / "home"):
+        value = parse(entry.data)
+        if value is None or any(r.type == "unknown" for r in decoded.records):
+            continue
+        more = RawEntry(entry.source, 0, json.dumps(add_keys(value)).encode())
+
+        assert [
+            without_input(record) for record in adapter.decode(more, state).records
+        ] == [without_input(record) for record in decoded.records]
+
+
+def add_keys(value: Any) -> Any:
+    """The value with an unknown key in every object that is not free text."""
+    if isinstance(value, dict):
+        kept = {
+            name: item if name in FREE else add_keys(item)
+            for name, item in value.items()
+        }
+        return {**kept, "zzNobody": {"knows": [1, "this", None]}}
+    return [add_keys(item) for item in value] if isinstance(value, list) else value
+
+
+FREE = {"input", "compactMetadata", "microcompactMetadata", "worktreeSession", "error"}
+
+
+def without_input(record: Record) -> Any:
+    """A record to compare: a call's JSON by its value, a result's by its kind."""
+    plain = {name: getattr(record, name) for name in record.__struct_fields__}
+    try:
+        plain["tool_input"] = json.loads(record.tool_input or "null")
+    except RecursionError:
+        plain["tool_input"] = None
+    is_object = record.content.startswith("{")
+    return {**plain, "content": "an object" if is_object else record.content}
+
+
+@over_cases
+def test_no_record_holds_half_a_character(adapter: AgentAdapter, case: Path):
+    for entry, state, _ in decode_all(adapter, case / "home"):
+        value = parse(entry.data)
+        if value is None:
+            continue
+        torn = RawEntry(entry.source, 0, json.dumps(tear(value)).encode())
+
+        decoded = adapter.decode(torn, state)
+
+        for text in [t for r in decoded.records for t in texts_of(r)]:
+            text.encode()
+        check_state(decoded.state)
+
+
+def tear(value: Any) -> Any:
+    """The value with a lone surrogate behind every text but the words for kinds."""
+    kinds = ("type", "subtype", "role", "operation")
+    if isinstance(value, dict):
+        return {n: v if n in kinds else tear(v) for n, v in value.items()}
+    if isinstance(value, list):
+        return [tear(item) for item in value]
+    return value + "\udcb2" if isinstance(value, str) else value
+
+
+@over_cases
+def test_nothing_read_is_dropped(
+    adapter: AgentAdapter, case: Path, home: Path, tmp_path: Path, clock
+):
+    golden.copy_home(case, home)
+    golden.sync(adapter, home, tmp_path / "store.db", clock)
+
+    with Reader(tmp_path / "store.db") as reader:
+        held = {row[0] for row in reader._db.execute("SELECT entry_id FROM record")}
+        for source, entries in read_sources(adapter, home).items():
+            covered = cover(reader, source.path)
+            for entry in entries:
+                left = [
+                    entry.data[at : at + 1]
+                    for at in range(entry.length)
+                    if entry.offset + at not in covered
+                ]
+                is_covered = not b"".join(left).strip(FILLER)
+
+                assert is_covered or is_held(adapter, entry, held), entry.data[:200]
+
+
+def cover(reader: Reader, path: Path) -> set[int]:
+    """Every byte of a source that became a record, noise, or a reject."""
+    query = " UNION ALL ".join(
+        f"SELECT t.offset, t.length FROM {table} t JOIN source s ON s.id = t.source "
+        "WHERE s.path = ?"
+        for table in ("placement", "noise", "rejected")
+    )
+    rows = reader._db.execute(query, [os.fsencode(path)] * 3)
+    return {at for offset, length in rows for at in range(offset, offset + length)}
+
+
+def is_held(adapter: AgentAdapter, entry: RawEntry, held: set[bytes]) -> bool:
+    """Whether the entry repeats one that stands elsewhere."""
+    records = adapter.decode(entry, {}).records
+    names = [
+        name_record(r.session.agent, r.native_id, r.block, r.scope)
+        for r in records
+        if r.native_id and r.block < 900
+    ]
+    return bool(names) and all(name in held for name in names)
+
+
+def mutable_entries(adapter: AgentAdapter) -> list[tuple[RawEntry, dict[str, Any]]]:
+    """Every small fixture entry that is an object, with the state before it."""
+    return [
+        (entry, state)
+        for case in golden.cases(adapter)
+        for entry, state, _ in decode_all(adapter, case / "home")
+        if entry.length < 4000 and parse(entry.data)
+    ]
+
+
+POOL = {adapter.name: mutable_entries(adapter) for adapter in ADAPTERS}
+LONG = "a number too long for Python to write"
+SCALARS = [
+    None, True, False, 0, -1, 2**63, -(2**63) - 1, 2**64, 1.5, 1e300, "", "x", "\udcb2",
+    "\0", "main", "user", "assistant", "9999-12-31T23:59:59-23:59",
+    "0001-01-01T00:00:00+23:59", "../../x", "<persisted-output>", LONG,
+]  # fmt: skip
+ODD = [
+    *SCALARS, [], {}, [None], [{}], [[]], ["x", {"type": "text", "text": 1}],
+    {"type": "text", "text": "x"}, {"0": "x"}, {"a": {"b": [2**70]}},
+]  # fmt: skip
+values = st.recursive(
+    st.sampled_from(SCALARS) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["type", "text", "content", "id", "0", "source"]),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=6,
+)
+
+
+def paths_in(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    for name, item in items:
+        yield (*here, name)
+        yield from paths_in(item, (*here, name))
+
+
+def put(value: Any, path: tuple[Any, ...], new: Any) -> None:
+    for step in path[:-1]:
+        value = value[step]
+    value[path[-1]] = new
+
+
+def dump(value: Any) -> bytes:
+    return json.dumps(value).replace(f'"{LONG}"', "7" * 4400).encode()
+
+
+def try_decode(adapter: AgentAdapter, entry: RawEntry, state: dict[str, Any]) -> None:
+    """Either sense is made of the entry, or it is refused in the one right way."""
+    try:
+        decoded = adapter.decode(entry, state)
+    except DecodeError:
+        return
+    assert decoded.records or decoded.noise
+    for record in decoded.records:
+        check_record(record)
+    check_state(decoded.state)
+
+
+fuzz = settings(
+    max_examples=2000,
+    derandomize=True,
+    database=None,
+    phases=(Phase.explicit, Phase.generate),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@over_adapters
+@fuzz
+@given(data=st.data())
+def test_any_value_in_any_field_is_understood_or_refused(
+    adapter: AgentAdapter, data: st.DataObject
+):
+    entry, state = data.draw(st.sampled_from(POOL[adapter.name]))
+    value = parse(entry.data)
+    for _ in range(data.draw(st.integers(1, 3))):
+        paths = list(paths_in(value))
+        put(value, data.draw(st.sampled_from(paths)), data.draw(values))
+
+    try_decode(adapter, RawEntry(entry.source, 0, dump(value)), state)
+
+
+@over_adapters
+def test_every_odd_value_in_every_field_is_understood_or_refused(
+    adapter: AgentAdapter,
+):
+    failed = []
+    for entry, state, path in every_field(adapter):
+        for odd in ODD:
+            value = parse(entry.data)
+            put(value, path, odd)
+            try:
+                try_decode(adapter, RawEntry(entry.source, 0, dump(value)), state)
+            except Exception as error:  # noqa: BLE001 - all of them, not the first
+                where = ".".join(map(str, path))
+                failed.append(f"{where} = {odd!r}: {type(error).__name__}")
+
+    assert failed == []
+
+
+def every_field(
+    adapter: AgentAdapter,
+) -> Iterator[tuple[RawEntry, dict[str, Any], tuple[Any, ...]]]:
+    """Each field that an entry of its kind can have, once."""
+    seen = set()
+    for entry, state in POOL[adapter.name]:
+        value = parse(entry.data)
+        kind = tuple(
+            find_word(value, name) for name in ("type", "subtype", "operation")
+        )
+        for path in paths_in(value):
+            if len(path) <= 4 and (kind, path) not in seen:
+                seen.add((kind, path))
+                yield entry, state, path
+
+
+def find_word(value: Any, name: str) -> str:
+    """The values an entry's kind is known by, wherever they stand."""
+    found = [value.get(name)]
+    for inner in ("attachment", "data", "message"):
+        part = value.get(inner)
+        found.append(part.get(name) if isinstance(part, dict) else None)
+    return json.dumps(found)
+
+
+@over_adapters
+@fuzz
+@given(noise=st.binary(max_size=60))
+def test_any_bytes_are_understood_or_refused(adapter: AgentAdapter, noise: bytes):
+    entry, state = POOL[adapter.name][0]
+
+    try_decode(adapter, RawEntry(entry.source, 0, noise), state)
+
+
+HOSTILE = {
+    "an endless list": b"[" * 100_000,
+    "an endless object": b'{"type":' * 50_000 + b"1" + b"}" * 50_000,
+    "depth and half a character": b'{"a":"\\ud800","b":'
+    + b"[" * 600
+    + b"]" * 600
+    + b"}",
+    "depth in a field": b'{"type":"x","content":' + b"[" * 900 + b"]" * 900 + b"}",
+    "an endless number": b'{"type":"x","timestamp":' + b"7" * 100_000 + b"}",
+    "no number": b'{"type":"user","message":{"content":"\\ud800"},"a":1e999}',
+    "the same key twice": b'{"type":"x","type":{"type":["x"]}}',
+    "nothing": b"",
+}
+
+
+@over_adapters
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_bytes_are_understood_or_refused(adapter: AgentAdapter, kind: str):
+    entry, state = POOL[adapter.name][0]
+
+    try_decode(adapter, RawEntry(entry.source, 0, HOSTILE[kind]), state)
+
+
+@over_adapters
+def test_no_line_stops_the_reading(
+    adapter: AgentAdapter, home: Path, tmp_path: Path, clock
+):
+    chance = random.Random(7)
+    lines = [spoil(entry, path, chance) for entry, _, path in every_field(adapter)]
+    place = next(entry.source for entry, _ in POOL[adapter.name])
+    log = home / place.root.relative_to(place.root.parents[1]) / "x" / "y.jsonl"
+    log.parent.mkdir(parents=True)
+    failed = []
+    for start in range(0, len(lines), 100):
+        log.write_bytes(b"".join(line + b"\n" for line in lines[start : start + 100]))
+        path = tmp_path / f"{start}.db"
+        try:
+            golden.sync(adapter, home, path, clock)
+            golden.describe_store(path)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it stops us
+            failed.append(f"lines from {start}: {error!r}")
+
+    assert failed == []
+
+
+def spoil(entry: RawEntry, path: tuple[Any, ...], chance: random.Random) -> bytes:
+    value = parse(entry.data)
+    put(value, path, chance.choice(ODD))
+    return dump(value)
+
+
+@over_cases
+def test_golden_records(
+    adapter: AgentAdapter,
+    case: Path,
+    home: Path,
+    tmp_path: Path,
+    clock,
+    pytestconfig: pytest.Config,
+):
+    golden.copy_home(case, home)
+    golden.sync(adapter, home, tmp_path / "store.db", clock)
+
+    told = golden.dump_rows(golden.describe_store(tmp_path / "store.db"))
+
+    wanted = golden.recall(case / "records.jsonl", told, pytestconfig)
+    assert told.splitlines() == wanted.splitlines()

@@ -1,0 +1,292 @@
+"""Whole logs, counted a second time by somebody who knows nothing of our decoder.
+
+The counting here follows `formats/claude-code.md`, section 6, with plain `json`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leslied.agents import load_adapters
+from leslied.model.record import MAIN
+from leslied.store import Reader
+from tests.support import golden
+from tests.support.claude import ClaudeHome
+
+ADAPTER = load_adapters()["claude-code"]
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+CAPTURES = sorted(SHARED.glob("captures/claude-*/*/config/projects"))
+FLAT = [SHARED / "corpus" / "claude-1.0"]
+TREES = sorted(SHARED.glob("corpus/*/projects"))
+GROWTH = sorted(SHARED.glob("corpus/growth/*.jsonl"))
+
+Counts = dict[tuple[str, bool], Counter[str]]
+"""By session id, and whether in its subagents."""
+
+COMMAND = re.compile(
+    r"\s*(<command-(name|message|args)>.*?</command-\2>\s*)+", re.DOTALL
+)
+SHELL = re.compile(r"\s*<bash-input>.*?</bash-input>\s*", re.DOTALL)
+PREFIX = re.compile(
+    r"\s*<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|"
+    r"user-memory-input)>.*?</\1>\s*",
+    re.DOTALL,
+)
+MACHINE = (
+    "<local-command-",
+    "<bash-std",
+    "<task-notification>",
+    "<teammate-message",
+    "<agent-message",
+    "Stop hook feedback:",
+    "Operation stopped by hook",
+    "<tick>",
+    "<goal>",
+    "<session-start-hook>",
+    "[Request interrupted by user",
+    "This session is being continued from a previous conversation",
+)
+
+
+def objects_in(path: Path) -> Iterator[dict[str, Any]]:
+    """Every object in a log, two on a line as two."""
+    decoder = json.JSONDecoder()
+    for line in path.read_bytes().split(b"\n"):
+        text, at = line.decode(errors="replace").strip("\0 \r"), 0
+        while at < len(text):
+            value, at = decoder.raw_decode(text, at)
+            yield value
+
+
+def blocks_of(line: dict[str, Any]) -> list[dict[str, Any]]:
+    content = line["message"].get("content") or ""
+    return content if isinstance(content, list) else [{"type": "text", "text": content}]
+
+
+def who_speaks(line: dict[str, Any], text: str) -> str:
+    """`prompt`, `command` or `shell` where a person speaks; empty where nobody does."""
+    kind = (line.get("origin") or {}).get("kind", "human")
+    is_system = kind != "human" or line.get("promptSource") == "system"
+    if line.get("isMeta") or line.get("isCompactSummary") or is_system:
+        return ""
+    if text.lstrip().startswith(MACHINE):
+        return ""
+    if SHELL.fullmatch(text):
+        return "shell"
+    if COMMAND.fullmatch(text):
+        return "command"
+    while found := PREFIX.match(text):
+        text = text[found.end() :]
+    return "prompt" if text.strip() else ""
+
+
+def count_message(line: dict[str, Any], counts: Counter[str]) -> None:
+    """What an assistant or a tool said."""
+    message = line["message"]
+    is_made_up = line.get("isApiErrorMessage") or message.get("model") == "<synthetic>"
+    if line["type"] == "assistant" and not is_made_up:
+        kinds = Counter(block["type"] for block in blocks_of(line))
+        counts["texts"] += kinds["text"]
+        counts["calls"] += kinds["tool_use"]
+    if line["type"] == "user":
+        counts["results"] += sum(b["type"] == "tool_result" for b in blocks_of(line))
+
+
+def count_words(line: dict[str, Any], counts: Counter[str]) -> None:
+    """What a person said in a user line; beside a result it is said in mid-turn."""
+    blocks = blocks_of(line)
+    spoken = [block for block in blocks if block["type"] != "tool_result"]
+    words = [block.get("text") or "an image" for block in spoken]
+    speaker = who_speaks(line, "\n\n".join(words)) if spoken else ""
+    is_beside = len(spoken) < len(blocks)
+    if speaker:
+        counts["queued" if is_beside and speaker == "prompt" else speaker] += 1
+
+
+class Session:
+    """One main log, and what it tells of its subagents."""
+
+    def __init__(self, path: Path, counts: Counter[str]) -> None:
+        self.counts = counts
+        self.inner: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._chains: dict[str, str] = {}
+        self._waiting: list[str] = []
+        self._has_asked = False
+        seen: set[str] = set()
+        for line in objects_in(path):
+            name = line.get("uuid")
+            if name and name in seen:
+                continue
+            seen.add(name or "")
+            self._add(line)
+
+    def _add(self, line: dict[str, Any]) -> None:
+        kind = line["type"]
+        if line.get("isSidechain"):
+            self._add_inline(line)
+        elif kind in ("user", "assistant"):
+            before = +self.counts
+            count_message(line, self.counts)
+            if kind == "user":
+                count_words(line, self.counts)
+            self._add_unit(self.counts - before, line)
+        elif kind == "progress" and line["data"]["type"] == "agent_progress":
+            self.inner[line["data"]["agentId"]].append(line["data"]["message"])
+        elif kind == "queue-operation":
+            self._add_operation(line)
+        elif kind == "system" and line.get("subtype") == "local_command":
+            is_command = bool(COMMAND.fullmatch(line["content"]))
+            self.counts["command"] += is_command
+            self._has_asked = self._has_asked or is_command
+
+    def _add_unit(self, news: Counter[str], line: dict[str, Any]) -> None:
+        """A prompt starts a unit; a command does once the agent answers it."""
+        if news["prompt"] or news["command"] or news["shell"]:
+            self._has_asked = not news["prompt"]
+            self.counts["units"] += news["prompt"]
+        elif self._has_asked and line["type"] == "assistant":
+            self._has_asked = bool(line["message"].get("model") == "<synthetic>")
+            self.counts["units"] += not self._has_asked
+
+    def _add_inline(self, line: dict[str, Any]) -> None:
+        parent = line["parentUuid"]
+        name = self._chains.get(parent) or line["uuid"]
+        self._chains[line["uuid"]] = name
+        self.inner[name].append(line)
+
+    def _add_operation(self, line: dict[str, Any]) -> None:
+        """No log here has attachments beside its removals."""
+        text, operation = line.get("content"), line["operation"]
+        if operation == "enqueue" and who_speaks(line, text or ""):
+            self._waiting.append(text)
+        elif operation == "dequeue" and self._waiting:
+            self._waiting.pop(0)
+        elif operation == "remove" and self._waiting:
+            self._waiting.pop(0)
+            self.counts["queued"] += 1
+
+
+def count_logs(projects: Path) -> Counts:
+    """Every session below a projects folder."""
+    counts: Counts = defaultdict(Counter)
+    inner: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for path in sorted(projects.glob("*/*.jsonl")):
+        if not path.name.startswith("agent-"):
+            session = Session(path, counts[path.stem, False])
+            inner |= {(path.stem, agent): ls for agent, ls in session.inner.items()}
+    for path in projects.glob("*/**/agent-*.jsonl"):
+        lines = list(objects_in(path))
+        is_sibling = path.parent.parent == projects
+        owner = lines[0]["sessionId"] if is_sibling else path.parents[1].name
+        inner[owner, path.stem.removeprefix("agent-")] = lines
+    for (owner, _), lines in inner.items():
+        counts[owner, True]["subagents"] += 1
+        spoken = [line for line in lines if line["type"] in ("user", "assistant")]
+        for line in {line["uuid"]: line for line in spoken}.values():
+            count_message(line, counts[owner, True])
+    return {key: +found for key, found in counts.items() if +found}
+
+
+def count_store(path: Path) -> Counts:
+    """The same numbers, as the store tells them."""
+    names = {
+        "assistant_message": "texts",
+        "tool_use": "calls",
+        "tool_result": "results",
+    }
+    counts: Counts = defaultdict(Counter)
+    with Reader(path) as reader:
+        for session in reader.sessions():
+            found = counts[session.key.session_id, session.is_subagent]
+            found["subagents"] += session.is_subagent
+            placements = list(reader.records(session.row))
+            found["units"] += len({placed.unit for placed in placements} - {0})
+            for placed in placements:
+                record = placed.record
+                found[names.get(record.type, "")] += 1
+                if record.type == "user_message" and session.key.source == MAIN:
+                    found[record.metadata["origin"]] += 1
+    wanted = {*names.values(), "prompt", "command", "shell", "queued"}
+    wanted |= {"subagents", "units"}
+    told = {
+        key: Counter({n: c for n, c in found.items() if n in wanted and c})
+        for key, found in counts.items()
+    }
+    return {key: found for key, found in told.items() if found}
+
+
+def rejected_in(path: Path) -> list[str]:
+    with Reader(path) as reader:
+        return [row["reason"] for row in reader.rejected(99)]
+
+
+@pytest.mark.parametrize(
+    "projects", [*CAPTURES, *TREES], ids=lambda path: "/".join(path.parts[-4:-1])
+)
+def test_every_session_is_read_and_counted_alike(
+    shared: Path, claude: ClaudeHome, projects: Path
+):
+    shutil.copytree(projects, claude.projects)
+
+    claude.sync(is_final=True)
+
+    assert rejected_in(claude.store_path) == []
+    assert count_store(claude.store_path) == count_logs(claude.projects)
+
+
+@pytest.mark.parametrize("folder", FLAT, ids=lambda path: path.name)
+def test_logs_of_the_first_versions_are_read_and_counted_alike(
+    shared: Path, claude: ClaudeHome, folder: Path
+):
+    shutil.copytree(folder, claude.projects / "x")
+
+    claude.sync(is_final=True)
+
+    assert rejected_in(claude.store_path) == []
+    assert count_store(claude.store_path) == count_logs(claude.projects)
+
+
+@pytest.mark.parametrize("is_final", [False, True])
+def test_a_growing_log_gives_what_the_whole_one_gives(
+    shared: Path, claude: ClaudeHome, tmp_path: Path, clock, *, is_final: bool
+):
+    for state in GROWTH:
+        size = claude.log().stat().st_size if claude.log().exists() else 0
+        with claude.log().open("ab") as log:
+            log.write(state.read_bytes()[size:])
+        claude.sync(is_final=is_final)
+    claude.sync(is_final=True)
+    grown = golden.describe_store(claude.store_path)
+
+    claude.store_path = tmp_path / "at-once" / "store.db"
+    claude.sync(is_final=True)
+
+    assert grown == golden.describe_store(claude.store_path)
+    assert count_store(claude.store_path) == count_logs(claude.projects)
+
+
+def test_a_real_fork_s_tokens_count_once(shared: Path, claude: ClaudeHome):
+    shutil.copytree(shared / "corpus" / "fork-pair" / "projects", claude.projects)
+    largest: dict[tuple[str, str], int] = {}
+    for path in claude.projects.glob("*/*.jsonl"):
+        for line in objects_in(path):
+            said = line["data"].get("message") if line["type"] == "progress" else line
+            if said and said["type"] == "assistant":
+                message, request = said["message"], said.get("requestId", "")
+                tokens = message["usage"]["output_tokens"]
+                key = (message["id"], request)
+                largest[key] = max(largest.get(key, 0), tokens)
+
+    claude.sync(is_final=True)
+
+    with Reader(claude.store_path) as reader:
+        total = sum(session.usage.output_tokens for session in reader.sessions())
+    assert total == sum(largest.values()) > 0

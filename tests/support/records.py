@@ -1,0 +1,197 @@
+"""Records, readings and looks made by hand, and a store to keep them in."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any, Self
+
+from leslied import tail
+from leslied.clock import Clock
+from leslied.model.reading import ReadEntry, Reading
+from leslied.model.record import MAIN, Placed, Record, SessionKey
+from leslied.model.session import SessionSummary
+from leslied.model.source import Cursor, FileStamp, Rejected, Shape, SourceRef
+from leslied.store import Committed, Hit, Reader, Store
+from leslied.tail import ReadLimits
+from leslied.tail.files import stamp_of
+
+AGENT = "claude-code"
+BEGAN = datetime(2026, 11, 16, 10, 0, tzinfo=UTC)
+LOGS = Path("/logs")
+
+
+def at(seconds: float) -> datetime:
+    """A time so long after the tests' first."""
+    return BEGAN + timedelta(seconds=seconds)
+
+
+def make_key(session_id: str = "s", source: str = MAIN) -> SessionKey:
+    return SessionKey(AGENT, session_id, source)
+
+
+def make_record(content: str = "hello", native_id: str = "", **fields: Any) -> Record:
+    """What somebody said, without an id of its own unless one is given."""
+    known = {"session": make_key(), "type": "assistant_message", "role": "assistant"}
+    return Record(**{**known, "content": content, "native_id": native_id, **fields})
+
+
+def make_prompt(content: str = "hello", native_id: str = "", **fields: Any) -> Record:
+    known = {"type": "user_message", "role": "user", "metadata": {"origin": "prompt"}}
+    return make_record(content, native_id, **{**known, **fields})
+
+
+def make_event(kind: str, native_id: str = "", **fields: Any) -> Record:
+    """An event of this kind; `told` is what else its metadata say."""
+    told = fields.pop("told", {})
+    known = {"type": "system_event", "role": "system", "metadata": {"kind": kind}}
+    known["metadata"] |= told
+    return make_record(fields.pop("content", ""), native_id, **{**known, **fields})
+
+
+def make_source(path: Path, shape: Shape = Shape.APPEND_LOG) -> SourceRef:
+    """A file as discovery would tell of it now, or one that is nowhere."""
+    stamp = stamp_of(path.stat()) if path.exists() else FileStamp(1, 1, 1, 1, 1)
+    return SourceRef(agent=AGENT, path=path, root=path.parent, shape=shape, stamp=stamp)
+
+
+def make_entry(record: Record, number: int, *, is_complete: bool = True) -> ReadEntry:
+    """A line with one record in it; equal records without an id are equal lines."""
+    digest = b""
+    if not record.native_id:
+        digest = hashlib.sha256(repr(record).encode(errors="replace")).digest()
+    return ReadEntry(number * 100, 99, (record,), digest, is_complete)
+
+
+def make_reading(
+    *records: Record, log: str = "a.jsonl", generation: int = 1, **fields: Any
+) -> Reading:
+    """One line after the other, each with one record."""
+    entries = [make_entry(record, number) for number, record in enumerate(records)]
+    cursor = Cursor(generation=generation, offset=100 * len(records))
+    known = {"cursor": cursor, "decoder_version": 1, "entries": tuple(entries)}
+    return Reading(source=make_source(LOGS / log), **{**known, **fields})
+
+
+class Shelf:
+    """An open store, and looks into it; a hasty one does not wait for the disk."""
+
+    def __init__(self, path: Path, clock: Clock, *, is_hasty: bool = True) -> None:
+        self.path = path
+        self.store = Store(path, clock)
+        if is_hasty:
+            self.ask("PRAGMA synchronous = OFF")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+
+    def keep(self, *records: Record, **reading: Any) -> Committed:
+        return self.store.commit([make_reading(*records, **reading)])
+
+    def ask(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self.store._db.execute(query, values).fetchall()
+
+    def count(self, table: str) -> int:
+        return int(self.ask(f"SELECT count(*) FROM {table}")[0][0])
+
+    @contextmanager
+    def reader(self) -> Iterator[Reader]:
+        with Reader(self.path) as reader:
+            yield reader
+
+    def session(self, session_id: str = "s", source: str = MAIN) -> SessionSummary:
+        with self.reader() as reader:
+            found = {session.key: session for session in reader.sessions()}
+        return found[make_key(session_id, source)]
+
+    def told(self, session_id: str = "s", source: str = MAIN) -> list[Placed]:
+        row = self.session(session_id, source).row
+        with self.reader() as reader:
+            return list(reader.records(row))
+
+    def contents(self, session_id: str = "s", source: str = MAIN) -> list[str]:
+        return [placed.record.content for placed in self.told(session_id, source)]
+
+    def search(self, words: str, *, by_rank: bool = False) -> list[Hit]:
+        with self.reader() as reader:
+            return reader.search(words, 50, by_rank=by_rank)
+
+
+class Tail:
+    """Looks at one file again and again, as the daemon does."""
+
+    def __init__(self, path: Path, **limits: int) -> None:
+        self.path = path
+        self.limits = ReadLimits(**limits)
+        self.cursor = Cursor()
+        self.bytes_read = 0
+        self.rejected: list[Rejected] = []
+
+    def look(self, *, is_final: bool = False) -> list[bytes]:
+        """The lines that are new; the counters tell of this look alone."""
+        return [data for _, data in self.look_where(is_final=is_final)]
+
+    def look_where(self, *, is_final: bool = False) -> list[tuple[int, bytes]]:
+        """The new lines with where they stand."""
+        self.bytes_read, self.rejected = 0, []
+        source = make_source(self.path)
+        if tail.is_unchanged(source, self.cursor, is_final=is_final):
+            return []
+        return list(self._take(source, is_final=is_final))
+
+    def _take(
+        self, source: SourceRef, *, is_final: bool
+    ) -> Iterator[tuple[int, bytes]]:
+        for chunk in tail.read(source, self.cursor, self.limits, is_final=is_final):
+            self.cursor = chunk.cursor
+            self.bytes_read += chunk.bytes_read
+            self.rejected += chunk.rejected
+            yield from ((entry.offset, entry.data) for entry in chunk.entries)
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def rewrite(path: Path, data: bytes) -> None:
+    """Other bytes stand in the same file, its change time has moved, and nothing else.
+
+    Clocks of file systems tick slowly: written until the tick is seen.
+    """
+    before = path.stat()
+    for _ in count():
+        path.write_bytes(data)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        if path.stat().st_ctime_ns != before.st_ctime_ns:
+            return
+
+
+def change_mode(path: Path) -> None:
+    """The file's attributes change, and nothing else."""
+    before = path.stat()
+    while path.stat().st_ctime_ns == before.st_ctime_ns:
+        path.chmod(0o600)
+        path.chmod(0o644)
+
+
+def touch(path: Path) -> None:
+    """The file looks newer, and nothing else."""
+    status = path.stat()
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000))
+
+
+def lines(*words: Any) -> bytes:
+    return b"".join(str(word).encode() + b"\n" for word in words)
+
+
+def modes_of(paths: Iterable[Path]) -> set[int]:
+    return {path.stat().st_mode & 0o777 for path in paths}

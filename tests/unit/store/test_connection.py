@@ -1,0 +1,373 @@
+"""One writer, readers that cannot write, and nobody else."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from leslied.errors import AlreadyRunning, StoreUnusable, UserError
+from leslied.store import Reader, Store
+from leslied.store.connection import lock_store, open_reader, open_writer
+from tests.support.clock import FakeClock
+from tests.support.records import Shelf, make_prompt, make_record, modes_of
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "store.db"
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    old = os.umask(0)
+    yield
+    os.umask(old)
+
+
+def pragma(db: sqlite3.Connection, name: str) -> object:
+    return db.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def spoil(path: Path, clock: FakeClock) -> None:
+    """A store whose first page is sound and whose other pages are rubbish."""
+    with Shelf(path, clock) as shelf:
+        shelf.keep(*[make_prompt("x" * 500, f"n{n}") for n in range(200)])
+    data = path.read_bytes()
+    path.write_bytes(data[:8192] + b"\x5a" * (len(data) - 8192))
+
+
+# Modes
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_every_file_is_private_whatever_the_umask(path: Path, clock: FakeClock):
+    """S7."""
+    with Shelf(path, clock) as shelf:
+        shelf.keep(make_prompt())
+        files = sorted(path.parent.iterdir())
+
+        assert {file.name for file in files} == {
+            "store.db",
+            "store.db-shm",
+            "store.db-wal",
+            "writer.lock",
+        }
+        assert modes_of(files) == {0o600}
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_the_folder_is_private_whatever_the_umask(path: Path, clock: FakeClock):
+    """S7."""
+    Store(path, clock).close()
+
+    assert modes_of([path.parent]) == {0o700}
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_every_folder_it_makes_is_private(tmp_path: Path, clock: FakeClock):
+    """S7."""
+    path = tmp_path / "share" / "leslied" / "store.db"
+    Store(path, clock).close()
+
+    assert modes_of([path.parent, path.parent.parent]) == {0o700}
+
+
+def test_an_open_store_is_made_private_again(path: Path, clock: FakeClock):
+    """S7."""
+    Store(path, clock).close()
+    path.chmod(0o644)
+    path.parent.chmod(0o755)
+
+    Store(path, clock).close()
+
+    assert modes_of([path]) == {0o600}
+    assert modes_of([path.parent]) == {0o700}
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("journal_mode", "wal"),
+        ("synchronous", 2),
+        ("busy_timeout", 5000),
+        ("trusted_schema", 0),
+        ("mmap_size", 0),
+    ],
+)
+def test_the_writer_is_safe_against_power_loss(path: Path, name: str, value: object):
+    """E2, E9."""
+    db = open_writer(path)
+
+    assert pragma(db, name) == value
+    db.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("query_only", 1), ("busy_timeout", 5000), ("mmap_size", 0)]
+)
+def test_a_reader_waits_and_does_not_write(path: Path, name: str, value: object):
+    """E9."""
+    open_writer(path).close()
+    db = open_reader(path)
+
+    assert pragma(db, name) == value
+    db.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO meta VALUES ('a', 'b')",
+        "DELETE FROM record",
+        "CREATE TABLE x (y)",
+        "PRAGMA user_version = 9",
+    ],
+)
+def test_a_reader_cannot_write(path: Path, statement: str):
+    """E9."""
+    open_writer(path).close()
+    db = open_reader(path)
+
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        db.execute(statement)
+    db.close()
+
+
+def test_a_reader_cannot_be_talked_into_writing(path: Path):
+    """E9."""
+    open_writer(path).close()
+    db = open_reader(path)
+    db.execute("PRAGMA query_only = 0")
+
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        db.execute("DELETE FROM record")
+    db.close()
+
+
+def test_a_reader_makes_no_store(path: Path):
+    with pytest.raises(UserError, match="Nothing has been read yet"):
+        open_reader(path)
+
+    assert not path.exists()
+
+
+def test_an_empty_file_is_no_store_yet(path: Path):
+    path.parent.mkdir()
+    path.touch()
+
+    with pytest.raises(UserError, match="Nothing has been read yet"):
+        open_reader(path)
+
+
+def test_a_store_in_a_folder_of_any_name_is_read(tmp_path: Path, clock: FakeClock):
+    """B17."""
+    path = tmp_path / "café ?mode=rw#x%20&" / "store.db"
+    Store(path, clock).close()
+
+    with Reader(path) as reader:
+        assert reader.sessions() == []
+
+
+# Together
+
+
+def test_a_long_reader_does_not_hold_up_the_writer(path: Path, clock: FakeClock):
+    """E8."""
+    with Shelf(path, clock) as shelf:
+        shelf.keep(make_prompt("one", "1"))
+        with shelf.reader() as reader:
+            reader._db.execute("BEGIN")
+            before = reader.counts()
+            shelf.keep(make_record("two", "2"))
+
+            assert reader.counts() == before
+        assert shelf.contents() == ["one", "two"]
+
+
+def test_a_long_reader_does_not_hold_up_the_end(path: Path, clock: FakeClock):
+    """E8, F8."""
+    shelf = Shelf(path, clock)
+    shelf.keep(make_prompt("one", "1"))
+    with shelf.reader() as reader:
+        reader._db.execute("BEGIN")
+        reader.counts()
+        shelf.keep(make_record("two", "2"))
+        began = time.perf_counter()
+
+        shelf.store.close()
+
+        assert time.perf_counter() - began < 2
+
+
+def test_everything_is_in_one_file_after_the_end(path: Path, clock: FakeClock):
+    """E2."""
+    with Shelf(path, clock) as shelf:
+        shelf.keep(make_prompt("one", "1"))
+
+    names = {file.name for file in path.parent.iterdir()}
+    assert names == {"store.db", "writer.lock"}
+
+
+def test_a_store_without_its_side_files_opens(path: Path, clock: FakeClock):
+    """E2."""
+    with Shelf(path, clock) as shelf:
+        shelf.keep(make_prompt("one", "1"))
+    copy = path.with_name("copy.db")
+    copy.write_bytes(path.read_bytes())
+
+    with Reader(copy) as reader:
+        assert reader.counts()["records"] == 1
+
+
+# The lock
+
+
+def test_a_second_writer_is_refused_with_a_sentence(path: Path, clock: FakeClock):
+    """E11."""
+    with Store(path, clock), pytest.raises(AlreadyRunning) as refused:
+        Store(path, clock)
+
+    assert refused.value.exit_code == 4
+    assert refused.value.message == f"Another leslied is writing to {path}."
+    assert refused.value.hint
+
+
+def test_a_refused_writer_leaves_the_first_its_lock(path: Path, clock: FakeClock):
+    """E11."""
+    with Shelf(path, clock) as shelf:
+        for _ in range(3):
+            with pytest.raises(AlreadyRunning):
+                Store(path, clock)
+        shelf.keep(make_prompt())
+
+        assert shelf.count("record") == 1
+
+
+def test_the_lock_is_free_after_the_writer(path: Path, clock: FakeClock):
+    """E11."""
+    Store(path, clock).close()
+
+    os.close(lock_store(path))
+
+
+def test_the_lock_dies_with_its_process(path: Path, clock: FakeClock):
+    """E11."""
+    code = (
+        "import sys; from pathlib import Path; from leslied.clock import SystemClock\n"
+        "from leslied.store import Store\n"
+        "store = Store(Path(sys.argv[1]), SystemClock()); print('open', flush=True)\n"
+        "sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(path)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as other:
+        said = other.stdout.readline()
+        with pytest.raises(AlreadyRunning):
+            Store(path, clock)
+        other.kill()
+        other.wait()
+    Store(path, clock).close()
+
+    assert said == b"open\n"
+
+
+def test_a_writer_that_could_not_open_frees_the_lock(path: Path, clock: FakeClock):
+    """E11."""
+    path.parent.mkdir()
+    path.write_bytes(b"no database" * 1000)
+    for _ in range(2):
+        with pytest.raises(StoreUnusable):
+            Store(path, clock)
+
+    os.close(lock_store(path))
+
+
+# Damage
+
+
+@pytest.mark.parametrize(
+    "data", [b"no database" * 1000, b"SQLite format 3\0" + b"x" * 99]
+)
+@pytest.mark.parametrize("opener", [open_writer, open_reader])
+def test_a_file_that_is_no_store_is_told_in_a_sentence(path: Path, data: bytes, opener):
+    """E6."""
+    path.parent.mkdir()
+    path.write_bytes(data)
+
+    with pytest.raises(StoreUnusable) as told:
+        opener(path)
+
+    assert told.value.exit_code == 3
+    assert told.value.message.startswith(f"The store at {path} cannot be used: ")
+    assert path.read_bytes() == data
+
+
+def test_a_damaged_store_is_told_in_a_sentence_to_a_reader(
+    path: Path, clock: FakeClock
+):
+    """E4, E6."""
+    spoil(path, clock)
+
+    with pytest.raises(StoreUnusable), Reader(path) as reader:
+        reader.sessions()
+
+
+def test_a_damaged_store_is_told_in_a_sentence_to_a_writer(
+    path: Path, clock: FakeClock
+):
+    """E4, E6."""
+    spoil(path, clock)
+
+    with pytest.raises(StoreUnusable), Store(path, clock) as store:
+        store.cursors("claude-code")
+
+
+@pytest.mark.parametrize("name", ["store.db", "deeper/store.db"])
+def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(
+    tmp_path: Path, clock: FakeClock, name: str
+):
+    """E6, F10."""
+    (tmp_path / "data").write_text("in the way")
+
+    with pytest.raises(StoreUnusable):
+        Store(tmp_path / "data" / name, clock)
+
+
+def test_a_folder_in_the_stores_place_is_told_in_a_sentence(
+    path: Path, clock: FakeClock
+):
+    """E6."""
+    path.mkdir(parents=True)
+
+    with pytest.raises(StoreUnusable, match="directory"):
+        Store(path, clock)
+
+
+def test_a_lock_that_cannot_be_made_is_told_in_a_sentence(path: Path, clock: FakeClock):
+    """E6, F10."""
+    (path.parent / "writer.lock").mkdir(parents=True)
+
+    with pytest.raises(StoreUnusable):
+        Store(path, clock)
+
+
+def test_the_store_is_a_regular_file(path: Path, clock: FakeClock):
+    Store(path, clock).close()
+
+    assert stat.S_ISREG(path.lstat().st_mode)

@@ -1,0 +1,475 @@
+"""Readings are kept whole, each with its cursor, or not at all."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from leslied.errors import StoreUnusable
+from leslied.model.source import Cursor, FileStamp, Noise, Rejected
+from leslied.store import Reader, Store
+from tests.support.clock import FakeClock
+from tests.support.records import (
+    AGENT,
+    LOGS,
+    Shelf,
+    make_prompt,
+    make_reading,
+    make_record,
+    make_source,
+)
+
+TABLES = ("record", "placement", "source", "session", "usage", "noise", "rejected")
+LOG = os.fsencode(LOGS / "a.jsonl")
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
+    with Shelf(tmp_path / "data" / "store.db", clock) as shelf:
+        yield shelf
+
+
+def rows(shelf: Shelf) -> list[int]:
+    return [shelf.count(table) for table in TABLES]
+
+
+def full_reading():
+    """A reading that touches every table."""
+    return make_reading(
+        make_prompt("one", "1"),
+        make_record("needle", "2", message_id="m", usage=None),
+        make_record("no id"),
+        noise=(Noise(300, 10, "last-prompt"),),
+        rejected=(Rejected(400, 10, "not JSON", b"digest", b"head"),),
+    )
+
+
+# All or nothing
+
+
+def test_a_commit_says_what_it_added(shelf: Shelf):
+    done = shelf.keep(make_prompt("one", "1"), make_record("two", "2"))
+
+    assert (done.records, done.placements) == (2, 2)
+
+
+def test_records_and_their_cursor_are_kept_together(shelf: Shelf):
+    """E1."""
+    shelf.store.commit([full_reading()])
+
+    assert shelf.store.cursors(AGENT)[LOG].offset == 300
+    assert shelf.contents() == ["one", "needle", "no id"]
+
+
+def test_a_commit_stopped_anywhere_leaves_nothing(shelf: Shelf):
+    """D1, E1: stopped at every third step of SQLite's machine."""
+    db, states, stops = shelf.store._db, set(), 0
+    for last in range(0, 100_000, 3):
+        steps = count()
+        db.set_progress_handler(lambda: next(steps) == last, 1)  # noqa: B023
+        try:
+            shelf.store.commit([full_reading()])
+            break
+        except StoreUnusable:
+            stops += 1
+        finally:
+            db.set_progress_handler(None, 0)
+        states.add((*rows(shelf), db.in_transaction))
+
+    assert states == {(0,) * len(TABLES) + (False,)}
+    assert stops > 50
+    assert len(shelf.search("needle")) == 1
+    assert shelf.contents() == ["one", "needle", "no id"]
+
+
+@pytest.mark.parametrize(
+    "table", ["record", "placement", "noise", "rejected", "occurrence", "session"]
+)
+def test_a_failure_in_any_table_leaves_nothing(shelf: Shelf, table: str):
+    """E1."""
+    before = rows(shelf)
+    shelf.ask(
+        f"CREATE TEMP TRIGGER fail BEFORE INSERT ON main.{table} "
+        "BEGIN SELECT RAISE(ABORT, 'no room'); END"
+    )
+
+    with pytest.raises(StoreUnusable, match=r"cannot be written: no room\."):
+        shelf.store.commit([full_reading()])
+
+    assert rows(shelf) == before
+
+
+def test_a_commit_that_failed_can_be_made_again(shelf: Shelf):
+    """D1."""
+    shelf.ask(
+        "CREATE TEMP TRIGGER fail BEFORE INSERT ON main.placement "
+        "BEGIN SELECT RAISE(ABORT, 'no room'); END"
+    )
+    with pytest.raises(StoreUnusable):
+        shelf.store.commit([full_reading()])
+    shelf.ask("DROP TRIGGER fail")
+
+    shelf.store.commit([full_reading()])
+
+    assert shelf.contents() == ["one", "needle", "no id"]
+    assert len(shelf.search("needle")) == 1
+
+
+def test_one_bad_reading_takes_its_neighbours_back(shelf: Shelf):
+    """E1."""
+    good = make_reading(make_prompt("one", "1"), log="good.jsonl")
+    shelf.ask(
+        "CREATE TEMP TRIGGER fail BEFORE INSERT ON main.record "
+        "WHEN NEW.content = 'bad' BEGIN SELECT RAISE(ABORT, 'no'); END"
+    )
+
+    with pytest.raises(StoreUnusable):
+        shelf.store.commit([good, make_reading(make_prompt("bad"), log="bad.jsonl")])
+
+    assert shelf.store.cursors(AGENT) == {}
+
+
+def test_a_full_disk_is_told_in_a_sentence_and_costs_nothing(shelf: Shelf):
+    """D1."""
+    (pages,) = shelf.ask("PRAGMA page_count")[0]
+    shelf.ask(f"PRAGMA max_page_count = {pages + 2}")
+    large = make_reading(*[make_prompt("x" * 9000, f"n{n}") for n in range(50)])
+    with pytest.raises(StoreUnusable, match="full") as told:
+        shelf.store.commit([large])
+    shelf.ask("PRAGMA max_page_count = 1000000")
+
+    shelf.store.commit([large])
+
+    assert "Nothing was lost" in told.value.hint
+    assert shelf.count("record") == 50
+
+
+def test_an_interrupt_leaves_nothing(shelf: Shelf, monkeypatch: pytest.MonkeyPatch):
+    """E1, F8."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("leslied.store.transaction.Transaction.finish", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        shelf.store.commit([full_reading()])
+
+    assert shelf.store.cursors(AGENT) == {}
+    assert not shelf.store._db.in_transaction
+
+
+def test_what_was_kept_is_there_for_the_next_writer(tmp_path: Path, clock: FakeClock):
+    """E1."""
+    path = tmp_path / "data" / "store.db"
+    with Shelf(path, clock) as shelf:
+        shelf.store.commit([full_reading()])
+        cursor = shelf.store.cursors(AGENT)[LOG]
+
+    with Shelf(path, clock) as shelf:
+        done = shelf.store.commit([full_reading()])
+        assert shelf.store.cursors(AGENT)[LOG] == cursor
+    assert (done.records, done.placements) == (1, 1)
+
+
+def test_an_empty_commit_adds_nothing(shelf: Shelf):
+    done = shelf.store.commit([])
+
+    assert done.records == 0
+    assert rows(shelf) == [0] * len(TABLES)
+
+
+# Odd values
+
+
+HANDMADE = {
+    "content": {"content": "x\ud800"},
+    "native id": {"native_id": "x\ud800"},
+    "scope": {"scope": "x\ud800"},
+    "tool name": {"type": "tool_use", "tool_name": "x\ud800"},
+    "call id": {"tool_call_id": "x\ud800"},
+    "tool input": {"type": "tool_use", "tool_input": '"x\ud800"'},
+    "model": {"model": "x\ud800"},
+    "message id": {"message_id": "x\ud800"},
+    "parent": {"parent_id": "x\ud800"},
+    "spilled": {"type": "tool_result", "spilled": "x\ud800"},
+    "metadata": {"metadata": {"a": ["x\ud800"]}},
+    "metadata key": {"metadata": {"x\ud800": 1}},
+    "event": {"metadata": {"kind": "notice", "note": "x\ud800"}},
+    "title": {"content": "x\ud800", "metadata": {"kind": "title"}},
+    "leaf": {"metadata": {"kind": "title", "leaf": "x\ud800"}},
+    "link": {"metadata": {"kind": "subagent_linked", "description": "x\ud800"}},
+    "folder": {"metadata": {"kind": "opened", "cwd": "x\ud800"}},
+}
+
+
+@pytest.mark.parametrize("fields", HANDMADE.values(), ids=HANDMADE)
+def test_a_lone_surrogate_never_reaches_sqlite(shelf: Shelf, fields):
+    """A5."""
+    record = make_record(**{"native_id": "1", **fields})
+
+    done = shelf.keep(record, make_record("after", "2"))
+
+    assert done.records == 2
+
+
+@pytest.mark.parametrize("place", ["session", "source", "noise", "rejected", "state"])
+def test_a_lone_surrogate_beside_a_record_never_reaches_sqlite(
+    shelf: Shelf, place: str
+):
+    """A5, B17."""
+    odd = "x\udcff"
+    more = {
+        "noise": {"noise": (Noise(0, 1, odd),)},
+        "rejected": {"rejected": (Rejected(0, 1, odd, b"", b""),)},
+        "state": {"cursor": Cursor(state=f'"{odd}"')},
+    }.get(place, {})
+    key = (AGENT, odd) if place == "session" else (AGENT, "s", "main")
+    key = (AGENT, "s", f"subagent:{odd}") if place == "source" else key
+    session = type(make_record().session)(*key)
+
+    done = shelf.keep(make_record("one", "1", session=session), **more)
+
+    assert done.records == 1
+
+
+# Sources
+
+
+def test_a_cursor_comes_back_as_it_was(shelf: Shelf):
+    cursor = Cursor(
+        generation=3,
+        offset=2**40,
+        crc=2**32 - 1,
+        anchor=b"\x00\x10" + bytes(14),
+        scanned=7,
+        finished=9,
+        stamp=FileStamp(2**31, 2**62, 2**40, 2**61, -5),
+        state='{"cwd":"/é"}',
+    )
+    shelf.keep(cursor=cursor)
+
+    assert shelf.store.cursors(AGENT) == {LOG: cursor}
+    assert shelf.store.cursor(AGENT, LOG) == cursor
+
+
+@pytest.mark.parametrize("number", [2**63, 2**64 - 1])
+def test_an_inode_larger_than_sqlite_counts_is_kept(shelf: Shelf, number: int):
+    """B6: network and FUSE file systems give such numbers."""
+    cursor = Cursor(stamp=FileStamp(number, number, 1, 1, 1))
+
+    shelf.keep(cursor=cursor)
+
+    assert shelf.store.cursors(AGENT)[LOG] == cursor
+
+
+def test_cursors_of_another_agent_are_not_told(shelf: Shelf):
+    shelf.keep(make_prompt())
+
+    assert shelf.store.cursors("codex") == {}
+    assert shelf.store.cursor("codex", LOG) is None
+
+
+def test_a_trouble_is_told_until_the_source_is_read(shelf: Shelf):
+    """B14."""
+    source = make_source(LOGS / "a.jsonl")
+    shelf.store.note_trouble(source, "cannot be opened")
+    with shelf.reader() as reader:
+        told = reader.troubles()
+
+    shelf.keep(make_prompt())
+
+    assert told == [(str(LOGS / "a.jsonl"), "cannot be opened")]
+    with shelf.reader() as reader:
+        assert reader.troubles() == []
+
+
+def test_a_trouble_moves_no_cursor(shelf: Shelf):
+    """B14."""
+    shelf.keep(make_prompt("one", "1"))
+    before = shelf.store.cursors(AGENT)
+
+    shelf.store.note_trouble(make_source(LOGS / "a.jsonl"), "cannot be opened")
+
+    assert shelf.store.cursors(AGENT) == before
+
+
+def test_a_source_that_is_gone_keeps_its_records(shelf: Shelf):
+    """B8, G11."""
+    shelf.keep(make_prompt("one", "1"))
+
+    shelf.store.note_gone(AGENT, [LOG])
+
+    with shelf.reader() as reader:
+        (agent,) = reader.agents()
+    assert (agent["gone"], agent["sources"]) == (1, 0)
+    assert shelf.contents() == ["one"]
+
+
+def test_a_source_that_came_back_is_not_gone(shelf: Shelf):
+    """B9."""
+    shelf.keep(make_prompt("one", "1"))
+    shelf.store.note_gone(AGENT, [LOG])
+
+    shelf.keep(make_prompt("one", "1"), generation=2)
+
+    with shelf.reader() as reader:
+        assert reader.agents()[0]["gone"] == 0
+
+
+def test_a_moved_source_keeps_its_cursor(shelf: Shelf):
+    """B10."""
+    shelf.keep(make_prompt("one", "1"))
+    cursor = shelf.store.cursor(AGENT, LOG)
+
+    shelf.store.move_source(AGENT, LOG, b"/logs/new.jsonl")
+
+    assert shelf.store.cursors(AGENT) == {b"/logs/new.jsonl": cursor}
+    assert shelf.told()[0].path == "/logs/new.jsonl"
+
+
+def test_a_source_moved_onto_a_known_one_is_no_error(shelf: Shelf):
+    """B10."""
+    shelf.keep(make_prompt("one", "1"))
+    shelf.keep(make_prompt("two", "2"), log="b.jsonl")
+
+    shelf.store.move_source(AGENT, LOG, b"/logs/b.jsonl")
+
+    assert shelf.contents() == ["one", "two"]
+
+
+# Sessions
+
+
+def test_every_session_can_be_stopped(shelf: Shelf):
+    shelf.keep(make_prompt("one", "1"))
+
+    assert shelf.store.stop_all() == 1
+    assert shelf.store.stop_all() == 0
+    assert shelf.session().is_stopped
+
+
+def test_a_stopped_session_goes_on_with_its_next_record(shelf: Shelf):
+    """G9."""
+    shelf.keep(make_prompt("one", "1"))
+    shelf.store.stop_all()
+
+    shelf.keep(make_prompt("two", "2"))
+
+    assert not shelf.session().is_stopped
+
+
+def test_a_record_seen_again_wakes_no_stopped_session(shelf: Shelf):
+    """G9."""
+    shelf.keep(make_prompt("one", "1"))
+    shelf.store.stop_all()
+
+    shelf.keep(make_prompt("one", "1"), generation=2)
+
+    assert shelf.session().is_stopped
+
+
+# Loading
+
+
+@pytest.fixture
+def safe(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
+    """A shelf whose store waits for the disk, as it does for people."""
+    path = tmp_path / "safe" / "store.db"
+    with Shelf(path, clock, is_hasty=False) as shelf:
+        yield shelf
+
+
+def sync_level(shelf: Shelf) -> int:
+    return int(shelf.ask("PRAGMA synchronous")[0][0])
+
+
+def merge_setting(shelf: Shelf) -> int:
+    query = "SELECT v FROM record_text_config WHERE k = 'automerge'"
+    return int((shelf.ask(query) or [(4,)])[0][0])
+
+
+def test_an_empty_store_is_filled_fast_and_safe_ever_after(safe: Shelf):
+    """E2."""
+    with safe.store.fit_for_load():
+        safe.keep(make_prompt("one", "1"))
+        while_loading = sync_level(safe)
+
+    assert (while_loading, sync_level(safe), merge_setting(safe)) == (1, 2, 4)
+
+
+def test_a_store_with_anything_in_it_is_always_safe(safe: Shelf):
+    """E2."""
+    safe.keep(make_prompt("one", "1"))
+
+    with safe.store.fit_for_load():
+        assert sync_level(safe) == 2
+
+
+def test_a_load_that_fails_leaves_the_store_safe(safe: Shelf):
+    """E2."""
+    with pytest.raises(KeyError), safe.store.fit_for_load():
+        raise KeyError
+
+    assert (sync_level(safe), merge_setting(safe)) == (2, 4)
+
+
+def test_a_load_that_was_killed_leaves_no_setting_behind(
+    tmp_path: Path, clock: FakeClock
+):
+    """E1: a copy of the files, taken in the middle, is what a kill leaves."""
+    path, left = tmp_path / "data" / "store.db", tmp_path / "left" / "store.db"
+    left.parent.mkdir()
+    with Shelf(path, clock) as shelf, shelf.store.fit_for_load():
+        shelf.keep(make_prompt("one", "1"))
+        for end in ("", "-wal"):
+            data = path.with_name(path.name + end).read_bytes()
+            left.with_name(left.name + end).write_bytes(data)
+
+    with Shelf(left, clock, is_hasty=False) as shelf, shelf.store.fit_for_load():
+        assert shelf.contents() == ["one"]
+        assert (sync_level(shelf), merge_setting(shelf)) == (2, 4)
+
+
+def test_a_store_left_by_a_kill_opens_with_all_that_was_kept(
+    tmp_path: Path, clock: FakeClock
+):
+    """E1, E2: the log of changes cut at every frame."""
+    path = tmp_path / "data" / "store.db"
+    left = tmp_path / "left" / "store.db"
+    with Shelf(path, clock) as shelf:
+        for number in range(5):
+            shelf.keep(make_prompt(f"{number}", f"n{number}"), log=f"{number}.jsonl")
+        data = path.read_bytes()
+        changes = path.with_name("store.db-wal").read_bytes()
+    kept = []
+    for size in range(32, len(changes) + 1, 24 + 8192):
+        left.parent.mkdir(exist_ok=True)
+        left.write_bytes(data)
+        left.with_name("store.db-wal").write_bytes(changes[:size])
+        left.with_name("store.db-shm").unlink(missing_ok=True)
+        with Shelf(left, clock) as shelf:
+            kept.append((shelf.count("record"), len(shelf.store.cursors(AGENT))))
+
+    assert all(records == cursors for records, cursors in kept)
+    assert kept == sorted(kept)
+    assert kept[-1] == (5, 5)
+
+
+def test_a_closed_store_refuses_work(tmp_path: Path, clock: FakeClock):
+    store = Store(tmp_path / "data" / "store.db", clock)
+    store.close()
+
+    with pytest.raises((sqlite3.ProgrammingError, StoreUnusable)):
+        store.commit([make_reading(make_prompt())])
+
+
+def test_a_reader_sees_what_was_committed_before_it_opened(shelf: Shelf):
+    shelf.keep(make_prompt("one", "1"))
+
+    with Reader(shelf.path) as reader:
+        assert reader.counts()["records"] == 1

@@ -1,0 +1,501 @@
+"""From folders to sources, and what cannot be seen."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from leslied.model.source import Pattern, Root, Shape
+from leslied.pipeline import Ingest, Ingested
+from leslied.store import Reader, Store
+from leslied.tail import Discovery, discover, identify
+from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk, dump
+from tests.support.records import AGENT, append
+
+PATTERNS = (
+    Pattern(glob="*/*.jsonl"),
+    Pattern(glob="*/deep/**/agent-*.jsonl"),
+    Pattern(glob="*/*.json", shape=Shape.DOCUMENT),
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "projects"
+    (folder / "p").mkdir(parents=True)
+    return folder
+
+
+def write(root: Path, *names: str) -> None:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}\n")
+
+
+def walk(*roots: Path) -> Discovery:
+    return discover(AGENT, [Root(path=root, patterns=PATTERNS) for root in roots])
+
+
+def names(found: Discovery) -> list[str]:
+    return sorted("/".join(source.parts) for source in found.sources)
+
+
+def count_gone(claude: ClaudeHome) -> int:
+    with Reader(claude.store_path) as reader:
+        return int(reader.agents()[0]["gone"])
+
+
+def ingest(claude: ClaudeHome, store: Store) -> Ingest:
+    root = Root(path=claude.projects, patterns=(Pattern(glob="*/*.jsonl"),))
+    return Ingest(adapter=ADAPTER, store=store, roots=(root,))
+
+
+@contextmanager
+def broken(name: str, path: Path, number: int) -> Iterator[None]:
+    """A function of `os` fails for one path."""
+    real = getattr(os, name)
+
+    def fail(at, *args, **kwargs):
+        if os.fspath(at) == str(path):
+            raise OSError(number, os.strerror(number), str(path))
+        return real(at, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, name, fail)
+        yield
+
+
+# What is a source
+
+
+def test_only_names_that_match_are_sources(root: Path):
+    write(root, "a.jsonl", "p/a.jsonl", "p/a.txt", "p/q/a.jsonl", "p/a.jsonl.gz")
+
+    assert names(walk(root)) == ["p/a.jsonl"]
+
+
+@pytest.mark.parametrize("folders", ["", "x/", "x/y/", "x/y/z/"])
+def test_two_stars_match_any_number_of_folders(root: Path, folders: str):
+    write(root, f"p/deep/{folders}agent-1.jsonl", f"p/deep/{folders}other.jsonl")
+
+    assert names(walk(root)) == [f"p/deep/{folders}agent-1.jsonl"]
+
+
+def test_the_pattern_tells_the_shape(root: Path):
+    write(root, "p/a.jsonl", "p/a.json")
+
+    shapes = {s.path.suffix: s.shape for s in walk(root).sources}
+
+    assert shapes == {".jsonl": Shape.APPEND_LOG, ".json": Shape.DOCUMENT}
+
+
+def test_sources_come_oldest_change_first(root: Path):
+    write(root, "p/a.jsonl", "p/b.jsonl", "p/c.jsonl")
+    for age, name in enumerate("bca"):
+        os.utime(root / "p" / f"{name}.jsonl", (age, age))
+
+    assert [source.path.stem for source in walk(root).sources] == ["b", "c", "a"]
+
+
+def test_discovery_opens_no_file(root: Path, monkeypatch: pytest.MonkeyPatch):
+    write(root, "p/a.jsonl")
+    monkeypatch.setattr("leslied.tail.files.os.open", None)
+
+    assert names(walk(root)) == ["p/a.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "name", ["p/a.jsonl", "p/a.json", "p/a.txt", "a.jsonl", "p/deep/x/agent-1.jsonl"]
+)
+def test_one_path_is_identified_as_a_walk_would_find_it(root: Path, name: str):
+    write(root, name)
+    (found,) = walk(root).sources or [None]
+
+    assert identify(AGENT, [Root(path=root, patterns=PATTERNS)], root / name) == found
+
+
+# Links and other things that are no files
+
+
+def test_a_hard_link_is_the_same_source(root: Path):
+    """B11."""
+    write(root, "p/a.jsonl")
+    os.link(root / "p" / "a.jsonl", root / "p" / "b.jsonl")
+
+    assert len(walk(root).sources) == 1
+
+
+def test_a_link_to_a_file_below_the_root_is_the_same_source(root: Path):
+    """B11."""
+    write(root, "p/a.jsonl")
+    (root / "p" / "b.jsonl").symlink_to("a.jsonl")
+
+    assert len(walk(root).sources) == 1
+
+
+def test_a_link_to_a_folder_below_the_root_brings_nothing_twice(root: Path):
+    """B11."""
+    write(root, "p/a.jsonl")
+    (root / "q").symlink_to("p")
+
+    assert len(walk(root).sources) == 1
+
+
+def test_the_same_folder_as_two_roots_is_read_once(root: Path):
+    """B11."""
+    write(root, "p/a.jsonl")
+    other = root.with_name("other")
+    other.symlink_to(root)
+
+    assert names(walk(root, other)) == ["p/a.jsonl"]
+
+
+@pytest.mark.parametrize("walker", ["discover", "identify"])
+@pytest.mark.parametrize("link", ["p/a.jsonl", "q"], ids=["file", "folder"])
+def test_a_link_that_leads_out_of_the_root_is_not_followed(
+    root: Path, link: str, walker: str
+):
+    """B11, P5."""
+    write(root.parent, "away/a.jsonl")
+    away = root.parent / "away"
+    (root / link).symlink_to(away / "a.jsonl" if link != "q" else away)
+    path = root / link if link != "q" else root / "q" / "a.jsonl"
+    roots = [Root(path=root, patterns=PATTERNS)]
+
+    found = walk(root).sources if walker == "discover" else None
+
+    assert not (identify(AGENT, roots, path) if found is None else found)
+
+
+def test_a_link_to_nothing_is_nothing(root: Path):
+    """B11."""
+    (root / "p" / "a.jsonl").symlink_to("nowhere")
+
+    found = walk(root)
+
+    assert (found.sources, found.unreadable) == ([], {})
+
+
+@pytest.mark.parametrize("target", ["../p", "..", ".", "deep"])
+def test_a_loop_of_links_ends(root: Path, target: str):
+    """B12."""
+    write(root, "p/a.jsonl", "p/deep/agent-1.jsonl")
+    (root / "p" / "deep" / "loop").symlink_to(target)
+    (root / "p" / "loop").symlink_to(target)
+
+    assert len(walk(root).sources) == 2
+
+
+def test_a_hint_at_a_loop_of_links_is_no_source(root: Path):
+    """B12."""
+    (root / "p" / "a.jsonl").symlink_to("a.jsonl")
+    roots = [Root(path=root, patterns=PATTERNS)]
+
+    assert identify(AGENT, roots, root / "p" / "a.jsonl") is None
+
+
+def test_a_pipe_is_skipped_and_never_waited_for(root: Path):
+    """B13."""
+    os.mkfifo(root / "p" / "a.jsonl")
+    write(root, "p/b.jsonl")
+
+    assert names(walk(root)) == ["p/b.jsonl"]
+
+
+def test_a_socket_and_a_folder_are_no_sources(root: Path, monkeypatch):
+    """B13."""
+    (root / "p" / "c.jsonl").mkdir()
+    monkeypatch.chdir(root / "p")
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind("a.jsonl")
+
+        assert walk(root).sources == []
+
+
+# What cannot be seen
+
+
+def test_a_missing_root_is_told_and_nothing_else(root: Path):
+    """B16."""
+    found = walk(root / "nowhere", root)
+
+    assert found.missing == [root / "nowhere"]
+    assert found.unreadable == {}
+
+
+def test_a_root_that_may_not_be_looked_at_is_no_end(root: Path):
+    """B15, B16."""
+    write(root, "p/a.jsonl")
+    hidden = root.parent / "hidden"
+
+    with broken("stat", hidden, errno.EACCES):
+        found = walk(hidden, root)
+
+    assert names(found) == ["p/a.jsonl"]
+    assert hidden in {*found.unreadable, *found.missing}
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EMFILE, errno.EIO])
+def test_a_folder_that_cannot_be_listed_hides_only_itself(root: Path, number: int):
+    """B15."""
+    write(root, "p/a.jsonl", "q/b.jsonl")
+
+    with broken("scandir", root / "p", number):
+        found = walk(root)
+
+    assert names(found) == ["q/b.jsonl"]
+    assert list(found.unreadable) == [root / "p"]
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EMFILE])
+@pytest.mark.parametrize("part", ["-home-dev-app", ""], ids=["project", "root"])
+def test_nothing_counts_as_deleted_in_a_folder_that_cannot_be_listed(
+    claude: ClaudeHome, number: int, part: str
+):
+    """B15."""
+    claude.write(Talk().prompt("one"))
+    claude.sync()
+
+    with broken("scandir", claude.projects / part, number):
+        done = claude.sync()
+
+    assert list(done.troubles) == [claude.projects / part]
+    assert count_gone(claude) == 0
+
+
+def test_nothing_counts_as_deleted_while_the_root_is_away(claude: ClaudeHome):
+    """B16."""
+    path = claude.write(Talk().prompt("one"))
+    claude.sync()
+    claude.projects.rename(claude.home / "away")
+    claude.sync()
+    gone = count_gone(claude)
+    (claude.home / "away").rename(claude.projects)
+    append(path, dump(Talk("x").prompt("two")))
+
+    done = claude.sync()
+
+    assert (gone, done.entries) == (0, 1)
+
+
+def test_a_root_made_later_is_found(claude: ClaudeHome):
+    """B16."""
+    first = claude.sync()
+    claude.write(Talk().prompt("one"))
+
+    second = claude.sync()
+
+    assert claude.projects in first.missing
+    assert second.entries == 1
+
+
+def test_a_log_that_may_not_be_read_is_told_and_read_once_it_may(
+    claude: ClaudeHome,
+):
+    """B14."""
+    path = claude.write(Talk().prompt("one"))
+    with broken("open", path, errno.EACCES):
+        refused = claude.sync()
+    with Reader(claude.store_path) as reader:
+        told = reader.troubles()
+
+    granted = claude.sync()
+
+    assert list(refused.troubles) == [path]
+    assert told == [(str(path), "cannot be opened: Permission denied")]
+    assert (granted.entries, granted.troubles) == (1, {})
+
+
+def test_a_log_that_may_not_be_read_holds_up_no_other(claude: ClaudeHome):
+    """B14."""
+    path = claude.write(Talk().prompt("one"))
+    claude.write(Talk("x").prompt("two"), name="p/x.jsonl")
+
+    with broken("open", path, errno.EACCES):
+        done = claude.sync()
+
+    assert done.entries == 1
+    with Reader(claude.store_path) as reader:
+        assert [s.key.session_id for s in reader.sessions()] == ["x"]
+
+
+def test_a_trouble_that_lasts_is_written_down_once(claude: ClaudeHome):
+    """B14, F12."""
+    path = claude.write(Talk().prompt("one"))
+    with (
+        Store(claude.store_path, claude.clock) as store,
+        broken("open", path, errno.EACCES),
+    ):
+        claude.sync(store)
+        before = store._db.total_changes
+
+        claude.sync(store)
+
+        assert store._db.total_changes == before
+
+
+def test_a_log_gone_between_walk_and_read_is_a_trouble_of_its_own(claude: ClaudeHome):
+    """B8."""
+    path = claude.write(Talk().prompt("one"))
+    claude.write(Talk("x").prompt("two"), name="p/x.jsonl")
+
+    with broken("open", path, errno.ENOENT):
+        done = claude.sync()
+
+    assert (done.entries, list(done.troubles)) == (1, [path])
+
+
+# Moved folders
+
+
+def move_project(claude: ClaudeHome) -> tuple[Path, Path]:
+    """A project with a session and a subagent, read and then renamed."""
+    sub = Talk().prompt("task", isSidechain=True, agentId="x")
+    talk = Talk()
+    old = claude.write(*[talk.prompt("x" * 500) for _ in range(50)])
+    claude.write(sub, name=f"-home-dev-app/{SESSION}/subagents/agent-x.jsonl")
+    claude.sync()
+    new = claude.projects / "-home-dev-renamed"
+    old.parent.rename(new)
+    return old, new / old.name
+
+
+def test_a_renamed_project_is_not_read_again(claude: ClaudeHome):
+    """B10."""
+    move_project(claude)
+
+    done = claude.sync()
+
+    assert (done.entries, done.added.records, done.added.placements) == (0, 0, 0)
+    assert done.bytes_read < 100_000
+    assert count_gone(claude) == 0
+
+
+def test_a_renamed_project_goes_on_where_it_was(claude: ClaudeHome):
+    """B10."""
+    _, new = move_project(claude)
+    claude.sync()
+    append(new, dump(Talk("x").prompt("and then")))
+
+    done = claude.sync()
+
+    assert done.entries == 1
+    with Reader(claude.store_path) as reader:
+        (main,) = [s for s in reader.sessions() if not s.is_subagent]
+        last = list(reader.records(main.row))[-1]
+    assert (last.record.content, last.path) == ("and then", str(new))
+
+
+def test_a_renamed_log_that_grew_is_read_from_where_it_was(claude: ClaudeHome):
+    """B10."""
+    _, new = move_project(claude)
+    append(new, dump(Talk("x").prompt("and then")))
+
+    done = claude.sync()
+
+    assert done.entries == 1
+
+
+def test_a_hint_at_a_moved_log_does_not_read_it_again(claude: ClaudeHome):
+    """B10."""
+    _, new = move_project(claude)
+    with Store(claude.store_path, claude.clock) as store:
+        done: Ingested = ingest(claude, store).look([new])
+
+    assert done.entries == 0
+
+
+def test_a_copied_project_is_read_and_shares_its_records(claude: ClaudeHome):
+    """B7, B10."""
+    path = claude.write(Talk().prompt("one"))
+    claude.sync()
+    copy = claude.log(f"copy/{SESSION}.jsonl")
+    copy.write_bytes(path.read_bytes())
+
+    done = claude.sync()
+
+    assert (done.entries, done.added.records, done.added.placements) == (1, 0, 0)
+    assert count_gone(claude) == 0
+
+
+# Names
+
+any_name = pytest.mark.skipif(
+    sys.platform == "darwin", reason="its file systems take only text as names"
+)
+
+
+@any_name
+@pytest.mark.parametrize(
+    "name",
+    [
+        b"pat\xe9",
+        b"\xff\xfe",
+        b"two\nlines",
+        b"tab\tand\x1b[31mcolour",
+        "日本語".encode(),
+        b"x" * 249,
+        b"-rf",
+        b" ",
+    ],
+    ids=repr,
+)
+def test_a_log_of_any_name_is_read_and_shown(claude: ClaudeHome, name: bytes):
+    """B17."""
+    folder = claude.log("p/x").parent
+    path = Path(os.fsdecode(os.fsencode(folder) + b"/" + name + b".jsonl"))
+    path.write_bytes(dump(Talk().prompt("hello")))
+
+    done = claude.sync()
+
+    assert (done.entries, done.troubles) == (1, {})
+    with Reader(claude.store_path) as reader:
+        (session,) = reader.sessions()
+        assert session.title == "hello"
+        assert list(reader.records(session.row))[-1].path == str(path)
+
+
+@any_name
+@pytest.mark.parametrize("name", [b"pat\xe9", b"two\nlines"], ids=repr)
+def test_a_project_folder_of_any_name_is_read(claude: ClaudeHome, name: bytes):
+    """B17."""
+    path = claude.log(f"{os.fsdecode(name)}/{SESSION}.jsonl")
+    path.write_bytes(dump(Talk().prompt("hello")))
+
+    claude.sync()
+    second = claude.sync()
+
+    assert (second.entries, second.bytes_read) == (0, 0)
+
+
+@any_name
+def test_a_log_with_an_odd_name_holds_up_no_other(claude: ClaudeHome):
+    """B17."""
+    claude.write(Talk().prompt("one"))
+    odd = claude.log(os.fsdecode(b"p/pat\xe9.jsonl"))
+    odd.write_bytes(dump(Talk("x").prompt("two")))
+
+    done = claude.sync()
+
+    assert done.entries == 2
+
+
+@any_name
+def test_names_that_differ_only_in_odd_bytes_are_two_sessions(claude: ClaudeHome):
+    """B17."""
+    for name in (b"a\xfe", b"a\xff"):
+        path = claude.log(f"p/{os.fsdecode(name)}.jsonl")
+        path.write_bytes(dump(Talk(repr(name)).prompt(repr(name))))
+
+    claude.sync()
+
+    with Reader(claude.store_path) as reader:
+        assert len(reader.sessions()) == 2

@@ -1,0 +1,190 @@
+"""Files that are written anew as a whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from leslied import tail
+from leslied.errors import SourceError
+from leslied.model.source import Cursor, Shape
+from leslied.store import Reader
+from leslied.tail import ReadLimits
+from tests.support.claude import SESSION, ClaudeHome, Talk
+from tests.support.records import make_source, rewrite, touch
+
+FOLDER = f"-home-dev-app/{SESSION}/subagents"
+
+
+class Desk:
+    """Looks at one document again and again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.cursor = Cursor()
+
+    def look(self, **limits: int) -> list[bytes]:
+        source = make_source(self.path, Shape.DOCUMENT)
+        if tail.is_unchanged(source, self.cursor):
+            return []
+        (chunk,) = tail.read(source, self.cursor, ReadLimits(**limits))
+        self.cursor = chunk.cursor
+        return [entry.data for entry in chunk.entries]
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Path:
+    path = tmp_path / "a.meta.json"
+    path.write_bytes(b'{"a": 1}')
+    return path
+
+
+def write_meta(claude: ClaudeHome, **fields: object) -> Path:
+    path = claude.log(f"{FOLDER}/agent-x.meta.json")
+    if path.exists():
+        rewrite(path, json.dumps(fields).encode())
+    else:
+        path.write_text(json.dumps(fields))
+    return path
+
+
+def write_subagent(claude: ClaudeHome) -> None:
+    task = Talk().prompt("Look around", isSidechain=True, agentId="x")
+    claude.write(task, name=f"{FOLDER}/agent-x.jsonl")
+
+
+def describe(claude: ClaudeHome) -> list[str]:
+    with Reader(claude.store_path) as reader:
+        return [s.description for s in reader.sessions() if s.is_subagent]
+
+
+def test_a_document_is_one_entry(paper: Path):
+    assert Desk(paper).look() == [b'{"a": 1}']
+
+
+def test_a_document_written_with_the_same_bytes_tells_nothing(paper: Path):
+    """A14."""
+    desk = Desk(paper)
+    desk.look()
+    touch(paper)
+
+    assert desk.look() == []
+    assert desk.cursor.generation == 1
+
+
+def test_a_changed_document_is_a_new_generation(paper: Path):
+    """B3."""
+    desk = Desk(paper)
+    desk.look()
+    rewrite(paper, b'{"a": 2}')
+
+    assert desk.look() == [b'{"a": 2}']
+    assert desk.cursor.generation == 2
+
+
+def test_a_document_replaced_by_rename_is_read(paper: Path):
+    """B5."""
+    desk = Desk(paper)
+    desk.look()
+    other = paper.with_name("other")
+    other.write_bytes(b'{"a": 2}')
+    other.rename(paper)
+
+    assert desk.look() == [b'{"a": 2}']
+
+
+@pytest.mark.parametrize("data", [b"", b" \n\t\n"])
+def test_an_empty_document_tells_nothing(paper: Path, data: bytes):
+    """A14."""
+    paper.write_bytes(data)
+
+    assert Desk(paper).look() == []
+
+
+def test_a_document_that_is_too_large_is_a_trouble_of_its_own(paper: Path):
+    """A8."""
+    with pytest.raises(SourceError, match="too large"):
+        Desk(paper).look(line=4)
+
+
+def test_a_large_document_does_not_stop_the_others(claude: ClaudeHome):
+    """A8."""
+    claude.limits = ReadLimits(line=1000)
+    path = write_meta(claude, description="x" * 2000)
+    write_subagent(claude)
+
+    done = claude.sync()
+
+    assert list(done.troubles) == [path]
+    assert done.entries == 1
+
+
+def test_a_side_file_makes_no_session(claude: ClaudeHome):
+    write_meta(claude, description="Look around")
+
+    claude.sync()
+
+    with Reader(claude.store_path) as reader:
+        assert reader.sessions() == []
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_side_file_describes_its_subagent_in_either_order(
+    claude: ClaudeHome, order: int
+):
+    """G5."""
+    steps = [lambda: write_meta(claude, description="Look")]
+    steps.append(lambda: write_subagent(claude))
+    for step in steps[::order]:
+        step()
+        claude.sync()
+
+    assert describe(claude) == ["Look"]
+
+
+def test_the_last_description_stands(claude: ClaudeHome):
+    write_subagent(claude)
+    for text in ("first", "other"):
+        write_meta(claude, description=text)
+        claude.sync()
+
+    assert describe(claude) == ["other"]
+
+
+def test_a_description_changed_back_stands_again(claude: ClaudeHome):
+    """G7."""
+    write_subagent(claude)
+    for text in ("first", "other", "first"):
+        write_meta(claude, description=text)
+        claude.sync()
+
+    assert describe(claude) == ["first"]
+
+
+def test_a_torn_document_is_rejected_until_it_is_whole(claude: ClaudeHome):
+    """G10."""
+    write_subagent(claude)
+    path = claude.log(f"{FOLDER}/agent-x.meta.json")
+    path.write_bytes(b'{"description": "Lo')
+    torn = claude.sync()
+    rewrite(path, b'{"description": "Look"}')
+
+    claude.sync()
+
+    with Reader(claude.store_path) as reader:
+        assert (torn.rejected, reader.counts()["rejected"]) == (1, 0)
+    assert describe(claude) == ["Look"]
+
+
+def test_a_torn_document_takes_nothing_back(claude: ClaudeHome):
+    """G10."""
+    write_subagent(claude)
+    path = write_meta(claude, description="Look")
+    claude.sync()
+    rewrite(path, b'{"descr')
+
+    claude.sync()
+
+    assert describe(claude) == ["Look"]

@@ -1,0 +1,153 @@
+"""Opening and reading other programs' files."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from leslied.errors import SourceError
+from leslied.tail import files
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "a"
+    path.write_bytes(bytes(range(200)))
+    return path
+
+
+def open_files() -> int:
+    return len(os.listdir("/dev/fd"))  # noqa: PTH208
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path):
+    """B13."""
+    os.mkfifo(tmp_path / "pipe")
+
+    with (
+        pytest.raises(SourceError, match="not a regular file"),
+        files.open_regular(tmp_path / "pipe"),
+    ):
+        pass
+
+
+def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """B13."""
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind("door")
+
+        with pytest.raises(SourceError), files.open_regular(Path("door")):
+            pass
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "/"])
+def test_what_is_no_file_is_refused(name: str):
+    """B13."""
+    with pytest.raises(SourceError, match="regular"), files.open_regular(Path(name)):
+        pass
+
+
+def test_a_missing_file_is_told_in_a_sentence(tmp_path: Path):
+    with (
+        pytest.raises(SourceError, match="cannot be opened: No such file"),
+        files.open_regular(tmp_path / "nowhere"),
+    ):
+        pass
+
+
+def test_a_failing_read_is_told_in_a_sentence(path: Path):
+    """B14."""
+    with (
+        pytest.raises(SourceError, match="cannot be read: Input/output error"),
+        files.open_regular(path),
+    ):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+@pytest.mark.parametrize("error", [None, OSError(errno.EIO, "x"), KeyError("x")])
+def test_no_descriptor_is_left_open(path: Path, error: Exception | None):
+    """F6."""
+    before = open_files()
+
+    try:
+        with files.open_regular(path):
+            if error:
+                raise error
+    except (SourceError, KeyError):
+        pass
+
+    assert open_files() == before
+
+
+def test_a_refused_pipe_leaves_no_descriptor_open(tmp_path: Path):
+    """B13, F6."""
+    os.mkfifo(tmp_path / "pipe")
+    before = open_files()
+
+    for _ in range(3):
+        with pytest.raises(SourceError), files.open_regular(tmp_path / "pipe"):
+            pass
+
+    assert open_files() == before
+
+
+def test_a_descriptor_is_not_inherited(path: Path):
+    with files.open_regular(path) as fd:
+        assert not os.get_inheritable(fd)
+
+
+def test_reading_does_not_change_the_file(path: Path):
+    before = path.stat()
+    with files.open_regular(path) as fd:
+        files.read_at(fd, 100, 0)
+
+    after = path.stat()
+    assert files.stamp_of(after) == files.stamp_of(before)
+
+
+@pytest.mark.parametrize("most", [1, 7, 64])
+def test_short_reads_are_put_together(
+    path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+):
+    """A3."""
+    real = os.pread
+    monkeypatch.setattr(
+        files.os, "pread", lambda fd, length, at: real(fd, min(length, most), at)
+    )
+
+    with files.open_regular(path) as fd:
+        assert files.read_at(fd, 150, 20) == bytes(range(20, 170))
+        assert b"".join(files.stream(fd, 20, 170, 50)) == bytes(range(20, 170))
+
+
+def test_a_read_past_the_end_brings_what_is_there(path: Path):
+    with files.open_regular(path) as fd:
+        assert files.read_at(fd, 100, 150) == bytes(range(150, 200))
+        assert files.read_at(fd, 100, 500) == b""
+        assert b"".join(files.stream(fd, 150, 900, 20)) == bytes(range(150, 200))
+
+
+def test_pieces_of_a_stream_are_bounded(path: Path):
+    """A8."""
+    with files.open_regular(path) as fd:
+        sizes = [len(piece) for piece in files.stream(fd, 5, 195, 50)]
+
+    assert sizes == [50, 50, 50, 40]
+
+
+def test_two_looks_at_an_untouched_file_have_equal_stamps(path: Path):
+    """A14."""
+    assert files.stamp_of(path.stat()) == files.stamp_of(path.stat())
+
+
+@pytest.mark.parametrize("name", ["dev", "inode", "size", "mtime_ns", "ctime_ns"])
+def test_a_stamp_holds_what_stat_says(path: Path, name: str):
+    status = path.stat()
+    field = {"inode": "ino"}.get(name, name)
+
+    assert getattr(files.stamp_of(status), name) == getattr(status, f"st_{field}")
