@@ -11,7 +11,7 @@ import re
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path  # noqa: TC003 - pydantic reads the types
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from leslied.errors import ConfigError
 
@@ -39,6 +39,17 @@ class ProjectSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputSettings:
+    """Transcripts."""
+
+    __pydantic_config__: ClassVar = _STRICT
+    location: Literal["project", "central"] = "project"
+    backfill: Literal["central", "project", "none"] = "central"
+    timezone: Literal["local", "utc"] = "local"
+    thinking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class StoreSettings:
     """The store."""
 
@@ -53,6 +64,7 @@ class Settings:
     __pydantic_config__: ClassVar = _STRICT
     agents: dict[str, AgentSettings] = field(default_factory=dict)
     projects: ProjectSettings = field(default_factory=ProjectSettings)
+    output: OutputSettings = field(default_factory=OutputSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
 
     def agent(self, name: str) -> AgentSettings:
@@ -120,6 +132,7 @@ def _known_keys(where: list[str]) -> list[str]:
     tables: Mapping[str, Any] = {
         "agents": AgentSettings,
         "projects": ProjectSettings,
+        "output": OutputSettings,
         "store": StoreSettings,
     }
     table = tables.get(where[0], Settings) if len(where) > 1 else Settings

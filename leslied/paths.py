@@ -23,6 +23,16 @@ class Places:
     state_dir: Path
 
     @property
+    def central_dir(self) -> Path:
+        """Transcripts of sessions whose project must not be written to."""
+        return self.data_dir / "central"
+
+    @property
+    def key_file(self) -> Path:
+        """The key that makes redaction marks meaningless elsewhere."""
+        return self.data_dir / "redact.key"
+
+    @property
     def store_file(self) -> Path:
         """The one SQLite file."""
         return self.data_dir / "store.db"
@@ -55,6 +65,19 @@ def find_home(environ: Mapping[str, str]) -> Path:
 def read_environ() -> dict[str, str]:
     """A copy of the process environment: rooms get values, never os.environ."""
     return dict(os.environ)
+
+
+def load_key(path: Path) -> bytes:
+    """The key in the file, made at random on first use."""
+    make_private_dir(path.parent)
+    try:
+        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return path.read_bytes()
+    with os.fdopen(fd, "wb") as file:
+        key = os.urandom(32)
+        file.write(key)
+    return key
 
 
 def make_private_dir(path: Path) -> None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from datetime import UTC
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.clock import Clock, SystemClock
 from leslied.model.source import Environment
-from leslied.paths import PLATFORM, Places, find_home, find_places, read_environ
+from leslied.paths import (
+    PLATFORM,
+    Places,
+    find_home,
+    find_places,
+    load_key,
+    read_environ,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +28,8 @@ if TYPE_CHECKING:
     from leslied.agents import AgentAdapter
     from leslied.config import Settings
     from leslied.model.source import Root
-    from leslied.store import Reader
+    from leslied.pipeline import Settle
+    from leslied.store import Reader, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,41 @@ class Desk:
         for name, adapter in load_adapters().items():
             configured = [path.expanduser() for path in settings.agent(name).roots]
             yield adapter, list(adapter.roots(env, configured))
+
+    def make_settle(
+        self,
+        store: Store,
+        reader: Reader,
+        settings: Settings,
+        *,
+        is_final: bool = False,
+    ) -> Settle:
+        """The second street, as the settings want it."""
+        from leslied.pipeline import Settle  # noqa: PLC0415
+        from leslied.redact import Redactor  # noqa: PLC0415
+        from leslied.sinks import Policy  # noqa: PLC0415
+        from leslied.sinks.leslie import Limits  # noqa: PLC0415
+
+        output = settings.output
+        roots = [root for _, found in self.agent_roots(settings) for root in found]
+        policy = Policy(
+            home=self.home,
+            central=self.places.central_dir,
+            agent_folders=tuple(root.path.parent for root in roots),
+            user=os.getuid(),
+            is_central=output.location == "central",
+        )
+        return Settle(
+            store=store,
+            reader=reader,
+            policy=policy,
+            redact=Redactor(load_key(self.places.key_file)).redact,
+            clock=self.clock,
+            zone=UTC if output.timezone == "utc" else None,
+            limits=Limits(has_thinking=output.thinking),
+            backfill=output.backfill,
+            is_final=is_final,
+        )
 
 
 def sit_down(ctx: click.Context) -> Desk:

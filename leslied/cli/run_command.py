@@ -47,10 +47,13 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
             for adapter, roots in agents
         ]
         folders = [root.path for _, roots in agents for root in roots]
-        loop = Loop(ingests, Watcher(folders, canary, desk.clock), desk.clock, log)
-        log.info("daemon.start", agents=[a.name for a, _ in agents])
-        with _stopping_on_signals(loop):
-            loop.run()
+        watcher = Watcher(folders, canary, desk.clock)
+        with desk.open_reader() as reader:
+            settle = desk.make_settle(store, reader, settings)
+            loop = Loop(ingests, settle, watcher, desk.clock, log)
+            log.info("daemon.start", agents=[a.name for a, _ in agents])
+            with _stopping_on_signals(loop):
+                loop.run()
         log.info("daemon.stop")
 
 

@@ -8,7 +8,7 @@ import click
 
 from leslied.cli.desk import make_exclude, sit_down
 from leslied.cli.output import emit, json_option, say_bytes, say_path
-from leslied.pipeline import Ingest, Ingested
+from leslied.pipeline import Ingest, Ingested, Settled
 from leslied.store import Store
 
 if TYPE_CHECKING:
@@ -33,10 +33,11 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     """
     desk = sit_down(ctx)
     began = desk.clock.monotonic()
-    done, stopped = _sync(desk, stop_all=stop_all)
+    done, settled, stopped = _sync(desk, stop_all=stop_all)
     seconds = desk.clock.monotonic() - began
-    data = _tell(done, stopped, seconds)
+    data = _tell(done, settled, stopped, seconds)
     warnings = [f"{path}: {reason}" for path, reason in done.troubles.items()]
+    warnings += [f"{name}: {reason}" for name, reason in settled.troubles.items()]
     emit(
         data,
         lambda: _lines(done, data, desk),
@@ -45,7 +46,7 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     )
 
 
-def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, int]:
+def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, int]:
     settings = desk.load_settings()
     done = Ingested()
     with Store(desk.places.store_file, desk.clock) as store:
@@ -59,10 +60,16 @@ def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, int]:
             )
             done += ingest.scan()
         stopped = store.stop_all() if stop_all else 0
-    return done, stopped
+        with desk.open_reader() as reader:
+            settle = desk.make_settle(store, reader, settings, is_final=stop_all)
+            # Sessions from before leslied are many, and nobody waits for their files.
+            settled = settle.run(has_old=stop_all)
+    return done, settled, stopped
 
 
-def _tell(done: Ingested, stopped: int, seconds: float) -> dict[str, Any]:
+def _tell(
+    done: Ingested, settled: Settled, stopped: int, seconds: float
+) -> dict[str, Any]:
     return {
         "sources": done.sources,
         "sources_changed": done.looked,
@@ -73,6 +80,9 @@ def _tell(done: Ingested, stopped: int, seconds: float) -> dict[str, Any]:
         "noise": done.noise,
         "rejected": done.rejected,
         "transactions": done.commits,
+        "units_settled": settled.units,
+        "transcripts_written": settled.written,
+        "transcripts_removed": settled.removed,
         "sessions_stopped": stopped,
         "seconds": round(seconds, 3),
         "missing_roots": [str(path) for path in done.missing],
@@ -95,5 +105,7 @@ def _lines(done: Ingested, data: dict[str, Any], desk: Desk) -> Iterator[str]:
             f"{done.added.records} records kept, {done.noise} noise, "
             f"{done.rejected} rejected. See them: leslied list"
         )
+    if data["transcripts_written"]:
+        yield f"{data['transcripts_written']} transcripts written"
     if data["sessions_stopped"]:
         yield f"{data['sessions_stopped']} sessions and subagents marked as stopped"

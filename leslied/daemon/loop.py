@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from leslied.clock import Clock
-    from leslied.pipeline import Ingest, Ingested
+    from leslied.pipeline import Ingest, Ingested, Settle
     from leslied.tail.watch import Watcher
 
 SCAN_SECONDS = 30.0
@@ -22,6 +22,10 @@ POLL_SECONDS = 10.0
 """Where no events arrive at all, this often."""
 _PAUSE = 0.05
 """Between two looks: a storm of events costs twenty looks a second, no more."""
+_TICK = 1.0
+"""How often units are looked at that may have become quiet."""
+_AT_ONCE = 20
+"""Sessions settled in one turn, so that reading never waits long for writing."""
 _RETRY_SECONDS = 5.0
 
 
@@ -31,16 +35,20 @@ class Loop:
     def __init__(
         self,
         ingests: Sequence[Ingest],
+        settle: Settle,
         watcher: Watcher,
         clock: Clock,
         log: FilteringBoundLogger,
     ) -> None:
         self._ingests = ingests
+        self._settle = settle
         self._watcher = watcher
         self._clock = clock
         self._log = log
         self._stopping = threading.Event()
         self._next_scan = 0.0
+        self._is_busy = False
+        self._told: dict[str, str] = {}
 
     def stop(self) -> None:
         """The loop ends after the look that is under way."""
@@ -62,6 +70,7 @@ class Loop:
                 self._scan()
             else:
                 self._look()
+            self._write()
         except LesliedError as error:
             # The disk is full or the store is busy: nothing is lost by waiting.
             self._log.error("daemon.retry", reason=error.message)
@@ -76,8 +85,20 @@ class Loop:
         has_events = self._watcher.mode == "events"
         self._next_scan = began + (SCAN_SECONDS if has_events else POLL_SECONDS)
 
+    def _write(self) -> None:
+        """Units that are over become files; old sessions only while nothing happens."""
+        done = self._settle.run(most=_AT_ONCE, has_old=not self._is_busy)
+        for session, reason in done.troubles.items():
+            if self._told.get(session) != reason:
+                self._log.warning("sink.trouble", session=session, reason=reason)
+        self._told = done.troubles
+        if done.written:
+            self._log.info("sink.write", units=done.units, files=done.written)
+
     def _look(self) -> None:
-        hint = self._watcher.wait(max(self._next_scan - self._clock.monotonic(), 0.0))
+        left = self._next_scan - self._clock.monotonic()
+        hint = self._watcher.wait(min(max(left, 0.0), _TICK))
+        self._is_busy = bool(hint.paths)
         if hint.is_lost:
             self._next_scan = 0.0
         if hint.paths:

@@ -122,6 +122,8 @@ class Placed(Struct, frozen=True, kw_only=True):
     entry_id: str
     sequence: int
     unit: int
+    placement: int
+    """The store's number of this standing place: later ones are larger."""
     observed_at: datetime
     decoder_version: int
     path: str

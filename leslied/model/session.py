@@ -34,6 +34,8 @@ class SessionSummary:
     tool_calls: int
     has_turn_ended: bool
     is_stopped: bool
+    seen_at: datetime | None = None
+    """When the newest entry was read."""
     spawn_call_id: str = ""
     parent_agent: str = ""
     agent_type: str = ""

@@ -7,5 +7,6 @@ Two one-way streets meet at the store. *ingest*: discover, read, decode, commit.
 from __future__ import annotations
 
 from leslied.pipeline.ingest import Ingest, Ingested
+from leslied.pipeline.settle import Settle, Settled
 
-__all__ = ["Ingest", "Ingested"]
+__all__ = ["Ingest", "Ingested", "Settle", "Settled"]

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _SUMMARY = (
     "id, agent, session_id, source, thread_id, title, first_prompt, cwd, model, "
     "started_us, ended_us, units, iif(originals, tool_calls, copied_calls), "
-    "has_turn_ended, stopped_us, spawn_call_id, parent_agent, agent_type, description"
+    "has_turn_ended, stopped_us, spawn_call_id, parent_agent, agent_type, "
+    "description, seen_us"
 )
 _RECORD = ", ".join("r." + name for name in RECORD_COLUMNS.split(", "))
 _TITLE = 80
@@ -48,6 +49,26 @@ class Reader:
         return found
 
     @telling
+    def session(self, key: SessionKey) -> SessionSummary | None:
+        """One session or subagent; None while it holds nothing."""
+        row = self._db.execute(
+            f"SELECT {_SUMMARY} FROM session WHERE entries > 0 "
+            "AND agent = ? AND session_id = ? AND source = ?",
+            key,
+        ).fetchone()
+        return _summarize(row, Usage()) if row else None
+
+    @telling
+    def subagents(self, key: SessionKey) -> list[SessionSummary]:
+        """The subagents in a session's own folder, in the order they were seen."""
+        rows = self._db.execute(
+            f"SELECT {_SUMMARY} FROM session WHERE entries > 0 AND source <> 'main' "
+            "AND agent = ? AND session_id = ? ORDER BY id",
+            key[:2],
+        )
+        return [_summarize(row, Usage()) for row in rows]
+
+    @telling
     def children(self, parent: SessionSummary) -> list[SessionSummary]:
         """The subagents of a session, and those its calls spawned elsewhere."""
         calls = (
@@ -67,19 +88,21 @@ class Reader:
     def records(self, session: int, unit: int | None = None) -> list[Placed]:
         """The session's current records in order, numbered without a gap."""
         hide = "(p.is_copy = 0 OR s.originals = 0)"
+        only = "" if unit is None else f"AND p.unit = {unit:d}"
         query = (
-            f"SELECT p.unit, p.generation, p.offset, p.length, o.path, o.agent, "
+            f"SELECT p.id, p.unit, p.generation, p.offset, p.length, o.path, o.agent, "
             f"s.session_id, s.source, r.entry_id, {_RECORD} FROM placement p "
             "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
             "JOIN source o ON o.id = p.source JOIN session s ON s.id = p.session "
-            f"WHERE p.session = ? AND {hide} ORDER BY p.id"
+            f"WHERE p.session = ? {only} AND {hide} ORDER BY p.id"
         )
-        rows = enumerate(self._db.execute(query, (session,)), 1)
-        return [
-            _unpack_placed(row, sequence)
-            for sequence, row in rows
-            if unit is None or row[0] == unit
-        ]
+        rows = self._db.execute(query, (session,)).fetchall()
+        before = self._count_before(session, unit) if unit else 0
+        return [_unpack_placed(row, before + n) for n, row in enumerate(rows, 1)]
+
+    def _count_before(self, session: int, unit: int) -> int:
+        query = "SELECT count(*) FROM placement WHERE session = ? AND unit < ?"
+        return self._count(query, (session, unit))
 
     @telling
     def search(self, words: str, limit: int, *, by_rank: bool = False) -> list[Hit]:
@@ -212,6 +235,7 @@ def _summarize(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
         parent_agent=row[16],
         agent_type=row[17],
         description=row[18],
+        seen_at=from_us(row[19]) if row[19] else None,
         usage=usage,
     )
 
@@ -222,16 +246,17 @@ def _first_line(text: str) -> str:
 
 
 def _unpack_placed(row: tuple[Any, ...], sequence: int) -> Placed:
-    record, observed_at, version = unpack_record(row[9:], SessionKey(*row[5:8]))
+    record, observed_at, version = unpack_record(row[10:], SessionKey(*row[6:9]))
     return Placed(
         record=record,
-        entry_id=row[8].hex(),
+        entry_id=row[9].hex(),
         sequence=sequence,
-        unit=row[0],
+        unit=row[1],
+        placement=row[0],
         observed_at=observed_at,
         decoder_version=version,
-        path=os.fsdecode(row[4]),
-        generation=row[1],
-        offset=row[2],
-        length=row[3],
+        path=os.fsdecode(row[5]),
+        generation=row[2],
+        offset=row[3],
+        length=row[4],
     )

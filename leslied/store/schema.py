@@ -198,10 +198,6 @@ INSERT INTO record_text (record_text, rank) VALUES ('hashsize', 16000000);
 
 def _create(connection: sqlite3.Connection) -> None:
     connection.executescript("BEGIN;" + _FIRST)
-    connection.execute(
-        "INSERT INTO meta VALUES ('created_us', "
-        "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER))"
-    )
 
 
 MIGRATIONS: list[tuple[str, Migration]] = [("create", _create)]

@@ -16,6 +16,7 @@ from leslied.store.connection import (
     open_writer,
     telling,
 )
+from leslied.store.outbox import Outbox
 from leslied.store.rows import (
     CURSOR_COLUMNS,
     pack_path,
@@ -58,6 +59,7 @@ class Store:
         self._lock = lock_store(path)
         try:
             self._db = open_writer(path)
+            self._note_birth()
         except BaseException:
             os.close(self._lock)
             raise
@@ -149,6 +151,12 @@ class Store:
                 (new, agent, old),
             )
 
+    @contextmanager
+    def settling(self) -> Iterator[Outbox]:
+        """Notes about output, kept together or not at all."""
+        with self._transaction():
+            yield Outbox(self._db)
+
     def stop_all(self) -> int:
         """Every session counts as stopped now; says how many were not yet."""
         with self._transaction():
@@ -173,6 +181,16 @@ class Store:
             yield
         finally:
             end_load(self._db)
+
+    @telling
+    def _note_birth(self) -> None:
+        """What ended before this moment is old: nobody waits for its files."""
+        query = "SELECT 1 FROM meta WHERE key = 'created_us'"
+        if self._db.execute(query).fetchone() is None:
+            self._db.execute(
+                "INSERT INTO meta VALUES ('created_us', ?)",
+                (str(to_us(self._clock.now())),),
+            )
 
     def _is_empty(self) -> bool:
         return self._db.execute("SELECT 1 FROM source LIMIT 1").fetchone() is None

@@ -1,0 +1,262 @@
+"""The second street: detect, assemble, render, write."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from leslied import sinks
+from leslied.errors import SinkError
+from leslied.model.output import Transcript
+from leslied.model.record import SessionKey
+from leslied.sessions import Stream, assemble, tell_status
+from leslied.sinks import leslie
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import tzinfo
+
+    from leslied.clock import Clock
+    from leslied.model.session import SessionSummary, Unit
+    from leslied.store import Outbox, Reader, Store
+
+MOST_TRANSCRIPTS = 50
+"""A thread keeps so many files; the store keeps everything."""
+_QUIET = timedelta(seconds=2)
+_GITIGNORE = (
+    "/.gitignore\n/index.json\n/INDEX.md\n/thread_relations.json*\n/threads/*/.meta/\n"
+)
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+Backfill = Literal["central", "project", "none"]
+
+
+@dataclass(slots=True)
+class Settled:
+    """The work a settle did."""
+
+    units: int = 0
+    written: int = 0
+    removed: int = 0
+    troubles: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settle:
+    """Units that are over, on their way into files."""
+
+    store: Store
+    reader: Reader
+    policy: sinks.Policy
+    redact: Callable[[str], str]
+    clock: Clock
+    zone: tzinfo | None = None
+    """The zone of names and headers; None means the machine's own."""
+    limits: leslie.Limits = field(default_factory=leslie.Limits)
+    backfill: Backfill = "central"
+    is_final: bool = False
+    """Whether every session counts as stopped."""
+
+    def run(self, *, most: int = 1_000_000, has_old: bool = True) -> Settled:
+        """Every unit that is over and has changed has its file, whole, as it is now.
+
+        Without `has_old`, sessions that ended before the store was made may wait.
+        """
+        done = Settled()
+        with self.store.settling() as outbox:
+            since = 0 if has_old else outbox.created_us()
+            due = outbox.due(since, most)
+        for agent, session_id in due:
+            try:
+                self._settle(SessionKey(agent, session_id), done)
+            except SinkError as error:
+                done.troubles[session_id] = error.message
+        return done
+
+    def _settle(self, key: SessionKey, done: Settled) -> None:
+        main = self.reader.session(key)
+        if main is None:
+            return
+        children = self.reader.subagents(key)
+        with self.store.settling() as outbox:
+            homes = _find_homes(main, children, outbox)
+            due = set(outbox.due_units(main.row))
+            due |= {homes[c.row] for c in children if _has_news(c, outbox)}
+        is_waiting = False
+        for number in sorted(due - {0}):
+            if self._is_over(main, number):
+                done.units += 1
+                here = [child for child in children if homes[child.row] == number]
+                self._write_unit(main, number, here, done)
+            else:
+                is_waiting = True
+        if not is_waiting:
+            with self.store.settling() as outbox:
+                outbox.settle(*key[:2])
+
+    def _is_over(self, main: SessionSummary, number: int) -> bool:
+        """The next prompt came, the session stopped, or a turn ended and is quiet."""
+        if number < main.units or self.is_final:
+            return True
+        now = self.clock.now()
+        if tell_status(main, now) == "stopped":
+            return True
+        is_quiet = main.seen_at is None or now - main.seen_at >= _QUIET
+        return main.has_turn_ended and is_quiet
+
+    def _write_unit(
+        self,
+        main: SessionSummary,
+        number: int,
+        children: list[SessionSummary],
+        done: Settled,
+    ) -> None:
+        base = self._find_base(main)
+        if base is None:
+            return
+        stream = Stream(main, tuple(self.reader.records(main.row, number)))
+        below = [Stream(c, tuple(self.reader.records(c.row))) for c in children]
+        (unit,) = assemble(stream, below)
+        page = _Page(self, main, base, done)
+        page.write(unit)
+        page.remove_surplus()
+
+    def _find_base(self, main: SessionSummary) -> Path | None:
+        """Where the thread's files stand: chosen once, kept for ever."""
+        with self.store.settling() as outbox:
+            known = outbox.folder(main.row)
+            if known:
+                return Path(os.fsdecode(known))
+            place = self.policy.choose(main.cwd)
+            is_old = main.ended_at is not None and (
+                main.ended_at.timestamp() * 1e6 < outbox.created_us()
+            )
+            if is_old and self.backfill == "none":
+                return None
+            if is_old and self.backfill == "central":
+                place = self.policy.choose_central(main.cwd)
+            outbox.fix_folder(main.row, os.fsencode(place.folder))
+        return place.folder
+
+
+@dataclass(slots=True)
+class _Page:
+    """One unit and its subagents, becoming files of one thread."""
+
+    settle: Settle
+    main: SessionSummary
+    base: Path
+    done: Settled
+    files: dict[str, str] = field(default_factory=dict)
+
+    def write(self, unit: Unit, parent_chat_id: str = "") -> None:
+        """The unit's file stands as it should, and before it its subagents'."""
+        for child in unit.subagents:
+            self.write(child, unit.chat_id)
+        with self.settle.store.settling() as outbox:
+            known = outbox.transcript(unit.summary.row, unit.number)
+            name = known.file if known else self._name(unit, outbox)
+        zone = self._zone(unit, known)
+        self.files[unit.summary.subagent_id] = name.rpartition("/")[2]
+        data = self._render(unit, zone, parent_chat_id)
+        digest = hashlib.sha256(data).digest()[:16]
+        if known is None or known.digest != digest:
+            self._put(name, data)
+        transcript = Transcript(
+            session=unit.summary.row,
+            unit=unit.number,
+            chat_id=unit.chat_id,
+            folder=os.fsencode(self.base),
+            file=name,
+            utc_offset=_minutes(zone, unit.started_at),
+            started_us=int((unit.started_at or _LONG_AGO).timestamp() * 1e6),
+            newest=max(placed.placement for placed in unit.entries),
+            digest=digest,
+        )
+        with self.settle.store.settling() as outbox:
+            outbox.save(transcript)
+
+    def _render(self, unit: Unit, zone: tzinfo, parent_chat_id: str) -> bytes:
+        setting = leslie.Setting(
+            thread_id=self.main.thread_id,
+            zone=zone,
+            redact=self.settle.redact,
+            limits=self.settle.limits,
+            parent_chat_id=parent_chat_id,
+            files=self.files,
+        )
+        return leslie.serialize(leslie.shape(unit, setting)).encode()
+
+    def remove_surplus(self) -> None:
+        """No thread has more files than its limit; only our own are taken away."""
+        with self.settle.store.settling() as outbox:
+            for old in outbox.surplus(self.main.row, MOST_TRANSCRIPTS):
+                sinks.remove_file(Path(os.fsdecode(old.folder)), old.file)
+                outbox.note_removed(old)
+                self.done.removed += 1
+
+    def _put(self, name: str, data: bytes) -> None:
+        if self.base.is_relative_to(self.settle.policy.central):
+            sinks.make_folder(self.base)
+        if sinks.read_file(self.base, ".leslie/.gitignore") is None:
+            sinks.write_file(self.base, ".leslie/.gitignore", _GITIGNORE.encode())
+        sinks.write_file(self.base, name, data)
+        self.done.written += 1
+
+    def _name(self, unit: Unit, outbox: Outbox) -> str:
+        """A name nobody has, in the store or on disk."""
+        part = "subagents" if unit.summary.is_subagent else "transcripts"
+        folder = f".leslie/threads/{self.main.thread_id}/.meta/{part}"
+        started = (unit.started_at or _LONG_AGO).astimezone(self._zone(unit, None))
+        prompt = self.settle.redact(unit.prompt)
+        number = 1
+        while True:
+            name = f"{folder}/{leslie.name_file(started, prompt, number)}"
+            is_free = not outbox.is_taken(os.fsencode(self.base), name)
+            if is_free and sinks.read_file(self.base, name) is None:
+                return name
+            number += 1
+
+    def _zone(self, unit: Unit, known: Transcript | None) -> tzinfo:
+        """The zone saved with the unit, else the one in force when it began."""
+        if known:
+            return timezone(timedelta(minutes=known.utc_offset))
+        if self.settle.zone:
+            return self.settle.zone
+        local = (unit.started_at or _LONG_AGO).astimezone()
+        return timezone(local.utcoffset() or timedelta())
+
+
+def _find_homes(
+    main: SessionSummary, children: list[SessionSummary], outbox: Outbox
+) -> dict[int, int]:
+    """The unit each subagent belongs to: its call's, its parent's, or by time."""
+    rows = {child.row: child for child in children}
+    homes: dict[int, int] = {}
+
+    def find(child: SessionSummary, seen: tuple[int, ...] = ()) -> int:
+        calls = outbox.find_call(child.spawn_call_id)
+        if main.row in calls:
+            return calls[main.row]
+        for row in calls:
+            if row in rows and row != child.row and row not in seen:
+                return find(rows[row], (*seen, child.row))
+        began = (child.started_at or _LONG_AGO).timestamp() * 1e6
+        return outbox.unit_at(main.row, int(began))
+
+    for child in children:
+        homes[child.row] = find(child)
+    return homes
+
+
+def _has_news(child: SessionSummary, outbox: Outbox) -> bool:
+    known = outbox.transcript(child.row, 0)
+    return known is None or known.newest < outbox.newest(child.row)
+
+
+def _minutes(zone: tzinfo, at: datetime | None) -> int:
+    offset = (at or _LONG_AGO).astimezone(zone).utcoffset() or timedelta()
+    return int(offset.total_seconds() // 60)

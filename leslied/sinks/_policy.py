@@ -1,0 +1,118 @@
+"""Where output may be written: a log's folder is a stranger's word, not an order."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MARKS = (
+    "AGENTS.md",
+    "CLAUDE.md",
+    ".claude",
+    "pyproject.toml",
+    "package.json",
+    "Cargo.toml",
+    "go.mod",
+    "Makefile",
+)
+"""What a folder without Git must hold to count as a project."""
+
+_SYSTEM = re.compile(
+    "/(bin|boot|dev|etc|lib|lib32|lib64|proc|root|run|sbin|sys|tmp|usr|var"
+    "|Library|System|private)(/.*)?",
+    re.DOTALL,
+)
+"""Outside the home folder, nothing there is anybody's project."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The folder that holds a project's `.leslie`, and why it is not the project."""
+
+    folder: Path
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Decides between the project's own folder and the central tree."""
+
+    home: Path
+    central: Path
+    agent_folders: tuple[Path, ...] = ()
+    user: int = 0
+    is_central: bool = False
+
+    def choose(self, cwd: str) -> Place:
+        """Where a session that worked in this folder writes."""
+        project = find_project(cwd)
+        reason = "set to central" if self.is_central else self._refuse(project)
+        if not reason and project:
+            return Place(project)
+        return self.choose_central(cwd, reason)
+
+    def choose_central(self, cwd: str, reason: str = "an old session") -> Place:
+        """The same tree, in the data folder."""
+        return Place(self.central / _slug(str(find_project(cwd) or cwd)), reason)
+
+    def _refuse(self, project: Path | None) -> str:
+        """Why the project must not be written to; empty when it may."""
+        if project is None:
+            return "no project there"
+        try:
+            real = project.resolve(strict=True)
+            status = real.stat()
+        except OSError:
+            return "the folder is gone or cannot be seen"
+        home = self.home.resolve()
+        if real in (Path("/"), home):
+            return "the home folder or the root is no project"
+        if real != project or not real.is_relative_to("/"):
+            return "a link leads there"
+        is_at_home = real.is_relative_to(home)
+        if not is_at_home and _SYSTEM.fullmatch(str(real)):
+            return "a system or temporary folder"
+        if _is_below(real, map(str, self.agent_folders)):
+            return "an agent's own folder"
+        if status.st_uid != self.user:
+            return "not owned by you"
+        if status.st_mode & stat.S_IWOTH:
+            return "anybody may write there"
+        return "" if os.access(real, os.W_OK | os.X_OK) else "read-only"
+
+
+def find_project(cwd: str) -> Path | None:
+    """The Git top level that holds the folder, or the folder with a project's marks."""
+    path = Path(cwd)
+    if not path.is_absolute() or "\0" in cwd or ".." in path.parts:
+        return None
+    for folder in (path, *path.parents):
+        if _has(folder, ".git"):
+            return folder
+    return path if any(_has(path, mark) for mark in MARKS) else None
+
+
+def _has(folder: Path, name: str) -> bool:
+    try:
+        (folder / name).lstat()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _is_below(path: Path, folders: Iterable[str]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
+def _slug(path: str) -> str:
+    name = re.sub(r"[^A-Za-z0-9]+", "-", path.rpartition("/")[2]).strip("-")[:40]
+    digest = hashlib.sha256(path.encode(errors="replace")).hexdigest()[:8]
+    return f"{name or 'unknown'}-{digest}"

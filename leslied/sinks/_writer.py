@@ -1,0 +1,105 @@
+"""Writing output: the only place that does.
+
+Folders are walked by descriptor and never through a link; a file is complete under its
+name or not there at all.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from leslied.errors import SinkError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_TEMPORARY = ".leslied-new"
+
+
+def write_file(base: Path, name: str, data: bytes) -> None:
+    """`base/name` holds exactly these bytes, mode 0600; `base` must exist."""
+    *folders, file = name.split("/")
+    with _open_folder(base, folders) as fd:
+        _replace(fd, file, data)
+
+
+def make_folder(path: Path) -> None:
+    """The folder exists, private to its owner; for our own places, never a project."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SinkError(f"{path} cannot be made: {error.strerror}") from error
+
+
+def read_file(base: Path, name: str) -> bytes | None:
+    """What `base/name` holds; None where there is no such file."""
+    *folders, file = name.split("/")
+    try:
+        with _open_folder(base, folders, is_made=False) as fd:
+            handle = os.open(
+                file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd
+            )
+            with os.fdopen(handle, "rb") as stream:
+                return stream.read()
+    except (SinkError, FileNotFoundError):
+        return None
+
+
+def remove_file(base: Path, name: str) -> None:
+    """`base/name` is not there any more."""
+    *folders, file = name.split("/")
+    try:
+        with _open_folder(base, folders, is_made=False) as fd:
+            os.unlink(file, dir_fd=fd)
+    except (SinkError, FileNotFoundError):
+        return
+
+
+@contextmanager
+def _open_folder(
+    base: Path, folders: list[str], *, is_made: bool = True
+) -> Iterator[int]:
+    """A descriptor of the folder below base, made where it is missing."""
+    try:
+        fd = os.open(base, _FOLDER)
+    except OSError as error:
+        raise SinkError(f"{base} cannot be opened: {error.strerror}") from error
+    try:
+        for folder in folders:
+            below = _step(fd, folder, is_made=is_made)
+            os.close(fd)
+            fd = below
+        yield fd
+    except OSError as error:
+        raise SinkError(f"{base} cannot be written: {error.strerror}") from error
+    finally:
+        os.close(fd)
+
+
+def _step(fd: int, folder: str, *, is_made: bool) -> int:
+    if folder in ("", ".", ".."):
+        raise SinkError(f"{folder!r} is no name")
+    if is_made:
+        with suppress(FileExistsError):
+            os.mkdir(folder, 0o700, dir_fd=fd)
+    return os.open(folder, _FOLDER, dir_fd=fd)
+
+
+def _replace(fd: int, file: str, data: bytes) -> None:
+    """Written beside, synced, then renamed into place."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(_TEMPORARY, flags, 0o600, dir_fd=fd)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        os.fchmod(handle, 0o600)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    os.rename(_TEMPORARY, file, src_dir_fd=fd, dst_dir_fd=fd)
+    os.fsync(fd)

@@ -1,0 +1,137 @@
+"""The second street's side of the store: what is due, and what was written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.model.output import Transcript
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_COLUMNS = (
+    "session, unit, chat_id, folder, file, utc_offset, started_us, newest, digest"
+)
+_MARKS = ", ".join("?" * (_COLUMNS.count(",") + 1))
+
+
+class Outbox:
+    """Questions and notes about output; the caller holds the transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def due(self, since_us: int, most: int) -> list[tuple[str, str]]:
+        """Sessions (agent and id) with anything new since they were last settled.
+
+        Those that were active since the time given, the latest first.
+        """
+        rows = self._db.execute(
+            "SELECT agent, session_id FROM session "
+            "WHERE is_dirty AND entries > 0 AND ifnull(ended_us, 0) >= ? "
+            "GROUP BY agent, session_id ORDER BY max(ended_us) DESC LIMIT ?",
+            (since_us, most),
+        )
+        return rows.fetchall()
+
+    def due_units(self, session: int) -> dict[int, int]:
+        """Units of a stream with placements newer than their file, and the newest."""
+        rows = self._db.execute(
+            "SELECT p.unit, max(p.id) FROM placement p "
+            "LEFT JOIN transcript t ON t.session = p.session AND t.unit = p.unit "
+            "WHERE p.session = ? AND p.unit > 0 AND p.id > ifnull(t.newest, 0) "
+            "GROUP BY p.unit",
+            (session,),
+        )
+        return dict(rows.fetchall())
+
+    def find_call(self, call_id: str) -> dict[int, int]:
+        """Streams in which a call stands, and the unit it stands in."""
+        rows = self._db.execute(
+            "SELECT p.session, p.unit FROM record r JOIN placement p "
+            "ON p.entry = r.entry WHERE r.tool_call_id = ? AND r.type = 'tool_use'",
+            (call_id,),
+        )
+        return dict(rows.fetchall()) if call_id else {}
+
+    def unit_at(self, session: int, time_us: int) -> int:
+        """The unit of a stream that had begun last at this time."""
+        row = self._db.execute(
+            "SELECT max(p.unit) FROM placement p JOIN record r ON r.entry = p.entry "
+            "WHERE p.session = ? AND r.type = 'user_message' AND r.created_us <= ?",
+            (session, time_us),
+        ).fetchone()
+        return row[0] or 1
+
+    def newest(self, session: int) -> int:
+        """The newest placement of a stream."""
+        query = "SELECT ifnull(max(id), 0) FROM placement WHERE session = ?"
+        return int(self._db.execute(query, (session,)).fetchone()[0])
+
+    def transcript(self, session: int, unit: int) -> Transcript | None:
+        """What was written for a unit before."""
+        row = self._db.execute(
+            f"SELECT {_COLUMNS} FROM transcript WHERE session = ? AND unit = ?",
+            (session, unit),
+        ).fetchone()
+        return _unpack(row) if row else None
+
+    def is_taken(self, folder: bytes, file: str) -> bool:
+        """Whether a name belongs to another unit."""
+        query = "SELECT 1 FROM transcript WHERE folder = ? AND file = ?"
+        return self._db.execute(query, (folder, file)).fetchone() is not None
+
+    def save(self, transcript: Transcript) -> None:
+        """The file was written; its name is fixed."""
+        t = transcript
+        values = (t.session, t.unit, t.chat_id, t.folder, t.file, t.utc_offset)
+        self._db.execute(
+            f"INSERT INTO transcript ({_COLUMNS}) VALUES ({_MARKS}) ON CONFLICT DO "
+            "UPDATE SET newest = excluded.newest, digest = excluded.digest",
+            (*values, t.started_us, t.newest, t.digest),
+        )
+
+    def surplus(self, session: int, most: int) -> list[Transcript]:
+        """Files of a thread beyond the newest `most`, that we wrote and still stand."""
+        rows = self._db.execute(
+            f"SELECT {_COLUMNS} FROM transcript WHERE session = ? AND unit > 0 "
+            "AND NOT is_removed ORDER BY started_us DESC, unit DESC LIMIT -1 OFFSET ?",
+            (session, most),
+        )
+        return [_unpack(row) for row in rows]
+
+    def note_removed(self, transcript: Transcript) -> None:
+        """The file was taken away; its name stays taken."""
+        self._db.execute(
+            "UPDATE transcript SET is_removed = 1 WHERE session = ? AND unit = ?",
+            (transcript.session, transcript.unit),
+        )
+
+    def folder(self, session: int) -> bytes:
+        """Where the thread's files stand; empty before the first is written."""
+        query = "SELECT folder FROM session WHERE id = ?"
+        return bytes(self._db.execute(query, (session,)).fetchone()[0])
+
+    def fix_folder(self, session: int, folder: bytes) -> None:
+        """The thread's files stand there from now on."""
+        self._db.execute(
+            "UPDATE session SET folder = ? WHERE id = ?", (folder, session)
+        )
+
+    def settle(self, agent: str, session_id: str) -> None:
+        """Nothing of the session is due any more."""
+        self._db.execute(
+            "UPDATE session SET is_dirty = 0 WHERE agent = ? AND session_id = ?",
+            (agent, session_id),
+        )
+
+    def created_us(self) -> int:
+        """When the store was made."""
+        query = "SELECT value FROM meta WHERE key = 'created_us'"
+        row = self._db.execute(query).fetchone()
+        return int(row[0]) if row else 0
+
+
+def _unpack(row: tuple[object, ...]) -> Transcript:
+    names = _COLUMNS.split(", ")
+    return Transcript(**dict(zip(names, row, strict=True)))  # type: ignore[arg-type]
