@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.model.record import Decoded, Record
+    from leslied.model.session import Live
     from leslied.model.source import Environment, RawEntry, Root, SourceRef
 
 
@@ -42,6 +43,12 @@ class AgentAdapter(Protocol):
         The state's `cwd` is the folder the session works in: of an excluded project
         that is all that is remembered.
         """
+
+    def registry(self, env: Environment, configured: Sequence[Path]) -> Iterable[Path]:
+        """Folders of files that name the agent's live processes; none for most."""
+
+    def parse_live(self, data: bytes) -> Live | None:
+        """What such a file says; None where it says nothing."""
 
     def spill(self, record: Record, source: SourceRef) -> Path | None:
         """The file that holds a tool result too large for the log."""

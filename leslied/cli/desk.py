@@ -69,6 +69,17 @@ class Desk:
             configured = [path.expanduser() for path in settings.agent(name).roots]
             yield adapter, list(adapter.roots(env, configured))
 
+    def registries(self, settings: Settings) -> list[tuple[AgentAdapter, list[Path]]]:
+        """Every agent with the folders that name its live processes."""
+        from leslied.agents import load_adapters  # noqa: PLC0415
+
+        env = Environment(home=self.home, environ=self.environ, platform=PLATFORM)
+        found = []
+        for name, adapter in load_adapters().items():
+            configured = [path.expanduser() for path in settings.agent(name).roots]
+            found.append((adapter, list(adapter.registry(env, configured))))
+        return found
+
     def make_settle(
         self,
         store: Store,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +13,7 @@ from leslied.cli.desk import make_exclude, sit_down
 from leslied.daemon import Loop
 from leslied.log import open_log
 from leslied.paths import make_private_dir
-from leslied.pipeline import Ingest
+from leslied.pipeline import Ingest, Stops
 from leslied.store import Store
 from leslied.tail.watch import Watcher
 
@@ -49,8 +50,10 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
         folders = [root.path for _, roots in agents for root in roots]
         watcher = Watcher(folders, canary, desk.clock)
         with desk.open_reader() as reader:
+            stops = Stops(store=store, registries=desk.registries(settings))
             settle = desk.make_settle(store, reader, settings)
-            loop = Loop(ingests, settle, watcher, desk.clock, log)
+            settle = replace(settle, live=stops.live)
+            loop = Loop(ingests, stops, settle, watcher, desk.clock, log)
             log.info("daemon.start", agents=[a.name for a, _ in agents])
             with _stopping_on_signals(loop):
                 loop.run()

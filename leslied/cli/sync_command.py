@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from leslied.cli.desk import make_exclude, sit_down
 from leslied.cli.output import emit, json_option, say_bytes, say_path
-from leslied.pipeline import Ingest, Ingested, Settled
+from leslied.pipeline import Ingest, Ingested, Settled, Stops
 from leslied.store import Store
 
 if TYPE_CHECKING:
@@ -59,9 +60,11 @@ def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, int]:
                 is_excluded=make_exclude(settings, adapter.name),
             )
             done += ingest.scan()
-        stopped = store.stop_all() if stop_all else 0
+        stops = Stops(store=store, registries=desk.registries(settings))
+        stopped = stops.check() + (store.stop_all() if stop_all else 0)
         with desk.open_reader() as reader:
             settle = desk.make_settle(store, reader, settings, is_final=stop_all)
+            settle = replace(settle, live=stops.live)
             # Sessions from before leslied are many, and nobody waits for their files.
             settled = settle.run(has_old=stop_all)
     return done, settled, stopped

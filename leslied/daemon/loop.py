@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from leslied.clock import Clock
-    from leslied.pipeline import Ingest, Ingested, Settle
+    from leslied.pipeline import Ingest, Ingested, Settle, Stops
     from leslied.tail.watch import Watcher
 
 SCAN_SECONDS = 30.0
@@ -35,12 +35,14 @@ class Loop:
     def __init__(
         self,
         ingests: Sequence[Ingest],
+        stops: Stops,
         settle: Settle,
         watcher: Watcher,
         clock: Clock,
         log: FilteringBoundLogger,
     ) -> None:
         self._ingests = ingests
+        self._stops = stops
         self._settle = settle
         self._watcher = watcher
         self._clock = clock
@@ -87,6 +89,9 @@ class Loop:
 
     def _write(self) -> None:
         """Units that are over become files; old sessions only while nothing happens."""
+        stopped = self._stops.check()
+        if stopped:
+            self._log.info("session.stop", sessions=stopped)
         done = self._settle.run(most=_AT_ONCE, has_old=not self._is_busy)
         for session, reason in done.troubles.items():
             if self._told.get(session) != reason:

@@ -54,6 +54,16 @@ class SessionSummary:
         return self.key.source.partition(":")[2]
 
 
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A process that says it works on a session."""
+
+    session_id: str
+    pid: int
+    start_ticks: int | None = None
+    """When the process began, in clock ticks since boot: a pid alone is used again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
     """From one prompt to just before the next; for a subagent, all it did."""

@@ -8,5 +8,6 @@ from __future__ import annotations
 
 from leslied.pipeline.ingest import Ingest, Ingested
 from leslied.pipeline.settle import Settle, Settled
+from leslied.pipeline.stops import Stops
 
-__all__ = ["Ingest", "Ingested", "Settle", "Settled"]
+__all__ = ["Ingest", "Ingested", "Settle", "Settled", "Stops"]

@@ -57,6 +57,8 @@ class Settle:
     """The zone of names and headers; None means the machine's own."""
     limits: leslie.Limits = field(default_factory=leslie.Limits)
     backfill: Backfill = "central"
+    live: set[tuple[str, str]] = field(default_factory=set)
+    """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
     is_final: bool = False
     """Whether every session counts as stopped."""
 
@@ -102,7 +104,8 @@ class Settle:
         if number < main.units or self.is_final:
             return True
         now = self.clock.now()
-        if tell_status(main, now) == "stopped":
+        is_live = main.key[:2] in self.live
+        if tell_status(main, now, is_live=is_live) == "stopped":
             return True
         is_quiet = main.seen_at is None or now - main.seen_at >= _QUIET
         return main.has_turn_ended and is_quiet

@@ -14,9 +14,15 @@ QUIET = timedelta(minutes=10)
 """Without any better sign, a session this long silent is over."""
 
 
-def tell_status(session: SessionSummary, now: datetime) -> Status:
-    """Stopped when told or long quiet, idle after a turn's end, else active."""
+def tell_status(
+    session: SessionSummary, now: datetime, *, is_live: bool = False
+) -> Status:
+    """Stopped when told or long quiet, idle after a turn's end, else active.
+
+    A live process vetoes quiet: a tool may run for half an hour and write nothing.
+    """
     last = session.ended_at or session.started_at
-    if session.is_stopped or last is None or now - last > QUIET:
+    is_quiet = last is None or now - last > QUIET
+    if session.is_stopped or (is_quiet and not is_live):
         return "stopped"
     return "idle" if session.has_turn_ended else "active"

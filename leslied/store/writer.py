@@ -157,6 +157,16 @@ class Store:
         with self._transaction():
             yield Outbox(self._db)
 
+    def stop(self, agent: str, session_ids: Iterable[str]) -> int:
+        """These sessions are over, with their subagents; says how many were not yet."""
+        with self._transaction():
+            done = self._db.executemany(
+                "UPDATE session SET stopped_us = ?, is_dirty = 1 WHERE agent = ? "
+                "AND session_id = ? AND stopped_us IS NULL AND entries > 0",
+                [(to_us(self._clock.now()), agent, each) for each in session_ids],
+            )
+        return done.rowcount
+
     def stop_all(self) -> int:
         """Every session counts as stopped now; says how many were not yet."""
         with self._transaction():

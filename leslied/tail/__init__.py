@@ -12,6 +12,7 @@ from leslied.model.source import Shape
 from leslied.tail import append, document
 from leslied.tail.discover import Discovery, discover, identify
 from leslied.tail.limits import ReadLimits
+from leslied.tail.liveness import find_processes
 from leslied.tail.salvage import salvage
 from leslied.tail.spill import read_spill
 
@@ -24,6 +25,7 @@ __all__ = [
     "Discovery",
     "ReadLimits",
     "discover",
+    "find_processes",
     "identify",
     "is_unchanged",
     "read",

@@ -45,6 +45,8 @@ _WANTED: list[type[FileSystemEvent]] = [
 ]
 _FOLDERS: list[type[FileSystemEvent]] = [DirCreatedEvent, DirMovedEvent]
 _MOST_DIRTY = 10_000
+_PATIENCE = 10.0
+"""So long an event may take: behind a backlog, or a file that moved away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,7 @@ class Watcher:
         self._overflow = _Overflow(self._inbox)
         self._observer: BaseObserver | None = None
         self._plan: dict[Path, _Watched] = {}
+        self._sang_at = 0.0
         self.mode: Mode = "polling"
         self.trouble = ""
 
@@ -173,7 +176,8 @@ class Watcher:
             self.start()
         if is_deaf and not self.trouble:
             self.trouble = "file events stopped arriving"
-        self._sing()
+        if not self._inbox.is_singing:
+            self._sing()
         return not is_deaf
 
     def wait(self, seconds: float) -> Hint:
@@ -195,6 +199,7 @@ class Watcher:
     def _sing(self) -> None:
         """The canary file changes; its event will say that events arrive."""
         self._inbox.is_singing = True
+        self._sang_at = self._clock.monotonic()
         try:
             self._canary.write_text(self._clock.now().isoformat(), encoding="utf-8")
         except OSError as error:
@@ -206,7 +211,9 @@ class Watcher:
         if self.mode != "events" or self._observer is None:
             return True
         emitters = list(self._observer.emitters)
-        return self._inbox.is_singing or not all(e.is_alive() for e in emitters)
+        waited = self._clock.monotonic() - self._sang_at
+        is_unheard = self._inbox.is_singing and waited >= _PATIENCE
+        return is_unheard or not all(e.is_alive() for e in emitters)
 
     def _make_plan(self) -> dict[Path, _Watched]:
         """Which folders to watch: a root with all below it, or what may become one."""

@@ -8,7 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leslied.agents._parsing import parse_object
 from leslied.agents.claude_code.decode import decode_line, decode_meta
+from leslied.errors import DecodeError
+from leslied.model.session import Live
 from leslied.model.source import Pattern, Root, Shape
 
 if TYPE_CHECKING:
@@ -45,6 +48,25 @@ class ClaudeCode:
         if entry.source.shape is Shape.DOCUMENT:
             return decode_meta(entry, state)
         return decode_line(entry, state)
+
+    def registry(self, env: Environment, configured: Sequence[Path]) -> Iterable[Path]:
+        """`sessions/<pid>.json` in every config folder."""
+        for folder in list(configured) or _usual_folders(env):
+            yield (folder.parent if folder.name == "projects" else folder) / "sessions"
+
+    def parse_live(self, data: bytes) -> Live | None:
+        """The session a process works on; it may change while the process lives."""
+        try:
+            told = parse_object(data)
+        except DecodeError:
+            return None
+        session_id, pid, start = (
+            told.get(n) for n in ("sessionId", "pid", "procStart")
+        )
+        if not isinstance(session_id, str) or not isinstance(pid, int):
+            return None
+        ticks = int(str(start)) if str(start).isdecimal() else None
+        return Live(session_id, pid, ticks)
 
     def spill(self, record: Record, source: SourceRef) -> Path | None:
         """`<session>/tool-results/<name>`, whatever folder the log names."""

@@ -88,11 +88,12 @@ def test_a_canary_that_is_heard_is_no_hint(watcher: Watcher):
     assert not watcher.wait(0.1).paths
 
 
-def test_a_deaf_observer_is_replaced(watcher: Watcher, root: Path):
+def test_a_deaf_observer_is_replaced(watcher: Watcher, root: Path, clock: FakeClock):
     """C5."""
     assert watcher._observer is not None
     watcher._observer.unschedule_all()
     watcher.renew()
+    clock.advance(11)
 
     assert not watcher.renew()
     (root / "a.jsonl").write_text("one\n")

@@ -1,0 +1,54 @@
+"""Noticing that a session is over because its process is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from leslied import tail
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from leslied.agents import AgentAdapter
+    from leslied.store import Store
+
+
+_MOST_OVER = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stops:
+    """Follows the processes of every agent that names them."""
+
+    store: Store
+    registries: Sequence[tuple[AgentAdapter, Sequence[Path]]]
+    live: set[tuple[str, str]] = field(default_factory=set)
+    """Agent and id of every session that a process works on now."""
+    over: dict[tuple[str, str], None] = field(default_factory=dict)
+    """Those whose process is gone, latest last: what it wrote on its way out may be
+    read after that and does not open them again."""
+
+    def check(self) -> int:
+        """Sessions whose process is gone, or works on another, are stopped."""
+        stopped = 0
+        for adapter, folders in self.registries:
+            found = tail.find_processes(folders, adapter.parse_live)
+            named = {(adapter.name, each): there for each, there in found.items()}
+            now = {key for key, is_there in named.items() if is_there}
+            before = {key for key in self.live if key[0] == adapter.name}
+            self._note_over((set(named) | before) - now, now)
+            self.live.difference_update(before)
+            self.live.update(now)
+            gone = [each for agent, each in self.over if agent == adapter.name]
+            stopped += self.store.stop(adapter.name, gone) if gone else 0
+        return stopped
+
+    def _note_over(self, gone: set[tuple[str, str]], now: set[tuple[str, str]]) -> None:
+        for key in sorted(gone):
+            self.over.setdefault(key)
+        for key in now:
+            self.over.pop(key, None)
+        for key in list(self.over)[:-_MOST_OVER]:
+            del self.over[key]
