@@ -33,6 +33,11 @@ class Places:
         return self.data_dir / "redact.key"
 
     @property
+    def pause_file(self) -> Path:
+        """While it exists, the daemon reads and writes nothing."""
+        return self.state_dir / "paused"
+
+    @property
     def store_file(self) -> Path:
         """The one SQLite file."""
         return self.data_dir / "store.db"

@@ -23,7 +23,12 @@ COMMANDS = {
     "list": "Show the sessions, newest first.",
     "show": "Show one session, unit or subagent.",
     "search": "Find words in what was said, called and answered.",
+    "follow": "Watch sessions as they happen.",
     "status": "Show what is read, how far, and what could not be.",
+    "doctor": "Check that everything is as it should be.",
+    "pause": "Let the daemon rest until `unpause`.",
+    "unpause": "Let a paused daemon go on.",
+    "demo": "See it work: a scripted session, live, in a minute.",
     "config": "Show the settings and where they are kept.",
 }
 

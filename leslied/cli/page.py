@@ -63,7 +63,7 @@ def _unit_lines(unit: Unit, indent: str, *, is_full: bool) -> Iterator[str]:
     yield indent + click.style(clean(f"── {head} ──"), dim=True)
     waiting = {child.summary.spawn_call_id: child for child in unit.subagents}
     for record in _in_reading_order(unit.entries):
-        yield from _entry_lines(record, indent, is_full=is_full)
+        yield from entry_lines(record, indent, is_full=is_full)
         if record.type == "tool_use" and record.tool_call_id in waiting:
             child = waiting.pop(record.tool_call_id)
             yield from _unit_lines(child, indent + "    ", is_full=is_full)
@@ -85,7 +85,8 @@ def _in_reading_order(entries: Sequence[Placed]) -> Iterator[Record]:
             yield results[record.tool_call_id]
 
 
-def _entry_lines(record: Record, indent: str, *, is_full: bool) -> Iterator[str]:
+def entry_lines(record: Record, indent: str, *, is_full: bool) -> Iterator[str]:
+    """One record as a reader wants to see it; nothing for what only machines read."""
     match record.type:
         case "user_message":
             yield ""

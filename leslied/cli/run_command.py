@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 from contextlib import contextmanager
 from dataclasses import replace
@@ -37,6 +39,8 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     canary = desk.places.state_dir / "watch" / "canary"
     make_private_dir(canary.parent)
     with Store(desk.places.store_file, desk.clock) as store:
+        now = desk.clock.now().isoformat(timespec="seconds")
+        store.sign(json.dumps({"pid": os.getpid(), "since": now}))
         agents = list(desk.agent_roots(settings))
         ingests = [
             Ingest(
@@ -53,7 +57,15 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
             stops = Stops(store=store, registries=desk.registries(settings))
             settle = desk.make_settle(store, reader, settings)
             settle = replace(settle, live=stops.live)
-            loop = Loop(ingests, stops, settle, watcher, desk.clock, log)
+            loop = Loop(
+                ingests=ingests,
+                stops=stops,
+                settle=settle,
+                watcher=watcher,
+                clock=desk.clock,
+                log=log,
+                is_paused=desk.places.pause_file.exists,
+            )
             log.info("daemon.start", agents=[a.name for a, _ in agents])
             with _stopping_on_signals(loop):
                 loop.run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,16 @@ from leslied.cli.output import (
     say_bytes,
     say_number,
     say_path,
+    say_time,
     table,
 )
 from leslied.model.codec import plain_time
+from leslied.store import read_lock
 from leslied.tail import discover
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from leslied.cli.desk import Desk
     from leslied.config import Settings
@@ -65,14 +69,24 @@ def _gather(desk: Desk, settings: Settings, reader: Reader) -> dict[str, Any]:
         newest = max((s.stamp.mtime_ns for s in found.sources), default=None)
         agents.append(_agent(adapter.name, known.get(adapter.name, {}), newest))
     return {
-        "daemon": {
-            "running": False,
-            "pid": None,
-            "since": None,
-            "version": __version__,
-        },
+        "daemon": _daemon(path) | {"paused": desk.places.pause_file.exists()},
         "agents": agents,
         "store": {"path": str(path), "bytes": size, **counts},
+    }
+
+
+def _daemon(store: Path) -> dict[str, Any]:
+    """Who holds the right to write, if it is a daemon."""
+    words = read_lock(store)
+    try:
+        told = json.loads(words or "{}")
+    except ValueError:
+        told = {}
+    return {
+        "running": "pid" in told,
+        "pid": told.get("pid"),
+        "since": told.get("since"),
+        "version": __version__,
     }
 
 
@@ -101,7 +115,13 @@ def _from_ns(value: int | None) -> datetime | None:
 
 
 def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
-    store = data["store"]
+    store, daemon = data["store"], data["daemon"]
+    state = "not running; start it: leslied run"
+    if daemon["running"]:
+        state = (
+            f"running since {say_time(_parse(daemon['since']))}, pid {daemon['pid']}"
+        )
+    yield f"daemon   {state}{', paused' if daemon['paused'] else ''}"
     path = say_path(store["path"], str(desk.home))
     yield f"store    {clean(path)}, {say_bytes(store['bytes'])}"
     yield (

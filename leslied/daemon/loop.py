@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leslied.errors import LesliedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from structlog.typing import FilteringBoundLogger
 
@@ -29,93 +30,90 @@ _AT_ONCE = 20
 _RETRY_SECONDS = 5.0
 
 
+@dataclass(slots=True, kw_only=True)
 class Loop:
     """One thread that reads and writes; the watcher's thread only leaves hints."""
 
-    def __init__(
-        self,
-        ingests: Sequence[Ingest],
-        stops: Stops,
-        settle: Settle,
-        watcher: Watcher,
-        clock: Clock,
-        log: FilteringBoundLogger,
-    ) -> None:
-        self._ingests = ingests
-        self._stops = stops
-        self._settle = settle
-        self._watcher = watcher
-        self._clock = clock
-        self._log = log
-        self._stopping = threading.Event()
-        self._next_scan = 0.0
-        self._is_busy = False
-        self._told: dict[str, str] = {}
+    ingests: Sequence[Ingest]
+    stops: Stops
+    settle: Settle
+    watcher: Watcher
+    clock: Clock
+    log: FilteringBoundLogger
+    is_paused: Callable[[], bool] = lambda: False
+    _stopping: threading.Event = field(default_factory=threading.Event)
+    _next_scan: float = 0.0
+    _is_busy: bool = False
+    _told: dict[str, str] = field(default_factory=dict)
 
     def stop(self) -> None:
         """The loop ends after the look that is under way."""
         self._stopping.set()
-        self._watcher.wake()
+        self.watcher.wake()
 
     def run(self) -> None:
         """Everything new is kept soon after it is written, until told to stop."""
-        self._watcher.start()
+        self.watcher.start()
         try:
             while not self._stopping.is_set():
                 self._turn()
         finally:
-            self._watcher.stop()
+            self.watcher.stop()
 
     def _turn(self) -> None:
+        if self.is_paused():
+            self.watcher.wait(_TICK)
+            self._next_scan = 0.0
+            return
         try:
-            if self._clock.monotonic() >= self._next_scan:
+            if self.clock.monotonic() >= self._next_scan:
                 self._scan()
             else:
                 self._look()
             self._write()
         except LesliedError as error:
             # The disk is full or the store is busy: nothing is lost by waiting.
-            self._log.error("daemon.retry", reason=error.message)
+            self.log.error("daemon.retry", reason=error.message)  # noqa: TRY400
             self._stopping.wait(_RETRY_SECONDS)
 
     def _scan(self) -> None:
-        began = self._clock.monotonic()
-        if not self._watcher.renew():
-            self._log.warning("watch.renew", reason=self._watcher.trouble)
-        for ingest in self._ingests:
+        began = self.clock.monotonic()
+        if not self.watcher.renew():
+            self.log.warning("watch.renew", reason=self.watcher.trouble)
+        for ingest in self.ingests:
             self._tell("ingest.scan", ingest.scan())
-        has_events = self._watcher.mode == "events"
+        has_events = self.watcher.mode == "events"
         self._next_scan = began + (SCAN_SECONDS if has_events else POLL_SECONDS)
 
     def _write(self) -> None:
         """Units that are over become files; old sessions only while nothing happens."""
-        stopped = self._stops.check()
+        stopped = self.stops.check()
         if stopped:
-            self._log.info("session.stop", sessions=stopped)
-        done = self._settle.run(most=_AT_ONCE, has_old=not self._is_busy)
+            self.log.info("session.stop", sessions=stopped)
+        done = self.settle.run(most=_AT_ONCE, has_old=not self._is_busy)
         for session, reason in done.troubles.items():
             if self._told.get(session) != reason:
-                self._log.warning("sink.trouble", session=session, reason=reason)
+                self.log.warning("sink.trouble", session=session, reason=reason)
         self._told = done.troubles
         if done.written:
-            self._log.info("sink.write", units=done.units, files=done.written)
+            self.log.info("sink.write", units=done.units, files=done.written)
 
     def _look(self) -> None:
-        left = self._next_scan - self._clock.monotonic()
-        hint = self._watcher.wait(min(max(left, 0.0), _TICK))
+        left = self._next_scan - self.clock.monotonic()
+        hint = self.watcher.wait(min(max(left, 0.0), _TICK))
         self._is_busy = bool(hint.paths)
         if hint.is_lost:
             self._next_scan = 0.0
         if hint.paths:
-            for ingest in self._ingests:
+            for ingest in self.ingests:
                 self._tell("ingest.look", ingest.look(hint.paths))
             self._stopping.wait(_PAUSE)
 
     def _tell(self, event: str, done: Ingested) -> None:
         for path, reason in done.troubles.items():
-            self._log.warning("source.trouble", path=str(path), reason=reason)
+            self.log.warning("source.trouble", path=str(path), reason=reason)
         if done.entries:
-            self._log.info(
+            self.log.info(
                 event,
                 entries=done.entries,
                 records=done.added.records,

@@ -5,9 +5,10 @@ The door: `Store` writes, `Reader` looks.
 
 from __future__ import annotations
 
+from leslied.store.connection import read_lock
 from leslied.store.outbox import Outbox
 from leslied.store.reader import Reader
 from leslied.store.search import Hit
 from leslied.store.writer import Committed, Store
 
-__all__ = ["Committed", "Hit", "Outbox", "Reader", "Store"]
+__all__ = ["Committed", "Hit", "Outbox", "Reader", "Store", "read_lock"]

@@ -104,6 +104,27 @@ def lock_store(path: Path) -> int:
     return fd
 
 
+def sign_lock(fd: int, words: str) -> None:
+    """Whoever asks can read who holds the lock."""
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, words.encode(), 0)
+
+
+def read_lock(path: Path) -> str | None:
+    """What the holder of the lock wrote there; None where nobody holds it."""
+    try:
+        fd = os.open(path.with_name("writer.lock"), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return os.pread(fd, 4096, 0).decode(errors="replace")
+    finally:
+        os.close(fd)
+    return None
+
+
 def _tune(connection: sqlite3.Connection) -> None:
     for pragma in (
         f"busy_timeout = {_BUSY_MS}",

@@ -23,6 +23,13 @@ _SUMMARY = (
     "description, seen_us"
 )
 _RECORD = ", ".join("r." + name for name in RECORD_COLUMNS.split(", "))
+_PLACED = (
+    "SELECT p.id, p.unit, p.generation, p.offset, p.length, o.path, o.agent, "
+    f"s.session_id, s.source, r.entry_id, {_RECORD} FROM placement p "
+    "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
+    "JOIN source o ON o.id = p.source JOIN session s ON s.id = p.session"
+)
+_SHOWN = "(p.is_copy = 0 OR s.originals = 0)"
 _TITLE = 80
 
 
@@ -87,18 +94,23 @@ class Reader:
     @telling
     def records(self, session: int, unit: int | None = None) -> list[Placed]:
         """The session's current records in order, numbered without a gap."""
-        hide = "(p.is_copy = 0 OR s.originals = 0)"
         only = "" if unit is None else f"AND p.unit = {unit:d}"
-        query = (
-            f"SELECT p.id, p.unit, p.generation, p.offset, p.length, o.path, o.agent, "
-            f"s.session_id, s.source, r.entry_id, {_RECORD} FROM placement p "
-            "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
-            "JOIN source o ON o.id = p.source JOIN session s ON s.id = p.session "
-            f"WHERE p.session = ? {only} AND {hide} ORDER BY p.id"
-        )
+        query = f"{_PLACED} WHERE p.session = ? {only} AND {_SHOWN} ORDER BY p.id"
         rows = self._db.execute(query, (session,)).fetchall()
         before = self._count_before(session, unit) if unit else 0
         return [_unpack_placed(row, before + n) for n, row in enumerate(rows, 1)]
+
+    @telling
+    def after(self, placement: int) -> list[Placed]:
+        """What was placed after this, in any session; not numbered."""
+        query = f"{_PLACED} WHERE p.id > ? AND {_SHOWN} ORDER BY p.id LIMIT 500"
+        rows = self._db.execute(query, (placement,)).fetchall()
+        return [_unpack_placed(row, 0) for row in rows]
+
+    @telling
+    def newest(self) -> int:
+        """The number of the newest placement."""
+        return self._count("SELECT ifnull(max(id), 0) FROM placement", ())
 
     def _count_before(self, session: int, unit: int) -> int:
         query = "SELECT count(*) FROM placement WHERE session = ? AND unit < ?"
@@ -130,6 +142,13 @@ class Reader:
             "sum(trouble <> '') FROM source GROUP BY agent"
         ).fetchall()
         return [self._agent(*row) for row in rows]
+
+    @telling
+    def check(self) -> str:
+        """What SQLite finds wrong with the file; empty when it is sound."""
+        rows = self._db.execute("PRAGMA quick_check(3)").fetchall()
+        told = "; ".join(row[0] for row in rows)
+        return "" if told == "ok" else told
 
     @telling
     def counts(self) -> dict[str, int]:

@@ -14,6 +14,7 @@ from leslied.store.connection import (
     end_load,
     lock_store,
     open_writer,
+    sign_lock,
     telling,
 )
 from leslied.store.outbox import Outbox
@@ -63,6 +64,10 @@ class Store:
         except BaseException:
             os.close(self._lock)
             raise
+
+    def sign(self, words: str) -> None:
+        """Others can read these words for as long as the store is open here."""
+        sign_lock(self._lock, words)
 
     def __enter__(self) -> Self:
         return self

@@ -1,0 +1,110 @@
+"""`leslied demo`: see it work, in a home that is thrown away."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.demo_script import SESSION, play
+from leslied.cli.output import clean
+from leslied.errors import LesliedError
+from leslied.paths import read_environ
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PATIENCE = 200
+
+
+@click.command(epilog="Example: leslied demo --fast")
+@click.option("--fast", is_flag=True, help="Do not wait between the lines.")
+@click.option("--keep", is_flag=True, help="Leave the folder for a look around.")
+def command(*, fast: bool, keep: bool) -> None:
+    """Play a scripted session with a subagent and show its transcript appear.
+
+    Nothing of yours is read or written: it all happens in a temporary home.
+    """
+    home = Path(tempfile.mkdtemp(prefix="leslied-demo-"))
+    try:
+        _show(home, pause=0.0 if fast else 0.6)
+    finally:
+        if keep:
+            click.echo(f"\nEverything is in {home}")
+        else:
+            shutil.rmtree(home, ignore_errors=True)
+
+
+def _show(home: Path, pause: float) -> None:
+    project = home / "mill"
+    (project / ".git").mkdir(parents=True)
+    with _running(home):
+        _say("The daemon runs. An agent begins to write its log:")
+        for line, path in play(project):
+            log = home / ".claude" / "projects" / "-mill" / path
+            log.parent.mkdir(parents=True, exist_ok=True)
+            with log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+            click.echo(click.style(_shorten(line), dim=True))
+            threading.Event().wait(pause)
+        _say("The turn has ended. In the project there is now:")
+        folder = project / ".leslie" / "threads" / f"thread-{SESSION[:8]}" / ".meta"
+        for written in _await(folder):
+            click.echo(f"  {written.relative_to(project)}")
+        (transcript,) = (folder / "transcripts").glob("*.txt")
+        _say(f"{transcript.name}:")
+        click.echo(clean(transcript.read_text(encoding="utf-8")))
+    _say("Your own sessions: leslied sync && leslied list")
+
+
+@contextmanager
+def _running(home: Path) -> Iterator[None]:
+    """A daemon of its own, for this home alone."""
+    environ = {k: v for k, v in read_environ().items() if not _is_private(k)}
+    environ["HOME"] = str(home)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "leslied", "run"], env=environ, stderr=subprocess.DEVNULL
+    )
+    try:
+        _await(home / ".local", "**/store.db")
+        yield
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith(("XDG_", "LESLIED_", "CLAUDE_", "NOTIFY_", "WATCHDOG_"))
+
+
+def _await(folder: Path, pattern: str = "**/*.txt") -> list[Path]:
+    """The files, once there are any and they no longer change in number."""
+    found: list[Path] = []
+    for _ in range(_PATIENCE):
+        now = sorted(folder.glob(pattern)) if folder.is_dir() else []
+        if now and now == found:
+            return now
+        found = now
+        threading.Event().wait(0.3)
+    raise LesliedError(
+        "The demo's transcript did not appear.", f"See: leslied doctor ({os.name})"
+    )
+
+
+def _say(text: str) -> None:
+    click.echo()
+    click.echo(click.style(text, bold=True))
+
+
+def _shorten(line: dict[str, Any]) -> str:
+    text = json.dumps(line)
+    return text if len(text) <= 110 else text[:109] + "…"

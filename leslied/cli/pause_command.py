@@ -1,0 +1,24 @@
+"""`leslied pause`: the daemon rests."""
+
+from __future__ import annotations
+
+import click
+
+from leslied.cli.desk import sit_down
+from leslied.cli.output import emit, json_option
+from leslied.paths import make_private_dir
+
+
+@click.command(epilog="Example: leslied pause; …; leslied unpause")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, as_json: bool) -> None:
+    """Let the daemon read and write nothing until `leslied unpause`.
+
+    What agents write meanwhile is read afterwards; nothing is lost.
+    """
+    file = sit_down(ctx).places.pause_file
+    make_private_dir(file.parent)
+    file.touch(mode=0o600)
+    said = "Paused. Go on with: leslied unpause"
+    emit({"paused": True}, lambda: [said], as_json=as_json)

@@ -1,0 +1,104 @@
+"""What a newcomer tries first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.claude import SESSION, ClaudeHome, Talk
+from tests.support.cli import Command
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def leslied(home: Path) -> Command:
+    return Command(home)
+
+
+def test_the_demo_shows_a_transcript_appear(leslied: Command):
+    ran = leslied("demo", "--fast")
+
+    assert ran.code == 0, ran.err
+    assert "[Subagent] a5c0041" in ran.out
+    assert "Twelve words, and they are about the mill wheel." in ran.out
+    assert list(leslied.home.iterdir()) == []
+
+
+def test_sync_writes_the_transcript_of_a_finished_session(
+    leslied: Command, claude: ClaudeHome
+):
+    project = leslied.home / "app"
+    (project / ".git").mkdir(parents=True)
+    talk = Talk(cwd=str(project))
+    claude.write(talk.prompt("fix it"), talk.answer("fixed"))
+
+    first = leslied("sync", "--stop-all", "--json").json["data"]
+    second = leslied("sync", "--stop-all", "--json").json["data"]
+
+    assert (first["transcripts_written"], second["transcripts_written"]) == (1, 0)
+    written = list(leslied.home.rglob("*-fix-it.txt"))
+    assert len(written) == 1
+
+
+def test_doctor_finds_a_healthy_home(leslied: Command, claude: ClaudeHome):
+    claude.write(Talk().prompt("one"))
+    leslied("sync")
+
+    ran = leslied("doctor", "--json")
+
+    assert ran.code == 0
+    verdicts = [each["verdict"] for each in ran.json["data"]["findings"]]
+    assert "fail" not in verdicts
+
+
+def test_doctor_finds_what_others_can_read(leslied: Command, claude: ClaudeHome):
+    claude.write(Talk().prompt("one"))
+    leslied("sync")
+    store = leslied.home / ".local/share/leslied/store.db"
+    store.chmod(0o644)
+
+    ran = leslied("doctor")
+
+    assert ran.code == 1
+    assert "can be read by others" in ran.out
+
+
+def test_doctor_finds_a_damaged_store(leslied: Command, claude: ClaudeHome):
+    """E4."""
+    claude.write(*[Talk(f"{n}").prompt("x" * 3000) for n in range(50)])
+    leslied("sync")
+    store = leslied.home / ".local/share/leslied/store.db"
+    data = bytearray(store.read_bytes())
+    data[40_000:60_000] = b"\xff" * 20_000
+    store.write_bytes(bytes(data))
+
+    ran = leslied("doctor")
+
+    assert ran.code == 1
+    assert "Traceback" not in ran.err
+
+
+def test_pause_is_told_by_status(leslied: Command, claude: ClaudeHome):
+    claude.write(Talk().prompt("one"))
+    leslied("sync")
+
+    leslied("pause")
+    paused = leslied("status", "--json").json["data"]["daemon"]["paused"]
+    leslied("unpause")
+    going = leslied("status", "--json").json["data"]["daemon"]["paused"]
+
+    assert (paused, going) == (True, False)
+
+
+def test_follow_labels_each_line_with_its_session(leslied: Command, claude: ClaudeHome):
+    talk = Talk()
+    claude.write(talk.prompt("one"), talk.answer("two"))
+    leslied("sync")
+
+    told = leslied("follow", "--once").out
+
+    assert f"{SESSION[:8]}" in told
+    assert "> one" in told
+    assert "two" in told
