@@ -78,41 +78,38 @@ class Ingest:
         """Everything new in these files is in the store; what is no source is not."""
         look = _Look(self)
         known = (tail.identify(self.adapter.name, self.roots, path) for path in paths)
-        for source in sorted(filter(None, known), key=_side_files_last):
-            path = os.fsencode(source.path)
-            cursor = self.store.cursor(self.adapter.name, path)
-            if cursor is None:
-                old = self.store.find_file(self.adapter.name, source.stamp)
-                self._adopt(source, old)
-                cursor = self.store.cursor(self.adapter.name, path)
-            look.at(source, cursor or Cursor())
-        look.batch.commit()
+        self._look_at(look, filter(None, known))
         return look.done
 
     def _scan(self, look: _Look) -> Ingested:
-        found = tail.discover(self.adapter.name, self.roots)
-        look.done.sources = len(found.sources)
+        known = self.store.stamps(self.adapter.name, is_final=self.is_final)
+        found = tail.discover(self.adapter.name, self.roots, known)
+        look.done.sources = len(found.seen)
         look.done.troubles |= found.unreadable
         look.done.missing += found.missing
-        cursors = self.store.cursors(self.adapter.name)
-        lost = _find_lost(cursors, found)
-        for source in sorted(found.sources, key=_side_files_last):
-            path = os.fsencode(source.path)
-            if path not in cursors:
-                file = (source.stamp.dev, source.stamp.inode)
-                path = self._adopt(source, lost.get(file, b""))
-            look.at(source, cursors.pop(path, Cursor()))
-        look.batch.commit()
-        self._note_gone(cursors, found)
+        lost = known.keys() - found.seen
+        self._look_at(look, found.sources)
+        self._note_gone(lost, found)
         return look.done
 
-    def _adopt(self, source: SourceRef, old: bytes) -> bytes:
-        """A file that was read under another path goes on from there. Says which."""
+    def _look_at(self, look: _Look, sources: Iterable[SourceRef]) -> None:
+        """Each source goes on from its cursor, or from that of the file it was."""
+        for source in sorted(sources, key=_side_files_last):
+            path = os.fsencode(source.path)
+            cursor = self.store.cursor(self.adapter.name, path)
+            if cursor is None:
+                self._adopt(
+                    source, self.store.find_file(self.adapter.name, source.stamp)
+                )
+                cursor = self.store.cursor(self.adapter.name, path)
+            look.at(source, cursor or Cursor())
+        look.batch.commit()
+
+    def _adopt(self, source: SourceRef, old: bytes) -> None:
+        """A file that was read under another path goes on from there."""
         is_same_name = os.path.basename(old) == os.fsencode(source.path.name)  # noqa: PTH119
-        if not is_same_name or os.path.lexists(old):
-            return b""
-        self.store.move_source(self.adapter.name, old, os.fsencode(source.path))
-        return old
+        if is_same_name and not os.path.lexists(old):
+            self.store.move_source(self.adapter.name, old, os.fsencode(source.path))
 
     def _note_gone(self, paths: Iterable[bytes], found: tail.Discovery) -> None:
         """Sources that are certainly deleted: a folder we cannot see only hides."""
@@ -300,18 +297,6 @@ class _Batch:
         self._done.added += self._store.commit(self._readings)
         self._done.commits += 1
         self._readings, self._weight = [], 0
-
-
-def _find_lost(
-    cursors: dict[bytes, Cursor], found: tail.Discovery
-) -> dict[tuple[int, int], bytes]:
-    """Sources that were read before and not seen now, by the file they were."""
-    seen = {os.fsencode(source.path) for source in found.sources}
-    return {
-        (cursor.stamp.dev, cursor.stamp.inode): path
-        for path, cursor in cursors.items()
-        if path not in seen and cursor.stamp
-    }
 
 
 def _side_files_last(source: SourceRef) -> bool:

@@ -28,11 +28,11 @@ class Outbox:
         """
         rows = self._db.execute(
             "SELECT agent, session_id FROM session "
-            "WHERE is_dirty AND entries > 0 AND ifnull(ended_us, 0) >= ? "
-            "GROUP BY agent, session_id ORDER BY max(ended_us) DESC LIMIT ?",
+            "WHERE is_dirty AND (ended_us >= ? OR ended_us IS NULL) "
+            "ORDER BY ended_us DESC LIMIT ?",
             (since_us, most),
         )
-        return rows.fetchall()
+        return list(dict.fromkeys(rows))
 
     def due_units(self, session: int) -> dict[int, int]:
         """Units of a stream with placements newer than their file, and the newest."""

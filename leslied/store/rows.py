@@ -149,9 +149,7 @@ def pack_cursor(cursor: Cursor) -> tuple[Any, ...]:
 
 def unpack_cursor(row: tuple[Any, ...]) -> Cursor:
     """The cursor as it was packed."""
-    stamp = None
-    if row[6] is not None:
-        stamp = FileStamp(row[6] % _WRAP, row[7] % _WRAP, *row[8:11])
+    stamp = unpack_stamp(row[6:11]) if row[6] is not None else None
     return Cursor(
         generation=row[0],
         offset=row[1],
@@ -162,6 +160,13 @@ def unpack_cursor(row: tuple[Any, ...]) -> Cursor:
         stamp=stamp,
         state=row[11],
     )
+
+
+def unpack_stamp(row: tuple[Any, ...]) -> FileStamp:
+    """What `stat` said."""
+    if row[0] is None:
+        return FileStamp(0, 0, -1, 0, 0)
+    return FileStamp(row[0] % _WRAP, row[1] % _WRAP, *row[2:])
 
 
 def to_signed(number: int) -> int:

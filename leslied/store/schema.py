@@ -69,7 +69,7 @@ CREATE TABLE session (
   UNIQUE (agent, session_id, source)
 );
 CREATE INDEX session_spawn ON session (spawn_call_id) WHERE spawn_call_id <> '';
-CREATE INDEX session_dirty ON session (is_dirty) WHERE is_dirty;
+CREATE INDEX session_dirty ON session (ended_us) WHERE is_dirty;
 CREATE UNIQUE INDEX session_thread ON session (thread_id) WHERE thread_id <> '';
 
 -- The content, once; a changed entry is a new row under the same entry number.

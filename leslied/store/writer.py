@@ -24,6 +24,7 @@ from leslied.store.rows import (
     to_signed,
     to_us,
     unpack_cursor,
+    unpack_stamp,
 )
 from leslied.store.scrub import scrub_reading
 from leslied.store.transaction import Transaction
@@ -87,6 +88,17 @@ class Store:
         finally:
             self._db.close()
             os.close(self._lock)
+
+    @telling
+    def stamps(self, agent: str, *, is_final: bool = False) -> dict[bytes, FileStamp]:
+        """What each known source looked like; `is_final` leaves out unended ones."""
+        ended = "AND size IN (offset, finished)" if is_final else ""
+        rows = self._db.execute(
+            "SELECT path, dev, inode, size, mtime_ns, ctime_ns FROM source "
+            f"WHERE agent = ? {ended}",
+            (agent,),
+        )
+        return {row[0]: unpack_stamp(row[1:]) for row in rows}
 
     @telling
     def cursors(self, agent: str) -> dict[bytes, Cursor]:

@@ -14,7 +14,7 @@ from leslied.model.source import SourceRef
 from leslied.tail.files import stamp_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from leslied.model.source import Root
 
@@ -26,14 +26,23 @@ class Discovery:
     """What a walk found, and what it could not see."""
 
     sources: list[SourceRef] = field(default_factory=list)
+    """Those that are new or have changed."""
+    seen: set[bytes] = field(default_factory=set)
+    """The paths of all there are."""
     unreadable: dict[Path, str] = field(default_factory=dict)
     """Folders that could not be listed: nothing below them counts as deleted."""
     missing: list[Path] = field(default_factory=list)
     """Roots that do not exist (yet)."""
 
 
-def discover(agent: str, roots: Iterable[Root]) -> Discovery:
-    """Every source below the roots, oldest change first."""
+def discover(
+    agent: str, roots: Iterable[Root], known: Mapping[bytes, FileStamp] | None = None
+) -> Discovery:
+    """Every source below the roots, oldest change first.
+
+    Of a source that is known with the very stamp it has, only the path is told.
+    """
+    known = known or {}
     found = Discovery()
     seen: set[tuple[int, int]] = set()
     for root in roots:
@@ -48,12 +57,18 @@ def discover(agent: str, roots: Iterable[Root]) -> Discovery:
             if stamp is None or (stamp.dev, stamp.inode) in seen:
                 continue
             seen.add((stamp.dev, stamp.inode))
-            path = Path(entry.path)
-            found.sources.append(
-                SourceRef(
-                    agent=agent, path=path, root=root.path, shape=shape, stamp=stamp
+            path = os.fsencode(entry.path)
+            found.seen.add(path)
+            if known.get(path) != stamp:
+                found.sources.append(
+                    SourceRef(
+                        agent=agent,
+                        path=Path(entry.path),
+                        root=root.path,
+                        shape=shape,
+                        stamp=stamp,
+                    )
                 )
-            )
     found.sources.sort(key=lambda s: (s.stamp.mtime_ns, s.path))
     return found
 
