@@ -19,6 +19,7 @@ from leslied.errors import LesliedError
 
 COMMANDS = {
     "run": "Watch and keep what agents write, until stopped.",
+    "service": "Run leslied in the background, at every login.",
     "sync": "Read everything that is new, once, and leave.",
     "list": "Show the sessions, newest first.",
     "show": "Show one session, unit or subagent.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from fnmatch import fnmatch
 from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from leslied.agents import AgentAdapter
     from leslied.config import Settings
     from leslied.model.source import Root
-    from leslied.pipeline import Settle
+    from leslied.pipeline import Settle, Streets
     from leslied.store import Reader, Store
 
 
@@ -80,15 +80,39 @@ class Desk:
             found.append((adapter, list(adapter.registry(env, configured))))
         return found
 
-    def make_settle(
+    def make_streets(
         self,
         store: Store,
         reader: Reader,
-        settings: Settings,
         *,
         is_final: bool = False,
-    ) -> Settle:
-        """The second street, as the settings want it."""
+        on_progress: Callable[[], None] = lambda: None,
+    ) -> Streets:
+        """The daemon's work, as the settings want it now."""
+        from leslied.pipeline import Ingest, Stops, Streets  # noqa: PLC0415
+
+        settings = self.load_settings()
+        ingests = [
+            Ingest(
+                adapter=adapter,
+                store=store,
+                roots=tuple(roots),
+                is_final=is_final,
+                is_excluded=make_exclude(settings, adapter.name),
+                on_progress=on_progress,
+            )
+            for adapter, roots in self.agent_roots(settings)
+        ]
+        stops = Stops(store=store, registries=self.registries(settings))
+        settle = replace(
+            self._make_settle(store, reader, settings),
+            live=stops.live,
+            is_final=is_final,
+            on_progress=on_progress,
+        )
+        return Streets(ingests=ingests, stops=stops, settle=settle)
+
+    def _make_settle(self, store: Store, reader: Reader, settings: Settings) -> Settle:
         from leslied.pipeline import Settle  # noqa: PLC0415
         from leslied.redact import Redactor  # noqa: PLC0415
         from leslied.sinks import Policy  # noqa: PLC0415
@@ -112,7 +136,6 @@ class Desk:
             zone=UTC if output.timezone == "utc" else None,
             limits=Limits(has_thinking=output.thinking),
             backfill=output.backfill,
-            is_final=is_final,
         )
 
 

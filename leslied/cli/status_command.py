@@ -26,7 +26,7 @@ from leslied.store import read_lock
 from leslied.tail import discover
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from leslied.cli.desk import Desk
@@ -127,11 +127,16 @@ def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
     yield (
         f"         {say_number(store['records'])} records, "
         f"{store['sessions']} sessions, {store['subagents']} subagents, "
-        f"{say_number(store['noise'])} noise, "
-        f"{store['rejected']} rejected"
+        f"{say_number(store['noise'])} noise, {store['rejected']} rejected"
     )
     yield ""
-    now = desk.clock.now()
+    yield from _agent_lines(data["agents"], desk.clock.now())
+    for each in data.get("rejected", []):
+        where = f"{each['path']} at byte {each['offset']}, {each['length']} bytes"
+        yield clean(f"{where}: {each['reason']}")
+
+
+def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
     names = (
         "AGENT",
         "LOGS",
@@ -151,12 +156,9 @@ def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
             "-" if agent["lag_seconds"] is None else f"{agent['lag_seconds']:.0f} s",
             str(agent["rejected"]),
         )
-        for agent in data["agents"]
+        for agent in agents
     ]
-    yield from table(names, rows, stretch=0, right="LOGS SESSIONS LAG REJECTED")
-    for each in data.get("rejected", []):
-        where = f"{each['path']} at byte {each['offset']}, {each['length']} bytes"
-        yield clean(f"{where}: {each['reason']}")
+    return table(names, rows, stretch=0, right="LOGS SESSIONS LAG REJECTED")
 
 
 def _parse(text: str | None) -> datetime | None:

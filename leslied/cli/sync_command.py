@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.desk import make_exclude, sit_down
+from leslied.cli.desk import sit_down
 from leslied.cli.output import emit, json_option, say_bytes, say_path
-from leslied.pipeline import Ingest, Ingested, Settled, Stops
+from leslied.pipeline import Ingested, Settled
 from leslied.store import Store
 
 if TYPE_CHECKING:
@@ -48,25 +47,17 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
 
 
 def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, int]:
-    settings = desk.load_settings()
     done = Ingested()
-    with Store(desk.places.store_file, desk.clock) as store:
-        for adapter, roots in desk.agent_roots(settings):
-            ingest = Ingest(
-                adapter=adapter,
-                store=store,
-                roots=tuple(roots),
-                is_final=stop_all,
-                is_excluded=make_exclude(settings, adapter.name),
-            )
+    with (
+        Store(desk.places.store_file, desk.clock) as store,
+        desk.open_reader() as reader,
+    ):
+        streets = desk.make_streets(store, reader, is_final=stop_all)
+        for ingest in streets.ingests:
             done += ingest.scan()
-        stops = Stops(store=store, registries=desk.registries(settings))
-        stopped = stops.check() + (store.stop_all() if stop_all else 0)
-        with desk.open_reader() as reader:
-            settle = desk.make_settle(store, reader, settings, is_final=stop_all)
-            settle = replace(settle, live=stops.live)
-            # Sessions from before leslied are many, and nobody waits for their files.
-            settled = settle.run(has_old=stop_all)
+        stopped = streets.stops.check() + (store.stop_all() if stop_all else 0)
+        # Sessions from before leslied are many, and nobody waits for their files.
+        settled = streets.settle.run(has_old=stop_all)
     return done, settled, stopped
 
 

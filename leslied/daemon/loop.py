@@ -6,15 +6,16 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from leslied.errors import LesliedError
+from leslied.errors import LesliedError, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from structlog.typing import FilteringBoundLogger
 
     from leslied.clock import Clock
-    from leslied.pipeline import Ingest, Ingested, Settle, Stops
+    from leslied.daemon.notify import Notifier
+    from leslied.pipeline import Ingested, Streets
     from leslied.tail.watch import Watcher
 
 SCAN_SECONDS = 30.0
@@ -34,12 +35,13 @@ _RETRY_SECONDS = 5.0
 class Loop:
     """One thread that reads and writes; the watcher's thread only leaves hints."""
 
-    ingests: Sequence[Ingest]
-    stops: Stops
-    settle: Settle
+    streets: Streets
+    renew: Callable[[], Streets]
+    """Makes the streets anew, from the settings as they are now."""
     watcher: Watcher
     clock: Clock
     log: FilteringBoundLogger
+    notifier: Notifier
     is_paused: Callable[[], bool] = lambda: False
     _stopping: threading.Event = field(default_factory=threading.Event)
     _next_scan: float = 0.0
@@ -51,14 +53,24 @@ class Loop:
         self._stopping.set()
         self.watcher.wake()
 
+    def scan_soon(self) -> None:
+        """Settings are read again and everything is looked at, now."""
+        self._next_scan = 0.0
+        self.watcher.wake()
+
     def run(self) -> None:
         """Everything new is kept soon after it is written, until told to stop."""
         self.watcher.start()
+        self.log.info("daemon.start", folders=len(self.streets.folders))
+        self.notifier.ready()
         try:
             while not self._stopping.is_set():
                 self._turn()
+                self.notifier.ping()
         finally:
+            self.notifier.stopping()
             self.watcher.stop()
+            self.log.info("daemon.stop")
 
     def _turn(self) -> None:
         if self.is_paused():
@@ -78,23 +90,38 @@ class Loop:
 
     def _scan(self) -> None:
         began = self.clock.monotonic()
+        self._renew_streets()
         if not self.watcher.renew():
             self.log.warning("watch.renew", reason=self.watcher.trouble)
-        for ingest in self.ingests:
+        for ingest in self.streets.ingests:
             self._tell("ingest.scan", ingest.scan())
         has_events = self.watcher.mode == "events"
         self._next_scan = began + (SCAN_SECONDS if has_events else POLL_SECONDS)
 
+    def _renew_streets(self) -> None:
+        """The settings as they are now; wrong ones are told and the last good stay."""
+        try:
+            streets = self.renew()
+        except UserError as error:
+            if self._told.get("config") != error.message:
+                self.log.warning("config.kept", reason=error.message)
+            self._told["config"] = error.message
+            return
+        streets.stops.live.update(self.streets.stops.live)
+        streets.stops.over.update(self.streets.stops.over)
+        self.streets = streets
+        self.watcher.follow(streets.folders)
+
     def _write(self) -> None:
         """Units that are over become files; old sessions only while nothing happens."""
-        stopped = self.stops.check()
+        stopped = self.streets.stops.check()
         if stopped:
             self.log.info("session.stop", sessions=stopped)
-        done = self.settle.run(most=_AT_ONCE, has_old=not self._is_busy)
+        done = self.streets.settle.run(most=_AT_ONCE, has_old=not self._is_busy)
         for session, reason in done.troubles.items():
             if self._told.get(session) != reason:
                 self.log.warning("sink.trouble", session=session, reason=reason)
-        self._told = done.troubles
+            self._told[session] = reason
         if done.written:
             self.log.info("sink.write", units=done.units, files=done.written)
 
@@ -105,7 +132,7 @@ class Loop:
         if hint.is_lost:
             self._next_scan = 0.0
         if hint.paths:
-            for ingest in self.ingests:
+            for ingest in self.streets.ingests:
                 self._tell("ingest.look", ingest.look(hint.paths))
             self._stopping.wait(_PAUSE)
 

@@ -9,5 +9,6 @@ from __future__ import annotations
 from leslied.pipeline.ingest import Ingest, Ingested
 from leslied.pipeline.settle import Settle, Settled
 from leslied.pipeline.stops import Stops
+from leslied.pipeline.streets import Streets
 
-__all__ = ["Ingest", "Ingested", "Settle", "Settled", "Stops"]
+__all__ = ["Ingest", "Ingested", "Settle", "Settled", "Stops", "Streets"]

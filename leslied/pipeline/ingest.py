@@ -68,6 +68,8 @@ class Ingest:
     """Whether a last line without its end counts as ended."""
     is_excluded: Callable[[str], bool] = lambda _: False
     """Whether sessions in this folder keep cursor and count, and no content."""
+    on_progress: Callable[[], None] = lambda: None
+    """Called after every commit."""
 
     def scan(self) -> Ingested:
         """Everything new below the roots is in the store, each entry exactly once."""
@@ -127,7 +129,7 @@ class _Look:
         self._ingest = ingest
         self._states: dict[bytes, str] = {}
         self.done = Ingested()
-        self.batch = _Batch(ingest.store, self.done)
+        self.batch = _Batch(ingest.store, self.done, ingest.on_progress)
 
     def at(self, source: SourceRef, cursor: Cursor) -> None:
         """What is new in one source is read; trouble with it stays with it."""
@@ -277,7 +279,10 @@ class _Decoder:
 class _Batch:
     """Readings that will be committed together, across sources."""
 
-    def __init__(self, store: Store, done: Ingested) -> None:
+    def __init__(
+        self, store: Store, done: Ingested, on_progress: Callable[[], None]
+    ) -> None:
+        self._on_progress = on_progress
         self._store = store
         self._done = done
         self._readings: list[Reading] = []
@@ -296,6 +301,7 @@ class _Batch:
             return
         self._done.added += self._store.commit(self._readings)
         self._done.commits += 1
+        self._on_progress()
         self._readings, self._weight = [], 0
 
 

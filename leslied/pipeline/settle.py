@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -61,6 +61,8 @@ class Settle:
     """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
     is_final: bool = False
     """Whether every session counts as stopped."""
+    on_progress: Callable[[], None] = lambda: None
+    """Called after every session."""
 
     def run(self, *, most: int = 1_000_000, has_old: bool = True) -> Settled:
         """Every unit that is over and has changed has its file, whole, as it is now.
@@ -70,12 +72,15 @@ class Settle:
         done = Settled()
         with self.store.settling() as outbox:
             since = 0 if has_old else outbox.created_us()
+            if self.backfill == "none":
+                outbox.forget_old()
             due = outbox.due(since, most)
         for agent, session_id in due:
             try:
                 self._settle(SessionKey(agent, session_id), done)
             except SinkError as error:
                 done.troubles[session_id] = error.message
+            self.on_progress()
         return done
 
     def _settle(self, key: SessionKey, done: Settled) -> None:
@@ -161,31 +166,38 @@ class _Page:
             self.write(child, unit.chat_id)
         with self.settle.store.settling() as outbox:
             known = outbox.transcript(unit.summary.row, unit.number)
-            name = known.file if known else self._name(unit, outbox)
-        zone = self._zone(unit, known)
-        self.files[unit.summary.subagent_id] = name.rpartition("/")[2]
-        data = self._render(unit, zone, parent_chat_id)
+            if known is None:
+                # The name is ours before the file is: a crash between leaves no orphan.
+                known = self._reserve(unit, outbox)
+        self.files[unit.summary.subagent_id] = known.file.rpartition("/")[2]
+        data = self._render(unit, known.utc_offset, parent_chat_id)
         digest = hashlib.sha256(data).digest()[:16]
-        if known is None or known.digest != digest:
-            self._put(name, data)
+        if known.digest != digest:
+            self._put(known.file, data)
+        newest = max(placed.placement for placed in unit.entries)
+        with self.settle.store.settling() as outbox:
+            outbox.save(replace(known, newest=newest, digest=digest))
+
+    def _reserve(self, unit: Unit, outbox: Outbox) -> Transcript:
+        zone = self._zone(unit)
         transcript = Transcript(
             session=unit.summary.row,
             unit=unit.number,
             chat_id=unit.chat_id,
             folder=os.fsencode(self.base),
-            file=name,
+            file=self._name(unit, zone, outbox),
             utc_offset=_minutes(zone, unit.started_at),
             started_us=int((unit.started_at or _LONG_AGO).timestamp() * 1e6),
-            newest=max(placed.placement for placed in unit.entries),
-            digest=digest,
+            newest=0,
+            digest=b"",
         )
-        with self.settle.store.settling() as outbox:
-            outbox.save(transcript)
+        outbox.save(transcript)
+        return transcript
 
-    def _render(self, unit: Unit, zone: tzinfo, parent_chat_id: str) -> bytes:
+    def _render(self, unit: Unit, utc_offset: int, parent_chat_id: str) -> bytes:
         setting = leslie.Setting(
             thread_id=self.main.thread_id,
-            zone=zone,
+            zone=timezone(timedelta(minutes=utc_offset)),
             redact=self.settle.redact,
             limits=self.settle.limits,
             parent_chat_id=parent_chat_id,
@@ -209,11 +221,11 @@ class _Page:
         sinks.write_file(self.base, name, data)
         self.done.written += 1
 
-    def _name(self, unit: Unit, outbox: Outbox) -> str:
+    def _name(self, unit: Unit, zone: tzinfo, outbox: Outbox) -> str:
         """A name nobody has, in the store or on disk."""
         part = "subagents" if unit.summary.is_subagent else "transcripts"
         folder = f".leslie/threads/{self.main.thread_id}/.meta/{part}"
-        started = (unit.started_at or _LONG_AGO).astimezone(self._zone(unit, None))
+        started = (unit.started_at or _LONG_AGO).astimezone(zone)
         prompt = self.settle.redact(unit.prompt)
         number = 1
         while True:
@@ -223,10 +235,8 @@ class _Page:
                 return name
             number += 1
 
-    def _zone(self, unit: Unit, known: Transcript | None) -> tzinfo:
-        """The zone saved with the unit, else the one in force when it began."""
-        if known:
-            return timezone(timedelta(minutes=known.utc_offset))
+    def _zone(self, unit: Unit) -> tzinfo:
+        """The zone in force when the unit began: saved with its name, for ever."""
         if self.settle.zone:
             return self.settle.zone
         local = (unit.started_at or _LONG_AGO).astimezone()

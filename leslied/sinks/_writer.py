@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from leslied.errors import SinkError
+from leslied.points import reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _TEMPORARY = ".leslied-new"
+_PIECE = 4096
 
 
 def write_file(base: Path, name: str, data: bytes) -> None:
@@ -96,10 +98,13 @@ def _replace(fd: int, file: str, data: bytes) -> None:
     try:
         view = memoryview(data)
         while view:
-            view = view[os.write(handle, view) :]
+            view = view[os.write(handle, view[:_PIECE]) :]
+            reach("write.half")
         os.fchmod(handle, 0o600)
         os.fsync(handle)
     finally:
         os.close(handle)
+    reach("write.before")
     os.rename(_TEMPORARY, file, src_dir_fd=fd, dst_dir_fd=fd)
+    reach("write.after")
     os.fsync(fd)

@@ -125,6 +125,13 @@ class Outbox:
             (agent, session_id),
         )
 
+    def forget_old(self) -> None:
+        """Sessions that ended before the store was made are not due."""
+        self._db.execute(
+            "UPDATE session SET is_dirty = 0 WHERE is_dirty AND ended_us < ?",
+            (self.created_us(),),
+        )
+
     def created_us(self) -> int:
         """When the store was made."""
         query = "SELECT value FROM meta WHERE key = 'created_us'"

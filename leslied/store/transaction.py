@@ -11,6 +11,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.model.record import Usage, name_record
+from leslied.points import reach
 from leslied.store.rows import (
     RECORD_COLUMNS,
     ask,
@@ -212,6 +213,7 @@ class Transaction:
             "UPDATE placement SET unit = ? WHERE session = ? AND id BETWEEN ? AND ?",
             self._unit_starts,
         )
+        reach("commit.half")
         self._sources.write()
         self._usage.write()
         self._tallies.write(self._new_names)

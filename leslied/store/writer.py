@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from leslied.errors import StoreUnusable
+from leslied.points import reach
 from leslied.store.connection import (
     begin_load,
     end_load,
@@ -137,6 +138,8 @@ class Store:
             for reading in readings:
                 work.add(reading)
             records, placements = work.finish()
+            reach("commit.before")
+        reach("commit.after")
         return Committed(records, placements)
 
     def note_trouble(self, source: SourceRef, reason: str) -> None:

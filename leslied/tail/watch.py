@@ -190,6 +190,10 @@ class Watcher:
             inbox.is_lost = inbox.is_woken = False
         return hint
 
+    def follow(self, roots: Iterable[Path]) -> None:
+        """These roots count from the next renewal on."""
+        self._roots = list(roots)
+
     def wake(self) -> None:
         """Whoever waits goes on at once; safe to call from a signal handler."""
         with self._inbox.changed:

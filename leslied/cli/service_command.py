@@ -1,0 +1,152 @@
+"""`leslied service`: at every login, in the background."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from leslied.cli.desk import sit_down
+from leslied.cli.output import clean, emit, json_option, say_ago, say_path
+from leslied.model.codec import plain_time
+from leslied.paths import PLATFORM, make_private_dir
+from leslied.service import find_manager, find_program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from leslied.cli.desk import Desk
+    from leslied.service import Manager, State
+
+_SAVED = (
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "GEMINI_CLI_HOME",
+    "LESLIED_CONFIG",
+    "LESLIED_DATA_DIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+)
+"""What a shell may say about places; a service does not see the shell."""
+
+
+@click.group()
+def command() -> None:
+    """Run leslied in the background, at every login."""
+
+
+@command.command(epilog="Example: leslied service install && leslied service status")
+@json_option
+@click.pass_context
+def install(ctx: click.Context, *, as_json: bool) -> None:
+    """Start leslied now and at every login.
+
+    The variables that say where agents write are saved with the service. Installing
+    again brings the service up to date.
+    """
+    desk = sit_down(ctx)
+    desk.load_settings()
+    manager = _manager(desk)
+    variables = _variables(desk, ctx.find_root().obj)
+    done = manager.install(variables, _make_outside(desk))
+    data = {
+        "manager": manager.name,
+        "path": str(done.path),
+        "variables": variables,
+    }
+    path = say_path(str(done.path), str(desk.home))
+    emit(
+        data,
+        lambda: [f"leslied is running, and will at every login: {clean(path)}"],
+        as_json=as_json,
+        warnings=done.notes,
+    )
+
+
+@command.command()
+@json_option
+@click.pass_context
+def uninstall(ctx: click.Context, *, as_json: bool) -> None:
+    """Stop the service and remove it; what was kept stays."""
+    manager = _manager(sit_down(ctx))
+    was_there = manager.uninstall()
+    said = "The service is gone." if was_there else "There was no service."
+    data = {"manager": manager.name, "removed": was_there}
+    emit(data, lambda: [said], as_json=as_json)
+
+
+@command.command()
+@json_option
+@click.pass_context
+def status(ctx: click.Context, *, as_json: bool) -> None:
+    """Show whether the service is installed, enabled and active."""
+    desk = sit_down(ctx)
+    manager = _manager(desk)
+    state = manager.status()
+    data = {
+        "manager": manager.name,
+        "installed": state.is_installed,
+        "enabled": state.is_enabled,
+        "active": state.is_active,
+        "since": plain_time(state.since),
+        "pid": state.pid,
+        "state": state.word,
+        "path": str(state.path),
+    }
+    emit(data, lambda: _lines(state, desk), as_json=as_json)
+
+
+@command.command(epilog="Example: leslied service logs -n 200 -f")
+@click.option(
+    "-n",
+    "lines",
+    type=click.IntRange(min=0),
+    default=50,
+    show_default=True,
+    help="How many of the last lines.",
+)
+@click.option("-f", "follow", is_flag=True, help="Go on showing new lines.")
+@click.pass_context
+def logs(ctx: click.Context, *, lines: int, follow: bool) -> None:
+    """Show what the service has said."""
+    code = _manager(sit_down(ctx)).logs(lines, is_followed=follow)
+    ctx.exit(min(code, 1))
+
+
+def _manager(desk: Desk) -> Manager:
+    program = find_program(sys.argv[0], sys.executable, desk.environ.get("PATH"))
+    return find_manager(
+        home=desk.home, environ=desk.environ, platform=PLATFORM, program=program
+    )
+
+
+def _variables(desk: Desk, config: Path | None) -> dict[str, str]:
+    found = {name: desk.environ[name] for name in _SAVED if desk.environ.get(name)}
+    if config:
+        found["LESLIED_CONFIG"] = str(config.absolute())
+    return found
+
+
+def _make_outside(desk: Desk) -> list[Path]:
+    """Leslied's own folders outside the home folder; a sandbox lets in what exists."""
+    own = {desk.places.data_dir.absolute(), desk.places.state_dir.absolute()}
+    outside = sorted(folder for folder in own if not folder.is_relative_to(desk.home))
+    for folder in outside:
+        make_private_dir(folder)
+    return outside
+
+
+def _lines(state: State, desk: Desk) -> Iterator[str]:
+    if not state.is_installed:
+        yield "not installed. To install: leslied service install"
+        return
+    yield f"installed  {clean(say_path(str(state.path), str(desk.home)))}"
+    yield f"enabled    {'yes' if state.is_enabled else 'no'}"
+    if state.is_active:
+        since = say_ago(state.since, desk.clock.now()) if state.since else "unknown"
+        yield f"active     since {since}, pid {state.pid}"
+    else:
+        yield f"active     no, {clean(state.word)}. See why: leslied service logs"

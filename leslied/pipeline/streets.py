@@ -1,0 +1,28 @@
+"""Both streets together: what `sync` does once and the daemon over and over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from leslied.pipeline.ingest import Ingest
+    from leslied.pipeline.settle import Settle
+    from leslied.pipeline.stops import Stops
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Streets:
+    """One agent's ingest each, then stops, then settle."""
+
+    ingests: Sequence[Ingest]
+    stops: Stops
+    settle: Settle
+
+    @property
+    def folders(self) -> list[Path]:
+        """Every folder an agent writes in."""
+        return [root.path for ingest in self.ingests for root in ingest.roots]

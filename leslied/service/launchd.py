@@ -1,0 +1,137 @@
+"""leslied as a launchd agent."""
+
+from __future__ import annotations
+
+import plistlib
+import re
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from leslied.errors import UserError
+from leslied.service import (
+    RUN_IT_YOURSELF,
+    Installed,
+    State,
+    read_template,
+    write_file,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from leslied.service import Ran, Run
+
+LABEL = "io.leslied"
+_STATE = re.compile(r"^\s*state = (.+)$", re.MULTILINE)
+_PID = re.compile(r"^\s*pid = (\d+)$", re.MULTILINE)
+_DISABLED = re.compile(rf'"{re.escape(LABEL)}" => (true|disabled)')
+
+
+class Launchd:
+    """The launchd of one person's login, spoken to through launchctl."""
+
+    name = "launchd"
+
+    def __init__(
+        self, *, home: Path, user: int, program: Sequence[str], run: Run
+    ) -> None:
+        self._path = home / "Library/LaunchAgents" / f"{LABEL}.plist"
+        self._log = home / "Library/Logs/leslied.log"
+        self._domain = f"gui/{user}"
+        self._target = f"gui/{user}/{LABEL}"
+        self._program = program
+        self._run = run
+
+    def install(
+        self,
+        variables: Mapping[str, str],
+        writable: Sequence[Path] = (),  # noqa: ARG002 - launchd shuts nothing
+    ) -> Installed:
+        """Leslied runs, and will at every login; else nothing is left behind."""
+        self._demand("print", self._domain)
+        plist = render_plist(self._program, variables, self._log)
+        write_file(self._path, plistlib.dumps(plist))
+        # One that is loaded keeps its old description; the first time there is none.
+        self._ask("bootout", self._target)
+        self._ask("enable", self._target)
+        loaded = self._ask("bootstrap", self._domain, str(self._path))
+        if loaded.code:
+            self.uninstall()
+            self._refuse(loaded)
+        return Installed(path=self._path)
+
+    def uninstall(self) -> bool:
+        """Nothing of the service is left; False where nothing was."""
+        was_there = self.is_installed()
+        if was_there:
+            self._ask("bootout", self._target)
+        self._path.unlink(missing_ok=True)
+        self._log.unlink(missing_ok=True)
+        return was_there
+
+    def is_installed(self) -> bool:
+        """Whether the agent is described on disk."""
+        return self._path.is_file()
+
+    def status(self) -> State:
+        """How the agent is now."""
+        self._demand("print", self._domain)
+        loaded = self._ask("print", self._target)
+        disabled = self._ask("print-disabled", self._domain).out
+        state = _STATE.search(loaded.out)
+        pid = _PID.search(loaded.out)
+        is_active = bool(state and state[1] == "running" and pid)
+        return State(
+            path=self._path,
+            is_installed=self.is_installed(),
+            is_enabled=self.is_installed() and not _DISABLED.search(disabled),
+            is_active=is_active,
+            since=self._find_start(pid[1]) if is_active and pid else None,
+            pid=int(pid[1]) if pid else None,
+            word=state[1] if state else "not loaded",
+        )
+
+    def logs(self, lines: int, *, is_followed: bool) -> int:
+        """The last lines of the log file were shown."""
+        if not self._log.is_file():
+            raise UserError(
+                f"There is no log at {self._log}.", "Install: leslied service install"
+            )
+        words = ["tail", "-n", str(lines), *["-F"] * is_followed, str(self._log)]
+        return self._run(words, is_shown=True).code
+
+    def _find_start(self, pid: str) -> datetime | None:
+        started = self._run(["ps", "-o", "lstart=", "-p", pid]).out
+        with suppress(ValueError):
+            at = datetime.strptime(started.strip(), "%a %b %d %H:%M:%S %Y")  # noqa: DTZ007 - the runner asks in UTC
+            return at.replace(tzinfo=UTC)
+        return None
+
+    def _ask(self, *words: str) -> Ran:
+        return self._run(["launchctl", *words])
+
+    def _demand(self, *words: str) -> None:
+        ran = self._ask(*words)
+        if ran.code:
+            self._refuse(ran)
+
+    def _refuse(self, ran: Ran) -> None:
+        said = (ran.err.strip() or f"exit code {ran.code}").split("\n")[0].rstrip(".")
+        raise UserError(
+            f"launchd does not take the service in {self._domain} ({said}).",
+            RUN_IT_YOURSELF,
+        )
+
+
+def render_plist(
+    program: Sequence[str], variables: Mapping[str, str], log: Path
+) -> dict[str, Any]:
+    """The agent's description for this person."""
+    plist: dict[str, Any] = plistlib.loads(read_template("launchd", f"{LABEL}.plist"))
+    plist["ProgramArguments"] = [*program, "run"]
+    plist["StandardOutPath"] = plist["StandardErrorPath"] = str(log)
+    if variables:
+        plist["EnvironmentVariables"] = dict(sorted(variables.items()))
+    return plist

@@ -1,0 +1,155 @@
+"""The launchd agent: its description, and what is asked of launchctl."""
+
+from __future__ import annotations
+
+import plistlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from leslied.errors import UserError
+from leslied.service import Ran
+from leslied.service.launchd import Launchd, render_plist
+
+PROGRAM = ("/My Apps/100%/leslied",)
+PRINTED = """gui/501/io.leslied = {
+\tactive count = 1
+\tpath = /x/io.leslied.plist
+\tstate = running
+
+\tprogram = /opt/bin/leslied
+\tpid = 4242
+}
+"""
+
+
+class FakeLaunchd:
+    """Answers as launchctl would, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.answers: dict[str, Ran] = {}
+
+    def __call__(self, words, *, seconds=30.0, is_shown=False) -> Ran:
+        asked = " ".join(words).removeprefix("launchctl ")
+        self.asked.append(asked)
+        return self.answers.get(asked, Ran(0))
+
+
+@pytest.fixture
+def fake() -> FakeLaunchd:
+    return FakeLaunchd()
+
+
+@pytest.fixture
+def manager(home: Path, fake: FakeLaunchd) -> Launchd:
+    return Launchd(home=home, user=501, program=PROGRAM, run=fake)
+
+
+@pytest.fixture
+def path(home: Path) -> Path:
+    return home / "Library/LaunchAgents/io.leslied.plist"
+
+
+def test_making_a_manager_changes_nothing(manager, fake, home):
+    assert fake.asked == []
+    assert list(home.iterdir()) == []
+
+
+def test_installing_replaces_what_is_loaded(manager, fake, path):
+    done = manager.install({"CODEX_HOME": "/my codex"})
+
+    assert done.path == path
+    assert fake.asked == [
+        "print gui/501",
+        "bootout gui/501/io.leslied",
+        "enable gui/501/io.leslied",
+        f"bootstrap gui/501 {path}",
+    ]
+    plist = plistlib.loads(path.read_bytes())
+    assert plist["ProgramArguments"] == ["/My Apps/100%/leslied", "run"]
+    assert plist["EnvironmentVariables"] == {"CODEX_HOME": "/my codex"}
+
+
+def test_the_agent_is_a_quiet_guest(tmp_path):
+    plist = render_plist(PROGRAM, {}, tmp_path / "log")
+
+    assert plist["Label"] == "io.leslied"
+    assert plist["KeepAlive"] == {"SuccessfulExit": False}
+    assert plist["ThrottleInterval"] == 10
+    assert (plist["ProcessType"], plist["LowPriorityIO"]) == ("Background", True)
+    assert plist["Umask"] == 0o077
+    assert plist["StandardErrorPath"] == str(tmp_path / "log")
+    assert "EnvironmentVariables" not in plist
+
+
+def test_without_a_login_session_nothing_is_written(manager, fake, home):
+    fake.answers["print gui/501"] = Ran(125, err="Could not find domain for\n")
+
+    with pytest.raises(UserError, match="Could not find domain") as caught:
+        manager.install({})
+
+    assert "leslied run" in caught.value.hint
+    assert list(home.iterdir()) == []
+
+
+def test_an_agent_that_launchd_refuses_leaves_nothing(manager, fake, path):
+    fake.answers[f"bootstrap gui/501 {path}"] = Ran(5, err="Bootstrap failed: 5\n")
+
+    with pytest.raises(UserError, match="Bootstrap failed: 5"):
+        manager.install({})
+
+    assert not manager.is_installed()
+    assert list(path.parent.iterdir()) == []
+
+
+def test_uninstalling_twice_leaves_nothing_and_is_fine(manager, fake, home, path):
+    manager.install({})
+    log = home / "Library/Logs/leslied.log"
+    log.parent.mkdir()
+    log.touch()
+
+    assert [manager.uninstall(), manager.uninstall()] == [True, False]
+    assert not path.exists()
+    assert not log.exists()
+    assert fake.asked[-1] == "bootout gui/501/io.leslied"
+
+
+def test_the_status_tells_since_when_it_is_active(manager, fake):
+    manager.install({})
+    fake.answers["print gui/501/io.leslied"] = Ran(0, PRINTED)
+    fake.answers["ps -o lstart= -p 4242"] = Ran(0, "Mon Nov 16 05:08:53 2026\n")
+
+    state = manager.status()
+
+    assert (state.is_installed, state.is_enabled, state.is_active) == (True,) * 3
+    assert state.since == datetime(2026, 11, 16, 5, 8, 53, tzinfo=UTC)
+    assert (state.pid, state.word) == (4242, "running")
+
+
+@pytest.mark.parametrize("word", ["true", "disabled"])
+def test_an_agent_that_was_switched_off_is_not_enabled(manager, fake, word: str):
+    manager.install({})
+    fake.answers["print-disabled gui/501"] = Ran(0, f'\t"io.leslied" => {word}\n')
+    fake.answers["print gui/501/io.leslied"] = Ran(113, err="Could not find service")
+
+    state = manager.status()
+
+    assert (state.is_installed, state.is_enabled, state.is_active) == (
+        *(True, False),
+        False,
+    )
+    assert (state.since, state.word) == (None, "not loaded")
+
+
+def test_logs_come_from_the_file(manager, fake, home):
+    log = home / "Library/Logs/leslied.log"
+    with pytest.raises(UserError, match="no log"):
+        manager.logs(20, is_followed=False)
+    log.parent.mkdir(parents=True)
+    log.touch()
+
+    manager.logs(20, is_followed=True)
+
+    assert fake.asked == [f"tail -n 20 -F {log}"]

@@ -1,0 +1,328 @@
+"""The user unit: its text, and what is asked of systemctl."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from leslied.errors import LesliedError, UserError
+from leslied.service import Ran, Runner, find_manager, find_program
+from leslied.service.systemd import NEED_NAMESPACES, Systemd, quote, render_unit
+
+PROGRAM = ("/opt/bin/leslied",)
+SHOWN = """MainPID=42
+ActiveState=active
+SubState=running
+UnitFileState=enabled
+ActiveEnterTimestamp=Mon 2026-11-16 05:08:53 UTC
+"""
+
+
+class FakeSystemd:
+    """Answers as systemctl would, and remembers what it was asked."""
+
+    def __init__(self, home: Path) -> None:
+        self.path = home / ".config/systemd/user/leslied.service"
+        self.asked: list[str] = []
+        self.answers: dict[str, Ran] = {
+            "show --property=UnitPath": Ran(0, f"UnitPath=/etc {self.path.parent}\n"),
+            "show leslied.service --property=ActiveState": Ran(0, SHOWN),
+        }
+        self.can_start: Callable[[str], bool] = lambda _: True
+        self.status = "226"
+
+    def __call__(self, words, *, seconds=30.0, is_shown=False) -> Ran:
+        asked = " ".join(words).removeprefix("systemctl --user ")
+        self.asked.append(asked)
+        if asked == "restart leslied.service":
+            return Ran(0 if self.can_start(self.path.read_text()) else 1)
+        if asked.endswith("--property=Result,ExecMainStatus"):
+            return Ran(0, f"Result=exit-code\nExecMainStatus={self.status}\n")
+        found = (ran for key, ran in self.answers.items() if asked.startswith(key))
+        return next(found, Ran(0))
+
+
+@pytest.fixture
+def fake(home: Path) -> FakeSystemd:
+    return FakeSystemd(home)
+
+
+@pytest.fixture
+def manager(home: Path, fake: FakeSystemd) -> Systemd:
+    return Systemd(home=home, config="", user=7, program=PROGRAM, run=fake)
+
+
+def keys(text: str) -> set[str]:
+    return {line.split("=")[0] for line in text.split("\n") if "=" in line}
+
+
+def test_making_a_manager_changes_nothing(manager, fake, home):
+    assert fake.asked == []
+    assert list(home.iterdir()) == []
+
+
+def test_installing_writes_enables_and_starts_in_this_order(manager, fake):
+    done = manager.install({})
+
+    verbs = [asked.split()[0] for asked in fake.asked]
+    assert verbs == [
+        *("show", "daemon-reload", "reset-failed", "enable", "restart"),
+        "loginctl",
+    ]
+    assert done.path == fake.path
+    assert done.notes == ()
+    assert "\nExecStart=/opt/bin/leslied run\n" in fake.path.read_text()
+    assert fake.path.stat().st_mode & 0o777 == 0o644
+    assert list(fake.path.parent.iterdir()) == [fake.path]
+
+
+def test_where_namespaces_are_refused_a_lighter_unit_is_installed(manager, fake):
+    fake.can_start = lambda text: "ProtectSystem" not in text
+
+    done = manager.install({"CODEX_HOME": "/c"})
+
+    text = fake.path.read_text()
+    assert not keys(text) & NEED_NAMESPACES
+    assert {"SystemCallFilter", "NoNewPrivileges", "MemoryMax"} <= keys(text)
+    assert "Environment=CODEX_HOME=/c\n" in text
+    assert "exit-code, status 226" in done.notes[0]
+    assert "lighter" in done.notes[0]
+
+
+def test_a_unit_that_never_starts_leaves_nothing(manager, fake, home):
+    fake.can_start = lambda _: False
+
+    with pytest.raises(LesliedError, match="did not start: exit-code, status 226"):
+        manager.install({})
+
+    assert "disable --now leslied.service" in fake.asked
+    assert list((home / ".config").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [("4", "another leslied"), ("78", "config file is wrong")]
+)
+def test_when_leslied_itself_refuses_no_lighter_unit_is_tried(
+    manager, fake, status: str, said: str
+):
+    fake.can_start, fake.status = lambda _: False, status
+
+    with pytest.raises(LesliedError, match=said):
+        manager.install({})
+
+    assert fake.asked.count("restart leslied.service") == 1
+    assert not manager.is_installed()
+
+
+def test_without_a_user_manager_nothing_is_written(manager, fake, home):
+    fake.answers["show"] = fake.answers["show --property=UnitPath"] = Ran(
+        1, err="Failed to connect to bus: No medium found\n"
+    )
+
+    with pytest.raises(UserError, match="No systemd user manager") as caught:
+        manager.install({})
+
+    assert caught.value.exit_code == 2
+    assert "No medium found" in caught.value.message
+    assert "leslied run" in caught.value.hint
+    assert list(home.iterdir()) == []
+
+
+def test_logout_is_mentioned_where_it_would_end_the_service(manager, fake):
+    fake.answers["loginctl show-user 7"] = Ran(0, "Linger=no\n")
+
+    assert "loginctl enable-linger" in manager.install({}).notes[0]
+
+
+def test_the_shells_config_folder_is_used_only_if_the_manager_looks_there(
+    home, fake, tmp_path
+):
+    def install(seen: Path) -> Path:
+        fake.path = seen / "systemd/user/leslied.service"
+        answer = Ran(0, f"UnitPath=/etc {fake.path.parent} /usr\n")
+        fake.answers["show --property=UnitPath"] = answer
+        config = str(tmp_path / "elsewhere")
+        return Systemd(home=home, config=config, user=7, program=PROGRAM, run=fake)
+
+    shell = install(tmp_path / "elsewhere")
+    assert shell.install({}).path.is_relative_to(tmp_path / "elsewhere")
+    assert shell.uninstall()
+    assert install(home / ".config").install({}).path.is_relative_to(home)
+
+
+def test_uninstalling_twice_leaves_nothing_and_is_fine(manager, fake, home):
+    manager.install({})
+    wants = fake.path.parent / "default.target.wants"
+    wants.mkdir()
+    (wants / fake.path.name).symlink_to(fake.path)
+
+    assert [manager.uninstall(), manager.uninstall()] == [True, False]
+    assert list((home / ".config").iterdir()) == []
+    assert fake.asked[-3:] == [
+        "disable --now leslied.service",
+        "daemon-reload",
+        "reset-failed leslied.service",
+    ]
+
+
+def test_uninstalling_spares_other_peoples_units(manager, fake):
+    manager.install({})
+    other = fake.path.with_name("other.service")
+    other.touch()
+
+    manager.uninstall()
+
+    assert other.exists()
+
+
+def test_the_status_tells_since_when_it_is_active(manager):
+    manager.install({})
+    state = manager.status()
+
+    assert (state.is_installed, state.is_enabled, state.is_active) == (True,) * 3
+    assert state.since == datetime(2026, 11, 16, 5, 8, 53, tzinfo=UTC)
+    assert state.pid == 42
+
+
+def test_a_unit_nobody_installed_has_a_status_too(manager, fake):
+    answer = "MainPID=0\nActiveState=inactive\nSubState=dead\nUnitFileState=\n"
+    fake.answers["show leslied.service --property=ActiveState"] = Ran(0, answer)
+
+    state = manager.status()
+
+    assert (state.is_installed, state.is_enabled, state.is_active) == (False,) * 3
+    assert (state.since, state.pid, state.word) == (None, None, "inactive (dead)")
+
+
+def test_logs_come_from_the_journal(manager, fake):
+    manager.logs(20, is_followed=True)
+    manager.logs(5, is_followed=False)
+
+    assert fake.asked == [
+        "journalctl --user -u leslied -n 20 -f",
+        "journalctl --user -u leslied -n 5",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "quoted"),
+    [
+        ("/usr/bin/leslied", "/usr/bin/leslied"),
+        ("/a b/c", '"/a b/c"'),
+        ("/100%h", '"/100%%h"'),
+        ('a"b\\c', '"a\\"b\\\\c"'),
+        ("two\nlines\t", '"two\\x0alines\\x09"'),
+        ("", '""'),
+        ("漢", '"漢"'),
+    ],
+)
+def test_a_word_is_quoted_as_systemd_reads_it(word: str, quoted: str):
+    assert quote(word) == quoted
+
+
+def test_a_dollar_in_the_program_is_no_variable():
+    text = render_unit(("/a $HOME/leslied",), {})
+
+    assert '\nExecStart=":/a $HOME/leslied" run\n' in text
+
+
+def test_folders_outside_the_home_can_be_written():
+    text = render_unit(PROGRAM, {}, [Path("/srv/my 5%")])
+
+    assert '\nReadWritePaths=%h\nReadWritePaths="-/srv/my 5%%"\n' in text
+
+
+def test_restarts_are_limited():
+    """F4, F5."""
+    text = render_unit(PROGRAM, {})
+    head, service = text.split("[Service]")
+
+    assert "StartLimitIntervalSec=300\nStartLimitBurst=5\n" in head
+    for line in (
+        *("Type=notify", "NotifyAccess=main", "WatchdogSec=60", "TimeoutStopSec=10"),
+        *("Restart=on-failure", "RestartSec=5", "RestartPreventExitStatus=2 4 78"),
+    ):
+        assert f"\n{line}\n" in service
+
+
+def test_a_value_that_is_no_text_is_refused_before_anything_is_written(manager, home):
+    with pytest.raises(UserError, match="not UTF-8"):
+        manager.install({"CODEX_HOME": "/\udcff"})
+
+    assert list(home.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_told(manager, home):
+    (home / ".config").touch()
+
+    with pytest.raises(LesliedError, match="cannot be written"):
+        manager.install({})
+
+
+def test_the_platform_decides_about_the_manager(home):
+    names = [
+        find_manager(home=home, environ={}, platform=platform, program=PROGRAM).name
+        for platform in ("linux", "darwin")
+    ]
+
+    assert names == ["systemd", "launchd"]
+    with pytest.raises(UserError, match="plan9"):
+        find_manager(home=home, environ={}, platform="plan9", program=PROGRAM)
+
+
+def make_script(folder: Path) -> Path:
+    folder.mkdir()
+    script = folder / "leslied"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    return script
+
+
+def test_the_program_is_the_script_that_was_called(tmp_path, monkeypatch):
+    script = make_script(tmp_path / "bin")
+    link = tmp_path / "leslied"
+    link.symlink_to(script)
+    monkeypatch.chdir(tmp_path)
+
+    assert find_program("leslied", "/nowhere/python", "") == (str(link),)
+
+
+def test_called_as_a_module_the_script_beside_python_is_found(tmp_path):
+    script = make_script(tmp_path / "venv")
+    make_script(tmp_path / "path")
+
+    found = find_program(
+        "/x/leslied/__main__.py", str(script.with_name("python")), str(tmp_path)
+    )
+
+    assert found == (str(script),)
+
+
+def test_else_the_one_on_the_path_or_the_module(tmp_path):
+    script = make_script(tmp_path / "path")
+
+    assert find_program("-c", "/no/python", str(script.parent)) == (str(script),)
+    assert find_program("-c", "/no/python", "") == ("/no/python", "-m", "leslied")
+
+
+def test_a_runner_answers_for_programs_that_are_missing_or_too_slow():
+    run = Runner({"PATH": os.environ["PATH"]})
+
+    missing = run(["leslied-no-such-program"])
+    slow = run([sys.executable, "-c", "import signal; signal.pause()"], seconds=0.05)
+
+    assert (missing.code, slow.code) == (127, 124)
+    assert "No such file" in missing.err
+    assert "no answer" in slow.err
+
+
+def test_a_runner_asks_in_english_and_utc():
+    run = Runner({"LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Tokyo"})
+    code = "import os; print(os.environ['LC_ALL'], os.environ['TZ'])"
+
+    assert run([sys.executable, "-c", code]).out == "C UTC\n"
