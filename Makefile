@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check lint types imports format fmt golden bench lock clean
+.PHONY: help setup run demo test check lint types imports format fmt golden bench lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -20,6 +20,9 @@ setup: .venv/.ready ## make .venv with leslied in it
 run: setup ## read every session once, then say what is there
 	@$(BIN)/leslied sync
 	@$(BIN)/leslied status
+
+demo: setup ## a scripted session, live, in a home that is thrown away
+	@$(BIN)/leslied demo
 
 test: setup ## all tests
 	$(BIN)/pytest -n auto
