@@ -24,7 +24,7 @@ POLL_SECONDS = 10.0
 """Where no events arrive at all, this often."""
 _PAUSE = 0.05
 """Between two looks: a storm of events costs twenty looks a second, no more."""
-_TICK = 1.0
+_TICK = 0.5
 """How often units are looked at that may have become quiet."""
 _AT_ONCE = 20
 """Sessions settled in one turn, so that reading never waits long for writing."""

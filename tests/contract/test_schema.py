@@ -1,0 +1,47 @@
+"""The published form of a record is the one that commands print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import leslied
+from leslied.model import record as nouns
+from leslied.model.codec import plain_record
+from leslied.store import Reader
+from tests.support.claude import ClaudeHome
+from tests.support.golden import FIXTURES, copy_home
+
+PATH = Path(leslied.__file__).parent / "schemas" / "record.schema.json"
+SCHEMA = json.loads(PATH.read_text())
+CASES = sorted(path.name for path in (FIXTURES / "claude_code").iterdir())
+
+
+def test_the_schema_is_one():
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_the_schema_knows_every_type_role_kind_and_origin():
+    known = SCHEMA["properties"]
+
+    assert known["type"]["enum"] == list(get_args(nouns.RecordType))
+    assert known["role"]["enum"] == list(get_args(nouns.Role))
+    event = known["metadata"]["properties"]
+    assert event["kind"]["enum"] == list(get_args(nouns.EventKind))
+    assert event["origin"]["enum"] == list(get_args(nouns.Origin))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_record_of_every_fixture_fits_the_schema(claude: ClaudeHome, case: str):
+    copy_home(FIXTURES / "claude_code" / case, claude.home)
+    claude.sync(is_final=True)
+    validator = Draft202012Validator(SCHEMA)
+
+    with Reader(claude.store_path) as reader:
+        for session in reader.sessions():
+            for placed in reader.records(session.row):
+                validator.validate(plain_record(placed))
