@@ -45,7 +45,8 @@ def gather_sessions(
         )
         mains[key] = _with_children(main, group)
     listed = [s for s in everyone if s.is_subagent] if with_subagents else []
-    return sorted([*mains.values(), *listed], key=_last_active, reverse=True)
+    found = [*mains.values(), *listed]
+    return sorted(found, key=lambda session: session.recency, reverse=True)
 
 
 def resolve(reader: Reader, wanted: str) -> Found:
@@ -128,8 +129,3 @@ def _with_children(
     return replace(
         main, usage=usage, subagents=len(children), ended_at=max(ends, default=None)
     )
-
-
-def _last_active(session: SessionSummary) -> tuple[float, SessionKey]:
-    at = session.ended_at or session.started_at
-    return (at.timestamp() if at else 0.0, session.key)

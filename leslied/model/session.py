@@ -44,6 +44,12 @@ class SessionSummary:
     usage: Usage = field(default_factory=Usage)
 
     @property
+    def recency(self) -> tuple[float, SessionKey]:
+        """Larger for sessions that were active later."""
+        at = self.ended_at or self.started_at
+        return (at.timestamp() if at else 0.0, self.key)
+
+    @property
     def is_subagent(self) -> bool:
         """Whether another session spawned it."""
         return self.key.source != MAIN

@@ -52,7 +52,7 @@ class Reader:
         rows = self._db.execute(f"SELECT {_SUMMARY} FROM session WHERE entries > 0")
         usage = self._usage()
         found = [_summarize(row, usage.get(row[0], Usage())) for row in rows]
-        found.sort(key=_last_active, reverse=True)
+        found.sort(key=lambda session: session.recency, reverse=True)
         return found
 
     @telling
@@ -228,11 +228,6 @@ class Reader:
 def name_unit(agent: str, session_id: str, entry_id: bytes) -> str:
     """The chat id of the unit that this entry starts."""
     return name_chat(agent, session_id, entry_id.hex())
-
-
-def _last_active(session: SessionSummary) -> tuple[float, SessionKey]:
-    at = session.ended_at or session.started_at
-    return (at.timestamp() if at else 0.0, session.key)
 
 
 def _summarize(row: tuple[Any, ...], usage: Usage) -> SessionSummary:

@@ -102,13 +102,6 @@ class Store:
         return {row[0]: unpack_stamp(row[1:]) for row in rows}
 
     @telling
-    def cursors(self, agent: str) -> dict[bytes, Cursor]:
-        """How far each source of an agent was read, by path."""
-        query = f"SELECT path, {CURSOR_COLUMNS} FROM source WHERE agent = ?"
-        rows = self._db.execute(query, (agent,))
-        return {row[0]: unpack_cursor(row[1:]) for row in rows}
-
-    @telling
     def find_file(self, agent: str, stamp: FileStamp) -> bytes:
         """The path under which this very file was read before; empty if it was not."""
         row = self._db.execute(

@@ -62,7 +62,7 @@ def test_records_and_their_cursor_are_kept_together(shelf: Shelf):
     """E1."""
     shelf.store.commit([full_reading()])
 
-    assert shelf.store.cursors(AGENT)[LOG].offset == 300
+    assert shelf.store.cursor(AGENT, LOG).offset == 300
     assert shelf.contents() == ["one", "needle", "no id"]
 
 
@@ -131,7 +131,7 @@ def test_one_bad_reading_takes_its_neighbours_back(shelf: Shelf):
     with pytest.raises(StoreUnusable):
         shelf.store.commit([good, make_reading(make_prompt("bad"), log="bad.jsonl")])
 
-    assert shelf.store.cursors(AGENT) == {}
+    assert shelf.store.stamps(AGENT) == {}
 
 
 def test_a_full_disk_is_told_in_a_sentence_and_costs_nothing(shelf: Shelf):
@@ -159,7 +159,7 @@ def test_an_interrupt_leaves_nothing(shelf: Shelf, monkeypatch: pytest.MonkeyPat
     with pytest.raises(KeyboardInterrupt):
         shelf.store.commit([full_reading()])
 
-    assert shelf.store.cursors(AGENT) == {}
+    assert shelf.store.stamps(AGENT) == {}
     assert not shelf.store._db.in_transaction
 
 
@@ -168,11 +168,11 @@ def test_what_was_kept_is_there_for_the_next_writer(tmp_path: Path, clock: FakeC
     path = tmp_path / "data" / "store.db"
     with Shelf(path, clock) as shelf:
         shelf.store.commit([full_reading()])
-        cursor = shelf.store.cursors(AGENT)[LOG]
+        cursor = shelf.store.cursor(AGENT, LOG)
 
     with Shelf(path, clock) as shelf:
         done = shelf.store.commit([full_reading()])
-        assert shelf.store.cursors(AGENT)[LOG] == cursor
+        assert shelf.store.cursor(AGENT, LOG) == cursor
     assert (done.records, done.placements) == (1, 1)
 
 
@@ -253,7 +253,7 @@ def test_a_cursor_comes_back_as_it_was(shelf: Shelf):
     )
     shelf.keep(cursor=cursor)
 
-    assert shelf.store.cursors(AGENT) == {LOG: cursor}
+    assert shelf.store.cursor(AGENT, LOG) == cursor
     assert shelf.store.cursor(AGENT, LOG) == cursor
 
 
@@ -264,13 +264,13 @@ def test_an_inode_larger_than_sqlite_counts_is_kept(shelf: Shelf, number: int):
 
     shelf.keep(cursor=cursor)
 
-    assert shelf.store.cursors(AGENT)[LOG] == cursor
+    assert shelf.store.cursor(AGENT, LOG) == cursor
 
 
 def test_cursors_of_another_agent_are_not_told(shelf: Shelf):
     shelf.keep(make_prompt())
 
-    assert shelf.store.cursors("codex") == {}
+    assert shelf.store.stamps("codex") == {}
     assert shelf.store.cursor("codex", LOG) is None
 
 
@@ -291,11 +291,11 @@ def test_a_trouble_is_told_until_the_source_is_read(shelf: Shelf):
 def test_a_trouble_moves_no_cursor(shelf: Shelf):
     """B14."""
     shelf.keep(make_prompt("one", "1"))
-    before = shelf.store.cursors(AGENT)
+    before = shelf.store.cursor(AGENT, LOG)
 
     shelf.store.note_trouble(make_source(LOGS / "a.jsonl"), "cannot be opened")
 
-    assert shelf.store.cursors(AGENT) == before
+    assert shelf.store.cursor(AGENT, LOG) == before
 
 
 def test_a_source_that_is_gone_keeps_its_records(shelf: Shelf):
