@@ -67,10 +67,13 @@ def verify(
 
 
 def _is_odd(stamp: FileStamp, cursor: Cursor) -> bool:
-    """Touched without growing, shrunk, or another file: the anchor is not enough."""
+    """Touched without growing, shrunk, or another file: the anchor is not enough.
+
+    Nor is it after a crash between two chunks, which leaves a cursor without a stamp.
+    """
     old = cursor.stamp
     if old is None:
-        return False
+        return True
     same_file = (old.dev, old.inode) == (stamp.dev, stamp.inode)
     return not same_file or stamp.size <= old.size
 

@@ -335,7 +335,7 @@ def test_a_damaged_store_is_told_in_a_sentence_to_a_writer(
     spoil(path, clock)
 
     with pytest.raises(StoreUnusable), Store(path, clock) as store:
-        store.cursors("claude-code")
+        store.stamps("claude-code")
 
 
 @pytest.mark.parametrize("name", ["store.db", "deeper/store.db"])

@@ -328,7 +328,7 @@ def test_a_moved_source_keeps_its_cursor(shelf: Shelf):
 
     shelf.store.move_source(AGENT, LOG, b"/logs/new.jsonl")
 
-    assert shelf.store.cursors(AGENT) == {b"/logs/new.jsonl": cursor}
+    assert shelf.store.cursor(AGENT, b"/logs/new.jsonl") == cursor
     assert shelf.told()[0].path == "/logs/new.jsonl"
 
 
@@ -453,7 +453,7 @@ def test_a_store_left_by_a_kill_opens_with_all_that_was_kept(
         left.with_name("store.db-wal").write_bytes(changes[:size])
         left.with_name("store.db-shm").unlink(missing_ok=True)
         with Shelf(left, clock) as shelf:
-            kept.append((shelf.count("record"), len(shelf.store.cursors(AGENT))))
+            kept.append((shelf.count("record"), len(shelf.store.stamps(AGENT))))
 
     assert all(records == cursors for records, cursors in kept)
     assert kept == sorted(kept)
