@@ -50,8 +50,11 @@ def verify(
 ) -> tuple[Cursor, int]:
     """The cursor to go on from, and the bytes it took to know.
 
-    A file whose earlier bytes changed starts a new generation at offset 0.
+    A file whose earlier bytes changed starts a new generation at offset 0. A short half
+    line is looked at anew: it may have been cut off and written over.
     """
+    if cursor.scanned < limits.rescan:
+        cursor = replace(cursor, scanned=0)
     if not cursor.offset:
         return (replace(cursor, scanned=0) if _is_odd(stamp, cursor) else cursor), 0
     spent = int.from_bytes(cursor.anchor[:2], "big")

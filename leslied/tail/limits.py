@@ -19,5 +19,7 @@ class ReadLimits:
     """Bytes kept of a rejected entry, for a person to look at."""
     anchor: int = 256
     """Bytes before the cursor that must still be there at the next look."""
+    rescan: int = 64 * 1024
+    """A half line up to this long is read again at every look."""
     spill: int = 16 * MIB
     """Bytes taken of a tool result kept in a file of its own."""
