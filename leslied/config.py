@@ -75,6 +75,8 @@ class Settings:
 def load_settings(path: Path, agents: Iterable[str]) -> Settings:
     """The settings in the file, checked; the usual ones where there is no file."""
     try:
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"{path} is no file.", f"Remove it: {path}")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return Settings()
@@ -83,10 +85,23 @@ def load_settings(path: Path, agents: Iterable[str]) -> Settings:
             f"{path} cannot be read: {error}.", f"Check the file: {path}"
         ) from error
     settings = _check(_parse(text, path), text, path)
+    _refuse_relative(settings, text, path)
     for name in settings.agents:
         if name not in set(agents):
             raise _unknown(f"agents.{name}", name, agents, text, path)
     return settings
+
+
+def _refuse_relative(settings: Settings, text: str, path: Path) -> None:
+    """A folder that is meant must be told whole: half of one would match nothing."""
+    told = [("exclude", each) for each in settings.projects.exclude]
+    told += [("roots", str(r)) for a in settings.agents.values() for r in a.roots]
+    for key, folder in told:
+        if not folder.startswith(("/", "~")):
+            raise ConfigError(
+                f"{path}{_line_of(key, text)}: {key}: {folder!r} is no whole path.",
+                "Let it begin with / or ~",
+            )
 
 
 def _parse(text: str, path: Path) -> dict[str, Any]:
@@ -112,7 +127,7 @@ def _check(data: dict[str, Any], text: str, path: Path) -> Settings:
             ) from error
         raise ConfigError(
             f"{path}{_line_of(where[-1], text)}: {'.'.join(where)}: {first['msg']}.",
-            "See every key and its default in: leslied config show",
+            "Every key and its default is in config.example.toml",
         ) from error
 
 
@@ -123,7 +138,7 @@ def _unknown(
     guess = f" Did you mean {near[0]!r}?" if near else ""
     return ConfigError(
         f"{path}{_line_of(word, text)}: unknown key {key!r}.{guess}",
-        "See every key and its default in: leslied config show",
+        "Every key and its default is in config.example.toml",
     )
 
 

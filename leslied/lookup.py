@@ -55,6 +55,9 @@ def resolve(reader: Reader, wanted: str) -> Found:
     mains = [s for s in sessions if not s.is_subagent]
     if wanted == "last" and mains:
         return Found(mains[0])
+    exact = [s for s in mains if wanted in (s.key.session_id, s.thread_id)]
+    if len(exact) == 1:
+        return Found(exact[0])
     found = [Found(s) for s in mains if _is_named(s, wanted)]
     found += [
         Found(main, subagent=s.subagent_id)
@@ -78,12 +81,19 @@ def load_units(reader: Reader, found: Found) -> tuple[Unit, ...]:
         for child in reader.children(main)
     ]
     units = assemble(Stream(main, tuple(reader.records(main.row))), streams)
+    units = tuple(_with_files(unit, reader) for unit in units)
     if found.unit is not None:
         return tuple(unit for unit in units if unit.number == found.unit)
     if found.subagent:
         every = [child for unit in units for child in _descendants(unit)]
         return tuple(u for u in every if u.summary.subagent_id == found.subagent)
     return units
+
+
+def _with_files(unit: Unit, reader: Reader) -> Unit:
+    file = reader.transcripts(unit.summary.row).get(unit.number, "")
+    below = tuple(_with_files(child, reader) for child in unit.subagents)
+    return replace(unit, transcript=file, subagents=below)
 
 
 def _descendants(unit: Unit) -> Iterator[Unit]:

@@ -15,7 +15,8 @@ import click
 
 from leslied import __version__
 from leslied.cli.output import tell_error
-from leslied.errors import LesliedError
+from leslied.errors import ConfigError, LesliedError
+from leslied.paths import read_environ
 
 COMMANDS = {
     "run": "Watch and keep what agents write, until stopped.",
@@ -68,12 +69,32 @@ class _Commands(click.Group):
 @click.pass_context
 def leslied(ctx: click.Context, config: Path | None) -> None:
     """Keep what coding agents write on disk, and make it worth reading."""
+    environ = read_environ()
+    if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
+        ctx.color = False
+    if config and not config.exists():
+        raise ConfigError(f"There is no config file {config}.", "Check the path.")
     ctx.obj = config
+
+
+def _open_streams() -> None:
+    """Something to write to, which takes every character."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+        else:
+            stream.reconfigure(errors="replace")
+
+
+def _mute() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
     os.umask(0o077)
+    _open_streams()
     as_json = "--json" in sys.argv
     try:
         code = leslied.main(standalone_mode=False)
@@ -88,6 +109,9 @@ def main() -> None:
         code = 130
     except BrokenPipeError:
         # The reader of our output left; nothing more can be said to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _mute()
         code = 0
+    except OSError as error:
+        _mute()
+        code = tell_error(f"It cannot be done: {error}.", "", 1, as_json=False)
     sys.exit(code if isinstance(code, int) else 0)

@@ -11,6 +11,7 @@ from leslied.cli.desk import sit_down
 from leslied.cli.output import clean
 from leslied.cli.page import entry_lines
 from leslied.lookup import resolve
+from leslied.store import read_lock
 
 if TYPE_CHECKING:
     from leslied.model.record import Placed
@@ -28,6 +29,8 @@ def command(ctx: click.Context, *, wanted: str | None, once: bool) -> None:
     The daemon must run. Each line is labelled with its session; Ctrl-C ends it.
     """
     desk = sit_down(ctx)
+    if not once and read_lock(desk.places.store_file) is None:
+        click.echo("The daemon does not run: nothing new will come.", err=True)
     with desk.open_reader() as reader:
         only = resolve(reader, wanted).session.key.session_id if wanted else ""
         newest = 0 if once else reader.newest()

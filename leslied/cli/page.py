@@ -95,7 +95,8 @@ def entry_lines(record: Record, indent: str, *, is_full: bool) -> Iterator[str]:
         case "assistant_message" if record.content.strip():
             yield from _quote(record.content, indent)
         case "tool_use":
-            call = f"● {record.tool_name} {_arguments(record, is_full=is_full)}"
+            name = " ".join(record.tool_name.split())
+            call = f"● {name} {_arguments(record, is_full=is_full)}"
             yield indent + click.style(clean(call), fg="blue")
             if record.metadata.get("is_unanswered"):
                 yield indent + click.style("  └ no answer", dim=True)

@@ -73,7 +73,7 @@ def plain_session(
         "usage": plain_usage(session.usage),
         "cost_usd": None,
         "thread_id": session.thread_id or None,
-        "transcripts_dir": None,
+        "transcripts_dir": session.transcripts_dir or None,
     }
 
 
@@ -87,7 +87,7 @@ def plain_unit(unit: Unit) -> dict[str, Any]:
         "stop_reason": unit.stop_reason,
         "agent_mode": unit.agent_mode,
         "tool_calls": unit.tool_calls,
-        "transcript": None,
+        "transcript": unit.transcript or None,
         "entries": [plain_record(placed) for placed in unit.entries],
         "subagents": [plain_unit(child) for child in unit.subagents],
     }

@@ -42,6 +42,15 @@ class SessionSummary:
     description: str = ""
     subagents: int = 0
     usage: Usage = field(default_factory=Usage)
+    folder: str = ""
+    """The folder that holds the thread's `.leslie`, once anything was written."""
+
+    @property
+    def transcripts_dir(self) -> str:
+        """Where the thread's transcripts stand; empty before the first is written."""
+        if not self.folder:
+            return ""
+        return f"{self.folder}/.leslie/threads/{self.thread_id}/.meta/transcripts"
 
     @property
     def recency(self) -> tuple[float, SessionKey]:
@@ -82,6 +91,8 @@ class Unit:
     stop_reason: StopReason
     agent_mode: AgentMode
     subagents: tuple[Unit, ...] = ()
+    transcript: str = ""
+    """The path of its file, if it has one."""
 
     @property
     def started_at(self) -> datetime | None:

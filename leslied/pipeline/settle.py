@@ -76,12 +76,28 @@ class Settle:
                 outbox.forget_old()
             due = outbox.due(since, most)
         for agent, session_id in due:
+            key = SessionKey(agent, session_id)
             try:
-                self._settle(SessionKey(agent, session_id), done)
+                self._settle(key, done)
             except SinkError as error:
-                done.troubles[session_id] = error.message
+                self._settle_elsewhere(key, done, error)
             self.on_progress()
         return done
+
+    def _settle_elsewhere(
+        self, key: SessionKey, done: Settled, trouble: SinkError
+    ) -> None:
+        """A thread that has no file yet goes to the central tree instead."""
+        main = self.reader.session(key)
+        if main is not None:
+            with self.store.settling() as outbox:
+                if not outbox.has_files(main.row):
+                    folder = self.policy.choose_central(main.cwd).folder
+                    outbox.move(main.row, os.fsencode(folder))
+        try:
+            self._settle(key, done)
+        except SinkError:
+            done.troubles[key.session_id] = trouble.message
 
     def _settle(self, key: SessionKey, done: Settled) -> None:
         main = self.reader.session(key)

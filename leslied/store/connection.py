@@ -96,11 +96,12 @@ def lock_store(path: Path) -> int:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
+        is_daemon = b"pid" in os.pread(fd, 4096, 0)
         os.close(fd)
-        raise AlreadyRunning(
-            f"Another leslied is writing to {path}.",
-            "Wait for it to end, or see: leslied status",
-        ) from error
+        hint = "Wait for it to end, or see: leslied status"
+        if is_daemon:
+            hint = "It is the daemon, which reads everything as it comes."
+        raise AlreadyRunning(f"Another leslied is writing to {path}.", hint) from error
     return fd
 
 
@@ -164,10 +165,10 @@ def _set_automerge(connection: sqlite3.Connection, segments: int) -> None:
 
 def unusable(path: Path, error: Exception) -> StoreUnusable:
     """The sentence for a store that cannot be used."""
-    return StoreUnusable(
-        f"The store at {path} cannot be used: {error}.",
-        "Move it aside and run: leslied sync",
-    )
+    hint = "Check the folder, its permissions and the space on the disk."
+    if isinstance(error, sqlite3.DatabaseError) and "malformed" in str(error):
+        hint = "See what is damaged: leslied doctor"
+    return StoreUnusable(f"The store at {path} cannot be used: {error}.", hint)
 
 
 def telling(method: Callable[P, T]) -> Callable[P, T]:

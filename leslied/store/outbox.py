@@ -28,7 +28,7 @@ class Outbox:
         """
         rows = self._db.execute(
             "SELECT agent, session_id FROM session "
-            "WHERE is_dirty AND (ended_us >= ? OR ended_us IS NULL) "
+            "WHERE is_dirty AND ifnull(ended_us, 0) >= ? "
             "ORDER BY ended_us DESC LIMIT ?",
             (since_us, most),
         )
@@ -117,6 +117,21 @@ class Outbox:
         self._db.execute(
             "UPDATE session SET folder = ? WHERE id = ?", (folder, session)
         )
+
+    def has_files(self, session: int) -> bool:
+        """Whether any file of the thread was ever written."""
+        query = "SELECT 1 FROM transcript WHERE session = ? AND newest > 0"
+        return self._db.execute(query, (session,)).fetchone() is not None
+
+    def move(self, session: int, folder: bytes) -> None:
+        """The thread, which has no file yet, will stand elsewhere."""
+        self._db.execute(
+            "DELETE FROM transcript WHERE newest = 0 AND session IN (SELECT c.id "
+            "FROM session c JOIN session m ON m.agent = c.agent "
+            "AND m.session_id = c.session_id WHERE m.id = ?)",
+            (session,),
+        )
+        self.fix_folder(session, folder)
 
     def settle(self, agent: str, session_id: str) -> None:
         """Nothing of the session is due any more."""

@@ -20,7 +20,7 @@ _SUMMARY = (
     "id, agent, session_id, source, thread_id, title, first_prompt, cwd, model, "
     "started_us, ended_us, units, iif(originals, tool_calls, copied_calls), "
     "has_turn_ended, stopped_us, spawn_call_id, parent_agent, agent_type, "
-    "description, seen_us"
+    "description, seen_us, folder"
 )
 _RECORD = ", ".join("r." + name for name in RECORD_COLUMNS.split(", "))
 _PLACED = (
@@ -99,6 +99,16 @@ class Reader:
         rows = self._db.execute(query, (session,)).fetchall()
         before = self._count_before(session, unit) if unit else 0
         return [_unpack_placed(row, before + n) for n, row in enumerate(rows, 1)]
+
+    @telling
+    def transcripts(self, session: int) -> dict[int, str]:
+        """The files of a stream's units that still stand, by unit."""
+        rows = self._db.execute(
+            "SELECT unit, folder, file FROM transcript "
+            "WHERE session = ? AND newest > 0 AND NOT is_removed",
+            (session,),
+        )
+        return {unit: f"{os.fsdecode(folder)}/{file}" for unit, folder, file in rows}
 
     @telling
     def after(self, placement: int) -> list[Placed]:
@@ -250,6 +260,7 @@ def _summarize(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
         agent_type=row[17],
         description=row[18],
         seen_at=from_us(row[19]) if row[19] else None,
+        folder=os.fsdecode(row[20]),
         usage=usage,
     )
 

@@ -193,7 +193,7 @@ def test_a_home_without_agents_is_told_where_we_looked(leslied: Command):
     [
         ("[projects]\nexlude = []\n", "line 2: unknown key 'projects.exlude'"),
         ("[projects\n", "is not TOML"),
-        ('[agents.claude-cod]\nroots = ["x"]\n', "Did you mean 'claude-code'?"),
+        ('[agents.claude-cod]\nroots = ["/x"]\n', "Did you mean 'claude-code'?"),
         ('[store]\nwarn_bytes = "many"\n', "line 2: store.warn_bytes"),
     ],
 )

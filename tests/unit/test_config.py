@@ -66,6 +66,7 @@ def test_an_agent_can_be_switched_off(tmp_path: Path):
         ("[store]\n\nwarn_byte = 1\n", "line 3: unknown key 'store.warn_byte'"),
         ("[agents.claude-code]\nroot = []\n", "Did you mean 'roots'?"),
         ("agents = 3\n", "agents"),
+        ('[projects]\nexclude = ["secret"]\n', "line 2: exclude: 'secret' is no whole"),
         ("\x00", "is not TOML"),
     ],
 )
@@ -78,5 +79,5 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, said: str)
 
 
 def test_a_folder_instead_of_a_file_is_a_sentence(tmp_path: Path):
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="is no file"):
         load_settings(tmp_path, AGENTS)

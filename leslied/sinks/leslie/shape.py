@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from leslied.model.session import Unit
     from leslied.sinks.leslie.document import Block
 
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029"
+    "\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+"""What a terminal obeys or a reader cannot see: people will `cat` these files."""
 
 
 @dataclass(frozen=True, slots=True)
