@@ -23,6 +23,11 @@ class Places:
     state_dir: Path
 
     @property
+    def archive_dir(self) -> Path:
+        """The bytes of the logs themselves, kept when agents delete them."""
+        return self.data_dir / "archive"
+
+    @property
     def central_dir(self) -> Path:
         """Transcripts of sessions whose project must not be written to."""
         return self.data_dir / "central"

@@ -31,6 +31,7 @@ COMMANDS = {
     "pause": "Let the daemon rest until `unpause`.",
     "unpause": "Let a paused daemon go on.",
     "demo": "See it work: a scripted session, live, in a minute.",
+    "rebuild": "Make the store anew from the archive and the logs.",
     "config": "Show the settings and where they are kept.",
 }
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from leslied.agents import AgentAdapter
     from leslied.config import Settings
     from leslied.model.source import Root
-    from leslied.pipeline import Settle, Streets
+    from leslied.pipeline import Keep, Settle, Streets
     from leslied.store import Reader, Store
 
 
@@ -110,7 +110,23 @@ class Desk:
             is_final=is_final,
             on_progress=on_progress,
         )
-        return Streets(ingests=ingests, stops=stops, settle=settle)
+        keep = self._make_keep(store, settings)
+        return Streets(ingests=ingests, stops=stops, settle=settle, keep=keep)
+
+    def _make_keep(self, store: Store, settings: Settings) -> Keep:
+        from leslied.pipeline import Keep  # noqa: PLC0415
+        from leslied.redact import Redactor  # noqa: PLC0415
+
+        roots = {a.name: tuple(found) for a, found in self.agent_roots(settings)}
+        excludes = {name: make_exclude(settings, name) for name in roots}
+        return Keep(
+            store=store,
+            folder=self.places.archive_dir,
+            roots=roots,
+            clock=self.clock,
+            key_id=Redactor(load_key(self.places.key_file)).key_id,
+            is_excluded=lambda agent, cwd: excludes[agent](cwd),
+        )
 
     def _make_settle(self, store: Store, reader: Reader, settings: Settings) -> Settle:
         from leslied.pipeline import Settle  # noqa: PLC0415

@@ -58,6 +58,8 @@ def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, int]:
         stopped = streets.stops.check() + (store.stop_all() if stop_all else 0)
         # Sessions from before leslied are many, and nobody waits for their files.
         settled = streets.settle.run(has_old=stop_all)
+        if stop_all:
+            settled.troubles |= streets.keep.run().troubles
     return done, settled, stopped
 
 

@@ -28,6 +28,7 @@ _TICK = 0.5
 """How often units are looked at that may have become quiet."""
 _AT_ONCE = 20
 """Sessions settled in one turn, so that reading never waits long for writing."""
+_ARCHIVED_AT_ONCE = 200
 _RETRY_SECONDS = 5.0
 
 
@@ -95,6 +96,9 @@ class Loop:
             self.log.warning("watch.renew", reason=self.watcher.trouble)
         for ingest in self.streets.ingests:
             self._tell("ingest.scan", ingest.scan())
+        kept = self.streets.keep.run(most=_ARCHIVED_AT_ONCE)
+        if kept.bytes_written:
+            self.log.info("archive.write", logs=kept.sources, bytes=kept.bytes_written)
         has_events = self.watcher.mode == "events"
         self._next_scan = began + (SCAN_SECONDS if has_events else POLL_SECONDS)
 

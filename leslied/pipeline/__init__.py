@@ -7,8 +7,9 @@ Two one-way streets meet at the store. *ingest*: discover, read, decode, commit.
 from __future__ import annotations
 
 from leslied.pipeline.ingest import Ingest, Ingested
+from leslied.pipeline.keep import Keep
 from leslied.pipeline.settle import Settle, Settled
 from leslied.pipeline.stops import Stops
 from leslied.pipeline.streets import Streets
 
-__all__ = ["Ingest", "Ingested", "Settle", "Settled", "Stops", "Streets"]
+__all__ = ["Ingest", "Ingested", "Keep", "Settle", "Settled", "Stops", "Streets"]

@@ -10,17 +10,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.pipeline.ingest import Ingest
+    from leslied.pipeline.keep import Keep
     from leslied.pipeline.settle import Settle
     from leslied.pipeline.stops import Stops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streets:
-    """One agent's ingest each, then stops, then settle."""
+    """One agent's ingest each, then stops, then settle, then keep."""
 
     ingests: Sequence[Ingest]
     stops: Stops
     settle: Settle
+    keep: Keep
 
     @property
     def folders(self) -> list[Path]:

@@ -200,7 +200,25 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.executescript("BEGIN;" + _FIRST)
 
 
-MIGRATIONS: list[tuple[str, Migration]] = [("create", _create)]
+def _add_archive(connection: sqlite3.Connection) -> None:
+    """How far each source is archived, and which sessions it feeds since where."""
+    connection.execute(
+        "CREATE TABLE archived (source INTEGER PRIMARY KEY, "
+        "generation INTEGER NOT NULL, offset INTEGER NOT NULL, "
+        "finished INTEGER NOT NULL, number INTEGER NOT NULL, "
+        "newest INTEGER NOT NULL, file TEXT NOT NULL, size INTEGER NOT NULL)"
+    )
+    connection.execute("CREATE INDEX archived_file ON archived (file)")
+    connection.execute(
+        "CREATE TABLE feed (source INTEGER NOT NULL, session INTEGER NOT NULL, "
+        "first INTEGER NOT NULL, PRIMARY KEY (source, session)) WITHOUT ROWID"
+    )
+
+
+MIGRATIONS: list[tuple[str, Migration]] = [
+    ("create", _create),
+    ("archive", _add_archive),
+]
 """Every step a store has gone through, oldest first; a step is never changed."""
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from leslied.errors import StoreUnusable
 from leslied.points import reach
+from leslied.store.archived import Archived
 from leslied.store.connection import (
     begin_load,
     end_load,
@@ -18,6 +19,7 @@ from leslied.store.connection import (
     sign_lock,
     telling,
 )
+from leslied.store.given import Giving
 from leslied.store.outbox import Outbox
 from leslied.store.rows import (
     CURSOR_COLUMNS,
@@ -179,6 +181,18 @@ class Store:
                 [(to_us(self._clock.now()), agent, each) for each in session_ids],
             )
         return done.rowcount
+
+    @contextmanager
+    def archiving(self) -> Iterator[Archived]:
+        """Notes about the archive, kept together or not at all."""
+        with self._transaction():
+            yield Archived(self._db)
+
+    @contextmanager
+    def giving(self) -> Iterator[Giving]:
+        """Names read or given back, kept together or not at all."""
+        with self._transaction():
+            yield Giving(self._db)
 
     def stop_all(self) -> int:
         """Every session counts as stopped now; says how many were not yet."""

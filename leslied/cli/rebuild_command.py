@@ -1,0 +1,96 @@
+"""`leslied rebuild`: the store made anew from the archive and the logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.desk import make_exclude, sit_down
+from leslied.cli.output import emit, json_option
+from leslied.paths import load_key
+from leslied.pipeline.rebuild import Rebuild, Rebuilt
+from leslied.redact import Redactor
+from leslied.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.cli.desk import Desk
+    from leslied.config import Settings
+    from leslied.pipeline import Settled
+
+
+@click.command(epilog="Example: leslied rebuild && leslied status")
+@click.option(
+    "--accept-loss",
+    is_flag=True,
+    help="Go on although the old store has entries that nothing else has.",
+)
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
+    """Make the store anew from the archive and the logs.
+
+    Transcripts keep their names. The old store stays beside the new one, as
+    store.db.before-rebuild.
+    """
+    desk = sit_down(ctx)
+    settings = desk.load_settings()
+    told = _make_rebuild(desk, settings).run(accepts_loss=accept_loss)
+    settled = _settle(desk)
+    data = _tell(told, settled)
+    warnings = told.warnings + [f"{n}: {why}" for n, why in settled.troubles.items()]
+    emit(data, lambda: _lines(data), as_json=as_json, warnings=warnings)
+
+
+def _make_rebuild(desk: Desk, settings: Settings) -> Rebuild:
+    agents = [(adapter, tuple(roots)) for adapter, roots in desk.agent_roots(settings)]
+    excludes = {a.name: make_exclude(settings, a.name) for a, _ in agents}
+    return Rebuild(
+        path=desk.places.store_file,
+        folder=desk.places.data_dir / "archive",
+        agents=agents,
+        clock=desk.clock,
+        is_excluded=lambda agent, cwd: excludes[agent](cwd),
+        key_id=Redactor(load_key(desk.places.key_file)).key_id,
+    )
+
+
+def _settle(desk: Desk) -> Settled:
+    """Every unit has its file; one that says the same is not written again."""
+    with (
+        Store(desk.places.store_file, desk.clock) as store,
+        desk.open_reader() as reader,
+    ):
+        return desk.make_streets(store, reader).settle.run()
+
+
+def _tell(told: Rebuilt, settled: Settled) -> dict[str, Any]:
+    return {
+        "sources_archived": told.archived,
+        "names_from": told.names_from,
+        "entries_decoded": told.done.entries,
+        "records": told.done.added.records,
+        "sessions_same": told.same,
+        "sessions_changed": told.changed,
+        "sessions_new": told.new,
+        "sessions_lost": told.lost_sessions,
+        "entries_lost": told.lost_entries,
+        "transcripts_written": settled.written,
+    }
+
+
+def _lines(data: dict[str, Any]) -> Iterator[str]:
+    yield (
+        f"{data['records']} records from {data['sources_archived']} archived logs "
+        "and the logs that are still there"
+    )
+    where = data["names_from"]
+    yield f"Names of transcripts came from the {where}." if where else "No names yet."
+    yield (
+        f"{data['sessions_same']} sessions say the same, "
+        f"{len(data['sessions_changed'])} changed, {data['sessions_new']} are new, "
+        f"{len(data['sessions_lost'])} are lost"
+    )
+    yield f"{data['transcripts_written']} transcripts written"

@@ -1,0 +1,148 @@
+"""Archived bytes, decoded again as if their log were growing."""
+
+from __future__ import annotations
+
+import base64
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from leslied import archive, tail
+from leslied.archive import ArchiveError, Kind
+from leslied.model.source import Cursor, FileStamp, Shape, SourceRef
+from leslied.pipeline.ingest import Ingest, _Batch, _Look
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from leslied.archive import Frame
+    from leslied.model.reading import ReadEntry, Reading
+    from leslied.model.record import Record
+    from leslied.model.source import Chunk, RawEntry
+
+
+class Replay(_Look):
+    """Reads archived bytes as if the log were growing again."""
+
+    def __init__(self, ingest: Ingest, scratch: Path) -> None:
+        super().__init__(ingest)
+        self.batch = self._spilled = _SpillBatch(
+            ingest.store, self.done, ingest.on_progress
+        )
+        self._scratch = scratch
+        self.troubles: list[str] = []
+
+    def replay(self, source: SourceRef, reader: archive.Reader) -> Cursor | None:
+        """Everything the archive file holds is in the store. Says how far that is."""
+        self._spilled.take(reader)
+        cursor, state = None, self._recall(source, Cursor())
+        try:
+            for number, frames in reader.generations().items():
+                last, is_whole = self._restore(reader, frames)
+                if last is None:
+                    continue
+                stamp = _stamp_of(last) if is_whole else None
+                for chunk in self._read(
+                    source, number, is_final=last.kind == Kind.TAIL
+                ):
+                    owned = _own(chunk, source, stamp)
+                    cursor = owned.cursor
+                    state = self._decode(source, owned, state)
+                state = {"cwd": state.get("cwd", "")}
+        finally:
+            self._scratch.unlink(missing_ok=True)
+        self.batch.commit()
+        return cursor
+
+    def _read(
+        self, source: SourceRef, number: int, *, is_final: bool
+    ) -> Iterable[Chunk]:
+        status = self._scratch.stat()
+        stamp = FileStamp(status.st_dev, status.st_ino, status.st_size, 0, 0)
+        ref = replace(source, path=self._scratch, stamp=stamp)
+        limits = self._ingest.limits
+        return tail.read(ref, Cursor(generation=number), limits, is_final=is_final)
+
+    def _restore(
+        self, reader: archive.Reader, frames: list[Frame]
+    ) -> tuple[Frame | None, bool]:
+        """One generation's bytes stand in the scratch file, up to the first damage."""
+        last: Frame | None = None
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        with os.fdopen(os.open(self._scratch, flags, 0o600), "wb") as file:
+            for frame in frames:
+                try:
+                    if frame.offset != file.tell():
+                        raise ArchiveError(f"{reader.path}: bytes are missing")  # noqa: TRY301
+                    for data in reader.read(frame):
+                        file.write(data)
+                except ArchiveError as error:
+                    self.troubles.append(error.message)
+                    file.truncate(frame.offset)
+                    return last, False
+                last = frame
+        return last, not reader.damaged
+
+
+class _SpillBatch(_Batch):
+    """Results from files that are gone are taken from beside the archived log."""
+
+    def take(self, reader: archive.Reader) -> None:
+        """The texts to look for stand in this archive file."""
+        self._reader = reader
+        self._frames: dict[Any, Frame] = {
+            frame.label.get("spill"): frame
+            for frame in reader.frames
+            if frame.kind == Kind.SPILL
+        }
+
+    def add(self, reading: Reading) -> None:
+        """The reading waits, with every text that could be found."""
+        if self._frames:
+            entries = tuple(map(self._fill, reading.entries))
+            reading = replace(reading, entries=entries)
+        super().add(reading)
+
+    def _fill(self, entry: ReadEntry) -> ReadEntry:
+        records = tuple(map(self._fill_record, entry.records))
+        return structs.replace(entry, records=records)
+
+    def _fill_record(self, record: Record) -> Record:
+        frame = self._frames.get(record.metadata.get("spill"))
+        if frame is None or record.spilled or record.type != "tool_result":
+            return record
+        data = b"".join(self._reader.read(frame))
+        return structs.replace(record, spilled=data.decode(errors="surrogatepass"))
+
+
+def _own(chunk: Chunk, source: SourceRef, stamp: FileStamp | None) -> Chunk:
+    """The chunk as if it had been read from the log itself."""
+
+    def own(entry: RawEntry) -> RawEntry:
+        return structs.replace(entry, source=source)
+
+    is_last = chunk.cursor.stamp is not None
+    cursor = replace(chunk.cursor, stamp=stamp if is_last else None)
+    return replace(chunk, entries=tuple(map(own, chunk.entries)), cursor=cursor)
+
+
+def restore_source(frame: Frame) -> SourceRef:
+    """The source as it was when the frame was written."""
+    return SourceRef(
+        agent=str(frame.label["agent"]),
+        path=_decode_path(frame.label["path"]),
+        root=_decode_path(frame.label["root"]),
+        shape=Shape(frame.label["shape"]),
+        stamp=_stamp_of(frame),
+    )
+
+
+def _stamp_of(frame: Frame) -> FileStamp:
+    return FileStamp(*frame.label["stamp"])
+
+
+def _decode_path(text: str) -> Path:
+    return Path(os.fsdecode(base64.b64decode(text)))

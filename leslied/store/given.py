@@ -1,0 +1,281 @@
+"""What a store holds that no log can tell, and giving it to a store made anew."""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Self
+
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from leslied.errors import StoreUnusable
+from leslied.store.connection import open_reader, telling
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_NAMES = "unit, chat_id, folder, file, utc_offset, started_us, digest, is_removed"
+_GIVEN = "agent, session_id, source, thread_id, folder, stopped_us, seen_us"
+_FIND = "SELECT id FROM session WHERE agent = ? AND session_id = ? AND source = ?"
+
+
+class GivenName(Struct, frozen=True, array_like=True):
+    """A transcript's name, and all that its bytes depend on beside the records."""
+
+    unit: int
+    chat_id: str
+    folder: bytes
+    file: str
+    utc_offset: int
+    started_us: int
+    digest: bytes
+    is_removed: int
+
+
+class Run(Struct, frozen=True, array_like=True):
+    """Entries of a session that one source gave it, without another's between."""
+
+    path: bytes
+    unit: int
+    entries: int
+
+
+class Given(Struct, frozen=True, kw_only=True):
+    """What a session has that its log cannot tell."""
+
+    agent: str
+    session_id: str
+    source: str
+    thread_id: str
+    folder: bytes
+    stopped_us: int | None
+    seen_us: int
+    names: list[GivenName] = []
+    runs: list[Run] = []
+    """The order of entries from several sources; empty where one source gave all."""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """The session."""
+        return (self.agent, self.session_id, self.source)
+
+
+class Giving:
+    """Reading and restoring what was given; the caller holds the transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def created_us(self) -> int:
+        """When the store was made."""
+        query = "SELECT value FROM meta WHERE key = 'created_us'"
+        row = self._db.execute(query).fetchone()
+        return int(row[0]) if row else 0
+
+    def mark(self) -> list[int]:
+        """Changes whenever a name was given or a session has news."""
+        row = self._db.execute(
+            "SELECT (SELECT count(*) FROM transcript), "
+            "(SELECT total(newest) FROM transcript), (SELECT count(*) FROM session), "
+            "(SELECT total(seen_us) FROM session), "
+            "(SELECT count(stopped_us) FROM session)"
+        ).fetchone()
+        return [int(number) for number in row]
+
+    def told(self) -> list[int]:
+        """The mark under which the manifest was last written."""
+        query = "SELECT value FROM meta WHERE key = 'manifest_mark'"
+        row = self._db.execute(query).fetchone()
+        return [int(number) for number in row[0].split()] if row else []
+
+    def note_told(self, mark: list[int]) -> None:
+        """The manifest says all that stood in the store under this mark."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO meta VALUES ('manifest_mark', ?)",
+            (" ".join(map(str, mark)),),
+        )
+
+    def all(self, known: Iterable[Given] = (), *, is_fed: bool = True) -> list[Given]:
+        """What every session was given; an order `known` from before is not asked.
+
+        Without `is_fed` the table of feeds is not trusted to be complete.
+        """
+        several = (
+            "feed" if is_fed else "(SELECT DISTINCT source, session FROM placement)"
+        )
+        query = f"SELECT session FROM {several} GROUP BY session HAVING count(*) > 1"
+        mixed = {row[0] for row in self._db.execute(query)}
+        rows = self._db.execute(
+            f"SELECT session, {_NAMES} FROM transcript ORDER BY session, unit"
+        )
+        names = {
+            session: [GivenName(*row[1:]) for row in mine]
+            for session, mine in groupby(rows, itemgetter(0))
+        }
+        before = {(*given.key, given.seen_us): given.runs for given in known}
+        sessions = self._db.execute(f"SELECT id, {_GIVEN} FROM session ORDER BY id")
+        told = []
+        for number, *row in sessions.fetchall():
+            runs: list[Run] = []
+            if number in mixed:
+                seen = before.get((*row[:3], row[-1]))
+                runs = list(self._runs(number)) if seen is None else seen
+            fields = dict(zip(_GIVEN.split(", "), row, strict=True))
+            told.append(Given(**fields, names=names.get(number, []), runs=runs))
+        return told
+
+    def restore(self, all_given: list[Given], created_us: int) -> int:
+        """Every session has again what it was given. Says how many are not there."""
+        rows = {given.key: self._find(given.key) for given in all_given}
+        here = [given for given in all_given if rows[given.key]]
+        self._db.executemany(
+            "UPDATE session SET thread_id = '' WHERE id = ?",
+            [(rows[given.key],) for given in here],
+        )
+        self._db.executemany(
+            "UPDATE OR IGNORE session SET thread_id = ?, folder = ?, stopped_us = ?, "
+            "seen_us = ? WHERE id = ?",
+            [
+                (g.thread_id, g.folder, g.stopped_us, g.seen_us, rows[g.key])
+                for g in here
+            ],
+        )
+        for given in here:
+            self._weave(rows[given.key], given)
+        if created_us:
+            self._db.execute(
+                "INSERT OR REPLACE INTO meta VALUES ('created_us', ?)",
+                (str(created_us),),
+            )
+        return len(all_given) - len(here)
+
+    def restore_observed(self, rows: Iterable[tuple[bytes, bytes, int]]) -> None:
+        """Every record was seen when it was first seen: entry id, digest, time."""
+        self._db.executemany(
+            "UPDATE record SET observed_us = ?3 WHERE entry_id = ?1 AND digest = ?2",
+            rows,
+        )
+
+    def _find(self, key: tuple[str, str, str]) -> int:
+        row = self._db.execute(_FIND, key).fetchone()
+        return int(row[0]) if row else 0
+
+    def restore_names(self, given: Given, units: dict[tuple[int, str], int]) -> None:
+        """The session's files keep their names; `units` says where each chat is now."""
+        session = self._find(given.key)
+        if not session:
+            return
+        self._db.executemany(
+            f"INSERT OR IGNORE INTO transcript (session, {_NAMES}, newest) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+            [
+                (
+                    session,
+                    units.get((session, name.chat_id), name.unit),
+                    *astuple(name)[1:],
+                )
+                for name in given.names
+            ],
+        )
+
+    def _runs(self, session: int) -> Iterator[Run]:
+        rows = self._db.execute(
+            "SELECT o.path, p.unit FROM placement p JOIN source o ON o.id = p.source "
+            "WHERE p.session = ? ORDER BY p.id",
+            (session,),
+        )
+        for (path, unit), run in groupby(rows):
+            yield Run(path, unit, sum(1 for _ in run))
+
+    def _weave(self, session: int, given: Given) -> None:
+        """Entries from several sources stand as they stood; if all of them are here."""
+        queues: dict[bytes, list[int]] = {}
+        for number, path in self._db.execute(
+            "SELECT p.id, o.path FROM placement p JOIN source o ON o.id = p.source "
+            "WHERE p.session = ? ORDER BY p.id",
+            (session,),
+        ):
+            queues.setdefault(path, []).append(number)
+        wanted: dict[bytes, int] = {}
+        for run in given.runs:
+            wanted[run.path] = wanted.get(run.path, 0) + run.entries
+        if {path: len(queue) for path, queue in queues.items()} != wanted:
+            return
+        places = iter(sorted(n for queue in queues.values() for n in queue))
+        heads = {path: iter(queue) for path, queue in queues.items()}
+        moved = [
+            (-next(places), run.unit, next(heads[run.path]))
+            for run in given.runs
+            for _ in range(run.entries)
+        ]
+        self._db.executemany(
+            "UPDATE placement SET id = ?, unit = ? WHERE id = ?", moved
+        )
+        self._db.execute(
+            "UPDATE placement SET id = -id WHERE session = ? AND id < 0", (session,)
+        )
+
+
+class OldStore:
+    """A store that is about to be replaced, as far as it can still be read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._db = open_reader(path)
+        try:
+            self._check()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+    @telling
+    def _check(self) -> None:
+        (said,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        if said != "ok":
+            raise StoreUnusable(f"The store at {self.path} is damaged: {said}.")
+
+    @telling
+    def given(self) -> tuple[int, list[Given]]:
+        """When the store was made, and what every session was given."""
+        giving = Giving(self._db)
+        return giving.created_us(), giving.all(is_fed=False)
+
+    def observed(self) -> Iterator[tuple[bytes, bytes, int]]:
+        """When each version of each entry was first seen."""
+        yield from self._db.execute("SELECT entry_id, digest, observed_us FROM record")
+
+    @telling
+    def sessions(self) -> dict[tuple[str, str, str], tuple[int, bytes]]:
+        """Each session's number, and a hash of its entries and versions in order."""
+        rows = self._db.execute(
+            "SELECT s.id, s.agent, s.session_id, s.source, p.unit, r.entry_id, "
+            "r.digest FROM session s JOIN placement p ON p.session = s.id "
+            "JOIN record r ON r.entry = p.entry AND r.is_current ORDER BY s.id, p.id"
+        )
+        found: dict[Any, tuple[int, bytes]] = {}
+        for (number, *key), mine in groupby(rows, itemgetter(0, 1, 2, 3)):
+            digest = hashlib.blake2b(digest_size=16)
+            for row in mine:
+                digest.update(b"%d\0%s%s" % row[4:])
+            found[tuple(key)] = (number, digest.digest())
+        return found
+
+    @telling
+    def entries(self, session: int) -> set[bytes]:
+        """The ids of a session's entries."""
+        rows = self._db.execute(
+            "SELECT r.entry_id FROM placement p JOIN record r ON r.entry = p.entry "
+            "WHERE p.session = ?",
+            (session,),
+        )
+        return {row[0] for row in rows}
