@@ -106,8 +106,11 @@ class Settle:
         children = self.reader.subagents(key)
         with self.store.settling() as outbox:
             homes = _find_homes(main, children, outbox)
-            due = set(outbox.due_units(main.row))
+            # What would be taken away again at once is not written at all.
+            oldest = main.units - MOST_TRANSCRIPTS
+            due = set(outbox.due_units(main.row, oldest))
             due |= {homes[c.row] for c in children if _has_news(c, outbox)}
+            due = {number for number in due if number > oldest}
         is_waiting = False
         for number in sorted(due - {0}):
             if self._is_over(main, number):

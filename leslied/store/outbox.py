@@ -34,16 +34,15 @@ class Outbox:
         )
         return list(dict.fromkeys(rows))
 
-    def due_units(self, session: int) -> dict[int, int]:
-        """Units of a stream with placements newer than their file, and the newest."""
+    def due_units(self, session: int, above: int) -> list[int]:
+        """Units of a stream, above a number, with placements newer than their file."""
         rows = self._db.execute(
-            "SELECT p.unit, max(p.id) FROM placement p "
+            "SELECT DISTINCT p.unit FROM placement p "
             "LEFT JOIN transcript t ON t.session = p.session AND t.unit = p.unit "
-            "WHERE p.session = ? AND p.unit > 0 AND p.id > ifnull(t.newest, 0) "
-            "GROUP BY p.unit",
-            (session,),
+            "WHERE p.session = ? AND p.unit > ? AND p.id > ifnull(t.newest, 0)",
+            (session, max(above, 0)),
         )
-        return dict(rows.fetchall())
+        return [unit for (unit,) in rows]
 
     def find_call(self, call_id: str) -> dict[int, int]:
         """Streams in which a call stands, and the unit it stands in."""
