@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _SUMMARY = (
     "id, agent, session_id, source, thread_id, title, first_prompt, cwd, model, "
-    "started_us, ended_us, units, iif(originals, tool_calls, copied_calls), "
+    "started_us, ended_us, units, CASE WHEN originals "
+    "THEN tool_calls ELSE copied_calls END, "
     "has_turn_ended, stopped_us, spawn_call_id, parent_agent, agent_type, "
     "description, seen_us, folder"
 )
