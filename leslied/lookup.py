@@ -8,13 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from leslied.errors import UserError
 from leslied.model.record import SessionKey, Usage
 from leslied.sessions import Stream, assemble
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from leslied.model.record import Placed
     from leslied.model.session import SessionSummary, Unit
     from leslied.store import Reader
 
@@ -88,6 +91,28 @@ def load_units(reader: Reader, found: Found) -> tuple[Unit, ...]:
         every = [child for unit in units for child in _descendants(unit)]
         return tuple(u for u in every if u.summary.subagent_id == found.subagent)
     return units
+
+
+def redact_unit(unit: Unit, redact: Callable[[str], str]) -> Unit:
+    """The unit as it may leave the store: every text in it without definite secrets."""
+    return replace(
+        unit,
+        prompt=redact(unit.prompt),
+        entries=tuple(redact_placed(placed, redact) for placed in unit.entries),
+        subagents=tuple(redact_unit(child, redact) for child in unit.subagents),
+    )
+
+
+def redact_placed(placed: Placed, redact: Callable[[str], str]) -> Placed:
+    """The same record, without definite secrets."""
+    record = placed.record
+    clean = structs.replace(
+        record,
+        content=redact(record.content),
+        tool_input=redact(record.tool_input),
+        spilled=redact(record.spilled),
+    )
+    return structs.replace(placed, record=clean)
 
 
 def _with_files(unit: Unit, reader: Reader) -> Unit:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from datetime import UTC
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from leslied.config import Settings
     from leslied.model.source import Root
     from leslied.pipeline import Keep, Settle, Streets
+    from leslied.redact import Redactor
     from leslied.store import Reader, Store
 
 
@@ -44,6 +46,10 @@ class Desk:
     def home(self) -> Path:
         """The home folder."""
         return find_home(self.environ)
+
+    def redact(self, text: str) -> str:
+        """The text as it may reach a terminal or a script: without definite secrets."""
+        return _redactor(self.places.key_file).redact(text)
 
     def open_reader(self) -> Reader:
         """A read-only look at the store."""
@@ -115,7 +121,6 @@ class Desk:
 
     def _make_keep(self, store: Store, settings: Settings) -> Keep:
         from leslied.pipeline import Keep  # noqa: PLC0415
-        from leslied.redact import Redactor  # noqa: PLC0415
 
         roots = {a.name: tuple(found) for a, found in self.agent_roots(settings)}
         excludes = {name: make_exclude(settings, name) for name in roots}
@@ -124,13 +129,12 @@ class Desk:
             folder=self.places.archive_dir,
             roots=roots,
             clock=self.clock,
-            key_id=Redactor(load_key(self.places.key_file)).key_id,
+            key_id=_redactor(self.places.key_file).key_id,
             is_excluded=lambda agent, cwd: excludes[agent](cwd),
         )
 
     def _make_settle(self, store: Store, reader: Reader, settings: Settings) -> Settle:
         from leslied.pipeline import Settle  # noqa: PLC0415
-        from leslied.redact import Redactor  # noqa: PLC0415
         from leslied.sinks import Policy  # noqa: PLC0415
         from leslied.sinks.leslie import Limits  # noqa: PLC0415
 
@@ -147,12 +151,19 @@ class Desk:
             store=store,
             reader=reader,
             policy=policy,
-            redact=Redactor(load_key(self.places.key_file)).redact,
+            redact=_redactor(self.places.key_file).redact,
             clock=self.clock,
             zone=UTC if output.timezone == "utc" else None,
             limits=Limits(has_thinking=output.thinking),
             backfill=output.backfill,
         )
+
+
+@cache
+def _redactor(key_file: Path) -> Redactor:
+    from leslied.redact import Redactor  # noqa: PLC0415
+
+    return Redactor(load_key(key_file))
 
 
 def sit_down(ctx: click.Context) -> Desk:

@@ -10,7 +10,7 @@ import click
 from leslied.cli.desk import sit_down
 from leslied.cli.output import clean
 from leslied.cli.page import entry_lines
-from leslied.lookup import resolve
+from leslied.lookup import redact_placed, resolve
 from leslied.store import read_lock
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def command(ctx: click.Context, *, wanted: str | None, once: bool) -> None:
         while True:
             for placed in reader.after(newest):
                 newest = placed.placement
-                _tell(placed, only)
+                _tell(redact_placed(placed, desk.redact), only)
             if once or threading.Event().wait(_PAUSE):
                 return
 

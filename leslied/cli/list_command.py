@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,7 +42,8 @@ def command(
     desk = sit_down(ctx)
     now = desk.clock.now()
     with desk.open_reader() as reader:
-        sessions = gather_sessions(reader, with_subagents=subagents)[:limit]
+        found = gather_sessions(reader, with_subagents=subagents)[:limit]
+    sessions = [replace(each, title=desk.redact(each.title)) for each in found]
     home = str(desk.home)
     emit(
         {"sessions": [_plain(session, now) for session in sessions]},

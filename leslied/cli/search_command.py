@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,7 +36,8 @@ def command(
     # A shell takes the quotes off: an argument with spaces was a phrase.
     words = " ".join(f'"{part}"' if _is_phrase(part) else part for part in query)
     with desk.open_reader() as reader:
-        hits = reader.search(words, limit, by_rank=rank)
+        found = reader.search(words, limit, by_rank=rank)
+    hits = [replace(hit, snippet=desk.redact(hit.snippet)) for hit in found]
     emit({"hits": [_plain(hit) for hit in hits]}, lambda: _lines(hits), as_json=as_json)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -9,7 +10,7 @@ import click
 from leslied.cli.desk import sit_down
 from leslied.cli.output import emit, json_option
 from leslied.cli.page import page_lines
-from leslied.lookup import load_units, resolve
+from leslied.lookup import load_units, redact_unit, resolve
 from leslied.model.codec import plain_session, plain_unit
 from leslied.sessions import tell_status
 
@@ -17,9 +18,12 @@ from leslied.sessions import tell_status
 @click.command(epilog="Example: leslied show last --full")
 @click.argument("wanted", metavar="ID|last")
 @click.option("--full", is_flag=True, help="Show everything, thinking included, uncut.")
+@click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, *, wanted: str, full: bool, as_json: bool) -> None:
+def command(
+    ctx: click.Context, *, wanted: str, full: bool, reveal: bool, as_json: bool
+) -> None:
     """Show a session by its id, thread id, chat id or subagent id, or the last one.
 
     Any unique beginning of an id will do; `leslied list` shows them.
@@ -29,6 +33,9 @@ def command(ctx: click.Context, *, wanted: str, full: bool, as_json: bool) -> No
         found = resolve(reader, wanted)
         units = load_units(reader, found)
     session = found.session
+    if not reveal:
+        session = replace(session, title=desk.redact(session.title))
+        units = tuple(redact_unit(unit, desk.redact) for unit in units)
     status = tell_status(session, desk.clock.now())
     data: dict[str, Any] = {
         "session": plain_session(session, status, session.cwd),

@@ -102,3 +102,29 @@ def test_follow_labels_each_line_with_its_session(leslied: Command, claude: Clau
     assert f"{SESSION[:8]}" in told
     assert "> one" in told
     assert "two" in told
+
+
+def test_no_command_prints_a_secret_unless_asked(leslied: Command, claude: ClaudeHome):
+    """S3."""
+    secret = "ghp_" + "a1B2" * 9
+    talk = Talk()
+    claude.write(
+        talk.prompt(f"{secret} is my token"),
+        talk.call("Bash", {"command": f"echo {secret}"}, "t1"),
+        talk.result("t1", secret),
+    )
+    leslied("sync")
+
+    said = ""
+    for words in (
+        ("list",),
+        ("show", "last"),
+        ("search", "token"),
+        ("follow", "--once"),
+    ):
+        said += leslied(*words).out
+        said += leslied(*words, "--json").out if words[0] != "follow" else ""
+
+    assert secret not in said
+    assert "[REDACTED:github:" in said
+    assert secret in leslied("show", "last", "--reveal").out
