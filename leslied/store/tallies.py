@@ -48,6 +48,8 @@ class Tallies:
             "INSERT OR REPLACE INTO leaf_title (entry_id, title) VALUES (?, ?)",
             self._titles,
         )
+        if not self._db.execute("SELECT 1 FROM leaf_title LIMIT 1").fetchone():
+            placed = ()
         leaves = {leaf for leaf, _ in self._titles}.union(placed)
         query = "SELECT id, entry_id, title FROM leaf_title WHERE entry_id"
         for _, leaf, title in sorted(ask(self._db, query, leaves)):
