@@ -90,22 +90,25 @@ class Ingest:
         look.done.troubles |= found.unreadable
         look.done.missing += found.missing
         lost = known.keys() - found.seen
-        self._look_at(look, found.sources)
+        self._look_at(look, found.sources, has_known=bool(known))
         self._note_gone(lost, found)
         return look.done
 
-    def _look_at(self, look: _Look, sources: Iterable[SourceRef]) -> None:
+    def _look_at(
+        self, look: _Look, sources: Iterable[SourceRef], *, has_known: bool = True
+    ) -> None:
         """Each source goes on from its cursor, or from that of the file it was."""
         for source in sorted(sources, key=_side_files_last):
-            path = os.fsencode(source.path)
-            cursor = self.store.cursor(self.adapter.name, path)
-            if cursor is None:
-                self._adopt(
-                    source, self.store.find_file(self.adapter.name, source.stamp)
-                )
-                cursor = self.store.cursor(self.adapter.name, path)
-            look.at(source, cursor or Cursor())
+            look.at(source, self._find_cursor(source) if has_known else Cursor())
         look.batch.commit()
+
+    def _find_cursor(self, source: SourceRef) -> Cursor:
+        path = os.fsencode(source.path)
+        cursor = self.store.cursor(self.adapter.name, path)
+        if cursor is None:
+            self._adopt(source, self.store.find_file(self.adapter.name, source.stamp))
+            cursor = self.store.cursor(self.adapter.name, path)
+        return cursor or Cursor()
 
     def _adopt(self, source: SourceRef, old: bytes) -> None:
         """A file that was read under another path goes on from there."""
