@@ -84,13 +84,14 @@ class Ingest:
         return look.done
 
     def _scan(self, look: _Look) -> Ingested:
+        has_known = not self.store.is_empty()
         known = self.store.stamps(self.adapter.name, is_final=self.is_final)
         found = tail.discover(self.adapter.name, self.roots, known)
         look.done.sources = len(found.seen)
         look.done.troubles |= found.unreadable
         look.done.missing += found.missing
         lost = known.keys() - found.seen
-        self._look_at(look, found.sources, has_known=bool(known))
+        self._look_at(look, found.sources, has_known=has_known)
         self._note_gone(lost, found)
         return look.done
 

@@ -210,7 +210,7 @@ class Store:
 
         What a power loss costs a first sync is read again from the logs.
         """
-        if not self._is_empty():
+        if not self.is_empty():
             yield
             return
         begin_load(self._db)
@@ -229,7 +229,9 @@ class Store:
                 (str(to_us(self._clock.now())),),
             )
 
-    def _is_empty(self) -> bool:
+    @telling
+    def is_empty(self) -> bool:
+        """Whether no source was ever read."""
         return self._db.execute("SELECT 1 FROM source LIMIT 1").fetchone() is None
 
     @contextmanager

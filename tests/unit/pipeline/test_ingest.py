@@ -33,3 +33,16 @@ def test_appended_bytes_cost_what_they_are(claude: ClaudeHome):
         assert [p.record.native_id for p in reader.records(session.row)][-1] == (
             line["uuid"]
         )
+
+
+def test_a_final_look_at_unended_logs_goes_on_from_their_cursors(claude: ClaudeHome):
+    title = {"type": "custom-title", "customTitle": "One", "sessionId": "x"}
+    claude.write(title, title)
+    with claude.log().open("ab") as log:
+        log.write(b'{"type": "custom-title", "customTitle": "Tw')
+    first = claude.sync()
+
+    final = claude.sync(is_final=True)
+
+    assert first.added.placements == 2
+    assert final.added.placements == 0
