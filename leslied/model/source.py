@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -138,7 +138,3 @@ class Chunk:
     cursor: Cursor
     rejected: tuple[Rejected, ...] = ()
     bytes_read: int = 0
-
-
-JsonState = dict[str, Any]
-"""What an adapter remembers between entries: small, JSON, never changed in place."""

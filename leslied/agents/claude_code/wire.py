@@ -82,10 +82,7 @@ class ToolOutcome(msgspec.Struct):
     """What the client noted beside a tool result."""
 
     agentId: str | None = None
-    isAsync: bool | None = None
-    status: str | None = None
     persistedOutputPath: str | None = None
-    totalToolUseCount: int | None = None
 
 
 class Line(msgspec.Struct):
