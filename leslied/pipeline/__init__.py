@@ -6,7 +6,8 @@ Two one-way streets meet at the store. *ingest*: discover, read, decode, commit.
 
 from __future__ import annotations
 
-from leslied.pipeline.ingest import Ingest, Ingested
+from leslied.pipeline.batch import Ingested
+from leslied.pipeline.ingest import Ingest
 from leslied.pipeline.keep import Keep
 from leslied.pipeline.settle import Settle, Settled
 from leslied.pipeline.stops import Stops

@@ -12,7 +12,8 @@ import msgspec
 from leslied import archive, tail
 from leslied.archive import ArchiveError, ArchiveNewer, Kind
 from leslied.errors import StoreUnusable, UserError
-from leslied.pipeline.ingest import Ingest, Ingested
+from leslied.pipeline.batch import Ingested
+from leslied.pipeline.ingest import Ingest
 from leslied.pipeline.replay import Replay, restore_source
 from leslied.store import Reader, Store
 from leslied.store.archived import Kept

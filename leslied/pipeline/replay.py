@@ -13,51 +13,55 @@ from msgspec import structs
 from leslied import archive, tail
 from leslied.archive import ArchiveError, Kind
 from leslied.model.source import Cursor, FileStamp, Shape, SourceRef
-from leslied.pipeline.ingest import Ingest, _Batch, _Look
+from leslied.pipeline.batch import Ingested
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from leslied.archive import Frame
     from leslied.model.reading import ReadEntry, Reading
     from leslied.model.record import Record
     from leslied.model.source import Chunk, RawEntry
+    from leslied.pipeline.ingest import Ingest
 
 
-class Replay(_Look):
+class Replay:
     """Reads archived bytes as if the log were growing again."""
 
     def __init__(self, ingest: Ingest, scratch: Path) -> None:
-        super().__init__(ingest)
-        self.batch = self._spilled = _SpillBatch(
-            ingest.store, self.done, ingest.on_progress
-        )
+        self._ingest = ingest
+        self._look = ingest.make_look()
         self._scratch = scratch
+        self.done = Ingested()
+        self._reached: Cursor | None = None
         self.troubles: list[str] = []
 
     def replay(self, source: SourceRef, reader: archive.Reader) -> Cursor | None:
         """Everything the archive file holds is in the store. Says how far that is."""
-        self._spilled.take(reader)
-        cursor, state = None, self._recall(source, Cursor())
+        self._reached = None
         try:
-            for number, frames in reader.generations().items():
-                last, is_whole = self._restore(reader, frames)
-                if last is None:
-                    continue
-                stamp = _stamp_of(last) if is_whole else None
-                for chunk in self._read(
-                    source, number, is_final=last.kind == Kind.TAIL
-                ):
-                    owned = _own(chunk, source, stamp)
-                    cursor = owned.cursor
-                    state = self._decode(source, owned, state)
-                state = {"cwd": state.get("cwd", "")}
+            readings = self._read(source, reader)
+            self.done += self._ingest.commit(self._look.gather(readings))
         finally:
             self._scratch.unlink(missing_ok=True)
-        self.batch.commit()
-        return cursor
+        return self._reached
 
-    def _read(
+    def _read(self, source: SourceRef, reader: archive.Reader) -> Iterator[Reading]:
+        spills = _Spills(reader)
+        state = self._look.remember(source, Cursor())
+        for number, frames in reader.generations().items():
+            last, is_whole = self._restore(reader, frames)
+            if last is None:
+                continue
+            stamp = _stamp_of(last) if is_whole else None
+            for chunk in self._tail(source, number, is_final=last.kind == Kind.TAIL):
+                owned = _own(chunk, source, stamp)
+                reading, state = self._look.decode(source, owned, state)
+                self._reached = reading.cursor
+                yield spills.fill(reading)
+            state = {"cwd": state.get("cwd", "")}
+
+    def _tail(
         self, source: SourceRef, number: int, *, is_final: bool
     ) -> Iterable[Chunk]:
         status = self._scratch.stat()
@@ -87,11 +91,10 @@ class Replay(_Look):
         return last, not reader.damaged
 
 
-class _SpillBatch(_Batch):
-    """Results from files that are gone are taken from beside the archived log."""
+class _Spills:
+    """Results from files that are gone, kept beside the archived log."""
 
-    def take(self, reader: archive.Reader) -> None:
-        """The texts to look for stand in this archive file."""
+    def __init__(self, reader: archive.Reader) -> None:
         self._reader = reader
         self._frames: dict[Any, Frame] = {
             frame.label.get("spill"): frame
@@ -99,12 +102,11 @@ class _SpillBatch(_Batch):
             if frame.kind == Kind.SPILL
         }
 
-    def add(self, reading: Reading) -> None:
-        """The reading waits, with every text that could be found."""
-        if self._frames:
-            entries = tuple(map(self._fill, reading.entries))
-            reading = replace(reading, entries=entries)
-        super().add(reading)
+    def fill(self, reading: Reading) -> Reading:
+        """The reading, with every text that could be found."""
+        if not self._frames:
+            return reading
+        return replace(reading, entries=tuple(map(self._fill, reading.entries)))
 
     def _fill(self, entry: ReadEntry) -> ReadEntry:
         records = tuple(map(self._fill_record, entry.records))

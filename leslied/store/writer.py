@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from leslied.clock import Clock
     from leslied.model.reading import Reading
-    from leslied.model.source import Cursor, FileStamp, SourceRef
+    from leslied.model.source import Cursor, FileStamp
 
 
 @dataclass(slots=True)
@@ -137,9 +137,9 @@ class Store:
         reach("commit.after")
         return Committed(records, placements)
 
-    def note_trouble(self, source: SourceRef, reason: str) -> None:
+    def note_trouble(self, agent: str, path: Path, reason: str) -> None:
         """The source could not be read, and why; what was read of it stays."""
-        values = (source.agent, pack_path(source.path), reason)
+        values = (agent, pack_path(path), reason)
         with self._transaction():
             self._db.execute(
                 "INSERT INTO source (agent, path, trouble) VALUES (?, ?, ?) "

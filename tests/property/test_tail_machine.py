@@ -67,7 +67,7 @@ UNSTAMPED_CURSOR_IS_CHECKED = True
 REUSED_INODE_IS_TOLD_APART = False
 """A file moved whose inode was a deleted source's before: it may be read again."""
 
-INGEST = sys.modules[Ingest.__module__]
+BATCH = sys.modules[Ingested.__module__]
 SMALL_LINE = 256
 """The smallest limit for a line in any look; whether a longer one is kept is open."""
 SMALLEST_ANCHOR = 8
@@ -90,7 +90,7 @@ class Look(NamedTuple):
     """How much is read and committed at once, and whether an unended line is taken."""
 
     limits: ReadLimits = ReadLimits()
-    weight: int = INGEST.BATCH_WEIGHT
+    weight: int = BATCH.BATCH_WEIGHT
     is_final: bool = False
     is_told: bool = False
     """Whether the paths were named by events, not found by a scan."""
@@ -129,7 +129,7 @@ LIMITS = st.one_of(
         rescan=st.sampled_from([0, ReadLimits().rescan]),
     ),
 )
-WEIGHTS = st.sampled_from([1, 3, INGEST.BATCH_WEIGHT])
+WEIGHTS = st.sampled_from([1, 3, BATCH.BATCH_WEIGHT])
 SELDOM = st.sampled_from([False, False, False, True])
 LOOKS = st.builds(Look, LIMITS, WEIGHTS, SELDOM, SELDOM)
 
@@ -809,7 +809,7 @@ class TailMachine(RuleBasedStateMachine):
             limits=how.limits,
             is_final=how.is_final,
         )
-        with mock.patch.object(INGEST, "BATCH_WEIGHT", how.weight):
+        with mock.patch.object(BATCH, "BATCH_WEIGHT", how.weight):
             return ingest.look(self.live) if how.is_told else ingest.scan()
 
     def _glimpse(self, how: Look) -> None:

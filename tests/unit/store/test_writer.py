@@ -21,7 +21,6 @@ from tests.support.records import (
     make_prompt,
     make_reading,
     make_record,
-    make_source,
 )
 
 TABLES = ("record", "placement", "source", "session", "usage", "noise", "rejected")
@@ -276,8 +275,7 @@ def test_cursors_of_another_agent_are_not_told(shelf: Shelf):
 
 def test_a_trouble_is_told_until_the_source_is_read(shelf: Shelf):
     """B14."""
-    source = make_source(LOGS / "a.jsonl")
-    shelf.store.note_trouble(source, "cannot be opened")
+    shelf.store.note_trouble(AGENT, LOGS / "a.jsonl", "cannot be opened")
     with shelf.reader() as reader:
         told = reader.troubles()
 
@@ -293,7 +291,7 @@ def test_a_trouble_moves_no_cursor(shelf: Shelf):
     shelf.keep(make_prompt("one", "1"))
     before = shelf.store.cursor(AGENT, LOG)
 
-    shelf.store.note_trouble(make_source(LOGS / "a.jsonl"), "cannot be opened")
+    shelf.store.note_trouble(AGENT, LOGS / "a.jsonl", "cannot be opened")
 
     assert shelf.store.cursor(AGENT, LOG) == before
 

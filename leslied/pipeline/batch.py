@@ -1,0 +1,64 @@
+"""What one commit takes: readings, and the work it was to make them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from leslied.store import Committed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from leslied.model.reading import Reading
+
+BATCH_WEIGHT = 12_000
+"""Rows and kilobytes that go into one transaction, across sources."""
+
+
+@dataclass(slots=True)
+class Ingested:
+    """The work an ingest did: tests count it, `sync` tells it."""
+
+    sources: int = 0
+    looked: int = 0
+    entries: int = 0
+    bytes_read: int = 0
+    commits: int = 0
+    noise: int = 0
+    rejected: int = 0
+    added: Committed = field(default_factory=Committed)
+    troubles: dict[Path, str] = field(default_factory=dict)
+    missing: list[Path] = field(default_factory=list)
+
+    def __iadd__(self, other: Ingested) -> Self:
+        """Both together."""
+        for name in ("sources", "looked", "entries", "bytes_read", "commits"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.noise += other.noise
+        self.rejected += other.rejected
+        self.added += other.added
+        self.troubles |= other.troubles
+        self.missing += other.missing
+        return self
+
+
+@dataclass(slots=True)
+class Batch:
+    """Readings that will be committed together, across sources."""
+
+    readings: list[Reading] = field(default_factory=list)
+    work: Ingested = field(default_factory=Ingested)
+    weight: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether enough has gathered for a commit."""
+        return self.weight >= BATCH_WEIGHT
+
+    def add(self, reading: Reading) -> None:
+        """The reading waits for its commit."""
+        self.readings.append(reading)
+        self.weight += reading.weight
+        self.work.noise += len(reading.noise)
+        self.work.rejected += len(reading.rejected)

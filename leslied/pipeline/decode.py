@@ -1,0 +1,100 @@
+"""Making records of what was read: the one place where adapters are called."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from leslied import tail
+from leslied.errors import DecodeError
+from leslied.model.reading import ReadEntry
+from leslied.model.source import Noise, RawEntry, Rejected
+
+if TYPE_CHECKING:
+    from leslied.agents import AgentAdapter
+    from leslied.model.record import Decoded, Record
+
+
+class Decoder:
+    """Entries of one chunk as records, noise or rejects: nothing is dropped."""
+
+    def __init__(
+        self, adapter: AgentAdapter, limits: tail.ReadLimits, state: dict[str, Any]
+    ) -> None:
+        self._adapter = adapter
+        self._limits = limits
+        self.state = state
+        self.entries: list[ReadEntry] = []
+        self.noise: list[Noise] = []
+        self.rejected: list[Rejected] = []
+        self.folders: set[str] = {state["cwd"]} if state.get("cwd") else set()
+
+    def add(self, entry: RawEntry) -> None:
+        """The entry is decoded; a damaged one is salvaged, piece by piece."""
+        reason = self._try(entry)
+        if reason is None:
+            return
+        if not entry.is_complete:
+            self._reject(entry.offset, entry.data, f"incomplete last line: {reason}")
+            return
+        salvaged = tail.salvage(entry.data)
+        lost = []
+        for at, data in salvaged.pieces:
+            piece = RawEntry(entry.source, entry.offset + at, data, is_fragment=True)
+            if self._try(piece):
+                lost.append((at, len(data)))
+        if len(lost) == len(salvaged.pieces):
+            self._reject(entry.offset, entry.data, reason)
+            return
+        for at, length in sorted([*lost, *salvaged.gaps]):
+            torn = entry.data[at : at + length]
+            self._reject(entry.offset + at, torn, f"torn: {reason}")
+
+    def forget_content(self) -> None:
+        """Only position and length stay: the person keeps this project out."""
+        self.noise += [Noise(e.offset, e.length, "excluded") for e in self.entries]
+        self.entries = []
+        self.rejected = [structs.replace(r, head=b"") for r in self.rejected]
+        self.state = {"cwd": self.state.get("cwd", "")}
+
+    def _try(self, entry: RawEntry) -> str | None:
+        """The entry's records are kept, or the reason they cannot be is told."""
+        try:
+            decoded = self._adapter.decode(entry, self.state)
+        except DecodeError as error:
+            return error.message
+        except Exception as error:  # noqa: BLE001 - costs one entry, not the source
+            return f"the adapter failed: {type(error).__name__}: {error}"
+        self.state = decoded.state
+        if decoded.cwd:
+            self.folders.add(decoded.cwd)
+        if decoded.noise:
+            self.noise.append(Noise(entry.offset, entry.length, decoded.noise))
+        if decoded.records:
+            self._keep(entry, decoded)
+        return None
+
+    def _keep(self, entry: RawEntry, decoded: Decoded) -> None:
+        records, digest = decoded.records, b""
+        for record in records:
+            if "spill" in record.metadata:
+                records = tuple(self._with_spill(r, entry) for r in records)
+            if not record.native_id:
+                digest = hashlib.sha256(entry.data).digest()
+        self.entries.append(
+            ReadEntry(entry.offset, entry.length, records, digest, entry.is_complete)
+        )
+
+    def _with_spill(self, record: Record, entry: RawEntry) -> Record:
+        if "spill" not in record.metadata:
+            return record
+        path = self._adapter.spill(record, entry.source)
+        text = tail.read_spill(path, self._limits) if path else ""
+        return structs.replace(record, spilled=text) if text else record
+
+    def _reject(self, offset: int, data: bytes, reason: str) -> None:
+        digest = hashlib.sha256(data).digest()[:16]
+        head = data[: self._limits.head]
+        self.rejected.append(Rejected(offset, len(data), reason, digest, head))
