@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from leslied.model.source import Cursor, Noise, Rejected, SourceRef
 
 
+class Groundwork(Struct, frozen=True):
+    """What the store works out of a record before it writes: anyone may, ahead."""
+
+    digest: bytes
+    words: str
+
+
 class ReadEntry(Struct, frozen=True):
     """The records of one entry and where it stood."""
 
@@ -21,6 +28,8 @@ class ReadEntry(Struct, frozen=True):
     line_digest: bytes = b""
     """Names the records of a line that carries no id of its own."""
     is_complete: bool = True
+    groundwork: tuple[Groundwork, ...] = ()
+    """One for each record, or nothing yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from leslied.store.connection import read_lock
 from leslied.store.outbox import Outbox
 from leslied.store.reader import Reader
 from leslied.store.search import Hit
+from leslied.store.transaction import prepare
 from leslied.store.writer import Committed, Store
 
-__all__ = ["Committed", "Hit", "Outbox", "Reader", "Store", "read_lock"]
+__all__ = ["Committed", "Hit", "Outbox", "Reader", "Store", "prepare", "read_lock"]

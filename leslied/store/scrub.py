@@ -20,7 +20,9 @@ def scrub_reading(reading: Reading) -> Reading:
 
     return replace(
         reading,
-        entries=_scrub(reading.entries),
+        entries=tuple(
+            structs.replace(_scrub(entry), groundwork=()) for entry in reading.entries
+        ),
         noise=_scrub(reading.noise),
         rejected=_scrub(reading.rejected),
         cursor=replace(reading.cursor, state=scrub_text(reading.cursor.state)),

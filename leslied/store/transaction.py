@@ -10,6 +10,9 @@ import hashlib
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import structs
+
+from leslied.model.reading import Groundwork
 from leslied.model.record import Usage, name_record
 from leslied.points import reach
 from leslied.store.rows import (
@@ -46,6 +49,7 @@ class _Item(NamedTuple):
     """A record on its way in."""
 
     record: Record
+    groundwork: Groundwork
     entry_id: bytes
     source: int
     generation: int
@@ -82,10 +86,12 @@ class Transaction:
         generation = reading.cursor.generation
         for entry in reading.entries:
             nth = self._sources.count_line(source, entry) if entry.line_digest else 0
-            for record in entry.records:
+            groundwork = entry.groundwork or map(prepare, entry.records)
+            for record, ground in zip(entry.records, groundwork, strict=True):
                 self._items.append(
                     _Item(
                         record,
+                        ground,
                         _name(record, entry, nth),
                         source,
                         generation,
@@ -110,19 +116,18 @@ class Transaction:
 
     def _keep(self, item: _Item) -> tuple[int, bool]:
         """The entry's number, and whether it now says something else than before."""
-        record = item.record
-        digest = digest_record(record)
+        record, digest = item.record, item.groundwork.digest
         known = self._known.get(item.entry_id)
         if known is None:
             number = next(self._record_ids)
             self._known[item.entry_id] = _Known(number, {digest: number})
             self._current[number] = number
-            self._gather(item, number, number, digest)
+            self._gather(item, number, number)
             return number, True
         version = known.versions.get(digest)
         if version is None:
             version = known.versions[digest] = next(self._record_ids)
-            self._gather(item, version, known.entry, digest)
+            self._gather(item, version, known.entry)
         elif record.usage:
             self._raise_usage(version, record.usage)
         is_other = self._current[known.entry] != version
@@ -137,14 +142,14 @@ class Transaction:
         if largest != known:
             self._usages[number] = self._more_usage[number] = largest
 
-    def _gather(self, item: _Item, number: int, entry: int, digest: bytes) -> None:
+    def _gather(self, item: _Item, number: int, entry: int) -> None:
         packed = pack_record(item.record, self._observed_us, item.decoder_version)
+        digest, words = structs.astuple(item.groundwork)
         if item.record.usage:
             self._usages[number] = item.record.usage
         self._records.append((number, entry, item.entry_id, digest, *packed))
-        text = index_text(item.record)
-        if text:
-            self._texts.append((number, text))
+        if words:
+            self._texts.append((number, words))
 
     def _place(self, item: _Item, tally: Tally, entry: int, *, is_news: bool) -> None:
         record = item.record
@@ -217,6 +222,11 @@ class Transaction:
         self._sources.write()
         self._usage.write()
         self._tallies.write(self._new_names)
+
+
+def prepare(record: Record) -> Groundwork:
+    """What can be worked out of the record alone."""
+    return Groundwork(digest_record(record), index_text(record))
 
 
 def _name(record: Record, entry: ReadEntry, nth: int) -> bytes:
