@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
@@ -11,20 +11,40 @@ from leslied.archive.format import ArchiveError, ArchiveNewer
 from leslied.paths import make_private_dir
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+T = TypeVar("T")
 
 _NAME = "manifest.json"
 _FORM = 1
 
 
-def save_manifest(folder: Path, told: dict[str, Any]) -> None:
-    """The manifest says this, whole, or still what it said before."""
+class Manifest(msgspec.Struct, Generic[T]):
+    """What stands there; the reader says how much of a session it wants to know."""
+
+    form: int = _FORM
+    key_id: str = ""
+    created_us: int = 0
+    sessions: list[T] = []
+
+
+def save_manifest(
+    folder: Path, told: dict[str, Any], sessions: Iterable[Any] = ()
+) -> None:
+    """The manifest says this, whole, or still what it said before.
+
+    Sessions are written one by one: there may be many, and they need never all be held.
+    """
     make_private_dir(folder)
     new = folder / f".{_NAME}.new"
-    data = msgspec.json.encode({"form": _FORM, **told})
+    head = msgspec.json.encode({"form": _FORM, **told})
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "wb") as file:
-        file.write(data)
+        file.write(head[:-1] + b',"sessions":[')
+        for number, session in enumerate(sessions):
+            file.write(b"," * bool(number) + msgspec.json.encode(session))
+        file.write(b"]}")
         file.flush()
         os.fsync(fd)
     new.replace(folder / _NAME)
@@ -36,21 +56,26 @@ def has_manifest(folder: Path) -> bool:
     return (folder / _NAME).is_file()
 
 
-def load_manifest(folder: Path) -> dict[str, Any]:
+def load_manifest(folder: Path, kind: type[T]) -> Manifest[T]:
     """What the manifest says; nothing where there is none."""
     path = folder / _NAME
     try:
-        told = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        data = path.read_bytes()
+        _check_form(path, data)
+        return msgspec.json.decode(data, type=Manifest[kind])  # type: ignore[valid-type]
     except FileNotFoundError:
-        return {}
+        return Manifest()
     except (OSError, msgspec.DecodeError) as error:
         raise ArchiveError(f"The manifest {path} cannot be read: {error}.") from error
-    if int(told.get("form", 0)) > _FORM:
+
+
+def _check_form(path: Path, data: bytes) -> None:
+    told = msgspec.json.decode(data, type=Manifest[msgspec.Raw])
+    if told.form > _FORM:
         raise ArchiveNewer(
             f"The manifest {path} was written by a newer leslied.",
             "Update leslied; nothing was changed.",
         )
-    return told
 
 
 def sync_folder(folder: Path) -> None:

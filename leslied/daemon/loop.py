@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from leslied.clock import Clock
     from leslied.daemon.notify import Notifier
-    from leslied.pipeline import Ingested, Streets
+    from leslied.pipeline import Ingested, KeptNow, Streets
     from leslied.tail.watch import Watcher
 
 SCAN_SECONDS = 30.0
@@ -47,6 +47,7 @@ class Loop:
     _stopping: threading.Event = field(default_factory=threading.Event)
     _next_scan: float = 0.0
     _is_busy: bool = False
+    _has_backlog: bool = False
     _told: dict[str, str] = field(default_factory=dict)
 
     def stop(self) -> None:
@@ -96,11 +97,14 @@ class Loop:
             self.log.warning("watch.renew", reason=self.watcher.trouble)
         for ingest in self.streets.ingests:
             self._tell("ingest.scan", ingest.scan())
-        kept = self.streets.keep.run(most=_ARCHIVED_AT_ONCE)
-        if kept.bytes_written:
-            self.log.info("archive.write", logs=kept.sources, bytes=kept.bytes_written)
+        self._tell_kept(self.streets.keep.run(most=_ARCHIVED_AT_ONCE))
         has_events = self.watcher.mode == "events"
         self._next_scan = began + (SCAN_SECONDS if has_events else POLL_SECONDS)
+
+    def _tell_kept(self, kept: KeptNow) -> None:
+        self._has_backlog = kept.has_more
+        if kept.bytes_written:
+            self.log.info("archive.write", logs=kept.sources, bytes=kept.bytes_written)
 
     def _renew_streets(self) -> None:
         """The settings as they are now; wrong ones are told and the last good stay."""
@@ -128,6 +132,8 @@ class Loop:
             self._told[session] = reason
         if done.written:
             self.log.info("sink.write", units=done.units, files=done.written)
+        elif self._has_backlog and not self._is_busy:
+            self._tell_kept(self.streets.keep.go_on(most=_ARCHIVED_AT_ONCE))
 
     def _look(self) -> None:
         left = self._next_scan - self.clock.monotonic()

@@ -8,9 +8,18 @@ from __future__ import annotations
 
 from leslied.pipeline.batch import Ingested
 from leslied.pipeline.ingest import Ingest
-from leslied.pipeline.keep import Keep
+from leslied.pipeline.keep import Keep, KeptNow
 from leslied.pipeline.settle import Settle, Settled
 from leslied.pipeline.stops import Stops
 from leslied.pipeline.streets import Streets
 
-__all__ = ["Ingest", "Ingested", "Keep", "Settle", "Settled", "Stops", "Streets"]
+__all__ = [
+    "Ingest",
+    "Ingested",
+    "Keep",
+    "KeptNow",
+    "Settle",
+    "Settled",
+    "Stops",
+    "Streets",
+]

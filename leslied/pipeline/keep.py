@@ -17,7 +17,7 @@ from leslied.errors import SourceError
 from leslied.model.source import Shape
 from leslied.sessions.status import QUIET
 from leslied.store.archived import Kept
-from leslied.store.given import Given
+from leslied.store.given import KnownRuns
 from leslied.tail.files import open_regular, stream
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class KeptNow:
     bytes_written: int = 0
     excluded: int = 0
     gone: int = 0
+    has_more: bool = False
+    """Whether some that are due were left for the next run."""
     troubles: dict[str, str] = field(default_factory=dict)
 
 
@@ -69,24 +71,33 @@ class Keep:
         What is archived already costs a stat of its archive file, and no reading. Once
         `most` sources or a few more are done, the others wait for the next run.
         """
+        self._doubt_changed()
+        done = self.go_on(most=most)
+        if not done.has_more:
+            self._save_manifest(has_news=done.sources > 0)
+        return done
+
+    def go_on(self, *, most: int) -> KeptNow:
+        """Some more of what is due is archived; nothing else is looked at."""
         done = KeptNow()
         quiet_us = _to_us(self.clock) - QUIET // _MICROSECOND
-        self._doubt_changed()
         with self.store.archiving() as archived:
             archived.note_feeds()
             due = archived.due(quiet_us)
         folders: set[Path] = set()
         for start in range(0, len(due), _AT_ONCE):
             if done.sources >= most:
+                done.has_more = True
                 break
-            kept = [self._try(each, done) for each in due[start : start + _AT_ONCE]]
+            with self.store.archiving() as archived:
+                some = archived.load(due[start : start + _AT_ONCE])
+            kept = [self._try(each, done) for each in some]
             with self.store.archiving() as archived:
                 for each in filter(None, kept):
                     archived.save(each)
                     folders.add((self.folder / each.file).parent)
         for folder in folders:
             archive.sync_folder(folder)
-        self._save_manifest(has_news=done.sources > 0)
         return done
 
     def _doubt_changed(self) -> None:
@@ -162,13 +173,12 @@ class Keep:
             is_told = giving.told() == mark and archive.has_manifest(self.folder)
             if is_told and not has_news:
                 return
-            known = archive.load_manifest(self.folder).get("sessions", [])
-            told = {
-                "key_id": self.key_id,
-                "created_us": giving.created_us(),
-                "sessions": giving.all(msgspec.convert(known, list[Given])),
-            }
-        archive.save_manifest(self.folder, told)
+            known = archive.load_manifest(self.folder, KnownRuns).sessions
+            archive.save_manifest(
+                self.folder,
+                {"key_id": self.key_id, "created_us": giving.created_us()},
+                giving.all(known),
+            )
         with self.store.giving() as giving:
             giving.note_told(mark)
 

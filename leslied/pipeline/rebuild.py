@@ -7,8 +7,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from leslied import archive, tail
 from leslied.archive import ArchiveError, ArchiveNewer, Kind
 from leslied.errors import StoreUnusable, UserError
@@ -197,19 +195,17 @@ class Rebuild:
             told.names_from = "store"
             return old.given()
         try:
-            manifest = archive.load_manifest(self.folder)
-            given = msgspec.convert(manifest.get("sessions", []), list[Given])
-        except (ArchiveError, msgspec.ValidationError) as error:
+            manifest = archive.load_manifest(self.folder, Given)
+        except ArchiveError as error:
             told.warnings.append(str(error))
             return 0, []
-        if given:
+        if manifest.sessions:
             told.names_from = "manifest"
-        key_id = manifest.get("key_id") or self.key_id
-        if key_id != self.key_id:
+        if manifest.key_id not in ("", self.key_id):
             told.warnings.append(
                 "The redaction key is another than before: marks of secrets change."
             )
-        return int(manifest.get("created_us", 0)), given
+        return manifest.created_us, manifest.sessions
 
     def _give(self, store: Store, created_us: int, given: list[Given]) -> None:
         with store.giving() as giving:

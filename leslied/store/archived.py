@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from leslied.store.rows import CURSOR_COLUMNS, unpack_cursor
+from leslied.store.rows import CURSOR_COLUMNS, ask, unpack_cursor
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
 
     from leslied.model.source import Cursor
 
 _KEPT = "source, generation, offset, finished, number, newest, file, size"
 _CURSOR = ", ".join("o." + name for name in CURSOR_COLUMNS.split(", "))
+_FIRST = "ifnull((SELECT min(first) FROM feed f WHERE f.source = o.id), 0)"
 _MARK = "archived_placement"
 
 
@@ -68,16 +70,14 @@ class Archived:
             (_MARK,),
         )
 
-    def due(self, quiet_us: int) -> list[Due]:
+    def due(self, quiet_us: int) -> list[int]:
         """Sources read further than archived, whose sessions all rest.
 
         A session rests when it is settled, stopped, or silent since that time.
         """
-        kept = ", ".join("a." + name for name in _KEPT.split(", "))
         rows = self._db.execute(
-            "SELECT o.id, o.agent, o.path, "
-            "ifnull((SELECT min(first) FROM feed f WHERE f.source = o.id), 0) first, "
-            f"{_CURSOR}, {kept} FROM source o LEFT JOIN archived a ON a.source = o.id "
+            f"SELECT o.id, {_FIRST} first "
+            "FROM source o LEFT JOIN archived a ON a.source = o.id "
             "WHERE NOT o.is_gone AND (o.offset > 0 OR o.finished > 0) "
             "AND (a.source IS NULL OR (a.generation, a.offset, a.finished) <> "
             "(o.generation, o.offset, o.finished)) AND NOT EXISTS "
@@ -88,8 +88,19 @@ class Archived:
             "ORDER BY first, o.path",
             {"quiet": quiet_us},
         )
+        return [row[0] for row in rows]
+
+    def load(self, sources: Iterable[int]) -> list[Due]:
+        """What is known of these sources, in the order they were read."""
+        kept = ", ".join("a." + name for name in _KEPT.split(", "))
+        rows = ask(
+            self._db,
+            f"SELECT o.id, o.agent, o.path, {_FIRST} first, {_CURSOR}, {kept} "
+            "FROM source o LEFT JOIN archived a ON a.source = o.id WHERE o.id",
+            sources,
+        )
         at = 4 + CURSOR_COLUMNS.count(",") + 1
-        return [
+        found = [
             Due(
                 source=row[0],
                 agent=row[1],
@@ -100,6 +111,7 @@ class Archived:
             )
             for row in rows
         ]
+        return sorted(found, key=lambda due: (due.first, due.path))
 
     def is_excluded(self, source: int) -> bool:
         """Whether anything of this source was left out because its folder is."""

@@ -7,8 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
-from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec import Struct, structs
 
 from leslied.errors import StoreUnusable
 from leslied.store.connection import open_reader, telling
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
 _NAMES = "unit, chat_id, folder, file, utc_offset, started_us, digest, is_removed"
 _GIVEN = "agent, session_id, source, thread_id, folder, stopped_us, seen_us"
+_NO_NAMES: tuple[int, Iterable[tuple[Any, ...]]] = (0, ())
 _FIND = "SELECT id FROM session WHERE agent = ? AND session_id = ? AND source = ?"
 
 
@@ -64,6 +64,21 @@ class Given(Struct, frozen=True, kw_only=True):
         return (self.agent, self.session_id, self.source)
 
 
+class KnownRuns(Struct, frozen=True, kw_only=True):
+    """What a manifest says of the order of a session's entries."""
+
+    agent: str
+    session_id: str
+    source: str
+    seen_us: int
+    runs: list[Run] = []
+
+    @property
+    def key(self) -> tuple[str, str, str, int]:
+        """The session, as it was then."""
+        return (self.agent, self.session_id, self.source, self.seen_us)
+
+
 class Giving:
     """Reading and restoring what was given; the caller holds the transaction."""
 
@@ -99,7 +114,9 @@ class Giving:
             (" ".join(map(str, mark)),),
         )
 
-    def all(self, known: Iterable[Given] = (), *, is_fed: bool = True) -> list[Given]:
+    def all(
+        self, known: Iterable[KnownRuns] = (), *, is_fed: bool = True
+    ) -> Iterator[Given]:
         """What every session was given; an order `known` from before is not asked.
 
         Without `is_fed` the table of feeds is not trusted to be complete.
@@ -109,24 +126,28 @@ class Giving:
         )
         query = f"SELECT session FROM {several} GROUP BY session HAVING count(*) > 1"
         mixed = {row[0] for row in self._db.execute(query)}
-        rows = self._db.execute(
-            f"SELECT session, {_NAMES} FROM transcript ORDER BY session, unit"
+        before = {each.key: each.runs for each in known if each.runs}
+        names = groupby(
+            self._db.execute(
+                f"SELECT session, {_NAMES} FROM transcript ORDER BY session, unit"
+            ),
+            itemgetter(0),
         )
-        names = {
-            session: [GivenName(*row[1:]) for row in mine]
-            for session, mine in groupby(rows, itemgetter(0))
-        }
-        before = {(*given.key, given.seen_us): given.runs for given in known}
+        named, mine = next(names, _NO_NAMES)
         sessions = self._db.execute(f"SELECT id, {_GIVEN} FROM session ORDER BY id")
-        told = []
-        for number, *row in sessions.fetchall():
-            runs: list[Run] = []
-            if number in mixed:
-                seen = before.get((*row[:3], row[-1]))
-                runs = list(self._runs(number)) if seen is None else seen
+        for number, *row in sessions:
             fields = dict(zip(_GIVEN.split(", "), row, strict=True))
-            told.append(Given(**fields, names=names.get(number, []), runs=runs))
-        return told
+            given = Given(**fields)
+            if number in mixed:
+                runs = before.get((*given.key, given.seen_us))
+                runs = list(self._runs(number)) if runs is None else runs
+                given = structs.replace(given, runs=runs)
+            if number == named:
+                given = structs.replace(
+                    given, names=[GivenName(*each[1:]) for each in mine]
+                )
+                named, mine = next(names, _NO_NAMES)
+            yield given
 
     def restore(self, all_given: list[Given], created_us: int) -> int:
         """Every session has again what it was given. Says how many are not there."""
@@ -176,7 +197,7 @@ class Giving:
                 (
                     session,
                     units.get((session, name.chat_id), name.unit),
-                    *astuple(name)[1:],
+                    *structs.astuple(name)[1:],
                 )
                 for name in given.names
             ],
@@ -248,7 +269,7 @@ class OldStore:
     def given(self) -> tuple[int, list[Given]]:
         """When the store was made, and what every session was given."""
         giving = Giving(self._db)
-        return giving.created_us(), giving.all(is_fed=False)
+        return giving.created_us(), list(giving.all(is_fed=False))
 
     def observed(self) -> Iterator[tuple[bytes, bytes, int]]:
         """When each version of each entry was first seen."""

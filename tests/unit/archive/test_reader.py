@@ -108,15 +108,16 @@ def test_a_file_that_is_not_there_is_a_sentence(path: Path):
 
 
 def test_the_manifest_is_whole_private_and_versioned(tmp_path: Path):
-    assert load_manifest(tmp_path) == {}
+    assert load_manifest(tmp_path, int).sessions == []
 
-    save_manifest(tmp_path, {"sessions": [1]})
+    save_manifest(tmp_path, {"key_id": "k"}, [1, 2])
 
-    assert load_manifest(tmp_path) == {"form": 1, "sessions": [1]}
+    found = load_manifest(tmp_path, int)
+    assert (found.form, found.key_id, found.sessions) == (1, "k", [1, 2])
     assert modes_of([tmp_path / "manifest.json"]) == {0o600}
     (tmp_path / "manifest.json").write_text('{"form": 9}')
     with pytest.raises(ArchiveNewer):
-        load_manifest(tmp_path)
+        load_manifest(tmp_path, int)
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(ArchiveError, match="cannot be read"):
-        load_manifest(tmp_path)
+        load_manifest(tmp_path, int)
