@@ -10,12 +10,12 @@ import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING
 
-from leslied.agents._contract import AgentAdapter
+from leslied.agents._contract import AgentAdapter, Capability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["AgentAdapter", "load_adapters"]
+__all__ = ["AgentAdapter", "Capability", "load_adapters"]
 
 
 @cache

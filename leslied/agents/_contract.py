@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from leslied.model.record import Decoded, Record
-    from leslied.model.session import Live
+    from leslied.model.session import Live, Registry
     from leslied.model.source import Environment, RawEntry, Root, SourceRef
+
+Capability = Literal[
+    "folder",
+    "title",
+    "model",
+    "tokens",
+    "thinking",
+    "tools",
+    "subagents",
+    "turn end",
+    "live",
+]
+"""What an agent's files can tell: each one declared is seen in a fixture."""
 
 
 class AgentAdapter(Protocol):
@@ -34,6 +47,14 @@ class AgentAdapter(Protocol):
     def decoder_version(self) -> int:
         """Raised when decode gives better records: older ones may be made anew."""
 
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What its files can tell."""
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether an entry may come again, changed, under the id it had."""
+
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
         """Where the agent writes; `configured` replaces the usual places."""
 
@@ -44,11 +65,40 @@ class AgentAdapter(Protocol):
         that is all that is remembered.
         """
 
-    def registry(self, env: Environment, configured: Sequence[Path]) -> Iterable[Path]:
-        """Folders of files that name the agent's live processes; none for most."""
+    def alive(self, env: Environment, configured: Sequence[Path]) -> Iterable[Registry]:
+        """Files that name the agent's live processes; none for most."""
 
-    def parse_live(self, data: bytes) -> Live | None:
+    def parse_live(self, path: Path, data: bytes) -> Live | None:
         """What such a file says; None where it says nothing."""
 
     def spill(self, record: Record, source: SourceRef) -> Path | None:
         """The file that holds a tool result too large for the log."""
+
+    def resume_command(self, session_id: str) -> str:
+        """What to type to go on with a session; empty where that is not possible."""
+
+
+class Adapter:
+    """The answers of an agent that has nothing more to say than its logs do."""
+
+    has_versions = False
+
+    def alive(self, env: Environment, configured: Sequence[Path]) -> Iterable[Registry]:
+        """No file names its processes."""
+        del env, configured
+        return ()
+
+    def parse_live(self, path: Path, data: bytes) -> Live | None:
+        """Nothing to parse."""
+        del path, data
+        return None
+
+    def spill(self, record: Record, source: SourceRef) -> Path | None:
+        """Everything stands in the log."""
+        del record, source
+        return None
+
+    def resume_command(self, session_id: str) -> str:
+        """It cannot go on."""
+        del session_id
+        return ""

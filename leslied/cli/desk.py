@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from leslied.agents import AgentAdapter
     from leslied.config import Settings
+    from leslied.model.session import Registry
     from leslied.model.source import Root
     from leslied.pipeline import Keep, Settle, Streets
     from leslied.redact import Redactor
@@ -75,15 +76,17 @@ class Desk:
             configured = [path.expanduser() for path in settings.agent(name).roots]
             yield adapter, list(adapter.roots(env, configured))
 
-    def registries(self, settings: Settings) -> list[tuple[AgentAdapter, list[Path]]]:
-        """Every agent with the folders that name its live processes."""
+    def registries(
+        self, settings: Settings
+    ) -> list[tuple[AgentAdapter, list[Registry]]]:
+        """Every agent with the files that name its live processes."""
         from leslied.agents import load_adapters  # noqa: PLC0415
 
         env = Environment(home=self.home, environ=self.environ, platform=PLATFORM)
         found = []
         for name, adapter in load_adapters().items():
             configured = [path.expanduser() for path in settings.agent(name).roots]
-            found.append((adapter, list(adapter.registry(env, configured))))
+            found.append((adapter, list(adapter.alive(env, configured))))
         return found
 
     def make_streets(

@@ -45,7 +45,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
         loop = Loop(
             streets=streets,
             renew=lambda: desk.make_streets(store, reader, on_progress=notifier.ping),
-            watcher=Watcher(streets.folders, _make_canary(desk), desk.clock),
+            watcher=Watcher(streets.roots, _make_canary(desk), desk.clock),
             clock=desk.clock,
             log=open_log(as_json=log_json),
             notifier=notifier,

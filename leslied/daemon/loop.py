@@ -63,7 +63,7 @@ class Loop:
     def run(self) -> None:
         """Everything new is kept soon after it is written, until told to stop."""
         self.watcher.start()
-        self.log.info("daemon.start", folders=len(self.streets.folders))
+        self.log.info("daemon.start", folders=len(self.streets.roots))
         self.notifier.ready()
         try:
             while not self._stopping.is_set():
@@ -118,7 +118,7 @@ class Loop:
         streets.stops.live.update(self.streets.stops.live)
         streets.stops.over.update(self.streets.stops.over)
         self.streets = streets
-        self.watcher.follow(streets.folders)
+        self.watcher.follow(streets.roots)
 
     def _write(self) -> None:
         """Units that are over become files; old sessions only while nothing happens."""

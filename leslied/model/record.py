@@ -100,6 +100,8 @@ class Record(Struct, frozen=True, kw_only=True):
     metadata: Mapping[str, Any] = {}
     is_copy: bool = False
     """A second-hand copy, shown only while the original is missing."""
+    is_repeat: bool = False
+    """Told again by a later entry, perhaps cut: adds what is missing, no more."""
     spilled: str = ""
     """The whole text of a tool result that the agent kept in a file of its own."""
 

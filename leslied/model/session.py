@@ -9,6 +9,7 @@ from leslied.model.record import MAIN, SessionKey, Usage
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
 
     from leslied.model.record import Placed
 
@@ -70,11 +71,20 @@ class SessionSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Registry:
+    """Files that name an agent's live processes; `*` as in a shell."""
+
+    path: Path
+    glob: str
+
+
+@dataclass(frozen=True, slots=True)
 class Live:
     """A process that says it works on a session."""
 
     session_id: str
-    pid: int
+    pid: int | None
+    """None where the process holds a lock on the file instead of telling its number."""
     start_ticks: int | None = None
     """When the process began, in clock ticks since boot: a pid alone is used again."""
 

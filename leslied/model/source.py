@@ -29,6 +29,26 @@ class Shape(StrEnum):
     """Lines are added at the end; what stands there stays."""
     DOCUMENT = "document"
     """The whole file is written anew; it is one entry."""
+    PACKED_LOG = "packed-log"
+    """An append log that was put away, compressed with zstd."""
+    ROWS = "rows"
+    """The agent's own SQLite database; each row is an entry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed:
+    """Rows of an agent's database, in an order in which new ones come last.
+
+    `sql` names `:after` and `:row`, the mark of the last row that was read, and gives
+    three columns: the mark's two numbers, and the entry as JSON text.
+    """
+
+    name: str
+    tables: tuple[str, ...]
+    """The feed is there when all of these tables are; the first one holds its rows."""
+    sql: str
+    unless: str = ""
+    """A table whose presence makes this feed needless."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +57,21 @@ class Pattern:
 
     glob: str
     shape: Shape = Shape.APPEND_LOG
+    feeds: tuple[Feed, ...] = ()
+    """What to read of a database."""
+    beside: str = ""
+    """A small file, named from the source's folder, that the first entries need: its
+    text is in the state as `beside` when a source is read from its beginning."""
+
+
+class Watch(StrEnum):
+    """How much of a root file events are asked for."""
+
+    DEEP = "deep"
+    FLAT = "flat"
+    """Only files in the folder itself are sources, and only they are watched."""
+    NONE = "none"
+    """Too many folders, or too quiet: the scan is enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +80,7 @@ class Root:
 
     path: Path
     patterns: tuple[Pattern, ...]
+    watch: Watch = Watch.DEEP
 
 
 class FileStamp(NamedTuple):
@@ -66,6 +102,8 @@ class SourceRef:
     root: Path
     shape: Shape
     stamp: FileStamp
+    feeds: tuple[Feed, ...] = ()
+    beside: str = ""
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -33,6 +33,9 @@ _AT_ONCE = 64
 """Sources noted in one transaction; what a crash leaves unnoted is recognised, and
 a file whose name did not reach the disk is missed at the next run and made anew."""
 _MICROSECOND = timedelta(microseconds=1)
+_UNKEPT = (Shape.ROWS, Shape.PACKED_LOG)
+"""No bytes of these are ours to keep: rows change in place, and a packed log is already
+what an archive would make of it."""
 
 
 @dataclass(slots=True)
@@ -129,6 +132,8 @@ class Keep:
         ref = tail.identify(due.agent, self.roots.get(due.agent, ()), path)
         if ref is None:
             done.gone += 1
+            return None
+        if ref.shape in _UNKEPT:
             return None
         with self.store.archiving() as archived:
             newest = archived.newest()

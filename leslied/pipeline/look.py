@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from leslied.model.source import Chunk, Cursor, SourceRef
 
 
+_MOST_BESIDE = 2000
+_LASTING = ("cwd", "beside")
+"""What is remembered of a source that is read anew."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Look:
     """One look at some sources: what is new in them comes out in batches."""
@@ -74,12 +79,18 @@ class Look:
 
     def remember(self, source: SourceRef, cursor: Cursor) -> dict[str, Any]:
         """What earlier entries left; a side file asks the log beside it."""
-        if source.shape is not Shape.DOCUMENT:
+        if cursor.state and source.shape is not Shape.DOCUMENT:
             return _load_state(cursor.state)
-        name = source.path.name.partition(".")[0] + ".jsonl"
-        log = os.fsencode(source.path.with_name(name))
-        text = self._states.get(log)
-        return {"cwd": _load_state(text or self.recall(log)).get("cwd", "")}
+        state: dict[str, Any] = {}
+        if source.shape is Shape.DOCUMENT:
+            name = source.path.name.partition(".")[0] + ".jsonl"
+            log = os.fsencode(source.path.with_name(name))
+            text = self._states.get(log) or self.recall(log)
+            state["cwd"] = _load_state(text).get("cwd", "")
+        if source.beside:
+            beside = source.path.parent / source.beside
+            state["beside"] = tail.read_spill(beside, self.limits)[:_MOST_BESIDE]
+        return state
 
     def _take(self) -> Batch:
         batch, self._batch = self._batch, Batch()
@@ -95,7 +106,7 @@ class Look:
             for chunk in tail.read(source, cursor, self.limits, is_final=self.is_final):
                 if chunk.cursor.generation != generation:
                     generation = chunk.cursor.generation
-                    state = {"cwd": state.get("cwd", "")}
+                    state = {name: state[name] for name in _LASTING if name in state}
                 reading, state = self.decode(source, chunk, state)
                 yield reading
         except SourceError as error:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+    from leslied.model.source import Root
     from leslied.pipeline.ingest import Ingest
     from leslied.pipeline.keep import Keep
     from leslied.pipeline.settle import Settle
@@ -25,6 +25,6 @@ class Streets:
     keep: Keep
 
     @property
-    def folders(self) -> list[Path]:
+    def roots(self) -> list[Root]:
         """Every folder an agent writes in."""
-        return [root.path for ingest in self.ingests for root in ingest.roots]
+        return [root for ingest in self.ingests for root in ingest.roots]

@@ -62,6 +62,9 @@ class Tally:
         if kind == "subagent_linked":
             self._link(record)
             return 0
+        if record.metadata.get("is_side"):
+            self.add_title(record.content, str(record.metadata.get("title_kind")))
+            return 0
         self.entries += 1
         self.originals += not record.is_copy
         self.stopped_us = None
@@ -79,6 +82,8 @@ class Tally:
             self.add_title(record.content, str(record.metadata.get("title_kind")))
         starts = self._add_unit(record, placement)
         self._add_turn(record, str(kind))
+        if kind == "ended":
+            self.stopped_us = self.seen_us
         return starts
 
     def add_title(self, title: str, kind: str) -> None:
@@ -124,9 +129,10 @@ class Tally:
     def _add_turn(self, record: Record, kind: str) -> None:
         if record.type in (*_SPEAKS, "user_message", "tool_result"):
             self.has_turn_ended = int(record.metadata.get("stop_reason") == "end_turn")
-        elif (
-            record.type == "error" and record.role == "assistant"
-        ) or kind == "turn_ended":
+        elif (record.type == "error" and record.role == "assistant") or kind in (
+            "turn_ended",
+            "ended",
+        ):
             self.has_turn_ended = 1
 
 

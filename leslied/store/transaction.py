@@ -124,6 +124,8 @@ class Transaction:
             self._current[number] = number
             self._gather(item, number, number)
             return number, True
+        if record.is_repeat:
+            return known.entry, False
         version = known.versions.get(digest)
         if version is None:
             version = known.versions[digest] = next(self._record_ids)

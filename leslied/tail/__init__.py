@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leslied.model.source import Shape
-from leslied.tail import append, document
+from leslied.tail import append, document, packed, rows
 from leslied.tail.discover import Discovery, discover, identify
 from leslied.tail.limits import ReadLimits
 from leslied.tail.liveness import find_processes
@@ -38,7 +38,7 @@ def is_unchanged(source: SourceRef, cursor: Cursor, *, is_final: bool = False) -
     """Nothing was written since the last look, so no byte needs reading."""
     if source.stamp != cursor.stamp:
         return False
-    if not is_final or source.shape is Shape.DOCUMENT:
+    if not is_final or source.shape is not Shape.APPEND_LOG:
         return True
     return source.stamp.size in (cursor.offset, cursor.finished)
 
@@ -47,6 +47,11 @@ def read(
     source: SourceRef, cursor: Cursor, limits: ReadLimits, *, is_final: bool = False
 ) -> Iterator[Chunk]:
     """Yield what is new after the cursor, in order, in bounded pieces."""
-    if source.shape is Shape.DOCUMENT:
-        return document.read(source, cursor, limits)
+    match source.shape:
+        case Shape.DOCUMENT:
+            return document.read(source, cursor, limits)
+        case Shape.PACKED_LOG:
+            return packed.read(source, cursor, limits)
+        case Shape.ROWS:
+            return rows.read(source, cursor, limits)
     return append.read(source, cursor, limits, is_final=is_final)

@@ -10,13 +10,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leslied.model.source import SourceRef
+from leslied.model.source import Shape, SourceRef, Watch
 from leslied.tail.files import stamp_of
+from leslied.tail.rows import WAL, stamp_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from leslied.model.source import Root
+    from leslied.model.source import FileStamp, Pattern, Root
 
 MAX_DEPTH = 12
 
@@ -48,12 +49,13 @@ def discover(
     for root in roots:
         if not _is_there(root.path, found):
             continue
-        matchers = [(_compile(p.glob), p.shape) for p in root.patterns]
-        for entry, name in _walk(root.path, found, seen):
-            shape = next((s for match, s in matchers if match(name)), None)
-            if shape is None:
+        for entry, name in _walk(root, found, seen):
+            pattern = _match(root, name)
+            if pattern is None:
                 continue
             stamp = _stamp(entry, root.path, found)
+            if stamp and pattern.shape is Shape.ROWS:
+                stamp = stamp_rows(Path(entry.path), stamp)
             if stamp is None or (stamp.dev, stamp.inode) in seen:
                 continue
             seen.add((stamp.dev, stamp.inode))
@@ -61,13 +63,7 @@ def discover(
             found.seen.add(path)
             if known.get(path) != stamp:
                 found.sources.append(
-                    SourceRef(
-                        agent=agent,
-                        path=Path(entry.path),
-                        root=root.path,
-                        shape=shape,
-                        stamp=stamp,
-                    )
+                    _refer(agent, root, pattern, Path(entry.path), stamp)
                 )
     found.sources.sort(key=lambda s: (s.stamp.mtime_ns, s.path))
     return found
@@ -79,8 +75,11 @@ def identify(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
         if not path.is_relative_to(root.path):
             continue
         name = path.relative_to(root.path).as_posix()
-        shape = next((p.shape for p in root.patterns if _compile(p.glob)(name)), None)
-        if shape is None:
+        pattern = _match(root, name)
+        if pattern is None and name.endswith(WAL):
+            path, name = path.with_name(path.name.removesuffix(WAL)), name[: -len(WAL)]
+            pattern = _match(root, name)
+        if pattern is None:
             continue
         try:
             real = path.resolve(strict=True)
@@ -89,21 +88,40 @@ def identify(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
         except (OSError, RuntimeError):  # a loop of links is a RuntimeError
             return None
         if is_inside and stat.S_ISREG(status.st_mode):
-            return SourceRef(
-                agent=agent,
-                path=path,
-                root=root.path,
-                shape=shape,
-                stamp=stamp_of(status),
-            )
+            stamp = stamp_of(status)
+            if pattern.shape is Shape.ROWS:
+                stamp = stamp_rows(path, stamp)
+            return _refer(agent, root, pattern, path, stamp)
     return None
 
 
+def _match(root: Root, name: str) -> Pattern | None:
+    """The pattern that makes a file of this name below the root a source."""
+    if root.watch is Watch.FLAT and "/" in name:
+        return None
+    return next((p for p in root.patterns if _compile(p.glob)(name)), None)
+
+
+def _refer(
+    agent: str, root: Root, pattern: Pattern, path: Path, stamp: FileStamp
+) -> SourceRef:
+    return SourceRef(
+        agent=agent,
+        path=path,
+        root=root.path,
+        shape=pattern.shape,
+        stamp=stamp,
+        feeds=pattern.feeds,
+        beside=pattern.beside,
+    )
+
+
 def _walk(
-    root: Path, found: Discovery, seen: set[tuple[int, int]]
+    root: Root, found: Discovery, seen: set[tuple[int, int]]
 ) -> Iterator[tuple[os.DirEntry[str], str]]:
     """Every non-folder below the root with its relative name; loops are cut."""
-    pending = [(str(root), "", 0)]
+    deepest = 0 if root.watch is Watch.FLAT else MAX_DEPTH
+    pending = [(str(root.path), "", 0)]
     while pending:
         folder, prefix, depth = pending.pop()
         try:
@@ -113,9 +131,9 @@ def _walk(
             continue
         for entry in entries:
             name = prefix + entry.name
-            if not _is_folder(entry, root):
+            if not _is_folder(entry, root.path):
                 yield entry, name
-            elif depth < MAX_DEPTH and _is_first_visit(entry, seen):
+            elif depth < deepest and _is_first_visit(entry, seen):
                 pending.append((entry.path, name + "/", depth + 1))
 
 
@@ -180,8 +198,6 @@ def _compile(glob: str) -> Matcher:
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from leslied.model.source import FileStamp
 
     FileStampOrNone = FileStamp | None
     Matcher = Callable[[str], re.Match[str] | None]

@@ -3,40 +3,66 @@
 from __future__ import annotations
 
 import os
+from fnmatch import fnmatch
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.errors import SourceError
+from leslied.model.session import Registry
 from leslied.tail.files import open_regular, read_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from leslied.model.session import Live
 
 _LARGEST = 64 * 1024
+_NEWEST = 64
 _TICKS_APART = 200
 """A start time is told from a boot time that was rounded: two seconds are the same."""
 
 
 def find_processes(
-    folders: Iterable[Path], parse: Callable[[bytes], Live | None]
+    registries: Iterable[Registry], parse: Callable[[Path, bytes], Live | None]
 ) -> dict[str, bool]:
-    """Sessions named in the folders, and whether a process still works on each."""
+    """Sessions named in the registries, and whether a process still works on each."""
     found: dict[str, bool] = {}
-    for folder in folders:
-        for path in _list(folder):
-            live = parse(_read(path))
-            if live:
-                found[live.session_id] = is_running(live) or found.get(
-                    live.session_id, False
-                )
+    locked = _Locks()
+    for registry in registries:
+        for path in _list(registry):
+            live = parse(path, _read(path))
+            if live is None:
+                continue
+            is_there = locked.has(path) if live.pid is None else is_running(live)
+            if is_there is not None:
+                found[live.session_id] = is_there or found.get(live.session_id, False)
     return found
+
+
+class _Locks:
+    """Files that some process holds a lock on, asked for without trying to lock one."""
+
+    @cached_property
+    def _inodes(self) -> frozenset[int] | None:
+        try:
+            with open("/proc/locks", encoding="ascii") as file:  # noqa: PTH123
+                # The device is left out: on some file systems `stat` tells another.
+                return frozenset(int(line.split(":")[-1].split()[0]) for line in file)
+        except (OSError, ValueError, IndexError):
+            return None
+
+    def has(self, path: Path) -> bool | None:
+        """Whether somebody holds it; None where that cannot be told."""
+        try:
+            return None if self._inodes is None else path.stat().st_ino in self._inodes
+        except OSError:
+            return None
 
 
 def is_running(live: Live) -> bool:
     """The very process is there: same number, same beginning."""
-    began = _read_start(live.pid)
+    began = _read_start(live.pid) if live.pid is not None else None
     if began is None:
         return False
     if live.start_ticks is None or began < 0:
@@ -44,12 +70,27 @@ def is_running(live: Live) -> bool:
     return abs(began - live.start_ticks) <= _TICKS_APART
 
 
-def _list(folder: Path) -> list[Path]:
-    """The registry's files; keys and other secrets beside them are never opened."""
+def _list(registry: Registry) -> list[Path]:
+    """The registry's files; keys and other secrets beside them are never opened.
+
+    Where every session has a folder of its own, only the newest are looked into.
+    """
+    folder, _, name = registry.glob.rpartition("/")
     try:
-        return sorted(path for path in folder.iterdir() if path.suffix == ".json")
+        if not folder:
+            return sorted(p for p in registry.path.iterdir() if fnmatch(p.name, name))
+        folders = sorted(os.scandir(registry.path), key=_mtime)[-_NEWEST:]
     except OSError:
         return []
+    inner = (Registry(Path(each.path), name) for each in folders if each.is_dir())
+    return [path for each in inner for path in _list(each)]
+
+
+def _mtime(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _read(path: Path) -> bytes:

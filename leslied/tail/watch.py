@@ -25,12 +25,15 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 
+from leslied.model.source import Watch
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from watchdog.observers.api import BaseObserver
 
     from leslied.clock import Clock
+    from leslied.model.source import Root
 
 Mode = Literal["events", "polling"]
 
@@ -58,10 +61,11 @@ class Hint:
 
 
 class _Watched(NamedTuple):
-    """A folder under watch: which one it was, and whether all below it counts."""
+    """A folder under watch: which one it was, what is told of it, and how deep."""
 
     inode: int
     is_root: bool
+    is_deep: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -117,7 +121,7 @@ class _Overflow(logging.Handler):
 class Watcher:
     """Watches folders below roots; of a missing root, the nearest folder above it."""
 
-    def __init__(self, roots: Iterable[Path], canary: Path, clock: Clock) -> None:
+    def __init__(self, roots: Iterable[Root], canary: Path, clock: Clock) -> None:
         self._roots = list(roots)
         self._canary = canary
         self._clock = clock
@@ -140,7 +144,7 @@ class Watcher:
                 self._observer.schedule(
                     self._inbox,
                     str(folder),
-                    recursive=watched.is_root,
+                    recursive=watched.is_root and watched.is_deep,
                     event_filter=_WANTED if watched.is_root else _FOLDERS,
                 )
             self._observer.start()
@@ -190,7 +194,7 @@ class Watcher:
             inbox.is_lost = inbox.is_woken = False
         return hint
 
-    def follow(self, roots: Iterable[Path]) -> None:
+    def follow(self, roots: Iterable[Root]) -> None:
         """These roots count from the next renewal on."""
         self._roots = list(roots)
 
@@ -223,8 +227,14 @@ class Watcher:
         """Which folders to watch: a root with all below it, or what may become one."""
         plan = {self._canary.parent: _Watched(0, is_root=True)}
         for root in self._roots:
-            near = next(folder for folder in (root, *root.parents) if folder.is_dir())
+            if root.watch is Watch.NONE:
+                continue
+            path = root.path
+            near = next(folder for folder in (path, *path.parents) if folder.is_dir())
             known = plan.get(near)
-            is_root = near == root or bool(known and known.is_root)
-            plan[near] = _Watched(near.stat().st_ino, is_root)
+            plan[near] = _Watched(
+                near.stat().st_ino,
+                is_root=near == path or bool(known and known.is_root),
+                is_deep=root.watch is Watch.DEEP or bool(known and known.is_deep),
+            )
         return plan

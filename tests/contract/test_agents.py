@@ -184,8 +184,9 @@ def test_two_entries_share_no_id_unless_they_are_the_same(
             )
             if record.native_id and not is_told_again:
                 name = (record.session, record.scope, record.native_id, record.block)
+                told = record.type.encode() if adapter.has_versions else entry.data
 
-                assert owners.setdefault(name, entry.data) == entry.data
+                assert owners.setdefault(name, told) == told
 
 
 @over_cases
@@ -580,3 +581,44 @@ def test_golden_records(
 
     wanted = golden.recall(case / "records.jsonl", told, pytestconfig)
     assert told.splitlines() == wanted.splitlines()
+
+
+def tell_capabilities(adapter: AgentAdapter) -> set[str]:
+    """What the adapter's fixtures show that its files can tell."""
+    shown = set()
+    for case in golden.cases(adapter):
+        for _, _, decoded in decode_all(adapter, case / "home"):
+            for record in decoded.records:
+                shown.update(name for name, has in SIGNS.items() if has(record))
+    return shown
+
+
+SIGNS: dict[str, typing.Callable[[Record], object]] = {
+    "folder": lambda r: r.metadata.get("cwd"),
+    "title": lambda r: r.metadata.get("kind") == "title",
+    "model": lambda r: r.model,
+    "tokens": lambda r: r.usage,
+    "thinking": lambda r: r.type == "thinking",
+    "tools": lambda r: r.type == "tool_use",
+    "subagents": lambda r: r.session.source != "main",
+    "turn end": lambda r: (
+        r.metadata.get("kind") in ("turn_ended", "ended")
+        or r.metadata.get("stop_reason") == "end_turn"
+    ),
+}
+
+
+@over_adapters
+def test_what_an_agent_declares_is_what_its_fixtures_show(adapter: AgentAdapter):
+    declared = adapter.capabilities - {"live"}
+
+    assert tell_capabilities(adapter) == declared
+
+
+@over_adapters
+def test_an_agent_says_that_it_is_live_if_and_only_if_files_name_its_processes(
+    adapter: AgentAdapter, tmp_path: Path
+):
+    registries = list(adapter.alive(golden.environment(tmp_path), []))
+
+    assert bool(registries) == ("live" in adapter.capabilities)

@@ -8,16 +8,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leslied.agents._contract import Adapter
 from leslied.agents._parsing import parse_object
 from leslied.agents.claude_code.decode import decode_line, decode_meta
 from leslied.errors import DecodeError
-from leslied.model.session import Live
+from leslied.model.session import Live, Registry
 from leslied.model.source import Pattern, Root, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from leslied.agents._contract import AgentAdapter
+    from leslied.agents._contract import AgentAdapter, Capability
     from leslied.model.record import Decoded, Record
     from leslied.model.source import Environment, RawEntry, SourceRef
 
@@ -29,12 +30,25 @@ PATTERNS = (
 )
 
 
-class ClaudeCode:
+class ClaudeCode(Adapter):
     """The adapter."""
 
     name = "claude-code"
     title = "Claude Code"
     decoder_version = 1
+    capabilities: frozenset[Capability] = frozenset(
+        {
+            "folder",
+            "title",
+            "model",
+            "tokens",
+            "thinking",
+            "tools",
+            "subagents",
+            "turn end",
+            "live",
+        }
+    )
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
         """The `projects` folder of every config folder Claude Code may use."""
@@ -49,13 +63,15 @@ class ClaudeCode:
             return decode_meta(entry, state)
         return decode_line(entry, state)
 
-    def registry(self, env: Environment, configured: Sequence[Path]) -> Iterable[Path]:
+    def alive(self, env: Environment, configured: Sequence[Path]) -> Iterable[Registry]:
         """`sessions/<pid>.json` in every config folder."""
         for folder in list(configured) or _usual_folders(env):
-            yield (folder.parent if folder.name == "projects" else folder) / "sessions"
+            home = folder.parent if folder.name == "projects" else folder
+            yield Registry(home / "sessions", "*.json")
 
-    def parse_live(self, data: bytes) -> Live | None:
+    def parse_live(self, path: Path, data: bytes) -> Live | None:
         """The session a process works on; it may change while the process lives."""
+        del path
         try:
             told = parse_object(data)
         except DecodeError:
@@ -81,6 +97,10 @@ class ClaudeCode:
         # Whatever folder the log names, only this project's own is looked into: a
         # fork's line names the session that ran the tool.
         return source.root / source.parts[0] / session / "tool-results" / name
+
+    def resume_command(self, session_id: str) -> str:
+        """Claude Code goes on in the session's own folder only."""
+        return f"claude --resume {session_id}"
 
 
 def _usual_folders(env: Environment) -> list[Path]:

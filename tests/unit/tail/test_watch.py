@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from leslied.model.source import Root
 from leslied.tail.watch import Watcher
 from tests.support.clock import FakeClock
 
@@ -22,7 +23,7 @@ def root(tmp_path: Path) -> Path:
 def watcher(root: Path, tmp_path: Path, clock: FakeClock):
     state = tmp_path / "state"
     state.mkdir()
-    watcher = Watcher([root], state / "canary", clock)
+    watcher = Watcher([Root(path=root, patterns=())], state / "canary", clock)
     watcher.start()
     yield watcher
     watcher.stop()
@@ -142,7 +143,9 @@ def test_a_root_made_later_is_taken_up_step_by_step(tmp_path: Path, clock: FakeC
     """B16."""
     root = tmp_path / "agent" / "projects"
     (tmp_path / "state").mkdir()
-    watcher = Watcher([root], tmp_path / "state" / "canary", clock)
+    watcher = Watcher(
+        [Root(path=root, patterns=())], tmp_path / "state" / "canary", clock
+    )
     watcher.start()
 
     for folder in (root.parent, root):
