@@ -95,10 +95,12 @@ class Desk:
         reader: Reader,
         *,
         is_final: bool = False,
+        is_light: bool = False,
         on_progress: Callable[[], None] = lambda: None,
     ) -> Streets:
-        """The daemon's work, as the settings want it now."""
+        """The daemon's work, as the settings want it now; `is_light` on memory."""
         from leslied.pipeline import Ingest, Stops, Streets  # noqa: PLC0415
+        from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_WEIGHT  # noqa: PLC0415
 
         settings = self.load_settings()
         ingests = [
@@ -108,6 +110,7 @@ class Desk:
                 roots=tuple(roots),
                 is_final=is_final,
                 is_excluded=make_exclude(settings, adapter.name),
+                weight=LIGHT_WEIGHT if is_light else BATCH_WEIGHT,
                 on_progress=on_progress,
             )
             for adapter, roots in self.agent_roots(settings)

@@ -6,19 +6,20 @@ import json
 import os
 import signal
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from leslied.cli.desk import sit_down
-from leslied.daemon import Loop, Notifier
+from leslied.daemon import Loop, Notifier, read_first
 from leslied.log import open_log
-from leslied.paths import make_private_dir
+from leslied.paths import PLATFORM, make_private_dir
 from leslied.store import Store
 from leslied.tail.watch import Watcher
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from types import FrameType
 
@@ -36,15 +37,20 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     """
     desk = sit_down(ctx)
     notifier = Notifier(desk.environ)
+    if PLATFORM == "linux" and not desk.places.store_file.exists():
+        read_first(partial(_scan, desk), notifier)
     with (
         Store(desk.places.store_file, desk.clock) as store,
         desk.open_reader() as reader,
     ):
         _sign(store, desk)
-        streets = desk.make_streets(store, reader, on_progress=notifier.ping)
+        make = partial(
+            desk.make_streets, store, reader, is_light=True, on_progress=notifier.ping
+        )
+        streets = make()
         loop = Loop(
             streets=streets,
-            renew=lambda: desk.make_streets(store, reader, on_progress=notifier.ping),
+            renew=make,
             watcher=Watcher(streets.roots, _make_canary(desk), desk.clock),
             clock=desk.clock,
             log=open_log(as_json=log_json),
@@ -53,6 +59,18 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
         )
         with _obeying_signals(loop):
             loop.run()
+
+
+def _scan(desk: Desk, on_progress: Callable[[], None]) -> None:
+    if desk.places.pause_file.exists():
+        return
+    with (
+        Store(desk.places.store_file, desk.clock) as store,
+        desk.open_reader() as reader,
+    ):
+        _sign(store, desk)
+        for ingest in desk.make_streets(store, reader, on_progress=on_progress).ingests:
+            ingest.scan()
 
 
 def _sign(store: Store, desk: Desk) -> None:

@@ -1,11 +1,13 @@
 """Living: time, threads, signals.
 
-The door: `Loop` runs until it is told to stop, `Notifier` tells who started it.
+The door: `Loop` runs until it is told to stop, `read_first` reads what was there
+before, `Notifier` tells who started it.
 """
 
 from __future__ import annotations
 
+from leslied.daemon.first import read_first
 from leslied.daemon.loop import Loop
 from leslied.daemon.notify import Notifier
 
-__all__ = ["Loop", "Notifier"]
+__all__ = ["Loop", "Notifier", "read_first"]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 BATCH_WEIGHT = 12_000
 """Rows and kilobytes that go into one transaction, across sources."""
+LIGHT_WEIGHT = 1_000
+"""The same, for a process that stays: it keeps the memory it ever needed."""
 
 
 @dataclass(slots=True)
@@ -50,11 +52,6 @@ class Batch:
     readings: list[Reading] = field(default_factory=list)
     work: Ingested = field(default_factory=Ingested)
     weight: int = 0
-
-    @property
-    def is_full(self) -> bool:
-        """Whether enough has gathered for a commit."""
-        return self.weight >= BATCH_WEIGHT
 
     def add(self, reading: Reading) -> None:
         """The reading waits for its commit."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from leslied import tail
 from leslied.model.source import Cursor, Shape
 from leslied.pipeline.ahead import can_read_ahead, read_ahead
-from leslied.pipeline.batch import Batch, Ingested
+from leslied.pipeline.batch import BATCH_WEIGHT, Batch, Ingested
 from leslied.pipeline.look import Look
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class Ingest:
     """Whether a last line without its end counts as ended."""
     is_excluded: Callable[[str], bool] = lambda _: False
     """Whether sessions in this folder keep cursor and count, and no content."""
+    weight: int = BATCH_WEIGHT
+    """Rows and kilobytes committed at once."""
     on_progress: Callable[[], None] = lambda: None
     """Called after every commit."""
 
@@ -78,6 +80,7 @@ class Ingest:
             adapter=self.adapter,
             limits=self.limits,
             is_final=self.is_final,
+            weight=self.weight,
             is_excluded=self.is_excluded,
             recall=recall,
         )

@@ -35,6 +35,8 @@ class Look:
     adapter: AgentAdapter
     limits: tail.ReadLimits
     is_final: bool
+    weight: int
+    """So much is committed at once."""
     is_excluded: Callable[[str], bool]
     recall: Callable[[bytes], str] = lambda _: ""
     """What an earlier look left to remember of the log with this path."""
@@ -49,7 +51,7 @@ class Look:
         """The readings, as many together as a commit takes."""
         for reading in readings:
             self._batch.add(reading)
-            if self._batch.is_full:
+            if self._batch.weight >= self.weight:
                 yield self._take()
         yield self._take()
 

@@ -151,6 +151,7 @@ def end_load(connection: sqlite3.Connection) -> None:
     """As safe as can be, also when an earlier load was killed."""
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA wal_autocheckpoint = 1000")
+    connection.execute("PRAGMA shrink_memory")
     query = "SELECT v FROM record_text_config WHERE k = 'automerge'"
     if connection.execute(query).fetchone() not in (None, (_AUTOMERGE,)):
         _set_automerge(connection, _AUTOMERGE)

@@ -19,7 +19,6 @@ from collections import Counter, defaultdict
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -36,6 +35,7 @@ from leslied.errors import StoreUnusable
 from leslied.model.record import name_record
 from leslied.model.source import Cursor, Environment, FileStamp
 from leslied.pipeline import Ingest, Ingested
+from leslied.pipeline.batch import BATCH_WEIGHT
 from leslied.store import Store
 from leslied.tail import ReadLimits
 from leslied.tail.files import stamp_of
@@ -67,7 +67,6 @@ UNSTAMPED_CURSOR_IS_CHECKED = True
 REUSED_INODE_IS_TOLD_APART = False
 """A file moved whose inode was a deleted source's before: it may be read again."""
 
-BATCH = sys.modules[Ingested.__module__]
 SMALL_LINE = 256
 """The smallest limit for a line in any look; whether a longer one is kept is open."""
 SMALLEST_ANCHOR = 8
@@ -90,7 +89,7 @@ class Look(NamedTuple):
     """How much is read and committed at once, and whether an unended line is taken."""
 
     limits: ReadLimits = ReadLimits()
-    weight: int = BATCH.BATCH_WEIGHT
+    weight: int = BATCH_WEIGHT
     is_final: bool = False
     is_told: bool = False
     """Whether the paths were named by events, not found by a scan."""
@@ -129,7 +128,7 @@ LIMITS = st.one_of(
         rescan=st.sampled_from([0, ReadLimits().rescan]),
     ),
 )
-WEIGHTS = st.sampled_from([1, 3, BATCH.BATCH_WEIGHT])
+WEIGHTS = st.sampled_from([1, 3, BATCH_WEIGHT])
 SELDOM = st.sampled_from([False, False, False, True])
 LOOKS = st.builds(Look, LIMITS, WEIGHTS, SELDOM, SELDOM)
 
@@ -808,9 +807,9 @@ class TailMachine(RuleBasedStateMachine):
             roots=tuple(ADAPTER.roots(env, [])),
             limits=how.limits,
             is_final=how.is_final,
+            weight=how.weight,
         )
-        with mock.patch.object(BATCH, "BATCH_WEIGHT", how.weight):
-            return ingest.look(self.live) if how.is_told else ingest.scan()
+        return ingest.look(self.live) if how.is_told else ingest.scan()
 
     def _glimpse(self, how: Look) -> None:
         """A look begins that may not end."""

@@ -1,0 +1,71 @@
+"""The first sync in a process of its own, a real one."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from leslied.daemon import Notifier, read_first
+
+
+class Heard(Notifier):
+    """Counts what the service manager would hear."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.words: list[str] = []
+
+    def _send(self, word: str) -> None:
+        self.words.append(word)
+
+
+def test_the_scan_is_done_by_another_process(tmp_path: Path):
+    def scan(_: Callable[[], None]) -> None:
+        (tmp_path / "pid").write_text(str(os.getpid()))
+
+    read_first(scan, Heard())
+
+    assert (tmp_path / "pid").read_text() != str(os.getpid())
+    assert not multiprocessing.active_children()
+
+
+def test_only_progress_is_told_to_the_service_manager():
+    heard = Heard()
+
+    def scan(on_progress: Callable[[], None]) -> None:
+        on_progress()
+        on_progress()
+
+    read_first(scan, heard)
+
+    assert heard.words == ["READY=1", "WATCHDOG=1", "WATCHDOG=1"]
+
+
+def test_a_scan_that_fails_leaves_the_work_to_the_daemon():
+    def scan(_: Callable[[], None]) -> None:
+        raise RuntimeError("no luck")
+
+    read_first(scan, Heard())
+
+
+def test_a_signal_ends_both():
+    def scan(on_progress: Callable[[], None]) -> None:
+        on_progress()
+        signal.pause()
+
+    class Killing(Heard):
+        def ping(self) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+
+    with pytest.raises(SystemExit):
+        read_first(scan, Killing())
+
+    assert not multiprocessing.active_children()
+    assert signal.getsignal(signal.SIGTERM) == before
