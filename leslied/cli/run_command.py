@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -37,28 +39,48 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     """
     desk = sit_down(ctx)
     notifier = Notifier(desk.environ)
-    if PLATFORM == "linux" and not desk.places.store_file.exists():
-        read_first(partial(_scan, desk), notifier)
-    with (
-        Store(desk.places.store_file, desk.clock) as store,
-        desk.open_reader() as reader,
-    ):
-        _sign(store, desk)
-        make = partial(
-            desk.make_streets, store, reader, is_light=True, on_progress=notifier.ping
-        )
-        streets = make()
-        loop = Loop(
-            streets=streets,
-            renew=make,
-            watcher=Watcher(streets.roots, _make_canary(desk), desk.clock),
-            clock=desk.clock,
-            log=open_log(as_json=log_json),
-            notifier=notifier,
-            is_paused=desk.places.pause_file.exists,
-        )
-        with _obeying_signals(loop):
-            loop.run()
+    with _obeying_signals() as orders:
+        if PLATFORM == "linux" and not desk.places.store_file.exists():
+            read_first(partial(_scan, desk), notifier, orders.stopping)
+        with (
+            Store(desk.places.store_file, desk.clock) as store,
+            desk.open_reader() as reader,
+        ):
+            _sign(store, desk)
+            make = partial(
+                desk.make_streets,
+                store,
+                reader,
+                is_light=True,
+                on_progress=notifier.ping,
+            )
+            streets = make()
+            orders.loop = Loop(
+                streets=streets,
+                renew=make,
+                watcher=Watcher(streets.roots, _make_canary(desk), desk.clock),
+                clock=desk.clock,
+                log=open_log(as_json=log_json),
+                notifier=notifier,
+                is_paused=desk.places.pause_file.exists,
+                stopping=orders.stopping,
+            )
+            orders.loop.run()
+
+
+@dataclass(slots=True)
+class _Orders:
+    """What signals asked for; they may come before there is a loop to obey."""
+
+    stopping: threading.Event = field(default_factory=threading.Event)
+    loop: Loop | None = None
+
+    def obey(self, number: int, _frame: FrameType | None) -> None:
+        """A hangup means: look again, now. Any other signal means: stop."""
+        if number != signal.SIGHUP:
+            self.stopping.set()
+        if self.loop:
+            self.loop.scan_soon()
 
 
 def _scan(desk: Desk, on_progress: Callable[[], None]) -> None:
@@ -86,17 +108,12 @@ def _make_canary(desk: Desk) -> Path:
 
 
 @contextmanager
-def _obeying_signals(loop: Loop) -> Iterator[None]:
-    def obey(number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGHUP:
-            loop.scan_soon()
-        else:
-            loop.stop()
-
+def _obeying_signals() -> Iterator[_Orders]:
+    orders = _Orders()
     wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    before = {number: signal.signal(number, obey) for number in wanted}
+    before = {number: signal.signal(number, orders.obey) for number in wanted}
     try:
-        yield
+        yield orders
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -11,17 +11,21 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+_TICK = 0.2
+_PATIENCE = 4.0
+"""Seconds the child has to finish a commit before it is killed, which is safe, too."""
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.connection import Connection
-    from types import FrameType
+    from threading import Event
 
     from leslied.daemon.notify import Notifier
 
     Scan = Callable[[Callable[[], None]], object]
 
 
-def read_first(scan: Scan, notifier: Notifier) -> None:
+def read_first(scan: Scan, notifier: Notifier, stopping: Event) -> None:
     """The scan is done, or was told to stop; it calls what it is given on progress.
 
     Whatever the child could not do, the daemon's own scans will do.
@@ -29,26 +33,32 @@ def read_first(scan: Scan, notifier: Notifier) -> None:
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_scan, args=(scan, theirs))
-    before = {n: signal.signal(n, _leave) for n in (signal.SIGTERM, signal.SIGINT)}
     child.start()
     theirs.close()
     notifier.ready()
     try:
         with suppress(EOFError):
-            while True:
-                ours.recv()
-                notifier.ping()
+            while not stopping.is_set():
+                if ours.poll(_TICK):
+                    ours.recv()
+                    notifier.ping()
     finally:
         child.terminate()
+        child.join(_PATIENCE)
+        child.kill()
         child.join()
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _scan(scan: Scan, theirs: Connection) -> None:
+    """The scan ends by itself, or after the commit during which it is told to."""
+    told: list[int] = []
+
+    def tell() -> None:
+        theirs.send(None)
+        if told:
+            raise SystemExit(0)
+
+    signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(Exception):
-        scan(lambda: theirs.send(None))
-
-
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(0)
+        scan(tell)

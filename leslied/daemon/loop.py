@@ -44,19 +44,15 @@ class Loop:
     log: FilteringBoundLogger
     notifier: Notifier
     is_paused: Callable[[], bool] = lambda: False
-    _stopping: threading.Event = field(default_factory=threading.Event)
+    stopping: threading.Event = field(default_factory=threading.Event)
+    """Set when the loop is to end; it may be before it begins."""
     _next_scan: float = 0.0
     _is_busy: bool = False
     _has_backlog: bool = False
     _told: dict[str, str] = field(default_factory=dict)
 
-    def stop(self) -> None:
-        """The loop ends after the look that is under way."""
-        self._stopping.set()
-        self.watcher.wake()
-
     def scan_soon(self) -> None:
-        """Settings are read again and everything is looked at, now."""
+        """Settings are read again and everything is looked at, now; or it ends."""
         self._next_scan = 0.0
         self.watcher.wake()
 
@@ -66,7 +62,7 @@ class Loop:
         self.log.info("daemon.start", folders=len(self.streets.roots))
         self.notifier.ready()
         try:
-            while not self._stopping.is_set():
+            while not self.stopping.is_set():
                 self._turn()
                 self.notifier.ping()
         finally:
@@ -88,7 +84,7 @@ class Loop:
         except LesliedError as error:
             # The disk is full or the store is busy: nothing is lost by waiting.
             self.log.error("daemon.retry", reason=error.message)  # noqa: TRY400
-            self._stopping.wait(_RETRY_SECONDS)
+            self.stopping.wait(_RETRY_SECONDS)
 
     def _scan(self) -> None:
         began = self.clock.monotonic()
@@ -144,7 +140,7 @@ class Loop:
         if hint.paths:
             for ingest in self.streets.ingests:
                 self._tell("ingest.look", ingest.look(hint.paths))
-            self._stopping.wait(_PAUSE)
+            self.stopping.wait(_PAUSE)
 
     def _tell(self, event: str, done: Ingested) -> None:
         for path, reason in done.troubles.items():

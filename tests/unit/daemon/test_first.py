@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
-
-import pytest
+from threading import Event
 
 from leslied.daemon import Notifier, read_first
 
@@ -28,7 +26,7 @@ def test_the_scan_is_done_by_another_process(tmp_path: Path):
     def scan(_: Callable[[], None]) -> None:
         (tmp_path / "pid").write_text(str(os.getpid()))
 
-    read_first(scan, Heard())
+    read_first(scan, Heard(), Event())
 
     assert (tmp_path / "pid").read_text() != str(os.getpid())
     assert not multiprocessing.active_children()
@@ -41,7 +39,7 @@ def test_only_progress_is_told_to_the_service_manager():
         on_progress()
         on_progress()
 
-    read_first(scan, heard)
+    read_first(scan, heard, Event())
 
     assert heard.words == ["READY=1", "WATCHDOG=1", "WATCHDOG=1"]
 
@@ -50,22 +48,24 @@ def test_a_scan_that_fails_leaves_the_work_to_the_daemon():
     def scan(_: Callable[[], None]) -> None:
         raise RuntimeError("no luck")
 
-    read_first(scan, Heard())
+    read_first(scan, Heard(), Event())
 
 
-def test_a_signal_ends_both():
+def test_a_stop_ends_the_scan_after_the_commit_that_is_under_way(tmp_path: Path):
     def scan(on_progress: Callable[[], None]) -> None:
-        on_progress()
-        signal.pause()
+        try:
+            while True:
+                on_progress()
+        finally:
+            (tmp_path / "closed").touch()
 
-    class Killing(Heard):
+    stopping = Event()
+
+    class Stopping(Heard):
         def ping(self) -> None:
-            os.kill(os.getpid(), signal.SIGTERM)
+            stopping.set()
 
-    before = signal.getsignal(signal.SIGTERM)
-
-    with pytest.raises(SystemExit):
-        read_first(scan, Killing())
+    read_first(scan, Stopping(), stopping)
 
     assert not multiprocessing.active_children()
-    assert signal.getsignal(signal.SIGTERM) == before
+    assert (tmp_path / "closed").exists()
