@@ -26,6 +26,7 @@ COMMANDS = {
     "show": "Show one session, unit or subagent.",
     "search": "Find words in what was said, called and answered.",
     "follow": "Watch sessions as they happen.",
+    "agents": "Show which agents are read, where, and how far.",
     "status": "Show what is read, how far, and what could not be.",
     "doctor": "Check that everything is as it should be.",
     "pause": "Let the daemon rest until `unpause`.",

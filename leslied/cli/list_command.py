@@ -14,6 +14,7 @@ from leslied.cli.output import (
     say_number,
     say_path,
     say_time,
+    shorten_ids,
     table,
 )
 from leslied.lookup import gather_sessions
@@ -21,10 +22,23 @@ from leslied.model.codec import plain_session
 from leslied.sessions import tell_status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from leslied.model.session import SessionSummary
+
+
+_COLUMNS = (
+    "ID",
+    "AGENT",
+    "LAST ACTIVE",
+    "STATUS",
+    "PROJECT",
+    "TITLE",
+    "UNITS",
+    "TOOLS",
+    "OUT",
+)
 
 
 @click.command(epilog="Example: leslied list --limit 5 --json")
@@ -42,12 +56,14 @@ def command(
     desk = sit_down(ctx)
     now = desk.clock.now()
     with desk.open_reader() as reader:
-        found = gather_sessions(reader, with_subagents=subagents)[:limit]
+        all_found = gather_sessions(reader, with_subagents=subagents)
+    found = all_found[:limit]
+    shorts = shorten_ids(map(_id_of, all_found))
     sessions = [replace(each, title=desk.redact(each.title)) for each in found]
     home = str(desk.home)
     emit(
         {"sessions": [_plain(session, now) for session in sessions]},
-        lambda: _lines(sessions, now, home),
+        lambda: _lines(sessions, shorts, now, home),
         as_json=as_json,
     )
 
@@ -59,15 +75,19 @@ def _plain(session: SessionSummary, now: datetime) -> dict[str, Any]:
     return plain
 
 
-def _lines(sessions: list[SessionSummary], now: datetime, home: str) -> Iterable[str]:
+def _id_of(session: SessionSummary) -> str:
+    return session.subagent_id if session.is_subagent else session.key.session_id
+
+
+def _lines(
+    sessions: list[SessionSummary], shorts: Mapping[str, str], now: datetime, home: str
+) -> Iterable[str]:
     if not sessions:
         return ["No sessions yet. Work with an agent, then run: leslied sync"]
-    names = ("ID", "LAST ACTIVE", "STATUS", "PROJECT", "TITLE", "UNITS", "TOOLS", "OUT")
     rows = [
         (
-            (session.subagent_id if session.is_subagent else session.key.session_id)[
-                :8
-            ],
+            shorts[_id_of(session)],
+            session.key.agent,
             say_time(session.ended_at),
             tell_status(session, now),
             say_path(session.cwd, home).rpartition("/")[2] or "-",
@@ -78,4 +98,4 @@ def _lines(sessions: list[SessionSummary], now: datetime, home: str) -> Iterable
         )
         for session in sessions
     ]
-    return table(names, rows, stretch=4, right="UNITS TOOLS OUT")
+    return table(_COLUMNS, rows, stretch=5, right="UNITS TOOLS OUT")

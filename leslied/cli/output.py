@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 from datetime import UTC
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -157,3 +158,18 @@ def say_path(path: str, home: str) -> str:
     if home and (path == home or path.startswith(home + "/")):
         return "~" + path[len(home) :]
     return path
+
+
+def shorten_ids(ids: Iterable[str]) -> dict[str, str]:
+    """Each id's shortest beginning that means it alone, of eight characters or more."""
+    ordered = sorted(set(ids))
+    before, after = ["", *ordered[:-1]], [*ordered[1:], ""]
+    return {
+        each: each[: max(8, _common(left, each) + 1, _common(each, right) + 1)]
+        for left, each, right in zip(before, ordered, after, strict=True)
+    }
+
+
+def _common(one: str, other: str) -> int:
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

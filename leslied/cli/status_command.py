@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from leslied import __version__
+from leslied.cli.agents_view import gather_agents
 from leslied.cli.desk import sit_down
 from leslied.cli.output import (
     clean,
@@ -21,9 +22,7 @@ from leslied.cli.output import (
     say_time,
     table,
 )
-from leslied.model.codec import plain_time
 from leslied.store import read_lock
-from leslied.tail import discover
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,19 +57,13 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
 
 
 def _gather(desk: Desk, settings: Settings, reader: Reader) -> dict[str, Any]:
-    known = {agent["name"]: agent for agent in reader.agents()}
     counts = reader.counts()
     path = reader.path
     files = [path, path.with_name(path.name + "-wal")]
     size = sum(file.stat().st_size for file in files if file.exists())
-    agents = []
-    for adapter, roots in desk.agent_roots(settings):
-        found = discover(adapter.name, roots)
-        newest = max((s.stamp.mtime_ns for s in found.sources), default=None)
-        agents.append(_agent(adapter.name, known.get(adapter.name, {}), newest))
     return {
         "daemon": _daemon(path) | {"paused": desk.places.pause_file.exists()},
-        "agents": agents,
+        "agents": gather_agents(desk, settings, reader),
         "store": {"path": str(path), "bytes": size, **counts},
     }
 
@@ -88,30 +81,6 @@ def _daemon(store: Path) -> dict[str, Any]:
         "since": told.get("since"),
         "version": __version__,
     }
-
-
-def _agent(name: str, known: dict[str, Any], newest_ns: int | None) -> dict[str, Any]:
-    source_at = _from_ns(newest_ns)
-    ingested_at = _from_ns(known.get("newest_ingested_ns"))
-    lag = None
-    if source_at:
-        behind = source_at - ingested_at if ingested_at else None
-        lag = max(behind.total_seconds(), 0.0) if behind is not None else None
-    return {
-        "name": name,
-        "sources": known.get("sources", 0),
-        "sessions": known.get("sessions", 0),
-        "newest_source_at": plain_time(source_at),
-        "newest_ingested_at": plain_time(ingested_at),
-        "lag_seconds": lag,
-        "rejected": known.get("rejected", 0),
-        "gone": known.get("gone", 0),
-        "unreadable": known.get("unreadable", 0),
-    }
-
-
-def _from_ns(value: int | None) -> datetime | None:
-    return datetime.fromtimestamp(value / 1e9, UTC) if value else None
 
 
 def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
@@ -157,6 +126,7 @@ def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
             str(agent["rejected"]),
         )
         for agent in agents
+        if agent["found"] or agent["sessions"]
     ]
     return table(names, rows, stretch=0, right="LOGS SESSIONS LAG REJECTED")
 

@@ -201,6 +201,7 @@ class Reader:
             "SELECT count(*) FROM rejected j JOIN source s ON s.id = j.source "
             "WHERE s.agent = ?"
         )
+        seen = "SELECT ifnull(max(ended_us), 0) FROM session WHERE agent = ?"
         one = (agent,)
         return {
             "name": agent,
@@ -209,6 +210,7 @@ class Reader:
             "unreadable": troubled,
             "sessions": self._count(sessions + f"AND source = '{MAIN}'", one),
             "newest_ingested_ns": newest,
+            "last_seen_ns": 1000 * self._count(seen, one),
             "rejected": self._count(rejects, one),
         }
 

@@ -6,7 +6,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from leslied.cli.output import clean, say_ago, say_bytes, say_number, say_path, table
+from leslied.cli.output import (
+    clean,
+    say_ago,
+    say_bytes,
+    say_number,
+    say_path,
+    shorten_ids,
+    table,
+)
 
 
 @pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0)])
@@ -64,3 +72,21 @@ def test_numbers_and_sizes_are_short():
 def test_home_is_a_tilde():
     assert say_path("/home/dev/app", "/home/dev") == "~/app"
     assert say_path("/home/developer", "/home/dev") == "/home/developer"
+
+
+def test_an_id_is_cut_where_it_still_means_one_thing():
+    ids = ["01a1e1f8-e3b4-7d00", "01a1e1f8-dc68-7391", "ses_short", "b632662f-2db8"]
+
+    assert shorten_ids(ids) == {
+        "01a1e1f8-e3b4-7d00": "01a1e1f8-e",
+        "01a1e1f8-dc68-7391": "01a1e1f8-d",
+        "ses_short": "ses_shor",
+        "b632662f-2db8": "b632662f",
+    }
+
+
+def test_an_id_that_begins_another_is_shown_whole():
+    assert shorten_ids(["abcdefgh", "abcdefghij"]) == {
+        "abcdefgh": "abcdefgh",
+        "abcdefghij": "abcdefghi",
+    }

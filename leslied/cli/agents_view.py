@@ -1,0 +1,61 @@
+"""What is known of each agent: on its disk, and in the store."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from leslied.model.codec import plain_time
+from leslied.tail import discover
+
+if TYPE_CHECKING:
+    from leslied.agents import AgentAdapter
+    from leslied.cli.desk import Desk
+    from leslied.config import Settings
+    from leslied.model.source import Root
+    from leslied.store import Reader
+
+
+def gather_agents(
+    desk: Desk, settings: Settings, reader: Reader | None
+) -> list[dict[str, Any]]:
+    """Every agent, whether it was ever used here or not."""
+    known = {agent["name"]: agent for agent in reader.agents()} if reader else {}
+    return [
+        _tell(adapter, roots, known.get(adapter.name, {}))
+        for adapter, roots in desk.agent_roots(settings)
+    ]
+
+
+def _tell(
+    adapter: AgentAdapter, roots: list[Root], known: dict[str, Any]
+) -> dict[str, Any]:
+    found = discover(adapter.name, roots)
+    newest = max((s.stamp.mtime_ns for s in found.sources), default=None)
+    source_at, ingested_at = _from_ns(newest), _from_ns(known.get("newest_ingested_ns"))
+    lag = None
+    if source_at and ingested_at:
+        lag = max((source_at - ingested_at).total_seconds(), 0.0)
+    return {
+        "name": adapter.name,
+        "title": adapter.title,
+        "found": len(found.missing) < len(roots),
+        "roots": [
+            {"path": str(root.path), "exists": root.path not in found.missing}
+            for root in roots
+        ],
+        "logs": len(found.seen),
+        "sources": known.get("sources", 0),
+        "sessions": known.get("sessions", 0),
+        "last_seen_at": plain_time(_from_ns(known.get("last_seen_ns"))),
+        "newest_source_at": plain_time(source_at),
+        "newest_ingested_at": plain_time(ingested_at),
+        "lag_seconds": lag,
+        "rejected": known.get("rejected", 0),
+        "gone": known.get("gone", 0),
+        "unreadable": known.get("unreadable", 0) + len(found.unreadable),
+    }
+
+
+def _from_ns(value: int | None) -> datetime | None:
+    return datetime.fromtimestamp(value / 1e9, UTC) if value else None

@@ -1,0 +1,3 @@
+"""Making the beginning of an adapter."""
+
+from __future__ import annotations
