@@ -163,10 +163,10 @@ def say_path(path: str, home: str) -> str:
 def shorten_ids(ids: Iterable[str]) -> dict[str, str]:
     """Each id's shortest beginning that means it alone, of eight characters or more."""
     ordered = sorted(set(ids))
-    before, after = ["", *ordered[:-1]], [*ordered[1:], ""]
+    around = zip(["", *ordered], ordered, [*ordered[1:], ""], strict=False)
     return {
         each: each[: max(8, _common(left, each) + 1, _common(each, right) + 1)]
-        for left, each, right in zip(before, ordered, after, strict=True)
+        for left, each, right in around
     }
 
 

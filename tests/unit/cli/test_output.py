@@ -90,3 +90,7 @@ def test_an_id_that_begins_another_is_shown_whole():
         "abcdefgh": "abcdefgh",
         "abcdefghij": "abcdefghi",
     }
+
+
+def test_no_ids_are_no_trouble():
+    assert shorten_ids([]) == {}
