@@ -52,6 +52,10 @@ class AgentAdapter(Protocol):
         """What its files can tell."""
 
     @property
+    def variables(self) -> tuple[str, ...]:
+        """Environment variables that `roots` and `alive` look at."""
+
+    @property
     def has_versions(self) -> bool:
         """Whether an entry may come again, changed, under the id it had."""
 
@@ -81,6 +85,7 @@ class AgentAdapter(Protocol):
 class Adapter:
     """The answers of an agent that has nothing more to say than its logs do."""
 
+    variables: tuple[str, ...] = ()
     has_versions = False
 
     def alive(self, env: Environment, configured: Sequence[Path]) -> Iterable[Registry]:

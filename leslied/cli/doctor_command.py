@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import stat
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
+from leslied import archive
+from leslied.agents import load_adapters
 from leslied.cli.desk import sit_down
 from leslied.cli.output import clean, emit, json_option, say_bytes, say_path
 from leslied.errors import LesliedError
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.cli.desk import Desk
+    from leslied.tail import Discovery
 
 Verdict = Literal["ok", "warn", "fail"]
 _RESERVE = 500_000_000
@@ -63,17 +67,29 @@ def _examine_logs(desk: Desk) -> Iterator[Finding]:
         yield Finding("fail", error.message, error.hint)
         return
     home = str(desk.home)
+    absent = []
     for adapter, roots in desk.agent_roots(settings):
         found = discover(adapter.name, roots)
         where = ", ".join(say_path(str(root.path), home) for root in roots)
         if found.sources:
-            yield Finding(
-                "ok", f"{adapter.title}: {len(found.sources)} logs in {where}"
-            )
-        else:
-            yield Finding("warn", f"{adapter.title}: no logs in {where}")
-        for path, reason in found.unreadable.items():
-            yield Finding("fail", f"{path}: {reason}", "Check its permissions.")
+            told = f"{adapter.title}: {len(found.sources)} logs in {where}"
+            yield Finding("ok", told)
+        elif not found.unreadable:
+            absent.append(adapter.title)
+        yield from _examine_sources(found)
+    if len(absent) == len(load_adapters()):
+        yield Finding("warn", "no agent has written anything", "See: leslied agents")
+    elif absent:
+        yield Finding("ok", f"not used here: {', '.join(absent)}")
+
+
+def _examine_sources(found: Discovery) -> Iterator[Finding]:
+    for path, reason in found.unreadable.items():
+        yield Finding("fail", f"{path}: {reason}", "Check its permissions.")
+    for source in found.sources:
+        if not os.access(source.path, os.R_OK):
+            hint = f"chmod u+r '{source.path}'"
+            yield Finding("fail", f"{source.path}: cannot be read", hint)
 
 
 def _examine_store(desk: Desk) -> Iterator[Finding]:
@@ -97,7 +113,26 @@ def _examine_store(desk: Desk) -> Iterator[Finding]:
     if rejected:
         hint = "See them: leslied status --rejected"
         yield Finding("warn", f"{rejected} entries could not be understood", hint)
+    if not os.access(path, os.W_OK):
+        yield Finding("fail", f"{path} cannot be written", f"chmod u+w '{path}'")
     yield from _examine_modes(path.parent)
+    yield from _examine_archive(desk.places.archive_dir)
+
+
+def _examine_archive(folder: Path) -> Iterator[Finding]:
+    count = 0
+    for path in archive.find_files(folder):
+        count += 1
+        try:
+            with archive.Reader(path) as reader:
+                damage = reader.check()
+        except archive.ArchiveError as error:
+            yield Finding("fail", error.message, error.hint)
+            continue
+        if damage:
+            hint = "What is whole in it is used. With the log still there: remove it."
+            yield Finding("fail", f"{path} is damaged: {damage[0]}", hint)
+    yield Finding("ok", f"{count} logs in the archive")
 
 
 def _examine_modes(folder: Path) -> Iterator[Finding]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
+from leslied.agents import load_adapters
 from leslied.cli.desk import sit_down
 from leslied.cli.output import clean, emit, json_option, say_ago, say_path
 from leslied.model.codec import plain_time
@@ -21,16 +23,13 @@ if TYPE_CHECKING:
     from leslied.service import Manager, State
 
 _SAVED = (
-    "CLAUDE_CONFIG_DIR",
-    "CODEX_HOME",
-    "GEMINI_CLI_HOME",
     "LESLIED_CONFIG",
     "LESLIED_DATA_DIR",
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
     "XDG_STATE_HOME",
 )
-"""What a shell may say about places; a service does not see the shell."""
+"""What a shell may say about our places; a service does not see the shell."""
 
 
 @click.group()
@@ -124,7 +123,9 @@ def _manager(desk: Desk) -> Manager:
 
 
 def _variables(desk: Desk, config: Path | None) -> dict[str, str]:
-    found = {name: desk.environ[name] for name in _SAVED if desk.environ.get(name)}
+    agents = chain.from_iterable(a.variables for a in load_adapters().values())
+    names = {*_SAVED, *agents}
+    found = {name: desk.environ[name] for name in names if desk.environ.get(name)}
     if config:
         found["LESLIED_CONFIG"] = str(config.absolute())
     return found

@@ -31,7 +31,7 @@ from leslied.model.record import (
     Role,
     name_record,
 )
-from leslied.model.source import Cursor, RawEntry, Shape, SourceRef
+from leslied.model.source import Cursor, Environment, RawEntry, Shape, SourceRef
 from leslied.store import Reader
 from tests.support import golden
 
@@ -613,6 +613,29 @@ def test_what_an_agent_declares_is_what_its_fixtures_show(adapter: AgentAdapter)
     declared = adapter.capabilities - {"live"}
 
     assert tell_capabilities(adapter) == declared
+
+
+@over_adapters
+def test_an_agent_looks_at_no_variable_that_it_does_not_name(
+    adapter: AgentAdapter, tmp_path: Path
+):
+    class Environ(dict[str, str]):
+        asked: set[str] = set()  # noqa: RUF012
+
+        def get(self, name: str, default: Any = None) -> Any:
+            self.asked.add(name)
+            return default
+
+        def __getitem__(self, name: str) -> str:
+            self.asked.add(name)
+            raise KeyError(name)
+
+    env = Environment(home=tmp_path, environ=Environ(), platform="linux")
+
+    list(adapter.roots(env, []))
+    list(adapter.alive(env, []))
+
+    assert Environ.asked <= set(adapter.variables)
 
 
 @over_adapters

@@ -128,3 +128,50 @@ def test_no_command_prints_a_secret_unless_asked(leslied: Command, claude: Claud
     assert secret not in said
     assert "[REDACTED:github:" in said
     assert secret in leslied("show", "last", "--reveal").out
+
+
+def test_doctor_finds_a_damaged_archive(leslied: Command, claude: ClaudeHome):
+    claude.write(Talk().prompt("hello"))
+    leslied("sync", "--stop-all")
+    (file,) = (leslied.home / ".local/share/leslied/archive").glob("*/??/*.zst")
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+
+    ran = leslied("doctor")
+
+    assert ran.code == 1
+    assert f"{file} is damaged" in ran.out
+
+
+def test_doctor_names_agents_that_are_not_used(leslied: Command, claude: ClaudeHome):
+    claude.write(Talk().prompt("hello"))
+    leslied("sync")
+
+    ran = leslied("doctor", "--json")
+
+    verdicts = {each["verdict"] for each in ran.json["data"]["findings"]}
+    assert "fail" not in verdicts
+
+
+def test_agents_are_told_before_anything_was_read(leslied: Command):
+    ran = leslied("agents", "--json")
+
+    agents = {each["name"]: each for each in ran.json["data"]["agents"]}
+    assert agents["claude-code"]["found"] is False
+    assert agents["claude-code"]["sessions"] == 0
+    assert "not there" in leslied("agents").out
+
+
+def test_agents_say_where_and_how_far_they_are_read(
+    leslied: Command, claude: ClaudeHome
+):
+    talk = Talk()
+    claude.write(talk.prompt("hello"), talk.answer("hi"))
+    leslied("sync")
+
+    ran = leslied("agents", "--json")
+
+    told = {each["name"]: each for each in ran.json["data"]["agents"]}["claude-code"]
+    assert (told["found"], told["logs"], told["sessions"]) == (True, 1, 1)
+    assert told["lag_seconds"] == 0
+    assert told["newest_source_at"] == told["newest_ingested_at"]
+    assert {"path": str(claude.projects), "exists": True} in told["roots"]

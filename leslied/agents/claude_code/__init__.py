@@ -36,6 +36,7 @@ class ClaudeCode(Adapter):
     name = "claude-code"
     title = "Claude Code"
     decoder_version = 1
+    variables = ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME")
     capabilities: frozenset[Capability] = frozenset(
         {
             "folder",
