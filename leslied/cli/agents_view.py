@@ -44,7 +44,7 @@ def _tell(
             {"path": str(root.path), "exists": root.path not in found.missing}
             for root in roots
         ],
-        "logs": len(found.seen),
+        "logs": found.count,
         "sources": known.get("sources", 0),
         "sessions": known.get("sessions", 0),
         "last_seen_at": plain_time(_from_ns(known.get("last_seen_ns"))),

@@ -41,15 +41,15 @@ class Ingest:
     def scan(self) -> Ingested:
         """Everything new below the roots is in the store, each entry exactly once."""
         is_first = self.store.is_empty()
-        known = self.store.stamps(self.adapter.name, is_final=self.is_final)
-        found = tail.discover(self.adapter.name, self.roots, known)
-        lost = known.keys() - found.seen
+        name = self.adapter.name
+        known = self.store.stamps(name, is_final=self.is_final)
+        found = tail.discover(name, self.roots, known)
         with self.store.fit_for_load():
             sources = sorted(found.sources, key=_side_files_last)
             batches = self._read_first if is_first else self._read
             done = self.commit(batches(sources))
-        self._note_gone(lost, found)
-        done.sources = len(found.seen)
+        self._note_gone(found)
+        done.sources = found.count
         done.troubles |= found.unreadable
         done.missing += found.missing
         return done
@@ -113,11 +113,11 @@ class Ingest:
         if is_same_name and not os.path.lexists(old):
             self.store.move_source(self.adapter.name, old, os.fsencode(source.path))
 
-    def _note_gone(self, paths: Iterable[bytes], found: tail.Discovery) -> None:
+    def _note_gone(self, found: tail.Discovery) -> None:
         """Sources that are certainly deleted: a folder we cannot see only hides."""
         hidden = tuple(os.fsencode(path) for path in found.unreadable)
         missing = tuple(os.fsencode(path) for path in found.missing)
-        gone = [p for p in paths if not p.startswith(hidden + missing)]
+        gone = [p for p in found.lost if not p.startswith(hidden + missing)]
         if gone:
             self.store.note_gone(self.adapter.name, gone)
 

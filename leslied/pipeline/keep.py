@@ -106,13 +106,13 @@ class Keep:
     def _doubt_changed(self) -> None:
         """An archive file that is not as it was left is looked at again."""
         with self.store.archiving() as archived:
-            for source, file, size in archived.files():
-                try:
-                    is_same = (self.folder / file).stat().st_size == size
-                except OSError:
-                    is_same = False
-                if not is_same:
-                    archived.doubt(source)
+            changed = [
+                source
+                for source, file, size in archived.files()
+                if not _has_size(self.folder / file, size)
+            ]
+            for source in changed:
+                archived.doubt(source)
 
     def _try(self, due: Due, done: KeptNow) -> Kept | None:
         """Trouble with one source stays with it; a newer archive stops everything."""
@@ -316,6 +316,13 @@ def _add_spills(writer: Writer, number: int, spills: list[tuple[str, str]]) -> N
         told = {"spill": name}
         label = Label(kind=Kind.SPILL, generation=number, length=len(data), told=told)
         writer.append(label, [data])
+
+
+def _has_size(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False
 
 
 def _to_us(clock: Clock) -> int:

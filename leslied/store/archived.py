@@ -9,7 +9,7 @@ from leslied.store.rows import CURSOR_COLUMNS, ask, unpack_cursor
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from leslied.model.source import Cursor
 
@@ -144,10 +144,10 @@ class Archived:
             f"INSERT OR REPLACE INTO archived ({_KEPT}) VALUES ({marks})", values
         )
 
-    def files(self) -> list[tuple[int, str, int]]:
+    def files(self) -> Iterator[tuple[int, str, int]]:
         """Every source's archive file and the size it should have."""
         query = "SELECT source, file, size FROM archived WHERE size >= 0"
-        return self._db.execute(query).fetchall()
+        yield from self._db.execute(query)
 
     def doubt(self, source: int) -> None:
         """The archive file is not as it was left: it will be looked at."""

@@ -22,6 +22,8 @@ T = TypeVar("T")
 _BUSY_MS = 5000
 _AUTOMERGE = 4
 """How many segments of the text index are merged at once; SQLite's own default."""
+_CACHE_KIB = 4096
+_LOAD_CACHE_KIB = 16384
 _JOURNAL_LIMIT = 64 * 1024 * 1024
 
 
@@ -133,7 +135,7 @@ def _tune(connection: sqlite3.Connection) -> None:
         "journal_mode = WAL",
         "synchronous = FULL",
         "temp_store = MEMORY",
-        "cache_size = -16384",
+        f"cache_size = -{_CACHE_KIB}",
         f"journal_size_limit = {_JOURNAL_LIMIT}",
         "trusted_schema = OFF",
     ):
@@ -144,6 +146,7 @@ def begin_load(connection: sqlite3.Connection) -> None:
     """Commits are fast; what a power loss takes must be read again."""
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
+    connection.execute(f"PRAGMA cache_size = -{_LOAD_CACHE_KIB}")
     _set_automerge(connection, 0)
 
 
@@ -151,6 +154,7 @@ def end_load(connection: sqlite3.Connection) -> None:
     """As safe as can be, also when an earlier load was killed."""
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA wal_autocheckpoint = 1000")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     connection.execute("PRAGMA shrink_memory")
     query = "SELECT v FROM record_text_config WHERE k = 'automerge'"
     if connection.execute(query).fetchone() not in (None, (_AUTOMERGE,)):

@@ -15,7 +15,7 @@ from leslied.tail.files import stamp_of
 from leslied.tail.rows import WAL, stamp_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from leslied.model.source import FileStamp, Pattern, Root
 
@@ -28,8 +28,10 @@ class Discovery:
 
     sources: list[SourceRef] = field(default_factory=list)
     """Those that are new or have changed."""
-    seen: set[bytes] = field(default_factory=set)
-    """The paths of all there are."""
+    count: int = 0
+    """All there are, also those that have not changed."""
+    lost: list[bytes] = field(default_factory=list)
+    """The paths of known ones that were not found."""
     unreadable: dict[Path, str] = field(default_factory=dict)
     """Folders that could not be listed: nothing below them counts as deleted."""
     missing: list[Path] = field(default_factory=list)
@@ -37,13 +39,14 @@ class Discovery:
 
 
 def discover(
-    agent: str, roots: Iterable[Root], known: Mapping[bytes, FileStamp] | None = None
+    agent: str, roots: Iterable[Root], known: dict[bytes, FileStamp] | None = None
 ) -> Discovery:
     """Every source below the roots, oldest change first.
 
-    Of a source that is known with the very stamp it has, only the path is told.
+    A source that is `known` with the very stamp it has is only counted. Whatever is
+    found is taken out of `known`: there may be many, and memory is for others, too.
     """
-    known = known or {}
+    unseen = {} if known is None else known
     found = Discovery()
     seen: set[tuple[int, int]] = set()
     for root in roots:
@@ -59,12 +62,12 @@ def discover(
             if stamp is None or (stamp.dev, stamp.inode) in seen:
                 continue
             seen.add((stamp.dev, stamp.inode))
-            path = os.fsencode(entry.path)
-            found.seen.add(path)
-            if known.get(path) != stamp:
+            found.count += 1
+            if unseen.pop(os.fsencode(entry.path), None) != stamp:
                 found.sources.append(
                     _refer(agent, root, pattern, Path(entry.path), stamp)
                 )
+    found.lost += unseen
     found.sources.sort(key=lambda s: (s.stamp.mtime_ns, s.path))
     return found
 
