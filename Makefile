@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check lint types imports format fmt golden new-agent bench lock clean
+.PHONY: help setup run demo test check lint types imports format fmt golden docs new-agent bench lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -48,6 +48,9 @@ fmt: setup ## format and fix what can be fixed
 
 golden: setup ## write the golden files anew; review the diff
 	$(BIN)/pytest -n 0 -q -k golden --update-golden
+
+docs: setup ## make the generated tables anew
+	$(BIN)/python -m tests.support.docs
 
 new-agent: setup ## the beginning of an adapter: make new-agent NAME=foo
 	@$(BIN)/python -m tests.support.new_agent $(NAME)

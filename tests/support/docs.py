@@ -1,0 +1,59 @@
+"""Tables in the documentation that are made from the program: `make docs`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from leslied.agents import AgentAdapter, load_adapters
+from leslied.model.source import Environment
+
+ROOT = Path(__file__).resolve().parents[2]
+COLUMNS = (
+    "subagents",
+    "tools",
+    "thinking",
+    "model",
+    "tokens",
+    "title",
+    "folder",
+    "turn end",
+    "live",
+)
+_HOME = Path("/~")
+
+
+def tell_agents() -> str:
+    """Every agent: where it writes, and what its files can tell."""
+    head = ("agent", "reads", *COLUMNS, "goes on with")
+    rows = [head, ("---",) * len(head)]
+    adapters = sorted(load_adapters().values(), key=lambda adapter: adapter.title)
+    rows += [_tell_agent(adapter) for adapter in adapters]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _tell_agent(adapter: AgentAdapter) -> tuple[str, ...]:
+    env = Environment(home=_HOME, environ={}, platform="linux")
+    roots = [str(root.path).removeprefix("/") for root in adapter.roots(env, [])]
+    command = adapter.resume_command("ID")
+    return (
+        f"[{adapter.title}](docs/formats/{adapter.name}.md)",
+        ", ".join(f"`{root}`" for root in dict.fromkeys(roots)),
+        *("✓" if name in adapter.capabilities else "" for name in COLUMNS),
+        f"`{command}`" if command else "",
+    )
+
+
+def fill(text: str, name: str, made: str) -> str:
+    """The text with what stands between the marks of this name made anew."""
+    marks = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
+    return re.sub(marks, lambda m: m[1] + made + m[2], text, flags=re.DOTALL)
+
+
+def fill_readme() -> str:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return fill(text, "agents", tell_agents())
+
+
+if __name__ == "__main__":
+    (ROOT / "README.md").write_text(fill_readme(), encoding="utf-8")
