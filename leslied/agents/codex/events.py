@@ -69,9 +69,10 @@ def _end_turn(told: dict[str, Any], here: Here, state: dict[str, Any]) -> Outcom
     """The turn is over, or it broke off with an error."""
     failure, is_told = object_in(told, "error"), state.get("failed")
     state = {n: v for n, v in state.items() if n not in ("turn", "failed")}
-    if failure and not is_told:
-        record = _error(failure, here)
-        return (record,), state, ""
+    if is_told and not text_in(told, "last_agent_message"):
+        return (), state, "event_msg/task_complete"
+    if failure:
+        return (_error(failure, here),), state, ""
     milliseconds = count_in(told, "duration_ms") or None
     return (here.tell("turn_ended", duration_ms=milliseconds),), state, ""
 
@@ -116,29 +117,15 @@ def _decode_turn_item(line: Line, here: Here, state: dict[str, Any]) -> Outcome:
 def _link(told: dict[str, Any], here: Here) -> tuple[Record, ...]:
     """Which subagent a call started; only a start says so."""
     call = text_in(told, "call_id") or text_in(told, "event_id") or text_in(told, "id")
+    child = text_in(told, "new_thread_id")
     if text_in(told, "kind") == "started":
-        child, name = text_in(told, "agent_thread_id"), text_in(told, "agent_path")
-        role = ""
+        child = text_in(told, "agent_thread_id")
     elif text_in(told, "tool") == "spawn_agent":
-        agent = _first_agent(told)
-        child, name = text_in(agent, "thread_id"), text_in(agent, "agent_nickname")
-        role = text_in(agent, "agent_role")
-    else:
-        child = text_in(told, "new_thread_id")
-        name, role = (text_in(told, f"new_agent_{n}") for n in ("nickname", "role"))
+        reached = list_in(told, "receiver_thread_ids")[:1]
+        child = "".join(each for each in reached if isinstance(each, str))
     if not 0 < len(child) <= _LONGEST_ID:
         return ()
-    known = {"tool_call_id": call, "agent_type": role, "description": name}
-    return (here.link(child, "spawn", **known),)
-
-
-def _first_agent(told: dict[str, Any]) -> dict[str, Any]:
-    """The agent a call reached: some versions tell no more than its id."""
-    for agent in list_in(told, "receiver_agents"):
-        if isinstance(agent, dict):
-            return agent
-    ids = list_in(told, "receiver_thread_ids")
-    return {"thread_id": ids[0]} if ids else {}
+    return (here.link(child, "spawn", tool_call_id=call),)
 
 
 def record_usage(line: Line, here: Here, state: dict[str, Any]) -> Outcome:

@@ -6,7 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from leslied.agents._parsing import to_json
+from leslied.agents.codex.place import note_facts
 from leslied.agents.codex.speech import (
+    find_folder,
     hear,
     parts_of,
     tell_data,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leslied.agents.codex.place import Here
+    from leslied.agents.codex.speech import Speech
     from leslied.model.record import Record
 
     Outcome = tuple[tuple[Record, ...], dict[str, Any], str]
@@ -39,7 +42,7 @@ _HEADER = re.compile(
     r"Output:(?:\n|$)"
 )
 _PAYLOAD = re.compile(r"\A(?:[\w ]+: [^\n]*\n)*Payload:\n")
-_ACTIONS = ("type", "query", "queries", "url", "pattern", "command", "workdir")
+_ACTIONS = ("query", "queries", "url", "pattern", "command")
 _ASKED = ("query", "limit")
 _MOST_SPAWNS = 8
 
@@ -86,7 +89,7 @@ def _decode_user(payload: dict[str, Any], here: Here, state: dict[str, Any]) -> 
         told = here.tell("notice", heard.attached, note=heard.note, block=1)
         return (said, told), state, ""
     if not heard.words:
-        return (here.tell(heard.kind, heard.attached, note=heard.note),), state, ""
+        return *_tell_context(heard, here, state), ""
     more: dict[str, Any] = {"attached": heard.attached} if heard.attached else {}
     if state.get("is_task"):
         return (_speak(here, heard.words, "task", **more),), state, ""
@@ -97,6 +100,17 @@ def _decode_user(payload: dict[str, Any], here: Here, state: dict[str, Any]) -> 
     if state.get("turn"):
         state = {**state, "turn": "asked"}
     return (_speak(here, heard.words, "prompt", **more),), state, ""
+
+
+def _tell_context(
+    heard: Speech, here: Here, state: dict[str, Any]
+) -> tuple[tuple[Record, ...], dict[str, Any]]:
+    """The client's words; the oldest logs name their folder nowhere else."""
+    changed: dict[str, str] = {}
+    if heard.note == "environment_context" and not state.get("cwd"):
+        changed, state = note_facts({"cwd": find_folder(heard.attached)}, state)
+    event = here.tell(heard.kind, heard.attached, note=heard.note, **changed)
+    return (event,), state
 
 
 def _speak(here: Here, words: str, origin: str, **more: Any) -> Record:
@@ -112,6 +126,7 @@ def _decode_agent_message(
     author, to = (text_in(payload, name)[:200] for name in ("author", "recipient"))
     if here.key.source != MAIN and to.startswith(author):
         words = _PAYLOAD.sub("", text)
+        words = f"{to}: {words}" if words.startswith("[encrypted]") else words
         return (_speak(here, words, "task", author=author),), state, ""
     note = "agent_message"
     return (here.tell("notice", text, note=note, author=author),), state, ""

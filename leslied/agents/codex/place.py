@@ -167,7 +167,7 @@ def open_session(
         "entrypoint": text_in(meta, "originator"),
         "forked_from": text_in(meta, "forked_from_id"),
     }
-    changed, after = _note_facts(facts, state)
+    changed, after = note_facts(facts, state)
     kind: EventKind = "context" if state.get("facts") else "opened"
     records = [here.tell(kind, **changed)]
     if here.key.source != MAIN:
@@ -201,11 +201,11 @@ def turn_to(
         "sandbox": text_in(object_in(told, "sandbox_policy"), "type"),
         "mode": mode,
     }
-    changed, state = _note_facts(facts, state)
+    changed, state = note_facts(facts, state)
     return ((here.tell("context", **changed),) if changed else ()), state
 
 
-def _note_facts(
+def note_facts(
     facts: dict[str, str], state: dict[str, Any]
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """The facts that are new, and the state that knows them."""

@@ -26,6 +26,7 @@ _SHELL = re.compile(
     r"<result>\n?(.*?)\n?</result>\s*</user_shell_command>\s*",
     re.DOTALL,
 )
+_FOLDER = re.compile(r"<cwd>([^<\n]+)</cwd>|Current working directory: ([^\n]+)")
 _IMAGE_MARK = re.compile(r"\s*</?image(?: name=[^>]*)?>\s*")
 _IDE, _REQUEST = "# Context from my IDE setup:", "## My request for Codex:"
 _NOTICES = ("aborted", "notification", "warning", "limit")
@@ -63,6 +64,12 @@ def hear(payload: dict[str, Any]) -> Speech:
         attached.append(heard.attached)
         note = note or heard.note
     return Speech(_join(words), _join(attached), note)
+
+
+def find_folder(text: str) -> str:
+    """The folder that an environment's description names."""
+    found = _FOLDER.search(text)
+    return (found[1] or found[2]).strip() if found else ""
 
 
 def parts_of(payload: dict[str, Any], name: str = "content") -> list[str]:
@@ -106,24 +113,27 @@ def tell_data(kind: str, url: str) -> str:
 def _hear_part(text: str, kind: str) -> Speech:
     """One part: by the kind the log tells, else by the envelope it stands in."""
     if kind.startswith("user."):
-        return Speech("" if _IMAGE_MARK.fullmatch(text) else _without_ide(text))
+        return _hear_person(text)
     shell = _SHELL.fullmatch(text)
     if shell:
         return Speech("", shell[2], "output", shell[1].strip())
     if kind and kind != "unknown":
-        return Speech("", text, kind[:60])
+        return Speech("", text, kind.rpartition(".")[2][:60])
     at, note = 0, ""
     while found := _ENVELOPE.match(text, at):
         at, note = found.end(), note or found[1]
-    rest = "" if _IMAGE_MARK.fullmatch(text[at:]) else _without_ide(text[at:])
-    return Speech(rest, text[:at], note)
+    heard = _hear_person(text[at:])
+    return Speech(heard.words, text[:at] + heard.attached, note)
 
 
-def _without_ide(text: str) -> str:
-    """An editor writes what is open in it before the request itself."""
+def _hear_person(text: str) -> Speech:
+    """The request alone: an editor writes before it what is open in it."""
+    if _IMAGE_MARK.fullmatch(text):
+        return Speech()
     if text.lstrip().startswith(_IDE) and _REQUEST in text:
-        return text.partition(_REQUEST)[2].lstrip("\n")
-    return text
+        attached, _, words = text.partition(_REQUEST)
+        return Speech(words.lstrip("\n"), attached)
+    return Speech(text)
 
 
 def _join(texts: list[str]) -> str:
