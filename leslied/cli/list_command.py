@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leslied.model.session import SessionSummary
+
+_TIMED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-")
 
 
 @click.command(epilog="Example: leslied list --limit 5 --json")
@@ -65,9 +68,7 @@ def _lines(sessions: list[SessionSummary], now: datetime, home: str) -> Iterable
     names = ("ID", "LAST ACTIVE", "STATUS", "PROJECT", "TITLE", "UNITS", "TOOLS", "OUT")
     rows = [
         (
-            (session.subagent_id if session.is_subagent else session.key.session_id)[
-                :8
-            ],
+            _shorten(session.subagent_id or session.key.session_id),
             say_time(session.ended_at),
             tell_status(session, now),
             say_path(session.cwd, home).rpartition("/")[2] or "-",
@@ -79,3 +80,8 @@ def _lines(sessions: list[SessionSummary], now: datetime, home: str) -> Iterable
         for session in sessions
     ]
     return table(names, rows, stretch=4, right="UNITS TOOLS OUT")
+
+
+def _shorten(session_id: str) -> str:
+    """The beginning of an id; one that begins with its time needs a longer one."""
+    return session_id[: 13 if _TIMED.match(session_id) else 8]

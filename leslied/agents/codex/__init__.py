@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +82,7 @@ class Codex(Adapter):
 
     def resume_command(self, session_id: str) -> str:
         """Codex goes on in the folder it is started in."""
-        return f"codex resume {session_id}"
+        return f"codex resume {shlex.quote(session_id)}"
 
 
 def _homes(env: Environment, configured: Sequence[Path]) -> list[Path]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leslied.agents._parsing import to_json
+from leslied.agents.codex.place import id_in
 from leslied.agents.codex.wire import count_in, list_in, object_in, text_in
 from leslied.model.record import Usage
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from leslied.agents.codex.wire import Line
     from leslied.model.record import Record, Role
 
-_LONGEST_ID = 100
 _CANCELLED = ("interrupted", "replaced")
 
 
@@ -117,13 +117,13 @@ def _decode_turn_item(line: Line, here: Here, state: dict[str, Any]) -> Outcome:
 def _link(told: dict[str, Any], here: Here) -> tuple[Record, ...]:
     """Which subagent a call started; only a start says so."""
     call = text_in(told, "call_id") or text_in(told, "event_id") or text_in(told, "id")
-    child = text_in(told, "new_thread_id")
+    child = id_in(told, "new_thread_id")
     if text_in(told, "kind") == "started":
-        child = text_in(told, "agent_thread_id")
+        child = id_in(told, "agent_thread_id")
     elif text_in(told, "tool") == "spawn_agent":
-        reached = list_in(told, "receiver_thread_ids")[:1]
-        child = "".join(each for each in reached if isinstance(each, str))
-    if not 0 < len(child) <= _LONGEST_ID:
+        reached = list_in(told, "receiver_thread_ids")
+        child = id_in({"first": reached[0]}, "first") if reached else ""
+    if not child:
         return ()
     return (here.link(child, "spawn", tool_call_id=call),)
 

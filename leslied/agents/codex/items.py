@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from leslied.agents._parsing import to_json
-from leslied.agents.codex.place import note_facts
+from leslied.agents.codex.place import id_in, note_facts
 from leslied.agents.codex.speech import (
     find_folder,
     hear,
@@ -155,7 +155,7 @@ def _decode_call(payload: dict[str, Any], here: Here, state: dict[str, Any]) -> 
     else:
         tool_input = given if is_json(given) else to_json({"arguments": given})
     call = text_in(payload, "call_id")
-    if name == "spawn_agent" and 0 < len(call) <= 100:
+    if name == "spawn_agent" and id_in(payload, "call_id"):
         state = {**state, "spawns": [*state.get("spawns", []), call][-_MOST_SPAWNS:]}
     kind = text_in(payload, "type")
     name = name or kind.removesuffix("_call")
@@ -269,8 +269,7 @@ def _unwrap(text: str) -> tuple[str, int | None]:
 
 
 def _spawned(text: str) -> str:
-    child = text_in(_parse(text), "agent_id")
-    return child if len(child) <= 100 else ""
+    return id_in(_parse(text), "agent_id")
 
 
 def _parse(text: str) -> dict[str, Any]:

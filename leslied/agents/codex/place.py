@@ -22,8 +22,9 @@ _BORN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7")
 """An id that begins with its time, to the millisecond."""
 _PAUSE = 1.0
 """Replayed lines are written in one go: what comes later than this is new."""
-_LONGEST_ID = 100
-_LONGEST = {"cwd": 800, "git_branch": 120}
+_ID = re.compile(r"[\w.:-]{1,100}", re.ASCII)
+_LONGEST = {"cwd": 1200}
+"""In bytes; longer facts are no facts: what is remembered stays small."""
 
 
 class Here(NamedTuple):
@@ -84,8 +85,7 @@ def place(
         state = {**state, **_read_head(source, meta)}
     key = SessionKey(*state["key"])
     time = parse_time(line.timestamp)
-    native = text_in(line.payload, "id") if line.type == "response_item" else ""
-    native = native if len(native) <= _LONGEST_ID else ""
+    native = id_in(line.payload, "id") if line.type == "response_item" else ""
     model = state.get("facts", {}).get("model", "")
     return Here(key, state["thread"], time, native, model), state
 
@@ -94,9 +94,8 @@ def _read_head(source: SourceRef, meta: dict[str, Any]) -> dict[str, Any]:
     """The thread's own id, the session it is part of, and what it starts from."""
     name = printable(source.path.name)
     found = _NAMED.fullmatch(name)
-    told = text_in(meta, "id")[:_LONGEST_ID]
-    thread = found[1] if found else told or name.partition(".")[0][:_LONGEST_ID]
-    parent, root = find_parent(meta), text_in(meta, "session_id")[:_LONGEST_ID]
+    thread = found[1] if found else id_in(meta, "id") or name.partition(".")[0][:100]
+    parent, root = _find_parent(meta), id_in(meta, "session_id")
     session = root if root and root != thread else parent
     stream = f"subagent:{thread}" if session else MAIN
     head: dict[str, Any] = {
@@ -113,14 +112,20 @@ def _read_head(source: SourceRef, meta: dict[str, Any]) -> dict[str, Any]:
     return head
 
 
-def find_parent(meta: dict[str, Any]) -> str:
+def id_in(value: dict[str, Any], name: str) -> str:
+    """The id of that name; empty where it is none that anybody could use."""
+    found = text_in(value, name)
+    return found if _ID.fullmatch(found) else ""
+
+
+def _find_parent(meta: dict[str, Any]) -> str:
     """The thread that spawned this one; empty where nobody did."""
     subagent = object_in(object_in(meta, "source"), "subagent")
     spawn = object_in(subagent, "thread_spawn")
-    parent = text_in(spawn, "parent_thread_id")
+    parent = id_in(spawn, "parent_thread_id")
     if not parent and (subagent or text_in(meta, "thread_source") == "subagent"):
-        parent = text_in(meta, "parent_thread_id")
-    return parent[:_LONGEST_ID]
+        parent = id_in(meta, "parent_thread_id")
+    return parent
 
 
 def notice_replay(line: Line, state: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
@@ -176,12 +181,11 @@ def open_session(
 
 
 def _link_own(meta: dict[str, Any], here: Here) -> Record:
-    parent = find_parent(meta) or text_in(meta, "parent_thread_id")
-    is_nested = parent != here.key.session_id
+    parent = _find_parent(meta) or id_in(meta, "parent_thread_id")
     return here.link(
         here.thread,
         "meta",
-        parent_agent=parent[:_LONGEST_ID] if is_nested else "",
+        parent_agent=parent if parent != here.key.session_id else "",
         agent_type=text_in(meta, "agent_role") or text_in(meta, "agent_type"),
         description=text_in(meta, "agent_path") or text_in(meta, "agent_nickname"),
     )
@@ -213,7 +217,9 @@ def note_facts(
     changed = {
         name: value
         for name, value in facts.items()
-        if value and value != known.get(name) and len(value) <= _LONGEST.get(name, 60)
+        if value
+        and value != known.get(name)
+        and len(value.encode()) <= _LONGEST.get(name, 120)
     }
     if not changed:
         return {}, state
