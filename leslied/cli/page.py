@@ -17,6 +17,19 @@ if TYPE_CHECKING:
 
 _RESULT_LINES = 4
 _WIDTH = 160
+_TELLING = (
+    "command",
+    "cmd",
+    "file_path",
+    "path",
+    "pattern",
+    "url",
+    "query",
+    "prompt",
+    "message",
+    "input",
+)
+"""Arguments that say what a call does, the most telling first."""
 _ANSWERS = {"user_message", "assistant_message", "tool_use", "tool_result", "error"}
 
 
@@ -133,7 +146,7 @@ def _arguments(record: Record, *, is_full: bool) -> str:
         return record.tool_input[:_WIDTH]
     if is_full or not isinstance(given, dict):
         return record.tool_input
-    for name in ("command", "file_path", "path", "pattern", "url", "query", "prompt"):
+    for name in _TELLING:
         if isinstance(given.get(name), str):
             return _cut(given[name])
     return _cut(record.tool_input)

@@ -499,7 +499,7 @@ def every_field(
 def find_word(value: Any, name: str) -> str:
     """The values an entry's kind is known by, wherever they stand."""
     found = [value.get(name)]
-    for inner in ("attachment", "data", "message"):
+    for inner in ("attachment", "data", "message", "payload"):
         part = value.get(inner)
         found.append(part.get(name) if isinstance(part, dict) else None)
     return json.dumps(found)
@@ -543,8 +543,9 @@ def test_no_line_stops_the_reading(
 ):
     chance = random.Random(7)
     lines = [spoil(entry, path, chance) for entry, _, path in every_field(adapter)]
-    place = next(entry.source for entry, _ in POOL[adapter.name])
-    log = home / place.root.relative_to(place.root.parents[1]) / "x" / "y.jsonl"
+    logs = (e.source for e, _ in POOL[adapter.name])
+    place = next(log for log in logs if log.shape is Shape.APPEND_LOG)
+    log = home / place.path.relative_to(place.root.parents[1])
     log.parent.mkdir(parents=True)
     failed = []
     for start in range(0, len(lines), 100):

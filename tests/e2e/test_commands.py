@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.cli import Command
+from tests.support.golden import FIXTURES, copy_home
 
 pytestmark = pytest.mark.e2e
 
@@ -53,6 +54,18 @@ def test_a_second_sync_says_that_nothing_is_new(leslied: Command, talk: Talk):
     again = leslied("sync", "--json").json["data"]
 
     assert (again["entries_decoded"], again["bytes_read"]) == (0, 0)
+
+
+def test_an_id_that_begins_with_its_time_is_listed_long_enough(
+    leslied: Command, home: Path
+):
+    copy_home(FIXTURES / "codex" / "subagent", home)
+    leslied("sync")
+    listed = leslied("list").out.split("\n")[1].split()[0]
+
+    shown = leslied("show", listed)
+
+    assert (shown.code, "● exec_command ls | wc -l" in shown.out) == (0, True)
 
 
 def test_show_tells_the_whole_talk(leslied: Command, talk: Talk):

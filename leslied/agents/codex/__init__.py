@@ -1,0 +1,98 @@
+"""Codex: `~/.codex/sessions`, one rollout file for every thread and subagent.
+
+`docs/formats/codex.md` has the facts this room rests on.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leslied.agents._contract import Adapter
+from leslied.agents._parsing import printable
+from leslied.agents.codex.decode import decode_document, decode_line
+from leslied.model.session import Live, Registry
+from leslied.model.source import Pattern, Root, Shape, Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from leslied.agents._contract import AgentAdapter, Capability
+    from leslied.model.record import Decoded
+    from leslied.model.source import Environment, RawEntry
+
+_FOLDERS = ("sessions", "archived_sessions")
+_LIVE = (
+    Pattern(glob="**/rollout-*.jsonl"),
+    Pattern(glob="**/rollout-*.jsonl.zst", shape=Shape.PACKED_LOG),
+    Pattern(glob="rollout-*.json", shape=Shape.DOCUMENT),
+)
+_ARCHIVED = (
+    Pattern(glob="rollout-*.jsonl"),
+    Pattern(glob="rollout-*.jsonl.zst", shape=Shape.PACKED_LOG),
+)
+
+
+class Codex(Adapter):
+    """The adapter."""
+
+    name = "codex"
+    title = "Codex"
+    decoder_version = 1
+    variables = ("CODEX_HOME",)
+    capabilities: frozenset[Capability] = frozenset(
+        {
+            "folder",
+            "title",
+            "model",
+            "tokens",
+            "thinking",
+            "tools",
+            "subagents",
+            "turn end",
+            "live",
+        }
+    )
+
+    def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
+        """Where threads are written, and where they are put away."""
+        for home in _homes(env, configured):
+            yield Root(path=home / "sessions", patterns=_LIVE)
+            yield Root(
+                path=home / "archived_sessions", patterns=_ARCHIVED, watch=Watch.FLAT
+            )
+
+    def decode(self, entry: RawEntry, state: dict[str, Any]) -> Decoded:
+        """The records of one line, or of a whole old rollout."""
+        if entry.source.shape is Shape.DOCUMENT:
+            return decode_document(entry, state)
+        return decode_line(entry, state)
+
+    def alive(self, env: Environment, configured: Sequence[Path]) -> Iterable[Registry]:
+        """`thread-writer-locks/<thread>.lock`, held while the thread is open."""
+        for home in _homes(env, configured):
+            yield Registry(home / "thread-writer-locks", "*.lock")
+
+    def parse_live(self, path: Path, data: bytes) -> Live | None:
+        """The thread is the file's name; the file itself is empty."""
+        del data
+        if path.name.startswith("."):
+            return None
+        return Live(session_id=printable(path.name).removesuffix(".lock"), pid=None)
+
+    def resume_command(self, session_id: str) -> str:
+        """Codex goes on in the folder it is started in."""
+        return f"codex resume {shlex.quote(session_id)}"
+
+
+def _homes(env: Environment, configured: Sequence[Path]) -> list[Path]:
+    """The folders asked for, else `CODEX_HOME`, else `~/.codex`."""
+    if configured:
+        homes = (p.parent if p.name in _FOLDERS else p for p in configured)
+        return list(dict.fromkeys(homes))
+    asked = env.environ.get("CODEX_HOME", "").strip()
+    return [Path(asked)] if asked else [env.home / ".codex"]
+
+
+ADAPTER: AgentAdapter = Codex()

@@ -1,0 +1,210 @@
+"""The shape of a rollout line: an envelope around a payload, or the payload alone.
+
+Most bytes of a log are said twice, or serve the client alone. Such a line is known by
+two or three words, and nothing else of it is built.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from leslied.agents._parsing import parse_object
+
+MOST = 2**53
+"""A larger number is damage, not a count."""
+_ITEMS = frozenset(
+    {
+        "message",
+        "agent_message",
+        "reasoning",
+        "function_call",
+        "function_call_output",
+        "custom_tool_call",
+        "custom_tool_call_output",
+        "local_shell_call",
+        "web_search_call",
+        "image_generation_call",
+        "tool_search_call",
+        "tool_search_output",
+        "compaction",
+        "compaction_summary",
+        "context_compaction",
+        "ghost_snapshot",
+    }
+)
+_QUIET_LINES = frozenset(
+    {"world_state", "inter_agent_communication_metadata", "security_risk_score"}
+)
+_QUIET_EVENTS = frozenset(
+    {
+        "user_message",
+        "agent_message",
+        "agent_reasoning",
+        "agent_reasoning_raw_content",
+        "agent_reasoning_section_break",
+        "context_compacted",
+        "exec_command_begin",
+        "exec_command_end",
+        "image_generation_end",
+        "item_started",
+        "mcp_tool_call_begin",
+        "mcp_tool_call_end",
+        "patch_apply_begin",
+        "patch_apply_end",
+        "plan_update",
+        "thread_settings_applied",
+        "turn_diff",
+        "view_image_tool_call",
+        "web_search_begin",
+        "web_search_end",
+        "collab_agent_spawn_begin",
+        "collab_agent_interaction_begin",
+        "collab_agent_interaction_end",
+        "collab_waiting_begin",
+        "collab_waiting_end",
+        "collab_close_begin",
+        "collab_close_end",
+        "collab_resume_begin",
+        "collab_resume_end",
+    }
+)
+_QUIET_TURN_ITEMS = frozenset(
+    {
+        "UserMessage",
+        "HookPrompt",
+        "AgentMessage",
+        "Plan",
+        "Reasoning",
+        "CommandExecution",
+        "DynamicToolCall",
+        "WebSearch",
+        "ImageView",
+        "ImageGeneration",
+        "Extension",
+        "FileChange",
+        "McpToolCall",
+        "ContextCompaction",
+    }
+)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line; a bare one, of 2025, is its own payload."""
+
+    type: str
+    payload: dict[str, Any]
+    timestamp: Any = None
+    ordinal: int | None = None
+    is_bare: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The payload's own type."""
+        return text_in(self.payload, "type")
+
+    @property
+    def item(self) -> dict[str, Any]:
+        """What a turn's item says of itself."""
+        return object_in(self.payload, "item")
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether an object found in a damaged line is a line of its own."""
+        return bool(self.type and self.timestamp and not self.is_bare)
+
+
+class _ItemPeek(msgspec.Struct):
+    type: str | None = None
+
+
+class _PayloadPeek(msgspec.Struct):
+    type: str | None = None
+    item: _ItemPeek | None = None
+
+
+class _Peek(msgspec.Struct):
+    type: str | None = None
+    payload: _PayloadPeek | None = None
+
+
+_PEEK = msgspec.json.Decoder(_Peek)
+_WHOLE = msgspec.json.Decoder(dict[str, Any])
+_BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def find_noise(data: bytes) -> str:
+    """The kind of a line that need not be read; empty where it must be."""
+    try:
+        peek = _PEEK.decode(data)
+    except _BROKEN:
+        return ""
+    payload = peek.payload or _PayloadPeek()
+    if peek.type in _QUIET_LINES:
+        return peek.type
+    if peek.type != "event_msg":
+        return ""
+    if payload.type in _QUIET_EVENTS:
+        return f"event_msg/{payload.type}"
+    if payload.type == "item_completed" and payload.item:
+        kind = payload.item.type
+        return f"item_completed/{kind}" if kind in _QUIET_TURN_ITEMS else ""
+    return ""
+
+
+def parse_line(data: bytes) -> Line:
+    """The line's envelope and payload, whatever their types were."""
+    value = parse_json(data)
+    payload, kind = value.get("payload"), text_in(value, "type")
+    if isinstance(payload, dict):
+        ordinal = value.get("ordinal")
+        number = ordinal if type(ordinal) is int and 0 <= ordinal < MOST else None
+        return Line(kind, payload, value.get("timestamp"), number)
+    if not kind and "id" in value and "timestamp" in value:
+        kind = "session_meta"
+    elif not kind and value.get("record_type") == "state":
+        kind = "state"
+    elif kind in _ITEMS:
+        kind = "response_item"
+    return Line(kind, value, value.get("timestamp"), is_bare=True)
+
+
+def parse_json(data: bytes) -> dict[str, Any]:
+    """The object in `data`: fast where it is whole, forgiving where it is not."""
+    try:
+        return _WHOLE.decode(data)
+    except _BROKEN:
+        return parse_object(data)
+
+
+def is_json(text: object) -> bool:
+    """Whether this is the text of a JSON object."""
+    try:
+        return isinstance(text, str) and _WHOLE.decode(text) is not None
+    except _BROKEN:
+        return False
+
+
+def text_in(value: dict[str, Any], name: str) -> str:
+    """The text of that name; empty where there is none."""
+    found = value.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def object_in(value: dict[str, Any], name: str) -> dict[str, Any]:
+    """The object of that name; empty where there is none."""
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def list_in(value: dict[str, Any], name: str) -> list[Any]:
+    """The list of that name; empty where there is none."""
+    found = value.get(name)
+    return found if isinstance(found, list) else []
+
+
+def count_in(value: dict[str, Any], name: str) -> int:
+    """The count of that name; 0 where it is none, or absurd."""
+    found = value.get(name)
+    return found if type(found) is int and 0 < found < MOST else 0
