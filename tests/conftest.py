@@ -23,7 +23,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home nobody else has; no variable of the real one is left."""
     folder = tmp_path / "home"
     folder.mkdir()
-    for name in ("CLAUDE_CONFIG_DIR", "LESLIED_CONFIG", "LESLIED_DATA_DIR"):
+    for name in ("CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("LESLIED_CONFIG", "LESLIED_DATA_DIR"):
         monkeypatch.delenv(name, raising=False)
     for name in ("CONFIG", "DATA", "STATE", "CACHE"):
         monkeypatch.delenv(f"XDG_{name}_HOME", raising=False)

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from leslied.agents._parsing import parse_object, printable, refuse, to_json
+from leslied.agents._parsing import (
+    parse_object,
+    parse_time,
+    printable,
+    refuse,
+    to_json,
+)
 from leslied.agents.gemini_cli.messages import (
     Frame,
     decode_message,
@@ -187,7 +193,8 @@ def _decode_single(
     is_known = bool(line.get("id")) and line.get("id") == state.get("last")
     records, state = _take(entry.source, line, state)
     raw = entry.data.decode(errors="replace")
-    records = [replace(r, content=raw) if r.type == "unknown" else r for r in records]
+    if [(r.type, r.block) for r in records] == [("unknown", 0)]:
+        records = [replace(records[0], content=raw)]
     state = _remember(state, last=words(line.get("id")))
     if not records:
         return [], state, "empty message"
@@ -236,7 +243,7 @@ def _decode_patch(
         metadata = {**event.metadata, "note": "directories"}
         records.append(replace(event, metadata=metadata))
     if isinstance(patch.get("messages"), list):
-        told, state = _decode_checkpoint(entry.source, patch["messages"], state)
+        told, state = _decode_checkpoint(entry.source, patch, state)
         return [*records, *told], state, _AGAIN
     if records:
         return records, state, ""
@@ -246,7 +253,7 @@ def _decode_patch(
 
 
 def _decode_checkpoint(
-    source: SourceRef, messages: list[Any], state: dict[str, Any]
+    source: SourceRef, patch: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any]]:
     """What was not told before: most of it was, and the rest may be cut.
 
@@ -254,25 +261,33 @@ def _decode_checkpoint(
     that is new among them has a line of its own.
     """
     frame = _frame(source, state)._replace(is_repeat=True)
+    messages: list[Any] = patch["messages"]
     end = next((n for n, m in enumerate(messages) if _thanks(m)), len(messages))
     records: list[Record] = []
     for number, message in enumerate(messages[:end]):
         if not isinstance(message, dict) or not words(message.get("id")):
-            nameless = replace(
-                _unknown(frame, to_json(message)), block=_NAMELESS + number
-            )
-            records.append(nameless)
+            nameless = _unknown(frame, to_json(message))
+            records.append(replace(nameless, block=_NAMELESS + number))
         elif number == end - 1 and end < len(messages):
             records.append(decode_summary(message, frame))
         else:
             records += decode_message(message, frame)
     found, state = _find_folder(frame, messages, state)
     if end == len(messages) and _is_taken_back(messages, state):
-        error = _unknown(frame, _TAKEN_BACK)
-        name = f"back:{state['prompt']}"
-        records.append(replace(error, type="error", role="assistant", native_id=name))
+        records.append(_take_back(frame, patch, state["prompt"]))
         state = _remember(state, is_done=True)
     return [*found, *records], state
+
+
+def _take_back(frame: Frame, patch: dict[str, Any], prompt: str) -> Record:
+    """The turn failed or was cancelled: the log says no more than that it is gone."""
+    return replace(
+        _unknown(frame, _TAKEN_BACK),
+        type="error",
+        role="assistant",
+        native_id=f"back:{prompt}",
+        created_at=parse_time(patch.get("lastUpdated")),
+    )
 
 
 def _thanks(message: Any) -> bool:
@@ -307,7 +322,7 @@ def _tell_facts(facts: dict[str, Any], frame: Frame) -> list[Record]:
     if not summary:
         return []
     if frame.key.source != MAIN:
-        return [_event(frame, "ended", summary, "ended")]
+        return [_event(frame, "turn_ended", summary, "ended", note="result")]
     known = {"title_kind": "ai", "is_side": True}
     return [_event(frame, "title", summary, f"title:{summary[:_LONGEST_ID]}", **known)]
 

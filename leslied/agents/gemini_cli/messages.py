@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from leslied.agents._parsing import parse_time, to_json
 from leslied.agents.gemini_cli.parts import (
+    is_plain,
     is_thought,
     mapping,
     objects,
@@ -34,7 +35,7 @@ from leslied.model.record import MAIN, Record, SessionKey
 if TYPE_CHECKING:
     from leslied.model.record import RecordType, Role
 
-TEXT, THINKING, TOKENS, OUTPUT, QUEUED, CALLS = 0, 1, 2, 3, 4, 10
+THINKING, TOKENS, OUTPUT, QUEUED, CALLS, STRANGE = 1, 2, 3, 4, 10, 500
 """Block numbers: a message sent again has the same parts under the same numbers."""
 _FAILED = ("error", "cancelled")
 _ANSWERED = ("success", *_FAILED)
@@ -55,22 +56,38 @@ class Frame(NamedTuple):
 
 def decode_message(message: dict[str, Any], frame: Frame) -> list[Record]:
     """The records of one message; none where it says nothing."""
+    parts = parts_of(message.get("content"))
+    plain = [part for part in parts if is_plain(part)]
     match message.get("type"):
         case "user":
-            return _decode_user(message, frame)
+            records = _decode_user(message, frame, plain)
         case "gemini":
-            return _decode_gemini(message, frame)
+            records = _decode_gemini(message, frame, plain)
         case "info" | "warning" | "error" as kind:
-            return _decode_note(message, frame, kind)
+            records = _decode_note(message, frame, text_of(plain), kind)
         case _:
             return [make(message, frame, "unknown", "system", to_json(message))]
+    return [*records, *_keep_strange(message, frame, parts)]
+
+
+def _keep_strange(
+    message: dict[str, Any], frame: Frame, parts: list[dict[str, Any]]
+) -> list[Record]:
+    """Parts of a kind nobody knows yet, as they stood."""
+    return [
+        make(message, frame, "unknown", "system", to_json(part), block=STRANGE + number)
+        for number, part in enumerate(parts)
+        if not is_plain(part)
+    ]
 
 
 def decode_summary(message: dict[str, Any], frame: Frame) -> Record:
-    """The user message that stands for all that was said before a compaction."""
-    return _make_event(
-        message, frame, Speech(_say(message), kind="compacted", note="summary")
-    )
+    """The user message that stands for all that was said before a compaction.
+
+    It has no time: a compaction at a resume is no part of the turn before it.
+    """
+    speech = Speech(_say(message), kind="compacted", note="summary")
+    return replace(_make_event(message, frame, speech), created_at=None)
 
 
 def is_acknowledgement(message: dict[str, Any]) -> bool:
@@ -110,14 +127,16 @@ def _make_event(message: dict[str, Any], frame: Frame, speech: Speech) -> Record
     return make(message, frame, "system_event", "system", speech.content, **known)
 
 
-def _decode_user(message: dict[str, Any], frame: Frame) -> list[Record]:
+def _decode_user(
+    message: dict[str, Any], frame: Frame, parts: list[dict[str, Any]]
+) -> list[Record]:
     """A prompt, a subagent's task, the client's words, or tool results told again."""
-    parts = parts_of(message.get("content"))
     answers = split_results(parts)
     if answers:
         return _decode_responses(message, frame, answers, parts)
     shown = text_of(parts_of(message.get("displayContent")))
-    speech = hear([part_text(part) for part in parts], shown)
+    texts = [part_text(p) if "text" in p else f"\n{part_text(p)}" for p in parts]
+    speech = hear(texts, shown)
     if frame.key.source != MAIN and not speech.kind:
         is_task = frame.task == words(message.get("id"))
         known = {"origin": "task"} if is_task else {"origin": None, "kind": "notice"}
@@ -165,9 +184,10 @@ def _decode_responses(
     return records
 
 
-def _decode_gemini(message: dict[str, Any], frame: Frame) -> list[Record]:
+def _decode_gemini(
+    message: dict[str, Any], frame: Frame, parts: list[dict[str, Any]]
+) -> list[Record]:
     """Thoughts, words and calls, in this order; tokens stand on the first of them."""
-    parts = parts_of(message.get("content"))
     calls = _decode_calls(message, frame, parts)
     spoken = [p for p in parts if not is_thought(p) and "functionCall" not in p]
     text, thoughts = text_of(spoken), tell_thoughts(message, parts)
@@ -276,16 +296,16 @@ def _link(frame: Frame, call: dict[str, Any], known: _Call) -> Record:
     )
 
 
-def _decode_note(message: dict[str, Any], frame: Frame, kind: str) -> list[Record]:
+def _decode_note(
+    message: dict[str, Any], frame: Frame, text: str, kind: str
+) -> list[Record]:
     """What the client showed the person; an error in mid-turn ends the turn."""
-    text = _say(message)
     if not text:
         return []
     if kind == "error":
         role: Role = "assistant" if frame.is_open else "system"
         return [make(message, frame, "error", role, text)]
     if text == CANCELLED:
-        return [
-            _make_event(message, frame, Speech(text, None, "turn_ended", "interrupt"))
-        ]
-    return [_make_event(message, frame, Speech(text, None, "notice", kind))]
+        speech = Speech(text, kind="turn_ended", note="interrupt")
+        return [_make_event(message, frame, speech)]
+    return [_make_event(message, frame, Speech(text, kind="notice", note=kind))]

@@ -10,6 +10,7 @@ from leslied.model.record import Usage
 
 _MOST_TOKENS = 2**53
 """A larger number is damage, not a count."""
+_PLAIN = ("text", "inlineData", "fileData", "functionCall", "functionResponse")
 _WRAPPED = re.compile(r"<untrusted_context>\n(.*)\n</untrusted_context>", re.DOTALL)
 
 
@@ -59,6 +60,11 @@ def part_text(part: dict[str, Any]) -> str:
     if words(file.get("fileUri")):
         return f"[file {file['fileUri']}]"
     return to_json(part)
+
+
+def is_plain(part: dict[str, Any]) -> bool:
+    """Whether somebody knows what this kind of part says."""
+    return any(kind in part for kind in _PLAIN)
 
 
 def is_thought(part: dict[str, Any]) -> bool:
