@@ -35,6 +35,7 @@ class GeminiCli(Adapter):
     name = "gemini-cli"
     title = "Gemini CLI"
     decoder_version = 1
+    variables = ("GEMINI_CLI_HOME",)
     has_versions = True
     capabilities: frozenset[Capability] = frozenset(
         {
