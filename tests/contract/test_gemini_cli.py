@@ -20,7 +20,7 @@ from tests.support.gemini import (
     call,
     checkpoint,
 )
-from tests.support.golden import environment
+from tests.support.golden import FIXTURES, copy_home, describe_store, environment
 
 SECOND = LOG.replace("T10-00", "T10-05")
 CHILD = "99999999-2222-4333-8444-555555555555"
@@ -493,6 +493,31 @@ def test_a_checkpoint_larger_than_what_is_mended_is_read(
 
     told = gemini.read()
     assert (told.main().units, told.rejected) == (1, [])
+
+
+# Growth
+
+
+@pytest.mark.parametrize("case", ["tools", "resume", "notes", "speech", "damaged"])
+def test_a_growing_log_gives_what_the_whole_one_gives(
+    gemini: GeminiHome, tmp_path: Path, case: str
+):
+    copy_home(FIXTURES / "gemini_cli" / case, gemini.home)
+    logs = sorted(gemini.chats.rglob("*.jsonl"))
+    gemini.read()
+    whole = describe_store(gemini.store_path)
+    gemini.store_path = tmp_path / "grown" / "store.db"
+    data = {log: log.read_bytes() for log in logs}
+    for log in logs:
+        log.unlink()
+
+    for log in logs:
+        for line in data[log].splitlines(keepends=True):
+            with log.open("ab") as file:
+                file.write(line)
+            gemini.read()
+
+    assert describe_store(gemini.store_path) == whole
 
 
 # Real logs of others
