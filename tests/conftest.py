@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
+from leslied.agents import load_adapters
 from tests.support.claude import ClaudeHome
 from tests.support.clock import FakeClock
 
@@ -23,7 +25,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home nobody else has; no variable of the real one is left."""
     folder = tmp_path / "home"
     folder.mkdir()
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+    named = chain.from_iterable(a.variables for a in load_adapters().values())
+    for name in named:
         monkeypatch.delenv(name, raising=False)
     for name in ("LESLIED_CONFIG", "LESLIED_DATA_DIR"):
         monkeypatch.delenv(name, raising=False)

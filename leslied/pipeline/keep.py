@@ -274,6 +274,9 @@ class _Copy:
         crc: int,
         crc_after: int | None,
     ) -> Label:
+        told = _describe(self.ref, self.due.cursor, self.due.first)
+        if self.ref.beside:
+            told["beside"] = tail.read_beside(self.ref, self.keep.limits)
         return Label(
             kind=kind,
             generation=number,
@@ -281,7 +284,7 @@ class _Copy:
             length=length,
             crc_before=crc,
             crc_after=crc_after,
-            told=_describe(self.ref, self.due.cursor, self.due.first),
+            told=told,
         )
 
     def _read(self, fd: int, start: int, end: int) -> Iterator[bytes]:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from leslied.model.source import Chunk, Cursor, SourceRef
 
 
-_MOST_BESIDE = 2000
 _LASTING = ("cwd", "beside")
 """What is remembered of a source that is read anew."""
 
@@ -90,8 +89,7 @@ class Look:
             text = self._states.get(log) or self.recall(log)
             state["cwd"] = _load_state(text).get("cwd", "")
         if source.beside:
-            beside = source.path.parent / source.beside
-            state["beside"] = tail.read_spill(beside, self.limits)[:_MOST_BESIDE]
+            state["beside"] = tail.read_beside(source, self.limits)
         return state
 
     def _take(self) -> Batch:

@@ -48,7 +48,7 @@ class Replay:
 
     def _read(self, source: SourceRef, reader: archive.Reader) -> Iterator[Reading]:
         spills = _Spills(reader)
-        state = self._look.remember(source, Cursor())
+        state = self._look.remember(source, Cursor()) | _beside(reader)
         for number, frames in reader.generations().items():
             last, is_whole = self._restore(reader, frames)
             if last is None:
@@ -118,6 +118,12 @@ class _Spills:
             return record
         data = b"".join(self._reader.read(frame))
         return structs.replace(record, spilled=data.decode(errors="surrogatepass"))
+
+
+def _beside(reader: archive.Reader) -> dict[str, Any]:
+    """The text of the small file that stood beside the log, if there was one."""
+    told = [frame.label["beside"] for frame in reader.frames if "beside" in frame.label]
+    return {"beside": str(told[-1])} if told else {}
 
 
 def _own(chunk: Chunk, source: SourceRef, stamp: FileStamp | None) -> Chunk:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 _KEPT = "source, generation, offset, finished, number, newest, file, size"
 _CURSOR = ", ".join("o." + name for name in CURSOR_COLUMNS.split(", "))
-_FIRST = "ifnull((SELECT min(first) FROM feed f WHERE f.source = o.id), 0)"
+_LAST = 2**53
+"""The place of a source that added nothing: what it tells again stood elsewhere."""
+_FIRST = f"ifnull((SELECT min(first) FROM feed f WHERE f.source = o.id), {_LAST})"
 _MARK = "archived_placement"
 
 

@@ -14,7 +14,7 @@ from leslied.tail.discover import Discovery, discover, identify
 from leslied.tail.limits import ReadLimits
 from leslied.tail.liveness import find_processes
 from leslied.tail.salvage import salvage
-from leslied.tail.spill import read_spill
+from leslied.tail.spill import read_beside, read_spill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,7 @@ __all__ = [
     "identify",
     "is_unchanged",
     "read",
+    "read_beside",
     "read_spill",
     "salvage",
 ]

@@ -1,4 +1,4 @@
-"""Tool results that an agent kept in a file of their own."""
+"""Small files beside a log: tool results kept apart, and what first entries need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from leslied.tail.files import open_regular, read_at
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from leslied.model.source import SourceRef
     from leslied.tail.limits import ReadLimits
+
+_MOST_BESIDE = 2000
 
 
 def read_spill(path: Path, limits: ReadLimits) -> str:
@@ -22,3 +25,8 @@ def read_spill(path: Path, limits: ReadLimits) -> str:
             return read_at(fd, limits.spill, 0).decode(errors="replace")
     except (OSError, SourceError, ValueError):
         return ""
+
+
+def read_beside(source: SourceRef, limits: ReadLimits) -> str:
+    """The beginning of the small file beside a source; empty where there is none."""
+    return read_spill(source.path.parent / source.beside, limits)[:_MOST_BESIDE]

@@ -284,7 +284,10 @@ def add_keys(value: Any) -> Any:
     return [add_keys(item) for item in value] if isinstance(value, list) else value
 
 
-FREE = {"input", "compactMetadata", "microcompactMetadata", "worktreeSession", "error"}
+FREE = {
+    "input", "args", "compactMetadata", "microcompactMetadata", "worktreeSession",
+    "error",
+}  # fmt: skip
 
 
 def without_input(record: Record) -> Any:

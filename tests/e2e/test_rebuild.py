@@ -17,7 +17,10 @@ from tests.support.records import modes_of
 
 pytestmark = pytest.mark.e2e
 
-CASES = sorted(path.parent for path in FIXTURES.glob("claude_code/*/case.toml"))
+AGENTS = {"claude_code": ".claude", "gemini_cli": ".gemini"}
+CASES = sorted(
+    path.parent for agent in AGENTS for path in FIXTURES.glob(f"{agent}/*/case.toml")
+)
 
 
 @pytest.fixture
@@ -81,7 +84,8 @@ def sync(leslied: Command) -> None:
 
 
 def lose_logs(home: Path) -> None:
-    shutil.rmtree(home / ".claude")
+    for folder in AGENTS.values():
+        shutil.rmtree(home / folder, ignore_errors=True)
 
 
 def rebuild(leslied: Command, *words: str) -> dict[str, Any]:

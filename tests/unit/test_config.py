@@ -33,7 +33,7 @@ def test_an_empty_file_means_the_defaults(tmp_path: Path):
 def test_the_example_shows_every_key_with_its_default():
     example = tomllib.loads((ROOT / "config.example.toml").read_text())
     defaults = asdict(Settings())
-    defaults["agents"] = {name: asdict(AgentSettings()) for name in AGENTS}
+    defaults["agents"] = {"claude-code": asdict(AgentSettings())}
 
     plain = {
         table: {

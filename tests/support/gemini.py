@@ -1,0 +1,147 @@
+"""Writing Gemini CLI lines and homes, and reading them into a store."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+from leslied.agents import load_adapters
+from leslied.clock import Clock
+from leslied.model.record import MAIN, Placed
+from leslied.model.session import SessionSummary, Unit
+from leslied.sessions import Stream, assemble
+from leslied.store import Reader
+from tests.support import golden
+
+ADAPTER = load_adapters()["gemini-cli"]
+SESSION = "11111111-2222-4333-8444-555555555555"
+LOG = f"app/chats/session-2026-11-16T10-00-{SESSION[:8]}.jsonl"
+TOKENS = {"input": 100, "output": 20, "cached": 60, "thoughts": 7, "tool": 0}
+
+Line = dict[str, Any]
+
+
+class Talk:
+    """Lines of one session, with ids and times that count up."""
+
+    def __init__(self, session_id: str = SESSION) -> None:
+        self.session_id = session_id
+        self._numbers = itertools.count(1)
+
+    def header(self, **more: Any) -> Line:
+        known = {"sessionId": self.session_id, "projectHash": "5e1f" * 16}
+        return {**known, "startTime": self._time(0), "kind": "main", **more}
+
+    def message(self, type_: str, content: Any, **more: Any) -> Line:
+        number = next(self._numbers)
+        name = f"{number:08x}-{self.session_id[9:]}"
+        known = {"id": name, "timestamp": self._time(number), "type": type_}
+        return {**known, "content": content, **more}
+
+    def prompt(self, text: str, **more: Any) -> Line:
+        return self.message("user", [{"text": text}], **more)
+
+    def answer(self, text: Any, **more: Any) -> Line:
+        known = {"thoughts": [], "tokens": TOKENS, "model": "gemini-2.5-pro"}
+        return self.message("gemini", text, **{**known, **more})
+
+    def respond(self, *calls: Line) -> Line:
+        """What is sent back to the model: the results of the calls."""
+        return self.message("user", [part for c in calls for part in c["result"]])
+
+    @staticmethod
+    def _time(number: int) -> str:
+        return f"2026-11-16T10:{number // 60:02}:{number % 60:02}.000Z"
+
+
+def call(name: str, output: str, call_id: str = "call-1", **more: Any) -> Line:
+    """A finished tool call, as it stands in `toolCalls`."""
+    response = {"id": call_id, "name": name, "response": {"output": output}}
+    result = [{"functionResponse": response}]
+    known = {"id": call_id, "name": name, "args": {"a": 1}, "result": result}
+    return {**known, "status": "success", **more}
+
+
+def checkpoint(*messages: Line) -> Line:
+    return {"$set": {"messages": list(messages)}}
+
+
+class Told:
+    """What the store tells after a sync."""
+
+    def __init__(self, path: Path) -> None:
+        with Reader(path) as reader:
+            self.sessions = list(reader.sessions())
+            self._records = {s.key: list(reader.records(s.row)) for s in self.sessions}
+            self.rejected = [row["reason"] for row in reader.rejected(99)]
+
+    def main(self) -> SessionSummary:
+        (found,) = [s for s in self.sessions if s.key.source == MAIN]
+        return found
+
+    def subagent(self) -> SessionSummary:
+        (found,) = [s for s in self.sessions if s.key.source != MAIN]
+        return found
+
+    def records(self, session: SessionSummary | None = None) -> list[Placed]:
+        return self._records[(session or self.main()).key]
+
+    def texts(self, type_: str, session: SessionSummary | None = None) -> list[str]:
+        """The contents of all records of one type."""
+        return [
+            p.record.content for p in self.records(session) if p.record.type == type_
+        ]
+
+    def events(self, kind: str, session: SessionSummary | None = None) -> list[str]:
+        """The contents of all events of one kind."""
+        return [
+            p.record.content
+            for p in self.records(session)
+            if p.record.metadata.get("kind") == kind
+        ]
+
+    def said(self) -> list[tuple[str, str]]:
+        """Whose words, and the words, of every user message."""
+        return [
+            (p.record.metadata["origin"], p.record.content)
+            for p in self.records()
+            if p.record.type == "user_message"
+        ]
+
+    def units(self) -> tuple[Unit, ...]:
+        streams = {s.key: Stream(s, self._records[s.key]) for s in self.sessions}
+        main = streams.pop(self.main().key)
+        return assemble(main, list(streams.values()))
+
+
+class GeminiHome:
+    """A home folder with Gemini's logs in it, and a store beside it."""
+
+    def __init__(self, home: Path, store: Path, clock: Clock) -> None:
+        self.home = home
+        self.chats = home / ".gemini" / "tmp"
+        self.store_path = store
+        self.clock = clock
+
+    def write(self, *lines: Any, name: str = LOG) -> Path:
+        """Append whole lines to a log."""
+        path = self.chats / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            file.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+        return path
+
+    def write_document(self, document: Line, name: str = "") -> Path:
+        path = self.chats / (name or LOG.removesuffix("l"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document, indent=2))
+        return path
+
+    def read(self, case: str = "") -> Told:
+        """A fixture case, or whatever stands in the home, as the store tells it."""
+        if case:
+            golden.copy_home(golden.FIXTURES / "gemini_cli" / case, self.home)
+        golden.sync(ADAPTER, self.home, self.store_path, self.clock)
+        return Told(self.store_path)
