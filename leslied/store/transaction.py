@@ -224,6 +224,22 @@ class Transaction:
         self._sources.write()
         self._usage.write()
         self._tallies.write(self._new_names)
+        self._open_again()
+
+    def _open_again(self) -> None:
+        """Units that now say something else are due to be written again."""
+        entries = [(entry,) for entry in self._switched]
+        self._db.executemany(
+            "UPDATE transcript SET newest = min(newest, p.id - 1) FROM placement p "
+            "WHERE p.entry = ? AND p.session = transcript.session "
+            "AND p.unit = transcript.unit",
+            entries,
+        )
+        self._db.executemany(
+            "UPDATE session SET is_dirty = 1 "
+            "WHERE id IN (SELECT session FROM placement WHERE entry = ?)",
+            entries,
+        )
 
 
 def prepare(record: Record) -> Groundwork:

@@ -112,6 +112,23 @@ def test_more_entries_rewrite_the_same_file(
     )
 
 
+def test_an_entry_that_now_says_something_else_renders_its_unit_again(
+    claude: ClaudeHome, street: Street, talk: Talk
+):
+    claude.write(talk.prompt("first"), answer := talk.answer("draft"))
+    claude.write(talk.prompt("second"), talk.answer("done"))
+    street()
+    answer["message"]["content"][0]["text"] = "final"
+    claude.write(answer)
+
+    settled = street()
+
+    assert settled.units == 1
+    first, _ = sorted(claude.home.rglob("*.txt"))
+    assert "final" in first.read_text()
+    assert street().units == 0
+
+
 def test_only_units_with_news_are_read_again(
     claude: ClaudeHome, street: Street, talk: Talk
 ):
