@@ -8,6 +8,7 @@ import copy
 import json
 import os
 import random
+import shlex
 import typing
 from collections import Counter
 from collections.abc import Iterator
@@ -649,3 +650,10 @@ def test_an_agent_says_that_it_is_live_if_and_only_if_files_name_its_processes(
     registries = list(adapter.alive(golden.environment(tmp_path), []))
 
     assert bool(registries) == ("live" in adapter.capabilities)
+
+
+@over_adapters
+def test_an_id_from_a_log_is_quoted_for_the_shell(adapter: AgentAdapter):
+    command = adapter.resume_command("x; rm -rf ~ `id` $(id) '")
+
+    assert not command or shlex.split(command)[-1].endswith("x; rm -rf ~ `id` $(id) '")
