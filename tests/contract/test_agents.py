@@ -285,6 +285,7 @@ def add_keys(value: Any) -> Any:
 
 
 FREE = {"input", "compactMetadata", "microcompactMetadata", "worktreeSession", "error"}
+FREE |= {"args", "arguments", "modelMetrics"}
 
 
 def without_input(record: Record) -> Any:
