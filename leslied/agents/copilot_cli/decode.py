@@ -113,9 +113,10 @@ def decode_line(entry: RawEntry, state: State) -> Decoded:
     if kind in NOISE or kind.startswith("permission."):
         return Decoded(state=state, noise=kind)
     line = _read(entry.source, kind, value)
-    if kind in _DECODERS:
+    is_known = isinstance(value.get("data"), dict)
+    if is_known and kind in _DECODERS:
         records, state = _DECODERS[kind](line, state)
-    elif kind in _EVENTS:
+    elif is_known and kind in _EVENTS:
         records = (_decode_event(line),)
     else:
         raw = entry.data.decode(errors="replace")

@@ -116,12 +116,15 @@ def decode_abort(line: Line, state: State) -> Made:
 
 def decode_spawn(line: Line, state: State) -> Made:
     """What ties a subagent to the call that spawned it, and whether it is done."""
+    is_start = line.kind == "subagent.started"
+    told = line.text("agentDescription") or line.text("agentDisplayName")
     known: dict[str, Any] = {
         "tool_call_id": line.text("toolCallId"),
         "parent_agent": line.text("parentId"),
         "agent_type": line.text("agentType") or line.text("agentName"),
-        "description": line.text("agentDescription") or line.text("agentDisplayName"),
-        "is_finished": line.kind != "subagent.started" or None,
+        # Its end names it once more, but no longer says what it does.
+        "description": told if is_start else None,
+        "is_finished": None if is_start else True,
     }
     link = replace(line.event("subagent_linked", **known), block=_LINK)
     if line.kind != "subagent.failed":

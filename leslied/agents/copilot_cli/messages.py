@@ -24,6 +24,8 @@ def decode_user(line: Line, state: State) -> Made:
     """A person's words, the task of a subagent, or what the client put in."""
     text, source = line.text("content"), line.text("source")
     text = "\n\n".join(filter(None, [text, *_tell_attachments(line.data)]))
+    if not text:
+        return (line.event("notice", note="empty"),), state
     if line.key.source != MAIN:
         return (_speak(line, text, "task"),), state
     if source.startswith("skill") or text.startswith("<skill-context"):
@@ -53,7 +55,10 @@ def _tell_attachments(data: dict[str, Any]) -> list[str]:
 def _tell_attachment(thing: dict[str, Any]) -> str:
     names = ("displayName", "path", "filePath", "title", "url", "mimeType")
     name = next((n for n in map(text_of, map(thing.get, names)) if n), "")
-    return f"[{text_of(thing.get('type')) or 'attachment'} {name}]".replace(" ]", "]")
+    kind = text_of(thing.get("type")) or "attachment"
+    if text_of(thing.get("mimeType")).startswith("image/"):
+        kind = "image"
+    return f"[{kind} {name}]" if name else f"[{kind}]"
 
 
 def decode_assistant(line: Line, state: State) -> Made:
