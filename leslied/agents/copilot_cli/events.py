@@ -11,7 +11,7 @@ from leslied.model.record import Usage
 
 if TYPE_CHECKING:
     from leslied.agents.copilot_cli.line import Made, State
-    from leslied.model.record import Record
+    from leslied.model.record import EventKind, Record
 
 _LINK = 900
 """Block number of the record that ties a subagent to its call."""
@@ -45,6 +45,13 @@ def decode_mode(line: Line, state: State) -> Made:
     """The agent only plans from here on, or works again."""
     mode = line.text("newMode")
     return (line.event("context", note="mode_changed", permission_mode=mode),), state
+
+
+def decode_info(line: Line, state: State) -> Made:
+    """A word to the person; that of a rewind is all that the log keeps of it."""
+    note = line.text("infoType")
+    kind: EventKind = "rewound" if note == "rewind" else "notice"
+    return (line.event(kind, line.text("message"), note=note or "info"),), state
 
 
 def decode_title(line: Line, state: State) -> Made:

@@ -137,11 +137,12 @@ def decode_start(line: Line, state: State) -> Made:
 
 
 def decode_requested(line: Line, state: State) -> Made:
-    """A tool that the person ran."""
+    """A command that the person ran, the agent looking on."""
     call = _call(line.data, "toolName")
-    metadata = {"is_user": True}
-    record = line.record("tool_use", "assistant", metadata=metadata, **call)
-    return (record,), _ask(state, line.text("toolCallId"))
+    given = line.data.get("arguments")
+    command = text_of(given.get("command")) if isinstance(given, dict) else ""
+    text = f"! {command or call['tool_name'] + ' ' + call['tool_input']}"
+    return (_speak(line, text, "shell"),), _ask(state, call["tool_call_id"])
 
 
 def _ask(state: State, *calls: str) -> State:
@@ -157,6 +158,8 @@ def decode_complete(line: Line, state: State) -> Made:
     result, error = line.data.get("result"), line.data.get("error")
     text = flatten(result, "content", "detailedContent")
     text = text or flatten(error, "message")
+    if line.data.get("isUserRequested") is True:
+        return (line.event("turn_ended", text, note="shell"),), state
     metadata = {"is_error": True} if line.data.get("success") is False else {}
     record = line.record(
         "tool_result",
