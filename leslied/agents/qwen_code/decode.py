@@ -70,8 +70,8 @@ _TYPED = ("", "mid_turn_user_message", "realtime_message")
 _RETRIED = (408, 429)
 _SERVER_ERROR = 500
 _FILES = "--- Content from referenced files ---"
-_CONTEXT = 900
-"""Block number of the record that tells a line's changed context."""
+_CONTEXT, _END = 900, 901
+"""Block numbers of the records of a changed context, and of a turn's end."""
 _LONGEST = {"cwd": 800, "version": 60, "git_branch": 120}
 
 
@@ -133,7 +133,7 @@ def _decode_by_type(line: Line, kind: str, subtype: str) -> tuple[Record, ...]:
         case "assistant":
             return _decode_assistant(line)
         case "tool_result":
-            return tuple(_decode_results(line))
+            return (*_decode_results(line), *_decode_cancelling(line))
         case "system":
             return _decode_system(line, subtype)
         case _:
@@ -251,6 +251,14 @@ def _decode_results(line: Line) -> Iterator[Record]:
         )
 
 
+def _decode_cancelling(line: Line) -> tuple[Record, ...]:
+    """A call that the person cancels ends the turn, and no other line says so."""
+    status = dict_of(line.value.get("toolCallResult")).get("status")
+    if status != "cancelled" or line.key.source != MAIN:
+        return ()
+    return (replace(line.event("turn_ended", note="interrupt"), block=_END),)
+
+
 def _decode_system(line: Line, subtype: str) -> tuple[Record, ...]:
     payload = line.payload
     match subtype:
@@ -317,4 +325,4 @@ def _decode_command(line: Line) -> Record:
     items = list_of(line.payload.get("outputHistoryItems"))
     shown = [text_of(item.get("text")) for item in items if isinstance(item, dict)]
     text = "\n".join(filter(None, shown))
-    return line.event("notice", text, note="slash_command", command=command)
+    return line.event("turn_ended", text, note="slash_command", command=command)
