@@ -136,6 +136,8 @@ class Tally:
             "ended",
         ):
             self.has_turn_ended = 1
+            # Whatever is said from now on, it is no answer to an earlier command.
+            self.waiting_command = 0
 
 
 def propose_thread_id(key: SessionKey, length: int = 8) -> str:

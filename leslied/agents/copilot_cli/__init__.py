@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leslied.agents._contract import Adapter
-from leslied.agents._parsing import printable, refuse
+from leslied.agents._parsing import printable
 from leslied.agents.copilot_cli.decode import decode_line
 from leslied.agents.copilot_cli.workspace import decode_workspace
 from leslied.model.session import Live, Registry
@@ -58,10 +58,7 @@ class CopilotCli(Adapter):
         """The records of one event, or the title in a session's side file."""
         if entry.source.shape is Shape.DOCUMENT:
             return decode_workspace(entry, state)
-        try:
-            return decode_line(entry, state)
-        except RecursionError:
-            refuse("nested too deeply")
+        return decode_line(entry, state)
 
     def alive(self, env: Environment, configured: Sequence[Path]) -> Iterable[Registry]:
         """`inuse.<pid>.lock` in the folder of every session that is open."""

@@ -39,7 +39,7 @@ def decode_workspace(entry: RawEntry, state: State) -> Decoded:
 
 def _yaml(text: str, name: str) -> str:
     """The text behind a top-level name: plain, quoted, or a block below it."""
-    lines = text.splitlines()
+    lines = text.split("\n")
     for number, line in enumerate(lines):
         if not line.startswith(f"{name}:"):
             continue

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leslied.agents._contract import Adapter
-from leslied.agents._parsing import refuse
 from leslied.agents.qwen_code.decode import decode_line, decode_meta
 from leslied.agents.qwen_code.old import decode_old
 from leslied.model.source import Pattern, Root, Shape
@@ -60,14 +59,11 @@ class QwenCode(Adapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> Decoded:
         """The records of a line, of a subagent's side file, or of an old document."""
-        try:
-            if entry.source.shape is not Shape.DOCUMENT:
-                return decode_line(entry, state)
-            if entry.source.path.name.endswith(".meta.json"):
-                return decode_meta(entry, state)
-            return decode_old(entry, state)
-        except RecursionError:
-            refuse("nested too deeply")
+        if entry.source.shape is not Shape.DOCUMENT:
+            return decode_line(entry, state)
+        if entry.source.path.name.endswith(".meta.json"):
+            return decode_meta(entry, state)
+        return decode_old(entry, state)
 
     def resume_command(self, session_id: str) -> str:
         """Qwen Code goes on in the session's own folder only."""
