@@ -35,6 +35,7 @@ class CopilotCli(Adapter):
     name = "copilot-cli"
     title = "Copilot CLI"
     decoder_version = 1
+    variables = ("COPILOT_HOME",)
     capabilities: frozenset[Capability] = frozenset(
         {
             "folder",

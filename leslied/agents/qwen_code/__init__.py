@@ -34,6 +34,7 @@ class QwenCode(Adapter):
     name = "qwen-code"
     title = "Qwen Code"
     decoder_version = 1
+    variables = ("QWEN_RUNTIME_DIR", "QWEN_HOME")
     has_versions = True
     capabilities: frozenset[Capability] = frozenset(
         {
