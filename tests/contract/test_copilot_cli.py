@@ -194,8 +194,25 @@ def test_a_shutdown_ends_the_session_and_a_resume_opens_it_again(copilot: AgentH
     told = copilot.case("resume")
 
     assert told.notes("ended") == ["routine", "routine"]
-    assert "resume" in told.notes("context")
     assert (told.main.units, told.main.is_stopped) == (2, True)
+
+
+def test_a_resume_does_not_make_the_unit_before_it_longer(copilot: AgentHome):
+    first, second = copilot.case("resume").units()[1:]
+
+    assert first.ended_at
+    assert second.started_at
+    assert first.ended_at < second.started_at
+
+
+def test_a_resume_in_another_folder_is_told(copilot: AgentHome):
+    place = {"cwd": "/home/dev/other", "branch": "main"}
+
+    told = copilot.decode(
+        LOG, event("session.resume", context=place), {"cwd": "/x", "git_branch": "main"}
+    )
+
+    assert told.records[0].metadata["cwd"] == told.state["cwd"] == "/home/dev/other"
 
 
 def test_a_killed_session_has_a_call_without_an_answer_and_no_end(copilot: AgentHome):
@@ -259,17 +276,6 @@ def test_a_failed_call_is_an_error_and_a_failed_command_is_not(copilot: AgentHom
 
     told = [(p.record.content[:4], p.record.metadata) for p in results]
     assert told == [("Path", {"is_error": True}), ("out\n", {})]
-
-
-def test_more_calls_at_once_than_are_remembered_cost_only_a_second_telling(
-    copilot: AgentHome,
-):
-    requests = [{"toolCallId": f"c{n}", "name": "x"} for n in range(100)]
-    line = event("assistant.message", toolRequests=requests)
-
-    state = copilot.decode(LOG, line).state
-
-    assert len(json.dumps(state)) < 1000
 
 
 # Thoughts
@@ -435,6 +441,23 @@ def test_the_session_knows_folder_branch_version_and_model(copilot: AgentHome):
     assert (opened["git_branch"], opened["version"]) == ("main", "1.0.102")
     assert told.main.cwd == "/home/dev/mill"
     assert told.main.model == "claude-opus-5.5"
+
+
+def test_the_longest_facts_and_the_most_calls_are_remembered_in_a_small_note(
+    copilot: AgentHome,
+):
+    place = {"cwd": "🌊" * 700, "branch": "🌊" * 120}
+    start = event("session.start", context=place, copilotVersion="🌊" * 60)
+    requests = [{"toolCallId": f"c{n}", "name": "x"} for n in range(100)]
+    state = copilot.decode(LOG, start).state
+    state = copilot.decode(
+        LOG, event("assistant.reasoning", content="Hm."), state
+    ).state
+
+    line = event("assistant.message", toolRequests=requests)
+    state = copilot.decode(LOG, line, state).state
+
+    assert len(json.dumps(state, ensure_ascii=False).encode()) <= 4096
 
 
 def test_a_rewind_is_told(copilot: AgentHome):

@@ -28,15 +28,19 @@ def decode_place(line: Line, state: State) -> Made:
     }
     told = {n: v for n, v in told.items() if v and len(v) <= LONGEST[n]}
     is_first = line.kind == "session.start"
+    # Where it goes on as it was is nothing to tell: days later, it would make the
+    # unit before it look as long.
+    if not is_first and all(state.get(n) == v for n, v in told.items()):
+        return (), state
     note = "" if is_first else line.kind.removeprefix("session.")
     event = line.event("opened" if is_first else "context", note=note, **told)
-    if told.get("cwd"):
-        state = {**state, "cwd": told["cwd"]}
-    return (replace(event, model=line.text("selectedModel")),), state
+    return (replace(event, model=line.text("selectedModel")),), {**state, **told}
 
 
 def decode_model(line: Line, state: State) -> Made:
     """Another model answers from here on."""
+    if line.text("newModel") == line.text("previousModel"):
+        return (), state
     event = line.event("context", note="model_change")
     return (replace(event, model=line.text("newModel")),), state
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     State = dict[str, Any]
     Made = tuple[tuple[Record, ...], State]
 
-LONGEST = {"cwd": 800, "version": 60, "git_branch": 120}
+LONGEST = {"cwd": 700, "version": 60, "git_branch": 120}
 """Facts longer than this are no facts: what is remembered stays small."""
 _MOST = 2**53
 

@@ -17,7 +17,7 @@ _INJECTED = ("agent", "autopilot", "hook", "instruction", "jit-", "skill", "syst
 """How the source of a user message begins that nobody typed."""
 _TEXT, _CALLS = 1, 2
 """Block numbers of an answer's words and of its first call."""
-_MOST_ASKED = 24
+_MOST_ASKED = 16
 
 
 def decode_user(line: Line, state: State) -> Made:
