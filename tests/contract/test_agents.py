@@ -285,10 +285,8 @@ def add_keys(value: Any) -> Any:
     return [add_keys(item) for item in value] if isinstance(value, list) else value
 
 
-FREE = {
-    "input", "args", "compactMetadata", "microcompactMetadata", "worktreeSession",
-    "error",
-}  # fmt: skip
+FREE = {"input", "compactMetadata", "microcompactMetadata", "worktreeSession", "error"}
+FREE |= {"args", "arguments", "modelMetrics"}
 
 
 def without_input(record: Record) -> Any:
