@@ -33,9 +33,9 @@ _AT_ONCE = 64
 """Sources noted in one transaction; what a crash leaves unnoted is recognised, and
 a file whose name did not reach the disk is missed at the next run and made anew."""
 _MICROSECOND = timedelta(microseconds=1)
-_UNKEPT = (Shape.ROWS, Shape.PACKED_LOG)
-"""No bytes of these are ours to keep: rows change in place, and a packed log is already
-what an archive would make of it."""
+_UNKEPT = (Shape.ROWS, Shape.TREE, Shape.PACKED_LOG)
+"""No bytes of these are ours to keep: rows and the files of a tree change in place, and
+a packed log is already what an archive would make of it."""
 
 
 @dataclass(slots=True)
