@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from leslied.model.session import SessionSummary
 
+_SHORTEST_ID = 8
+
 
 @click.command(epilog="Example: leslied list --limit 5 --json")
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="Show so many.")
@@ -62,12 +64,11 @@ def _plain(session: SessionSummary, now: datetime) -> dict[str, Any]:
 def _lines(sessions: list[SessionSummary], now: datetime, home: str) -> Iterable[str]:
     if not sessions:
         return ["No sessions yet. Work with an agent, then run: leslied sync"]
+    length = _find_length([_name(session) for session in sessions])
     names = ("ID", "LAST ACTIVE", "STATUS", "PROJECT", "TITLE", "UNITS", "TOOLS", "OUT")
     rows = [
         (
-            (session.subagent_id if session.is_subagent else session.key.session_id)[
-                :8
-            ],
+            _name(session)[:length],
             say_time(session.ended_at),
             tell_status(session, now),
             say_path(session.cwd, home).rpartition("/")[2] or "-",
@@ -79,3 +80,17 @@ def _lines(sessions: list[SessionSummary], now: datetime, home: str) -> Iterable
         for session in sessions
     ]
     return table(names, rows, stretch=4, right="UNITS TOOLS OUT")
+
+
+def _name(session: SessionSummary) -> str:
+    return session.subagent_id if session.is_subagent else session.key.session_id
+
+
+def _find_length(names: list[str]) -> int:
+    """So much of a name tells it from the others: some agents' begin with the time."""
+    different = len(set(names))
+    longest = max(map(len, names))
+    lengths = range(_SHORTEST_ID, longest)
+    return next(
+        (n for n in lengths if len({s[:n] for s in names}) == different), longest
+    )

@@ -101,28 +101,31 @@ def _tell_message(message: Message, key: SessionKey) -> Iterator[Record]:
         "parent_id": text(message.info, "parentID"),
         "model": _find_model(message.info),
     }
-    if text(message.info, "role") == "user":
-        yield from parts.tell_prompt(message, base)
-        return
-    yield from parts.tell_answer(message, base)
-    if not message.is_complete:
-        return
-    usage = _sum_usage(message)
-    if usage:
-        yield _tell_usage(message, base, usage)
-    yield from _tell_end(message, key, base)
+    match text(message.info, "role"):
+        case "user":
+            yield from parts.tell_prompt(message, base)
+        case "assistant":
+            yield from parts.tell_answer(message, base)
+            if message.is_complete:
+                yield from _tell_usage(message, base)
+                yield from _tell_end(message, key, base)
+        case _:
+            yield parts.keep_message(message, base)
 
 
 def _find_model(info: dict[str, Any]) -> str:
     return text(info, "modelID") or text(inner(info, "model"), "modelID")
 
 
-def _tell_usage(message: Message, base: dict[str, Any], usage: Usage) -> Record:
+def _tell_usage(message: Message, base: dict[str, Any]) -> Iterator[Record]:
     """The message's tokens, under a name that a fork's copy of it has, too."""
+    usage = _sum_usage(message)
+    if not usage:
+        return
     times = inner(message.info, "time")
     created, completed = times.get("created"), times.get("completed")
     name = f"{created}-{completed}-{base['model']}" if completed else message.id
-    return Record(
+    yield Record(
         **{**base, "message_id": name},
         type="token_usage",
         role="assistant",

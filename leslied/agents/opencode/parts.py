@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _QUIET = frozenset({"step-start", "step-finish", "snapshot", "patch", "agent"})
 """Parts that repeat what stands elsewhere or serve the client alone."""
+_PROMPT = frozenset({"text", "file", "subtask"})
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"', re.DOTALL)
 _MOST_SUBAGENT = 200
 
@@ -26,24 +27,19 @@ def with_content(record: Record, content: str) -> Record:
 
 
 def tell_prompt(message: Message, base: dict[str, Any]) -> Iterator[Record]:
-    """What a person typed, as one prompt; beside it what the client added."""
+    """What a person typed, as one prompt; after it what the client added."""
     at = inner(message.info, "time").get("created")
     base = {**base, "created_at": parse_time(at)}
-    typed: list[str] = []
+    content = "\n\n".join(filter(None, map(_typed, message.parts)))
+    if content:
+        yield _make_prompt(message, base, content)
     for part in message.parts:
-        if part.type == "text" and _is_typed(part):
-            typed.append(_said(part))
-        elif part.type in ("file", "subtask"):
-            typed.append(_tell_file(part) if part.type == "file" else _task(part))
-        elif part.type == "text":
+        if part.type == "text" and not _is_typed(part):
             yield _tell_added(part, base)
         elif part.type == "compaction":
             yield _tell_compaction(part, base)
-        elif part.type not in _QUIET:
+        elif part.type not in _PROMPT and part.type not in _QUIET:
             yield _keep_part(part, base, "user")
-    content = "\n\n".join(filter(None, typed))
-    if content:
-        yield _make_prompt(message, base, content)
 
 
 def tell_answer(message: Message, base: dict[str, Any]) -> Iterator[Record]:
@@ -94,6 +90,18 @@ def tell_error(
         content=f"{told}: {words}" if words else told,
         metadata={"error": name},
     )
+
+
+def _typed(part: Part) -> str:
+    """A part of a prompt as a person would write it."""
+    match part.type:
+        case "text" if _is_typed(part):
+            return _said(part)
+        case "file":
+            return _tell_file(part)
+        case "subtask":
+            return _task(part)
+    return ""
 
 
 def _is_typed(part: Part) -> bool:
@@ -265,6 +273,19 @@ def _tell_file(part: Part) -> str:
     if url.startswith("data:"):
         size = ", " + tell_size(len(url.partition(",")[2]) * 3 // 4)
     return f"[file {kind}{f' {name}' if name else ''}{size}]"
+
+
+def keep_message(message: Message, base: dict[str, Any]) -> Record:
+    """A message of a speaker nobody knows, as it stood."""
+    whole = [message.info or message.raw, *(part.data for part in message.parts)]
+    return Record(
+        **base,
+        type="unknown",
+        role="system",
+        native_id=message.id,
+        content=to_json(whole),
+        metadata={"role": text(message.info, "role")},
+    )
 
 
 def _keep_part(part: Part, base: dict[str, Any], role: Any) -> Record:

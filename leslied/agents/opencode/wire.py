@@ -50,6 +50,8 @@ class Message(NamedTuple):
     session: Session
     info: dict[str, Any]
     parts: list[Part]
+    raw: Any = None
+    """What stood in the place of the message's object."""
 
     @property
     def is_complete(self) -> bool:
@@ -73,7 +75,8 @@ def parse(entry: RawEntry, *, is_odd: bool = False) -> Message | None:
     if value["kind"] == "session":
         return _check(Message("", session, {}, []))
     parts = _list_parts(value.get("parts"), "id", "data")
-    return _check(Message(_name(value), session, inner(value, "data"), parts))
+    info, raw = inner(value, "data"), value.get("data")
+    return _check(Message(_name(value), session, info, parts, raw))
 
 
 def inner(value: Any, name: str) -> dict[str, Any]:
@@ -106,7 +109,8 @@ def _parse_tree(value: dict[str, Any]) -> Message:
     if "name" not in value:
         return _check(Message("", session, {}, []))
     parts = _list_parts(value.get("below"), "name", "file")
-    return _check(Message(text(value, "name") or "?", session, file, parts))
+    raw = value.get("file")
+    return _check(Message(text(value, "name") or "?", session, file, parts, raw))
 
 
 def _make_session(
