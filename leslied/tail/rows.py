@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from leslied.tail.limits import ReadLimits
 
 WAL = "-wal"
+SHM = "-shm"
+_INDEX_HEADER = 48
 _AT_ONCE = 200
 _BUSY_SECONDS = 0.1
 _SHARED = "readonly_shm=1"
@@ -70,15 +72,25 @@ class _Row(NamedTuple):
 
 
 def stamp_rows(path: Path, stamp: FileStamp) -> FileStamp:
-    """The stamp of a database and its log of writes, which changes first."""
+    """The stamp of a database and its log of writes, which changes first.
+
+    A log is written over from its beginning, and a clock ticks only every few
+    milliseconds: where there is an index, which counts commits, it takes the place of
+    the time of the last change.
+    """
     try:
         status = path.with_name(path.name + WAL).stat()
     except OSError:
         return stamp
+    try:
+        with open_regular(path.with_name(path.name + SHM)) as fd:
+            changed = zlib.crc32(read_at(fd, _INDEX_HEADER, 0))
+    except SourceError:
+        changed = stamp.ctime_ns
     return stamp._replace(
         size=stamp.size + status.st_size,
         mtime_ns=max(stamp.mtime_ns, status.st_mtime_ns),
-        ctime_ns=max(stamp.ctime_ns, status.st_ctime_ns),
+        ctime_ns=changed,
     )
 
 
@@ -143,7 +155,7 @@ def _is_alone(path: Path) -> bool:
     """
     with open_regular(path) as fd:
         has_log = read_at(fd, 2, _WRITE_VERSION) == b"\2\2"
-    sides = (path.with_name(path.name + side) for side in (WAL, "-shm"))
+    sides = (path.with_name(path.name + side) for side in (WAL, SHM))
     return has_log and not all(side.exists() for side in sides)
 
 

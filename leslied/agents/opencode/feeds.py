@@ -128,34 +128,39 @@ def _follow(table: str, target: str) -> Feed:
     )
 
 
+_WALK = Feed(
+    name="sessions",
+    tables=("session", "message", "part"),
+    sql=f"SELECT s.rowid, CAST(m.time_created AS INTEGER), NULL, {_tell_message('m')} "
+    "FROM session s JOIN message m ON m.session_id = s.id "
+    "WHERE s.rowid >= :after AND (s.rowid > :after OR m.time_created > :row) "
+    "ORDER BY s.rowid, m.time_created, m.id",
+)
+_NEW = Feed(
+    name="messages",
+    tables=("message", "part", "session"),
+    names="id",
+    begins="SELECT 0, rowid, id FROM message ORDER BY rowid DESC LIMIT 1",
+    sql=f"SELECT 0, m.rowid, m.id, {_tell_message('m')} FROM message m "
+    "WHERE m.rowid > :row ORDER BY m.rowid",
+)
+_EVENTS = Feed(
+    name="events",
+    tables=("event", "message", "part", "session"),
+    names="id",
+    begins="SELECT 0, rowid, id FROM event ORDER BY rowid DESC LIMIT 1",
+    sql=_tell_changes(
+        f"SELECT 0, rowid, id, {_EVENT_TARGET} FROM event "
+        f"WHERE rowid > :row ORDER BY rowid LIMIT {_AT_ONCE}"
+    ),
+)
+# Changes come first: a prompt is a row before it has words, and must not be told after
+# the answer that was given meanwhile.
 FEEDS = (
-    Feed(
-        name="sessions",
-        tables=("session", "message", "part"),
-        sql=f"SELECT s.rowid, CAST(m.time_created AS INTEGER), NULL, "
-        f"{_tell_message('m')} FROM session s JOIN message m ON m.session_id = s.id "
-        "WHERE s.rowid >= :after AND (s.rowid > :after OR m.time_created > :row) "
-        "ORDER BY s.rowid, m.time_created, m.id",
-    ),
-    Feed(
-        name="messages",
-        tables=("message", "part", "session"),
-        names="id",
-        begins="SELECT 0, rowid, id FROM message ORDER BY rowid DESC LIMIT 1",
-        sql=f"SELECT 0, m.rowid, m.id, {_tell_message('m')} FROM message m "
-        "WHERE m.rowid > :row ORDER BY m.rowid",
-    ),
-    Feed(
-        name="events",
-        tables=("event", "message", "part", "session"),
-        names="id",
-        begins="SELECT 0, rowid, id FROM event ORDER BY rowid DESC LIMIT 1",
-        sql=_tell_changes(
-            f"SELECT 0, rowid, id, {_EVENT_TARGET} FROM event "
-            f"WHERE rowid > :row ORDER BY rowid LIMIT {_AT_ONCE}"
-        ),
-    ),
-    _follow("message", "id"),
+    _EVENTS,
     _follow("part", "message_id"),
+    _follow("message", "id"),
     _follow("session", "id"),
+    _WALK,
+    _NEW,
 )
