@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from leslied.model.session import SessionSummary
 
+_SHORTEST_ID = 8
+
 
 _COLUMNS = (
     "ID",
