@@ -546,7 +546,9 @@ def test_no_line_stops_the_reading(
     chance = random.Random(7)
     lines = [spoil(entry, path, chance) for entry, _, path in every_field(adapter)]
     logs = (e.source for e, _ in POOL[adapter.name])
-    place = next(log for log in logs if log.shape is Shape.APPEND_LOG)
+    place = next((log for log in logs if log.shape is Shape.APPEND_LOG), None)
+    if place is None:
+        pytest.skip("writes no log of lines")
     log = home / place.path.relative_to(place.root.parents[1])
     log.parent.mkdir(parents=True)
     failed = []
