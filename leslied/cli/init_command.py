@@ -36,6 +36,7 @@ _SAID = {
     "unchanged": "{file} has the guide already, version {next}. Nothing was changed.",
     "skipped": "Nothing was changed: {file} keeps version {previous}.",
     "removed": "The guide is out of {file}; the rest is as it was.",
+    "deleted": "{file} held nothing but the guide, and is gone.",
     "absent": "There is no guide in {file}. Nothing was changed.",
 }
 
@@ -76,7 +77,7 @@ def command(
         data["status"] = "skipped"
     elif change.data != paper.data:
         replace_paper(paper, change.data)
-    said = clean(_say(data, file))
+    said = clean(_say(data, change, file))
     notes = [*_notes(paper, change)] if data["status"] != "skipped" else []
     emit(data, lambda: [said], as_json=as_json, warnings=notes)
 
@@ -104,7 +105,8 @@ def _plan(paper: Paper, *, is_removed: bool) -> Change:
             return plan_remove(paper.data)
         return plan_init(paper.data, load_guide())
     except UserError as error:
-        raise UserError(f"{paper.name}: {error.message}", error.hint) from error
+        hint = error.hint.replace("leslied init", _tell_call(paper.name))
+        raise UserError(f"{paper.name}: {error.message}", hint) from error
 
 
 def _plain(change: Change) -> dict[str, Any]:
@@ -117,21 +119,28 @@ def _plain(change: Change) -> dict[str, Any]:
 
 def _ask(change: Change, file: str, *, as_json: bool) -> bool:
     """The person's word; where nobody can be asked, a sentence about what to do."""
-    had = change.previous_version or "without a number"
-    sentence = (
-        f"{file} has the guide in version {had}; {change.next_version} differs in "
-        "more than details and replaces all of it"
-    )
+    had = change.previous_version or "unknown"
+    about = f"The guide in {file} is version {had}"
     if as_json or not sys.stdin.isatty():
-        hint = "To see how: leslied init --diff. To replace it: leslied init --yes"
-        raise UserError(f"{sentence}.", hint)
-    return click.confirm(clean(f"{sentence}. Replace it?"), err=True)
+        call = _tell_call(Path(file).name)
+        raise UserError(
+            f"{about}; replacing it with {change.next_version} needs your word.",
+            f"To see the change: {call} --diff. To agree: {call} --yes",
+        )
+    question = f"{about}. Replace it with {change.next_version}?"
+    return click.confirm(clean(question), err=True)
 
 
-def _say(data: dict[str, Any], file: str) -> str:
-    previous = data["previous_version"] or "unknown"
-    said = _SAID[data["status"]]
-    return said.format(file=file, previous=previous, next=data["next_version"])
+def _tell_call(name: str) -> str:
+    """The words that call this command for a file."""
+    return "leslied init" + ("" if name == _FILES[0] else f" --file {name}")
+
+
+def _say(data: dict[str, Any], change: Change, file: str) -> str:
+    is_gone = change.status == "removed" and change.data is None
+    said = _SAID["deleted" if is_gone else data["status"]]
+    previous = change.previous_version or "unknown"
+    return said.format(file=file, previous=previous, next=change.next_version)
 
 
 def _notes(paper: Paper, change: Change) -> Iterator[str]:
@@ -179,7 +188,8 @@ def _diff(paper: Paper, change: Change) -> Iterator[str]:
 def _lines(data: bytes | None) -> list[str]:
     if not data:
         return []
-    *lines, last = data.decode(errors="replace").split("\n")
+    text = data.decode(errors="replace").replace("\r\n", "\n")
+    *lines, last = text.split("\n")
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
 
 

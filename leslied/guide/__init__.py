@@ -1,7 +1,7 @@
 """The guide: a block in a project's AGENTS.md that tells agents about threads.
 
 The door: `load_guide` is the text that ships with leslied, `plan_init` and
-`plan_remove` decide what a file becomes, `read_paper` and `replace_paper` touch the file.
+`plan_remove` decide what a file becomes, `read_paper` and `replace_paper` touch it.
 Bytes outside the block belong to somebody else and stay as they are.
 """
 

@@ -25,6 +25,7 @@ MOST_BYTES = 4 * 2**20
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_TEMPORARY = ".leslied-new"
 _PIECE = 4096
 
 
@@ -49,10 +50,13 @@ def read_paper(folder: Path, name: str) -> Paper:
             if error.errno in (errno.ELOOP, errno.EMLINK):
                 raise _refuse_link(folder / name) from error
             raise
-        with os.fdopen(handle, "rb") as file:
+        try:
             status = os.fstat(handle)
             _refuse_strange(name, status)
-            return Paper(folder=folder, name=name, data=file.read(), status=status)
+            with os.fdopen(handle, "rb", closefd=False) as file:
+                return Paper(folder=folder, name=name, data=file.read(), status=status)
+        finally:
+            os.close(handle)
 
 
 def replace_paper(paper: Paper, data: bytes | None) -> None:
@@ -68,7 +72,8 @@ def replace_paper(paper: Paper, data: bytes | None) -> None:
 
 def _replace(fd: int, paper: Paper, data: bytes) -> None:
     """Written beside, synced, then renamed into place."""
-    temporary = f".{paper.name}.{secrets.token_hex(4)}.leslied-new"
+    _sweep(fd, paper.name)
+    temporary = f".{paper.name}.{secrets.token_hex(4)}{_TEMPORARY}"
     handle = os.open(temporary, _NEW, 0o600, dir_fd=fd)
     try:
         with os.fdopen(handle, "wb", buffering=0) as file:
@@ -85,6 +90,14 @@ def _replace(fd: int, paper: Paper, data: bytes) -> None:
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=fd)
         raise
+
+
+def _sweep(fd: int, name: str) -> None:
+    """What a killed run left beside the file is gone."""
+    for left in os.listdir(fd):
+        if left.startswith(f".{name}.") and left.endswith(_TEMPORARY):
+            with suppress(FileNotFoundError):
+                os.unlink(left, dir_fd=fd)
 
 
 def _dress(handle: int, fd: int, status: os.stat_result | None) -> None:
