@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 from leslied.cli import COMMANDS
@@ -11,9 +12,13 @@ from leslied.guide.block import find_blocks
 EXPECTED = {"context", "show", "search", "threads", "assets", "resume", "init"}
 """The commands that the guide teaches; each must be there when the guide ships."""
 
+DIGEST = ("3.1.0", "5ac7dca631a65d0c")
+"""The text of a version never changes: other words, another version."""
+
 COMING = {"context", "threads", "assets", "resume"}
 
-TEXT = load_guide().text.decode()
+GUIDE = load_guide()
+TEXT = GUIDE.text.decode()
 
 
 def test_the_guide_is_short_enough_to_be_read():
@@ -59,3 +64,7 @@ def test_the_text_is_plain_and_whole():
     assert (block.start, block.end) == (0, len(TEXT.encode()))
     assert TEXT.isascii()
     assert "\r" not in TEXT
+
+
+def test_other_words_are_another_version():
+    assert (GUIDE.version, hashlib.sha256(GUIDE.text).hexdigest()[:16]) == DIGEST
