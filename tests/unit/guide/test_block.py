@@ -37,6 +37,8 @@ def find(data: bytes) -> list[tuple[bytes, str]]:
         (b"```xml\n" + BLOCK + b"\n```\n", b"\n```\n" + BLOCK + b"\n```"),
         (b"~~~~\n~~~\n" + BLOCK + b"\n~~~~~  \n", b"\n"),
         (b"````md\n```\n" + TAG + b"\n````\n", b"\n"),
+        (b"```\n```xml\n" + BLOCK + b"\n```\n", b"\n"),
+        (b"````\nnever closed\n```\n" + BLOCK + b"\n```\n", b"\n"),
         (b"```\r\n" + TAG + b"\r\n```\r\n", b"\r\n"),
         (b"``` not a ` fence\n", b"\n"),
         (b"a fence never closed\n```\n", b"\n"),
