@@ -212,6 +212,18 @@ def test_diff_of_a_new_file_names_no_old_one(leslied: Command, file: Path):
     assert not file.exists()
 
 
+def test_diff_leaves_nothing_anywhere_and_shows_no_secret(
+    leslied: Command, home: Path, file: Path
+):
+    file.write_text("key: ghp_" + "a1B2" * 9 + "\n")
+
+    shown = leslied("init", "--diff").out
+
+    assert "\n key: " in shown
+    assert "ghp_a1B2" not in shown
+    assert [*home.iterdir()] == [file.parent]
+
+
 def test_diff_of_nothing_says_so(leslied: Command, file: Path):
     leslied("init")
 
