@@ -29,6 +29,7 @@ COMMANDS = {
     "agents": "Show which agents are read, where, and how far.",
     "status": "Show what is read, how far, and what could not be.",
     "doctor": "Check that everything is as it should be.",
+    "init": "Tell agents that work in a project about threads.",
     "pause": "Let the daemon rest until `unpause`.",
     "unpause": "Let a paused daemon go on.",
     "demo": "See it work: a scripted session, live, in a minute.",
