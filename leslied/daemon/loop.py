@@ -89,8 +89,11 @@ class Loop:
     def _scan(self) -> None:
         began = self.clock.monotonic()
         self._renew_streets()
-        if not self.watcher.renew():
-            self.log.warning("watch.renew", reason=self.watcher.trouble)
+        self.watcher.renew()
+        trouble = self.watcher.trouble
+        if self._told.get("watch", "") != trouble:
+            self._told["watch"] = trouble
+            self.log.warning("watch.renew", reason=trouble or "all is well again")
         for ingest in self.streets.ingests:
             self._tell("ingest.scan", ingest.scan())
         self._tell_kept(self.streets.keep.run(most=_ARCHIVED_AT_ONCE))
