@@ -99,8 +99,10 @@ class Desk:
         on_progress: Callable[[], None] = lambda: None,
     ) -> Streets:
         """The daemon's work, as the settings want it now; `is_light` on memory."""
-        from leslied.pipeline import Ingest, Stops, Streets  # noqa: PLC0415
+        from leslied.pipeline import Ingest, Relate, Stops, Streets  # noqa: PLC0415
         from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_WEIGHT  # noqa: PLC0415
+        from leslied.pipeline.relate import LIGHT_WAITS  # noqa: PLC0415
+        from leslied.threads.relations_file import WAITS  # noqa: PLC0415
 
         settings = self.load_settings()
         ingests = [
@@ -123,7 +125,17 @@ class Desk:
             on_progress=on_progress,
         )
         keep = self._make_keep(store, settings)
-        return Streets(ingests=ingests, stops=stops, settle=settle, keep=keep)
+        relate = Relate(
+            store=store,
+            reader=reader,
+            redact=settle.redact,
+            clock=self.clock,
+            live=stops.live,
+            waits=LIGHT_WAITS if is_light else WAITS,
+        )
+        return Streets(
+            ingests=ingests, stops=stops, settle=settle, relate=relate, keep=keep
+        )
 
     def _make_keep(self, store: Store, settings: Settings) -> Keep:
         from leslied.pipeline import Keep  # noqa: PLC0415

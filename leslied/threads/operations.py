@@ -97,6 +97,19 @@ def add_reference(
         _link(data["relations"], target, "referenced_by", thread_id)
 
 
+def rename_thread(data: Data, old: str, new: str, now: str) -> None:
+    """What was known of one thread now belongs to another, which Leslie knows."""
+    if old not in data["threads"] or new not in data["threads"]:
+        return
+    del data["threads"][old]
+    for thread in data["threads"].values():
+        if thread.get("parent_id") == old:
+            thread["parent_id"] = new
+    _rename(data["relations"], old, new)
+    params = {"source": old, "target": new, "recorded_by": _MARK}
+    _log(data, "merge", params, now)
+
+
 def reaches(data: Data, start: str, goal: str) -> bool:
     """Whether references lead from one thread to the other; every one to itself."""
     seen, waiting = set(), [start]
@@ -134,6 +147,9 @@ def rebuild_relations(operations: Iterable[Mapping[str, Any]]) -> dict[str, Any]
                 _link(relations, parent, "children", thread_id)
                 _link(relations, thread_id, "depends_on", parent)
             pairs = [(thread_id, each) for each in _spawn_references(params)]
+        elif _is_rename(operation):
+            _rename(relations, params["source"], params["target"])
+            continue
         elif operation["command"] == "reference":
             pairs = [(_source(params), _target(params))]
         else:
@@ -217,6 +233,22 @@ def _log(data: Data, command: str, params: dict[str, Any], now: str) -> None:
         "params": params,
     }
     data["operations"].append(operation)
+
+
+def _is_rename(operation: Mapping[str, Any]) -> bool:
+    """A merge that Leslie logs copies files and changes no relation; ours renames."""
+    by = operation["params"].get("recorded_by")
+    return operation["command"] == "merge" and bool(by == _MARK)
+
+
+def _rename(relations: dict[str, Any], old: str, new: str) -> None:
+    for name, others in relations.pop(old, {}).items():
+        for other in others:
+            _link(relations, new, name, other)
+    for thread_id, lists in relations.items():
+        for name in RELATIONS:
+            renamed = [new if other == old else other for other in lists[name]]
+            lists[name] = [o for o in dict.fromkeys(renamed) if o != thread_id]
 
 
 def _ensure(relations: dict[str, Any], thread_id: str) -> dict[str, list[str]]:

@@ -7,10 +7,11 @@ this file too; changing it on disk is `relations_file`'s work.
 from __future__ import annotations
 
 import json
-import re
+import os
+import stat
 
 from leslied.threads.layout import RELATIONS_FILE, is_thread_id
-from leslied.threads.operations import RELATIONS, rebuild_relations
+from leslied.threads.operations import RELATIONS, find_ours, rebuild_relations
 
 TYPE_CHECKING = False  # the module of that name costs a hook milliseconds
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "WrongRelationsError",
     "find_claim",
+    "find_claims",
     "make_relations",
     "parse_relations",
     "print_relations",
@@ -40,7 +42,8 @@ STATUSES = (
 )
 _OPERATORS = ("user", "system", "agent")
 _EXECUTORS = ("human", "agent", "system")
-_UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z")
+_SHAPE = "0000-00-00T00:00:00."
+_DIGITS = str.maketrans("123456789", "0" * 9)
 
 
 class WrongRelationsError(ValueError):
@@ -97,8 +100,7 @@ def read_relations(base: Path) -> Data:
     """
     for name in (RELATIONS_FILE, RELATIONS_FILE + ".bak"):
         try:
-            with open(f"{base}/{name}", "rb") as file:  # noqa: PTH123 - pathlib costs
-                return parse_relations(file.read())
+            return parse_relations(_read(f"{base}/{name}"))
         except FileNotFoundError:
             if name == RELATIONS_FILE:
                 break
@@ -107,12 +109,30 @@ def read_relations(base: Path) -> Data:
     return make_relations()
 
 
+def _read(path: str) -> bytes:
+    """What a regular file holds; nothing else is waited for."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(path)
+        return file.read()
+
+
 def find_claim(data: Data, session_id: str) -> str:
-    """The thread that the file says this session works on; empty where none is."""
-    for thread_id, thread in data["threads"].items():
-        if thread.get("session_id") == session_id and is_thread_id(thread_id):
-            return str(thread_id)
-    return ""
+    """The thread that Leslie says this session works on; empty where none is."""
+    return find_claims(data).get(session_id, "")
+
+
+def find_claims(data: Data) -> dict[str, str]:
+    """Every session that a thread of Leslie's own works with, and that thread."""
+    ours = find_ours(data)
+    return {
+        str(thread["session_id"]): thread_id
+        for thread_id, thread in data["threads"].items()
+        if thread.get("session_id")
+        and thread_id not in ours
+        and is_thread_id(thread_id)
+    }
 
 
 def _find_fault(data: Data) -> str:
@@ -168,7 +188,11 @@ def _are_names(names: object) -> bool:
 
 
 def _is_time(text: object) -> bool:
-    return isinstance(text, str) and _UTC.fullmatch(text) is not None
+    """Whether it is a time in UTC, told by its shape."""
+    if not isinstance(text, str) or text[-1:] != "Z" or not 17 <= len(text) <= 30:
+        return False
+    shape = text[:-1].translate(_DIGITS)
+    return shape.rstrip("0") == _SHAPE or _SHAPE[:19].startswith(shape)
 
 
 def _mend_times(data: Data) -> None:

@@ -8,14 +8,15 @@ read.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from datetime import UTC
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.errors import SinkError
 from leslied.points import reach
-from leslied.threads._lock import WAITS, locked
+from leslied.threads._lock import WAITS, LockBusyError, locked
 from leslied.threads.layout import RELATIONS_FILE
 from leslied.threads.relations import (
     WrongRelationsError,
@@ -32,9 +33,18 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.threads.operations import Data
 
+__all__ = ["WAITS", "LockBusyError", "RelationsFile", "say_utc"]
+
 BACKUP = RELATIONS_FILE + ".bak"
 DAMAGED = RELATIONS_FILE + ".damaged"
 """What could not be read, kept for a person to look at."""
+
+
+class Changed(NamedTuple):
+    """Whether the file was written, and what it looked like before it was let go."""
+
+    is_changed: bool
+    stamp: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +60,8 @@ class RelationsFile:
     pause: Callable[[float], object] = lambda seconds: Event().wait(seconds)
     waits: tuple[float, ...] = WAITS
 
-    def change(self, work: Callable[[Data, str], object]) -> bool:
-        """`work` was done on what the file says, and stands in it; says if it changed.
+    def change(self, work: Callable[[Data, str], object]) -> Changed:
+        """`work` was done on what the file says, and stands in it.
 
         It is given the time as the file writes it. Without a change nothing is written.
         """
@@ -62,7 +72,7 @@ class RelationsFile:
             before, now = json.dumps(data), say_utc(self.clock.now())
             work(data, now)
             if json.dumps(data) == before:
-                return False
+                return Changed(is_changed=False, stamp=self.stamp())
             data["metadata"]["last_updated"] = now
             data["metadata"]["thread_count"] = len(data["threads"])
             text = self._print(data)
@@ -71,7 +81,15 @@ class RelationsFile:
             reach("relations.backup")
             held.refresh()
             self.write(self.base, RELATIONS_FILE, text)
-        return True
+            return Changed(is_changed=True, stamp=self.stamp())
+
+    def stamp(self) -> str:
+        """What tells this state of the file from any other; empty without a file."""
+        try:
+            found = os.lstat(self.base / RELATIONS_FILE)
+        except OSError:
+            return ""
+        return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
 
     def _load(self) -> tuple[Data, bytes | None]:
         """What the file says, and its bytes if they are worth a backup."""
