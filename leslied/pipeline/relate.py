@@ -155,10 +155,12 @@ class Relate:
             new = []
         with self.store.relating() as related:
             for each in news:
-                if each.thread["id"] in new:
-                    related.ask_again(related.sharers(each.due.session))
-            for each in news:
                 related.note_told(each.due.session, each.digest, is_over=each.is_over)
+            here = {each.due.session for each in news}
+            for each in news:
+                if each.thread["id"] in new:
+                    family = related.sharers(each.due.session)
+                    related.ask_again(family.keys() - here)
 
     def _write(self, base: Path, news: list[_News], done: RelatedNow) -> list[str]:
         """The file tells the news; says which threads it did not know."""
@@ -168,7 +170,7 @@ class Relate:
         def work(data: Data, now: str) -> None:
             claims.update(find_claims(data))
             free = [n.thread for n in news if n.thread["session_id"] not in claims]
-            new.extend(put_threads(data, free, now))
+            new.extend(put_threads(data, _parents_first(free), now))
 
         changed = self._file(base).change(work)
         done.files += changed.is_changed
@@ -232,6 +234,22 @@ def _find_parent(related: Related, session: int, folder: bytes) -> str | None:
     """The thread this one was forked from, if it stands in the same file."""
     thread_id, there = related.thread_of(related.find_parent(session))
     return thread_id if thread_id and there == folder else None
+
+
+def _parents_first(threads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same threads, none before the one it came of."""
+    waiting = {thread["id"]: thread for thread in threads}
+    ordered: list[dict[str, Any]] = []
+
+    def place(thread: dict[str, Any]) -> None:
+        if waiting.pop(thread["id"], None) is not None:
+            if thread["parent_id"] in waiting:
+                place(waiting[thread["parent_id"]])
+            ordered.append(thread)
+
+    for thread in threads:
+        place(thread)
+    return ordered
 
 
 def _plan(

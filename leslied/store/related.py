@@ -175,7 +175,10 @@ class Related:
             "FROM thread_move m JOIN session s ON s.id = m.session "
             "WHERE m.files <> ''"
         )
-        return [Move(*row[:-1], json.loads(row[-1])) for row in rows]
+        return [
+            Move(session, old, new, folder, json.loads(files))
+            for session, old, new, folder, files in rows
+        ]
 
     def note_moved(self, session: int) -> None:
         """Nothing of the thread stands under its old id; it never moves again."""

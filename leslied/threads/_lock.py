@@ -51,7 +51,7 @@ class Held:
     def release(self) -> None:
         """The lock is free, unless it is somebody else's by now."""
         with suppress(OSError):
-            if _look(self.fd, self.name)[0] == self.mark[0]:
+            if _look(self.fd, self.name) == self.mark:
                 os.rmdir(self.name, dir_fd=self.fd)
 
 

@@ -27,7 +27,7 @@ class Node:
     children: list[Node] = field(default_factory=list)
 
     def walk(self) -> Iterator[Node]:
-        """This thread and all below it."""
+        """The thread itself and all below it."""
         yield self
         for child in self.children:
             yield from child.walk()
