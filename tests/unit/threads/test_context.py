@@ -17,7 +17,6 @@ from leslied.threads.relations import make_relations, print_relations
 from tests.support import golden
 from tests.unit.threads.test_relations import NOW, make_thread
 
-
 CONTEXTS = Path(__file__).resolve().parents[2] / "fixtures" / "contexts"
 
 
