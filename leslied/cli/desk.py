@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leslied.config import Settings
     from leslied.model.session import Registry
     from leslied.model.source import Root
-    from leslied.pipeline import Keep, Settle, Streets
+    from leslied.pipeline import Keep, Relate, Settle, Streets
     from leslied.redact import Redactor
     from leslied.store import Reader, Store
 
@@ -99,10 +99,8 @@ class Desk:
         on_progress: Callable[[], None] = lambda: None,
     ) -> Streets:
         """The daemon's work, as the settings want it now; `is_light` on memory."""
-        from leslied.pipeline import Ingest, Relate, Stops, Streets  # noqa: PLC0415
+        from leslied.pipeline import Ingest, Stops, Streets  # noqa: PLC0415
         from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_WEIGHT  # noqa: PLC0415
-        from leslied.pipeline.relate import LIGHT_WAITS  # noqa: PLC0415
-        from leslied.threads.relations_file import WAITS  # noqa: PLC0415
 
         settings = self.load_settings()
         ingests = [
@@ -125,16 +123,22 @@ class Desk:
             on_progress=on_progress,
         )
         keep = self._make_keep(store, settings)
-        relate = Relate(
-            store=store,
-            reader=reader,
-            redact=settle.redact,
-            clock=self.clock,
-            live=stops.live,
-            waits=LIGHT_WAITS if is_light else WAITS,
-        )
+        relate = self._make_relate(settle, is_light=is_light)
         return Streets(
             ingests=ingests, stops=stops, settle=settle, relate=relate, keep=keep
+        )
+
+    def _make_relate(self, settle: Settle, *, is_light: bool) -> Relate:
+        from leslied.pipeline.relate import LIGHT_WAITS, Relate  # noqa: PLC0415
+        from leslied.threads.relations_file import WAITS  # noqa: PLC0415
+
+        return Relate(
+            store=settle.store,
+            reader=settle.reader,
+            redact=settle.redact,
+            clock=self.clock,
+            live=settle.live,
+            waits=LIGHT_WAITS if is_light else WAITS,
         )
 
     def _make_keep(self, store: Store, settings: Settings) -> Keep:
