@@ -30,6 +30,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     for name in ("LESLIED_CONFIG", "LESLIED_DATA_DIR"):
         monkeypatch.delenv(name, raising=False)
+    for name in ("COPILOT_HOME", "QWEN_HOME", "QWEN_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
     for name in ("CONFIG", "DATA", "STATE", "CACHE"):
         monkeypatch.delenv(f"XDG_{name}_HOME", raising=False)
     monkeypatch.setenv("HOME", str(folder))

@@ -79,7 +79,10 @@ class AgentAdapter(Protocol):
         """The file that holds a tool result too large for the log."""
 
     def resume_command(self, session_id: str) -> str:
-        """What to type to go on with a session; empty where that is not possible."""
+        """What to type to go on with a session; empty where that is not possible.
+
+        The id comes from a log: it is quoted for a shell.
+        """
 
 
 class Adapter:

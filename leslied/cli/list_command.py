@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from leslied.model.session import SessionSummary
 
+_SHORTEST_ID = 8
+
 
 _COLUMNS = (
     "ID",
@@ -56,8 +58,8 @@ def command(
     desk = sit_down(ctx)
     now = desk.clock.now()
     with desk.open_reader() as reader:
-        all_found = gather_sessions(reader, with_subagents=subagents)
-    found = all_found[:limit]
+        all_found = gather_sessions(reader, with_subagents=True)
+    found = [s for s in all_found if subagents or not s.is_subagent][:limit]
     shorts = shorten_ids(map(_id_of, all_found))
     sessions = [replace(each, title=desk.redact(each.title)) for each in found]
     home = str(desk.home)

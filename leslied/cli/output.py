@@ -160,6 +160,11 @@ def say_path(path: str, home: str) -> str:
     return path
 
 
+def say_count(number: int, thing: str) -> str:
+    """`1 unit`, `2 units`."""
+    return f"{say_number(number)} {thing}{'' if number == 1 else 's'}"
+
+
 def shorten_ids(ids: Iterable[str]) -> dict[str, str]:
     """Each id's shortest beginning that means it alone, of eight characters or more."""
     ordered = sorted(set(ids))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leslied.cli.output import clean, say_number, say_path, say_time
+from leslied.cli.output import clean, say_count, say_number, say_path, say_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,8 +40,9 @@ def page_lines(
     home: str,
     *,
     is_full: bool,
+    resume: str = "",
 ) -> Iterator[str]:
-    """The whole page: a head, then unit by unit."""
+    """The whole page: a head, unit by unit, and how to go on."""
     yield click.style(clean(session.title or session.key.session_id), bold=True)
     facts = [
         session.key.session_id,
@@ -50,14 +51,17 @@ def page_lines(
         session.model,
         f"{say_time(session.started_at)} to {say_time(session.ended_at)}",
         status,
-        f"{session.units} units",
-        f"{session.tool_calls} tool calls",
+        say_count(session.units, "unit"),
+        say_count(session.tool_calls, "tool call"),
         f"{say_number(session.usage.output_tokens)} tokens out",
     ]
     yield click.style(clean(" · ".join(fact for fact in facts if fact)), dim=True)
     for unit in units:
         if unit.number or is_full or _has_talk(unit):
             yield from _unit_lines(unit, "", is_full=is_full)
+    if resume:
+        yield ""
+        yield click.style(clean(f"go on with it: {resume}"), dim=True)
 
 
 def _has_talk(unit: Unit) -> bool:

@@ -17,6 +17,7 @@ from leslied.cli.output import (
     json_option,
     say_ago,
     say_bytes,
+    say_count,
     say_number,
     say_path,
     say_time,
@@ -95,7 +96,8 @@ def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
     yield f"store    {clean(path)}, {say_bytes(store['bytes'])}"
     yield (
         f"         {say_number(store['records'])} records, "
-        f"{store['sessions']} sessions, {store['subagents']} subagents, "
+        f"{say_count(store['sessions'], 'session')}, "
+        f"{say_count(store['subagents'], 'subagent')}, "
         f"{say_number(store['noise'])} noise, {store['rejected']} rejected"
     )
     yield ""

@@ -33,6 +33,8 @@ class Shape(StrEnum):
     """An append log that was put away, compressed with zstd."""
     ROWS = "rows"
     """The agent's own SQLite database; each row is an entry."""
+    TREE = "tree"
+    """A session's file, with folders of small files below it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +42,22 @@ class Feed:
     """Rows of an agent's database, in an order in which new ones come last.
 
     `sql` names `:after` and `:row`, the mark of the last row that was read, and gives
-    three columns: the mark's two numbers, and the entry as JSON text.
+    four columns: the mark's two numbers, the row's name or NULL, and the entry as JSON
+    text or NULL, which only moves the mark. Rows of one mark are read together.
     """
 
     name: str
     tables: tuple[str, ...]
     """The feed is there when all of these tables are; the first one holds its rows."""
     sql: str
+    names: str = ""
+    """The column of the first table that tells its rows apart for ever: where the mark
+    is a row number, so that a number that was given again is noticed."""
+    begins: str = ""
+    """For a feed of changes: the query for the first three columns of the newest row,
+    behind which it begins when nothing was ever read of the database."""
     unless: str = ""
-    """A table whose presence makes this feed needless."""
+    """A table that makes this feed needless once it has a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +68,9 @@ class Pattern:
     shape: Shape = Shape.APPEND_LOG
     feeds: tuple[Feed, ...] = ()
     """What to read of a database."""
+    below: tuple[str, ...] = ()
+    """Of a tree: the folder of what was said and the folder of its pieces, as named
+    from the source's folder; `{}` is the name of the file above, without its ending."""
     beside: str = ""
     """A small file, named from the source's folder, that the first entries need: its
     text is in the state as `beside` when a source is read from its beginning."""
@@ -103,6 +115,7 @@ class SourceRef:
     shape: Shape
     stamp: FileStamp
     feeds: tuple[Feed, ...] = ()
+    below: tuple[str, ...] = ()
     beside: str = ""
 
     @property

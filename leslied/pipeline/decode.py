@@ -13,6 +13,8 @@ from leslied.model.reading import ReadEntry
 from leslied.model.source import Noise, RawEntry, Rejected
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from leslied.agents import AgentAdapter
     from leslied.model.record import Decoded, Record
 
@@ -30,6 +32,8 @@ class Decoder:
         self.noise: list[Noise] = []
         self.rejected: list[Rejected] = []
         self.folders: set[str] = {state["cwd"]} if state.get("cwd") else set()
+        self._folder_of: list[str] = []
+        """Of each entry that was kept: the folder its session works in."""
 
     def add(self, entry: RawEntry) -> None:
         """The entry is decoded; a damaged one is salvaged, piece by piece."""
@@ -59,6 +63,16 @@ class Decoder:
         self.rejected = [structs.replace(r, head=b"") for r in self.rejected]
         self.state = {"cwd": self.state.get("cwd", "")}
 
+    def forget_folders(self, is_excluded: Callable[[str], bool]) -> None:
+        """As above, of entries of sessions in these folders; all others stay."""
+        told = list(zip(self.entries, self._folder_of, strict=True))
+        self.entries = [entry for entry, cwd in told if not (cwd and is_excluded(cwd))]
+        self.noise += [
+            Noise(entry.offset, entry.length, "excluded")
+            for entry, cwd in told
+            if cwd and is_excluded(cwd)
+        ]
+
     def _try(self, entry: RawEntry) -> str | None:
         """The entry's records are kept, or the reason they cannot be is told."""
         try:
@@ -83,6 +97,7 @@ class Decoder:
                 records = tuple(self._with_spill(r, entry) for r in records)
             if not record.native_id:
                 digest = hashlib.sha256(entry.data).digest()
+        self._folder_of.append(decoded.cwd)
         self.entries.append(
             ReadEntry(entry.offset, entry.length, records, digest, entry.is_complete)
         )

@@ -33,9 +33,9 @@ _AT_ONCE = 64
 """Sources noted in one transaction; what a crash leaves unnoted is recognised, and
 a file whose name did not reach the disk is missed at the next run and made anew."""
 _MICROSECOND = timedelta(microseconds=1)
-_UNKEPT = (Shape.ROWS, Shape.PACKED_LOG)
-"""No bytes of these are ours to keep: rows change in place, and a packed log is already
-what an archive would make of it."""
+_UNKEPT = (Shape.ROWS, Shape.TREE, Shape.PACKED_LOG)
+"""No bytes of these are ours to keep: rows and the files of a tree change in place, and
+a packed log is already what an archive would make of it."""
 
 
 @dataclass(slots=True)
@@ -98,7 +98,8 @@ class Keep:
             with self.store.archiving() as archived:
                 for each in filter(None, kept):
                     archived.save(each)
-                    folders.add((self.folder / each.file).parent)
+                    if each.file:
+                        folders.add((self.folder / each.file).parent)
         for folder in folders:
             archive.sync_folder(folder)
         return done
@@ -133,8 +134,11 @@ class Keep:
         if ref is None:
             done.gone += 1
             return None
+        cursor = due.cursor
+        where = (cursor.generation, cursor.offset, cursor.finished)
         if ref.shape in _UNKEPT:
-            return None
+            # Noted all the same, so that it is not asked about again and again.
+            return Kept(due.source, *where, 0, 0, "", -1)
         with self.store.archiving() as archived:
             newest = archived.newest()
             spills = archived.spills(due.source, due.kept.newest if due.kept else 0)
@@ -147,8 +151,6 @@ class Keep:
             size = writer.size
         done.sources += 1
         done.bytes_written += max(size - before, 0)
-        cursor = due.cursor
-        where = (cursor.generation, cursor.offset, cursor.finished)
         return Kept(due.source, *where, number, newest, file, size)
 
     def _is_kept_out(self, due: Due) -> bool:

@@ -62,8 +62,13 @@ class Look:
         for entry in chunk.entries:
             decoder.add(entry)
         decoder.rejected += chunk.rejected
-        if self.is_excluded("") or any(map(self.is_excluded, decoder.folders)):
+        is_shared = source.shape is Shape.ROWS
+        if self.is_excluded("") or (
+            not is_shared and any(map(self.is_excluded, decoder.folders))
+        ):
             decoder.forget_content()
+        elif is_shared:
+            decoder.forget_folders(self.is_excluded)
         self._batch.work.entries += len(chunk.entries)
         self._batch.work.bytes_read += chunk.bytes_read
         remembered = msgspec.json.encode(decoder.state).decode()

@@ -147,7 +147,8 @@ def _find_stop(entries: Sequence[Placed]) -> StopReason:
         if record.type == "error" and record.role == "assistant":
             return "error"
         if record.metadata.get("kind") == "turn_ended":
-            return "end_turn"
+            told = record.metadata.get("stop_reason")
+            return "max_tokens" if told == "max_tokens" else "end_turn"
         if record.type in _SPEAKS:
             told = record.metadata.get("stop_reason")
             if told == "max_tokens":

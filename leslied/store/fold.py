@@ -18,6 +18,8 @@ _RANDOM_UUID = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 )
 _SPEAKS = ("assistant_message", "thinking", "tool_use")
+_SAYS_NO_MODEL = ("error", "token_usage")
+"""Tokens may be told of a helper's small model: it is not the session's."""
 
 
 @dataclass(slots=True)
@@ -70,7 +72,7 @@ class Tally:
         self.stopped_us = None
         if created_us is not None:
             self._add_time(created_us)
-        if record.model and record.type != "error":
+        if record.model and record.type not in _SAYS_NO_MODEL:
             self.model = record.model
         if record.type == "tool_use" and record.is_copy:
             self.copied_calls += 1
@@ -134,6 +136,8 @@ class Tally:
             "ended",
         ):
             self.has_turn_ended = 1
+            # Whatever is said from now on, it is no answer to an earlier command.
+            self.waiting_command = 0
 
 
 def propose_thread_id(key: SessionKey, length: int = 8) -> str:

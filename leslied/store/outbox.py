@@ -98,9 +98,15 @@ class Outbox:
 
     def surplus(self, session: int, most: int) -> list[Transcript]:
         """Files of a thread beyond the newest `most`, that we wrote and still stand."""
+        # A unit whose entries tell no time began after the last one before it that do.
+        began = (
+            "CASE started_us WHEN 0 THEN max(started_us) OVER (ORDER BY unit) "
+            "ELSE started_us END"
+        )
         rows = self._db.execute(
-            f"SELECT {_COLUMNS} FROM transcript WHERE session = ? AND unit > 0 "
-            "AND NOT is_removed ORDER BY started_us DESC, unit DESC LIMIT -1 OFFSET ?",
+            f"SELECT {_COLUMNS} FROM (SELECT *, {began} AS began FROM transcript "
+            "WHERE session = ? AND unit > 0) WHERE NOT is_removed "
+            "ORDER BY began DESC, unit DESC LIMIT -1 OFFSET ?",
             (session, most),
         )
         return [_unpack(row) for row in rows]

@@ -212,12 +212,12 @@ class Store:
         return done.rowcount
 
     @contextmanager
-    def fit_for_load(self) -> Iterator[None]:
-        """Commits are fast while an empty store is filled, and safe ever after.
+    def fit_for_load(self, *, is_wanted: bool = True) -> Iterator[None]:
+        """Commits are fast while very much is read, and safe ever after.
 
         What a power loss costs a first sync is read again from the logs.
         """
-        if not self.is_empty():
+        if not is_wanted:
             yield
             return
         begin_load(self._db)
@@ -237,9 +237,10 @@ class Store:
             )
 
     @telling
-    def is_empty(self) -> bool:
-        """Whether no source was ever read."""
-        return self._db.execute("SELECT 1 FROM source LIMIT 1").fetchone() is None
+    def is_new(self, agent: str) -> bool:
+        """Whether no source of the agent was ever read."""
+        query = "SELECT 1 FROM source WHERE agent = ? LIMIT 1"
+        return self._db.execute(query, (agent,)).fetchone() is None
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

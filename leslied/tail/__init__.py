@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leslied.model.source import Shape
-from leslied.tail import append, document, packed, rows
+from leslied.tail import append, document, packed, rows, tree
 from leslied.tail.discover import Discovery, discover, identify
 from leslied.tail.limits import ReadLimits
 from leslied.tail.liveness import find_processes
@@ -55,4 +55,6 @@ def read(
             return packed.read(source, cursor, limits)
         case Shape.ROWS:
             return rows.read(source, cursor, limits)
+        case Shape.TREE:
+            return tree.read(source, cursor, limits)
     return append.read(source, cursor, limits, is_final=is_final)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from leslied.model.source import Shape, SourceRef, Watch
 from leslied.tail.files import stamp_of
 from leslied.tail.rows import WAL, stamp_rows
+from leslied.tail.tree import stamp_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,11 +58,10 @@ def discover(
             if pattern is None:
                 continue
             stamp = _stamp(entry, root.path, found)
-            if stamp and pattern.shape is Shape.ROWS:
-                stamp = stamp_rows(Path(entry.path), stamp)
             if stamp is None or (stamp.dev, stamp.inode) in seen:
                 continue
             seen.add((stamp.dev, stamp.inode))
+            stamp = _stamp_all(pattern, Path(entry.path), stamp)
             found.count += 1
             if unseen.pop(os.fsencode(entry.path), None) != stamp:
                 found.sources.append(
@@ -91,9 +91,7 @@ def identify(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
         except (OSError, RuntimeError):  # a loop of links is a RuntimeError
             return None
         if is_inside and stat.S_ISREG(status.st_mode):
-            stamp = stamp_of(status)
-            if pattern.shape is Shape.ROWS:
-                stamp = stamp_rows(path, stamp)
+            stamp = _stamp_all(pattern, path, stamp_of(status))
             return _refer(agent, root, pattern, path, stamp)
     return None
 
@@ -103,6 +101,15 @@ def _match(root: Root, name: str) -> Pattern | None:
     if root.watch is Watch.FLAT and "/" in name:
         return None
     return next((p for p in root.patterns if _compile(p.glob)(name)), None)
+
+
+def _stamp_all(pattern: Pattern, path: Path, stamp: FileStamp) -> FileStamp:
+    """The stamp of all the files that make up the source."""
+    if pattern.shape is Shape.ROWS:
+        return stamp_rows(path, stamp)
+    if pattern.shape is Shape.TREE:
+        return stamp_tree(path, pattern.below, stamp)
+    return stamp
 
 
 def _refer(
@@ -115,6 +122,7 @@ def _refer(
         shape=pattern.shape,
         stamp=stamp,
         feeds=pattern.feeds,
+        below=pattern.below,
         beside=pattern.beside,
     )
 

@@ -1,22 +1,26 @@
 """Reading an agent's own SQLite database, which must not notice.
 
 Opened read-only, and so that SQLite makes no file beside it: the shared memory is only
-read, and where there is none the log of writes is indexed in our own memory. Each query
-ends within a few rows, so the agent never waits to put its log away.
+read, where there is none the log of writes is indexed in our own memory, and where
+there is no log only the database counts. Each query ends within a few rows, so the
+agent never waits to put its log away.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
+import zlib
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from leslied.errors import SourceError
-from leslied.model.source import Chunk, Cursor, RawEntry
+from leslied.model.source import Chunk, Cursor, RawEntry, Rejected
 from leslied.tail.files import open_regular, read_at
+from leslied.tail.wal import holds_commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,27 +30,67 @@ if TYPE_CHECKING:
     from leslied.tail.limits import ReadLimits
 
 WAL = "-wal"
+SHM = "-shm"
+_INDEX_HEADER = 48
 _AT_ONCE = 200
 _BUSY_SECONDS = 0.1
+_SHARED = "readonly_shm=1"
+_OWN_INDEX = "vfs=unix-none"
+_NO_LOG = "immutable=1"
 _WRITE_VERSION = 18
 """Where a database says whether it keeps a log of writes."""
 _STEPS = 100_000
 _MOST_STEPS = 2_000
 """A query that takes longer than some seconds is given up: it is not sound."""
+_MOST_LINES = 4
+"""So many times the longest entry may be read, only to be told as too long."""
 
-Mark = tuple[int, int]
+
+class Step(NamedTuple):
+    """A row that was read: its number, and a checksum of its name."""
+
+    row: int
+    name: int
+
+
+class Mark(msgspec.Struct, frozen=True, array_like=True):
+    """How far a feed was read."""
+
+    after: int = 0
+    row: int = 0
+    trail: tuple[Step, ...] = ()
+    """Rows that were read, the last one first, then ever farther back.
+
+    Numbers of deleted rows are given again, and a database that was tidied up numbers
+    its rows anew: reading goes on behind the last of these that still has its name.
+    """
+
+
+class _Row(NamedTuple):
+    mark: Mark
+    data: bytes | None
 
 
 def stamp_rows(path: Path, stamp: FileStamp) -> FileStamp:
-    """The stamp of a database and its log of writes, which changes first."""
+    """The stamp of a database and its log of writes, which changes first.
+
+    A log is written over from its beginning, and a clock ticks only every few
+    milliseconds: where there is an index, which counts commits, it takes the place of
+    the time of the last change.
+    """
     try:
         status = path.with_name(path.name + WAL).stat()
     except OSError:
         return stamp
+    try:
+        with open_regular(path.with_name(path.name + SHM)) as fd:
+            changed = zlib.crc32(read_at(fd, _INDEX_HEADER, 0))
+    except SourceError:
+        changed = stamp.ctime_ns
     return stamp._replace(
         size=stamp.size + status.st_size,
         mtime_ns=max(stamp.mtime_ns, status.st_mtime_ns),
-        ctime_ns=max(stamp.ctime_ns, status.st_ctime_ns),
+        ctime_ns=changed,
     )
 
 
@@ -54,89 +98,158 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
     """Yield the rows after the marks in the cursor, feed by feed."""
     marks = _load_marks(cursor)
     number = cursor.offset
-    with _open(source.path, limits) as db:
-        for feed in _find_feeds(db, source.feeds):
-            marks[feed.name] = _check_mark(db, feed, marks.get(feed.name, (0, 0)))
-            while rows := _ask(db, feed, marks[feed.name]):
-                marks[feed.name] = (rows[-1][0], rows[-1][1])
-                entries = tuple(
-                    RawEntry(source, number + nth, row[2].encode(errors="replace"))
-                    for nth, row in enumerate(rows)
-                )
-                number += len(rows)
-                yield Chunk(
-                    entries=entries,
-                    cursor=replace(
-                        cursor, offset=number, anchor=_pack(marks), stamp=None
-                    ),
-                    bytes_read=sum(entry.length for entry in entries),
-                )
+    how = _choose(source.path)
+    with _open(source.path, how, limits) as db:
+        feeds = _find_feeds(db, source.feeds)
+        # Before any row is read: what changes from now on is told by the marks.
+        marks |= {feed.name: _find_mark(db, feed, marks) for feed in feeds}
+        for feed in feeds:
+            while rows := _ask(db, feed, marks[feed.name], limits):
+                if how != _SHARED and not _is_alone(source.path):
+                    raise SourceError("was opened by its agent while it was read")
+                marks[feed.name] = rows[-1].mark
+                told = replace(cursor, anchor=msgspec.json.encode(marks), stamp=None)
+                chunk = _make_chunk(source, told, number, rows, limits)
+                number = chunk.cursor.offset
+                yield chunk
     yield Chunk(
         entries=(),
-        cursor=replace(cursor, offset=number, anchor=_pack(marks), stamp=source.stamp),
+        cursor=replace(
+            cursor,
+            offset=number,
+            anchor=msgspec.json.encode(marks),
+            stamp=source.stamp,
+        ),
     )
 
 
 @contextmanager
-def _open(path: Path, limits: ReadLimits) -> Iterator[sqlite3.Connection]:
-    is_alone = _is_alone(path)
-    how = "mode=ro&vfs=unix-none" if is_alone else "mode=ro&readonly_shm=1"
-    uri = f"{path.absolute().as_uri()}?{how}"
+def _open(path: Path, how: str, limits: ReadLimits) -> Iterator[sqlite3.Connection]:
+    uri = f"{path.absolute().as_uri()}?mode=ro&{how}"
     try:
         with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
-            if is_alone:
+            if how == _OWN_INDEX:
                 db.execute("PRAGMA locking_mode = EXCLUSIVE")
             db.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
             db.execute("PRAGMA trusted_schema = OFF")
             db.execute("PRAGMA cell_size_check = ON")
-            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.line)
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_LINES * limits.line)
+            # Text that is no UTF-8 is the decoder's concern.
+            db.text_factory = bytes
             yield db
     except sqlite3.Error as error:
         raise SourceError(f"cannot be read as SQLite: {error}") from error
 
 
+def _choose(path: Path) -> str:
+    """How to open it so that no file is made, changed or taken away beside it."""
+    if not _is_alone(path):
+        return _SHARED
+    return _OWN_INDEX if holds_commit(path.with_name(path.name + WAL)) else _NO_LOG
+
+
 def _is_alone(path: Path) -> bool:
-    """No process has it open: it keeps a log of writes, and no memory is shared.
+    """No process has it open: it keeps a log of writes, and that or its index is gone.
 
     Then no lock is needed, and asking for one would make a file beside it.
     """
     with open_regular(path) as fd:
         has_log = read_at(fd, 2, _WRITE_VERSION) == b"\2\2"
-    return has_log and not path.with_name(path.name + "-shm").exists()
+    sides = (path.with_name(path.name + side) for side in (WAL, SHM))
+    return has_log and not all(side.exists() for side in sides)
 
 
 def _find_feeds(db: sqlite3.Connection, feeds: tuple[Feed, ...]) -> list[Feed]:
     query = "SELECT name FROM sqlite_schema WHERE type = 'table'"
-    tables = {row[0] for row in db.execute(query)}
-    found = [
-        feed
-        for feed in feeds
-        if tables.issuperset(feed.tables) and feed.unless not in tables
-    ]
+    tables = {row[0].decode(errors="replace") for row in db.execute(query)}
+    found = [feed for feed in feeds if tables.issuperset(feed.tables)]
     if not found:
         raise SourceError("has none of the tables that are read")
-    return found
+    return [f for f in found if f.unless not in tables or _is_empty(db, f.unless)]
 
 
-def _check_mark(db: sqlite3.Connection, feed: Feed, mark: Mark) -> Mark:
-    """The mark, or the beginning where rows were numbered anew."""
-    query = f"SELECT max(rowid) FROM {feed.tables[0]}"
-    (last,) = db.execute(query).fetchone()
-    return mark if mark[1] <= (last or 0) else (0, 0)
+def _is_empty(db: sqlite3.Connection, table: str) -> bool:
+    return db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is None
 
 
-def _ask(db: sqlite3.Connection, feed: Feed, mark: Mark) -> list[tuple[int, int, str]]:
+def _find_mark(db: sqlite3.Connection, feed: Feed, known: dict[str, Mark]) -> Mark:
+    """Where to go on; a feed of changes begins with those after the first look."""
+    mark = known.get(feed.name)
+    if mark is None:
+        begins = db.execute(feed.begins).fetchone() if feed.begins else None
+        return Mark() if known or begins is None else _step(Mark(), begins)
+    if not feed.names:
+        return mark
+    query = f"SELECT {feed.names} FROM {feed.tables[0]} WHERE rowid = ?"
+    for at, step in enumerate(mark.trail):
+        found = db.execute(query, (step.row,)).fetchone()
+        if found and _sum(found[0]) == step.name:
+            return Mark(mark.after, step.row, mark.trail[at:]) if at else mark
+    return Mark()
+
+
+def _ask(
+    db: sqlite3.Connection, feed: Feed, mark: Mark, limits: ReadLimits
+) -> list[_Row]:
+    """The next rows: not too many, and none without those that share its mark."""
     steps = iter(range(_MOST_STEPS))
     db.set_progress_handler(lambda: next(steps, None) is None, _STEPS)
-    rows = db.execute(feed.sql, {"after": mark[0], "row": mark[1]})
-    return rows.fetchmany(_AT_ONCE)
+    rows: list[_Row] = []
+    size = 0
+    with closing(db.execute(feed.sql, {"after": mark.after, "row": mark.row})) as told:
+        for row in told:
+            if row[:2] != (mark.after, mark.row):
+                if len(rows) >= _AT_ONCE or size >= limits.chunk:
+                    break
+                mark = _step(mark, row)
+            data = row[3] if isinstance(row[3], bytes) else None
+            size += len(data or b"")
+            rows.append(_Row(mark, data))
+    return rows
+
+
+def _step(mark: Mark, row: tuple[int, int, bytes | None]) -> Mark:
+    """The mark after this row, its trail kept short: each step twice as far back."""
+    after, number, name = row[:3]
+    if name is None:
+        return Mark(after, number)
+    trail = [Step(number, _sum(name))]
+    for step in mark.trail:
+        if number - step.row >= 2 * (number - trail[-1].row):
+            trail.append(step)
+    return Mark(after, number, tuple(trail))
+
+
+def _sum(name: object) -> int:
+    return zlib.crc32(name if isinstance(name, bytes) else str(name).encode())
+
+
+def _make_chunk(
+    source: SourceRef,
+    cursor: Cursor,
+    number: int,
+    rows: list[_Row],
+    limits: ReadLimits,
+) -> Chunk:
+    entries: list[RawEntry] = []
+    rejected: list[Rejected] = []
+    told = [row.data for row in rows if row.data is not None]
+    for at, data in enumerate(told, number):
+        if len(data) <= limits.line:
+            entries.append(RawEntry(source, at, data))
+            continue
+        reason = f"oversized: {len(data)} bytes, more than the {limits.line} parsed"
+        digest = hashlib.sha256(data).digest()[:16]
+        rejected.append(Rejected(at, len(data), reason, digest, b""))
+    return Chunk(
+        entries=tuple(entries),
+        cursor=replace(cursor, offset=number + len(told)),
+        rejected=tuple(rejected),
+        bytes_read=sum(map(len, told)),
+    )
 
 
 def _load_marks(cursor: Cursor) -> dict[str, Mark]:
     if not cursor.anchor:
         return {}
     return msgspec.json.decode(cursor.anchor, type=dict[str, Mark])
-
-
-def _pack(marks: dict[str, Any]) -> bytes:
-    return msgspec.json.encode(marks)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -137,6 +138,9 @@ class Watcher:
         """Events arrive, or the mode is `polling` and `trouble` says why."""
         self.stop()
         logging.getLogger("watchdog").addHandler(self._overflow)
+        # Of a folder made inside a new folder watchdog hears twice. It says so with
+        # all it knows, three thousand characters to a folder, and all is well.
+        warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
         self._plan = self._make_plan()
         try:
             self._observer = Observer()

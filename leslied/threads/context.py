@@ -58,7 +58,7 @@ class Context:
 
 
 def build_context(
-    base: Path,
+    base: Path | str,
     thread_id: str,
     *,
     more_refs: Iterable[tuple[str, Path]] = (),
@@ -93,7 +93,12 @@ def build_context(
     return context
 
 
-def _add_refs(context: Context, data: Data, base: Path, prefix: str) -> None:
+def render_context(base: Path | str, thread_id: str) -> str:
+    """The element alone, for those who inject it."""
+    return build_context(base, thread_id).xml
+
+
+def _add_refs(context: Context, data: Data, base: Path | str, prefix: str) -> None:
     """The references that the file knows; a frozen one is its copy."""
     thread_id = context.thread_id
     bindings = find_bindings(data, thread_id)
@@ -121,7 +126,7 @@ def _add_ref(context: Context, target: str, found: Assets, *, is_there: bool) ->
         context.refs.setdefault(target, found)
 
 
-def _is_thread(data: Data, base: Path, thread_id: str) -> bool:
+def _is_thread(data: Data, base: Path | str, thread_id: str) -> bool:
     """Whether there is such a thread: by the file, or by its folder."""
     if not is_thread_id(thread_id):
         return False
@@ -130,7 +135,7 @@ def _is_thread(data: Data, base: Path, thread_id: str) -> bool:
     )
 
 
-def _list_assets(base: Path, place: str, prefix: str) -> Assets:
+def _list_assets(base: Path | str, place: str, prefix: str) -> Assets:
     return [
         (kind, f"{prefix}{place}/{path}")
         for kind, path in ASSET_PLACES

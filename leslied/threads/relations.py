@@ -93,7 +93,7 @@ def print_relations(data: Data) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def read_relations(base: Path) -> Data:
+def read_relations(base: Path | str) -> Data:
     """What stands in the project now, or in its backup; empty where nothing does.
 
     Reading takes no lock: the file is replaced whole.

@@ -35,7 +35,8 @@ NAMES = {
 FOLDERS = (".claude", ".codex", ".gemini", ".copilot", ".qwen", ".local/share/opencode")
 CALLS = (
     "openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,"
-    "symlink,symlinkat,truncate,ftruncate,chmod,fchmodat,utimensat,flock"
+    "symlink,symlinkat,truncate,ftruncate,chmod,fchmodat,utimensat,flock,write,writev,"
+    "pwrite64,pwritev,fallocate"
 )
 RUN = (sys.executable, "-m", "leslied", "run", "--log-json")
 SOON = 3.0
@@ -59,7 +60,16 @@ class Live:
         self.environ = {"PATH": os.environ["PATH"], "HOME": str(home)}
         with (home.parent / "log").open("w") as log:
             self.daemon = subprocess.Popen(
-                ["strace", "-f", "-o", str(self.calls), "-e", f"trace={CALLS}", *RUN],
+                [
+                    "strace",
+                    "-f",
+                    "-y",
+                    "-o",
+                    str(self.calls),
+                    "-e",
+                    f"trace={CALLS}",
+                    *RUN,
+                ],
                 cwd=ROOT,
                 env=self.environ,
                 stderr=log,
@@ -91,8 +101,12 @@ class Live:
     def forbidden(self) -> list[str]:
         """Calls of the daemon that could change anything in an agent's folder."""
         folders = "|".join(re.escape(str(self.home / each)) for each in FOLDERS)
-        named = re.compile(rf'"(?:{folders})(?:/[^"]*)?"')
-        harmless = re.compile(r"openat\([^)]*O_RDONLY|openat\([^)]*O_PATH")
+        named = re.compile(rf'["<](?:{folders})(?:/[^">]*)?[">]')
+        # SQLite opens an existing log of writes for writing, and then does not write.
+        harmless = re.compile(
+            r"openat\([^)]*(?:O_RDONLY|O_PATH)"
+            r"|opencode\.db-wal\", O_RDWR\|O_CREAT\|O_NOFOLLOW"
+        )
         told = self.calls.read_text(errors="replace").splitlines()
         there = [line for line in told if named.search(line)]
         assert there, "the daemon was not seen to read"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import uuid
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from leslied.tail import ReadLimits
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 ADAPTER = load_adapters()["claude-code"]
+BEGAN = datetime(2026, 11, 16, 10)  # noqa: DTZ001 - the zone is written beside it
 
 
 class Talk:
@@ -36,7 +38,7 @@ class Talk:
             "isSidechain": False,
             "type": type_,
             "uuid": str(name),
-            "timestamp": f"2026-11-16T10:{number // 60:02}:{number % 60:02}.000Z",
+            "timestamp": (BEGAN + timedelta(seconds=number)).isoformat() + ".000Z",
             "sessionId": self.session_id,
             "cwd": self.cwd,
             "version": "2.1.325",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +102,7 @@ class ClaudeCode(Adapter):
 
     def resume_command(self, session_id: str) -> str:
         """Claude Code goes on in the session's own folder only."""
-        return f"claude --resume {session_id}"
+        return f"claude --resume {shlex.quote(session_id)}"
 
 
 def _usual_folders(env: Environment) -> list[Path]:

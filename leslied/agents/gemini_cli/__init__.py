@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,7 @@ class GeminiCli(Adapter):
 
     def resume_command(self, session_id: str) -> str:
         """Gemini goes on in the session's own folder only."""
-        return f"gemini --resume {session_id}"
+        return f"gemini --resume {shlex.quote(session_id)}"
 
 
 def _usual_folder(env: Environment) -> Path:

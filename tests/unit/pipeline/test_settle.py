@@ -285,6 +285,19 @@ def test_a_thread_keeps_its_newest_fifty(
     assert street().written == 0
 
 
+def test_units_that_tell_no_time_are_as_new_as_what_stands_before_them(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    claude.write(*[talk.prompt(f"number {number}") for number in range(60)])
+    street()
+    claude.write(talk.prompt("one more", timestamp="noon"))
+
+    done = street()
+
+    assert (done.written, done.removed, len(files(project))) == (1, 1, 50)
+    assert any(name.endswith("one-more.txt") for name in files(project))
+
+
 def test_a_link_in_the_way_is_refused(
     claude: ClaudeHome, street: Street, talk: Talk, project: Path, tmp_path: Path
 ):

@@ -54,6 +54,14 @@ def test_an_answered_command_starts_a_unit_where_the_command_stands():
     assert (tally.units, tally.waiting_command) == (1, 0)
 
 
+def test_the_end_of_a_turn_ends_the_waiting_of_a_command():
+    command = make_prompt(metadata={"origin": "shell"})
+    tally = fold(make_prompt(), command, make_event("turn_ended"))
+
+    assert tally.add(make_record(), 4, 4) == 0
+    assert tally.units == 1
+
+
 def test_a_prompt_ends_the_waiting_of_a_command():
     tally = fold(make_prompt(metadata={"origin": "command"}), make_prompt())
 
@@ -104,6 +112,12 @@ def test_the_last_model_is_the_sessions():
     records = [make_record(model=name) for name in ("a", "b", "")]
 
     assert fold(*records, make_record(model="c", type="error")).model == "b"
+
+
+def test_tokens_tell_no_model_of_the_session():
+    helper = make_record("", model="small", type="token_usage")
+
+    assert fold(make_record(model="large"), helper).model == "large"
 
 
 def test_the_first_folder_is_the_sessions():

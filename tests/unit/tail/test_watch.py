@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,12 @@ def test_a_new_folder_asks_for_a_scan(watcher: Watcher, root: Path):
     (root / "session" / "subagents").mkdir(parents=True)
 
     assert watcher.wait(5).is_lost
+
+
+def test_watchdogs_word_of_a_folder_it_hears_of_twice_is_no_news(watcher: Watcher):
+    del watcher
+
+    warnings.warn("Callback with id '1' already exists", RuntimeWarning, stacklevel=1)
 
 
 def test_a_file_renamed_into_place_is_named(watcher: Watcher, root: Path):

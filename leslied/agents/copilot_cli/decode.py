@@ -1,0 +1,155 @@
+"""From one Copilot CLI event to records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leslied.agents._parsing import parse_object, parse_time, printable, refuse
+from leslied.agents.copilot_cli import events, messages
+from leslied.agents.copilot_cli.line import Line, text_of
+from leslied.model.record import MAIN, Decoded, Record, SessionKey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from leslied.agents.copilot_cli.line import Made, State
+    from leslied.model.record import EventKind
+    from leslied.model.source import RawEntry, SourceRef
+
+NOISE = frozenset(
+    {
+        "assistant.fusion_phase_completed",
+        "assistant.fusion_phase_failed",
+        "assistant.turn_end",
+        "assistant.turn_start",
+        "assistant.usage",
+        "external_tool.requested",
+        "hook.end",
+        "hook.start",
+        "human_response.recorded",
+        "mcp.oauth_recovery_completed",
+        "session.auto_mode_resolved",
+        "session.autopilot_objective_changed",
+        "session.binary_asset",
+        "session.canvas.recorded",
+        "session.canvas.removed",
+        "session.compaction_start",
+        "session.completion_receipt",
+        "session.fusion_change_checkpoint",
+        "session.fusion_commit_started",
+        "session.fusion_completed",
+        "session.fusion_handoff",
+        "session.fusion_resolved",
+        "session.idle",
+        "session.mode_notice_delivered",
+        "session.permission_recovery",
+        "session.plan_changed",
+        "session.remote_steerable_changed",
+        "session.request_body_compression_disabled",
+        "session.schedule_cancelled",
+        "session.schedule_rearmed",
+        "session.session_limits_changed",
+        "session.usage_checkpoint",
+        "session.usage_info",
+        "session.workspace_file_changed",
+        "skill.context_delivered_ref",
+        "skill.invoked_ref",
+        "subagent.configured",
+        "system.message",
+        "tool.execution_partial_result",
+        "tool.execution_progress",
+        "tool_search.activated",
+    }
+)
+"""Types that repeat what stands elsewhere or serve the client alone."""
+_EVENTS: Mapping[str, tuple[EventKind, str]] = {
+    "session.context_cleared": ("notice", "initialMessage"),
+    "session.fusion_route_failed": ("notice", "errorMessage"),
+    "session.handoff": ("notice", "summary"),
+    "session.model_deselected": ("notice", "reason"),
+    "session.permissions_changed": ("context", "mode"),
+    "session.schedule_created": ("notice", "prompt"),
+    "session.snapshot_rewind": ("rewound", "upToEventId"),
+    "session.task_complete": ("notice", "summary"),
+    "session.truncation": ("compacted", ""),
+    "session.warning": ("notice", "message"),
+    "skill.context_delivered": ("context", "content"),
+    "skill.invoked": ("context", "content"),
+    "subagent.deselected": ("context", ""),
+    "subagent.selected": ("context", "agentName"),
+    "system.notification": ("notice", "content"),
+}
+"""Types that are one event, and the field with its words."""
+_SPAWNED = ("subagent.started", "subagent.completed", "subagent.failed")
+_DECODERS: Mapping[str, Callable[[Line, State], Made]] = {
+    "abort": events.decode_abort,
+    "assistant.message": messages.decode_assistant,
+    "assistant.reasoning": messages.decode_reasoning,
+    "session.compaction_complete": events.decode_compaction,
+    "session.context_changed": events.decode_place,
+    "session.error": events.decode_error,
+    "session.info": events.decode_info,
+    "session.mode_changed": events.decode_mode,
+    "session.model_change": events.decode_model,
+    "session.resume": events.decode_place,
+    "session.shutdown": events.decode_shutdown,
+    "session.start": events.decode_place,
+    "session.title_changed": events.decode_title,
+    "session.usage_record": events.decode_usage,
+    **dict.fromkeys(_SPAWNED, events.decode_spawn),
+    "tool.execution_complete": messages.decode_complete,
+    "tool.execution_start": messages.decode_start,
+    "tool.user_requested": messages.decode_requested,
+    "user.message": messages.decode_user,
+}
+
+
+def decode_line(entry: RawEntry, state: State) -> Decoded:
+    """What one event of a session's log means."""
+    value = parse_object(entry.data)
+    kind = text_of(value.get("type"))
+    if entry.is_fragment and not (kind and value.get("id") and value.get("timestamp")):
+        refuse("a fragment that is no entry of its own")
+    if kind in NOISE or kind.startswith("permission."):
+        return Decoded(state=state, noise=kind)
+    line = _read(entry.source, kind, value)
+    is_known = isinstance(value.get("data"), dict)
+    if is_known and kind in _DECODERS:
+        records, state = _DECODERS[kind](line, state)
+    elif is_known and kind in _EVENTS:
+        records = (_decode_event(line),)
+    else:
+        raw = entry.data.decode(errors="replace")
+        metadata = {"line_type": kind}
+        records = (line.record("unknown", "system", content=raw, metadata=metadata),)
+    noise = "" if records else kind
+    return Decoded(
+        records=records, state=state, noise=noise, cwd=text_of(state.get("cwd"))
+    )
+
+
+def _read(source: SourceRef, kind: str, value: dict[str, Any]) -> Line:
+    """The line in its session: the file decides which, the line which subagent."""
+    data = value.get("data")
+    data = data if isinstance(data, dict) else {}
+    parts = tuple(map(printable, source.parts))
+    session_id = parts[0] if len(parts) > 1 else parts[0].removesuffix(".jsonl")
+    # Before lines named their agent, they named the call that spawned it.
+    agent = text_of(value.get("agentId")) or text_of(data.get("parentToolCallId"))
+    if not agent and kind in _SPAWNED:
+        agent = text_of(data.get("toolCallId"))
+    name = f"subagent:{agent}" if agent else MAIN
+    return Line(
+        kind=kind,
+        data=data,
+        key=SessionKey(source.agent, session_id, name),
+        native_id=text_of(value.get("id")),
+        created_at=parse_time(value.get("timestamp")),
+        parent_id=text_of(value.get("parentId")),
+    )
+
+
+def _decode_event(line: Line) -> Record:
+    kind, name = _EVENTS[line.kind]
+    note = line.kind.removeprefix("session.")
+    return line.event(kind, line.text(name), note=note, skill=line.text("name"))

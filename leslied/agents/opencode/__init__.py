@@ -1,0 +1,73 @@
+"""OpenCode: its database in `~/.local/share/opencode`, and the older tree of files.
+
+`docs/formats/opencode.md` has the facts this room rests on.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leslied.agents._contract import Adapter
+from leslied.agents.opencode.decode import decode_entry
+from leslied.agents.opencode.feeds import FEEDS
+from leslied.model.source import Pattern, Root, Shape, Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from leslied.agents._contract import AgentAdapter, Capability
+    from leslied.model.record import Decoded
+    from leslied.model.source import Environment, RawEntry
+
+DATABASE = Pattern(glob="opencode.db", shape=Shape.ROWS, feeds=FEEDS)
+TREE = Pattern(
+    glob="*/*.json", shape=Shape.TREE, below=("../../message/{}", "../../part/{}")
+)
+
+
+class OpenCode(Adapter):
+    """The adapter."""
+
+    name = "opencode"
+    title = "OpenCode"
+    decoder_version = 1
+    has_versions = True
+    variables = ("XDG_DATA_HOME",)
+    capabilities: frozenset[Capability] = frozenset(
+        {
+            "folder",
+            "title",
+            "model",
+            "tokens",
+            "thinking",
+            "tools",
+            "subagents",
+            "turn end",
+        }
+    )
+
+    def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
+        """The data folder with its database, and the tree that older versions wrote."""
+        for folder in list(configured) or [_usual_folder(env)]:
+            yield Root(path=folder, patterns=(DATABASE,), watch=Watch.FLAT)
+            tree = folder / "storage" / "session"
+            yield Root(path=tree, patterns=(TREE,), watch=Watch.NONE)
+
+    def decode(self, entry: RawEntry, state: dict[str, Any]) -> Decoded:
+        """The records of a message with its parts, or of a session."""
+        return decode_entry(entry, state)
+
+    def resume_command(self, session_id: str) -> str:
+        """OpenCode goes on with any session, in the session's own folder."""
+        return f"opencode --session {shlex.quote(session_id)}"
+
+
+def _usual_folder(env: Environment) -> Path:
+    """`$XDG_DATA_HOME/opencode`, on every system."""
+    data = env.environ.get("XDG_DATA_HOME") or env.home / ".local" / "share"
+    return Path(data) / "opencode"
+
+
+ADAPTER: AgentAdapter = OpenCode()

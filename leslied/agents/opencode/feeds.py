@@ -1,0 +1,166 @@
+"""What is read of OpenCode's database.
+
+An entry is a message with all its parts as they are now, so that what was said comes
+in the order of the talk, and a part's speaker is always known. At first session after
+session is read, then messages as they come. Both are written over in place: where there
+is a table of events, each event names what is to be read again; in older databases the
+time of the last change does.
+"""
+
+from __future__ import annotations
+
+from leslied.model.source import Feed
+
+_AT_ONCE = 64
+"""Changes told by one query: the rows they name are read together."""
+_RECENT = 2000
+"""Without events, so many of the newest rows are asked whether they changed."""
+_MOST_PART = 8_000_000
+_MOST_PARTS = 24_000_000
+_LEAST_PART = 10_000
+"""Parts larger than the first are left out; where all of a message's are more than the
+second, only parts smaller than the third are read."""
+
+
+def _json(column: str) -> str:
+    """The column's JSON; anything else as a JSON string, so that it spoils no other."""
+    return (
+        f"CASE WHEN json_valid({column}) THEN {column} "
+        f"ELSE json_quote(CAST({column} AS TEXT)) END"
+    )
+
+
+def _text(column: str) -> str:
+    return f"CAST({column} AS TEXT)"
+
+
+_ROOT = """
+    (WITH RECURSIVE above(id, depth) AS (
+        SELECT {session}, 0
+        UNION ALL
+        SELECT s.parent_id, depth + 1 FROM above JOIN session s ON s.id = above.id
+        WHERE s.parent_id <> '' AND depth < 20
+    ) SELECT CAST(id AS TEXT) FROM above ORDER BY depth DESC LIMIT 1)
+"""
+_SESSION = f"""
+    ifnull(
+        (SELECT json_object(
+            'id', {_text("s.id")}, 'parent', {_text("s.parent_id")},
+            'directory', {_text("s.directory")}, 'title', {_text("s.title")},
+            'version', {_text("s.version")},
+            'created', CAST(s.time_created AS INTEGER),
+            'root', {_ROOT.format(session="s.id")})
+        FROM session s WHERE s.id = {{session}}),
+        json_object('id', {_text("{session}")}, 'root', {_text("{session}")}))
+"""
+_PARTS = f"""
+    ifnull(
+        (SELECT group_concat('{{{{"id":' || json_quote({_text("id")}) || ',"data":' || (
+            CASE WHEN length(data) > iif(total > {_MOST_PARTS}, {_LEAST_PART},
+                {_MOST_PART})
+            THEN json_object('type', 'oversized', 'size', length(data))
+            ELSE {_json("data")} END) || '}}}}')
+        FROM (SELECT p.id, p.data, (
+                SELECT total(length(data)) FROM part WHERE message_id = {{message}}
+            ) AS total FROM part p WHERE p.message_id = {{message}} ORDER BY p.id)),
+        '')
+"""
+
+
+def _tell_message(message: str) -> str:
+    """SQL for the entry of the message row with this name."""
+    session = _SESSION.format(session=f"{message}.session_id")
+    parts = _PARTS.format(message=f"{message}.id")
+    return (
+        f"""'{{"kind":"message","id":' || json_quote({_text(f"{message}.id")}) """
+        f"""|| ',"session":' || {session} """
+        f"""|| ',"data":' || ({_json(f"{message}.data")}) """
+        f"""|| ',"parts":[' || {parts} || ']}}'"""
+    )
+
+
+def _tell_session(session: str) -> str:
+    """SQL for the entry of the session row with this name."""
+    told = _SESSION.format(session=f"{session}.id")
+    return f"""'{{"kind":"session","session":' || {told} || '}}'"""
+
+
+def _tell_changes(window: str) -> str:
+    """SQL for the rows that the changes in `window` name, in the order of the talk.
+
+    `window` gives two numbers, a name, and the id of a message or session. All rows
+    have the mark of the last change; one of them at least is there to carry it.
+    """
+    return f"""
+        WITH change(after, row, name, target) AS ({window}),
+        last AS (SELECT * FROM change ORDER BY after DESC, row DESC LIMIT 1)
+        SELECT last.after, last.row, last.name,
+            CASE WHEN m.id IS NOT NULL THEN {_tell_message("m")}
+            WHEN x.id IS NOT NULL THEN {_tell_session("x")} END
+        FROM last, (SELECT DISTINCT target AS id FROM change) t
+        LEFT JOIN message m ON m.id = t.id LEFT JOIN session x ON x.id = t.id
+        ORDER BY m.rowid
+    """
+
+
+_EVENT_TARGET = """
+    CASE WHEN json_valid(data) THEN coalesce(
+        json_extract(data, '$.part.messageID'), json_extract(data, '$.messageID'),
+        json_extract(data, '$.info.id')) END
+"""
+_CHANGED_AT = "CAST(time_updated AS INTEGER)"
+
+
+def _follow(table: str, target: str) -> Feed:
+    """Changes of a table's newest rows, by the time they were made."""
+    recent = f"rowid > (SELECT max(rowid) FROM {table}) - {_RECENT}"
+    columns = f"SELECT {_CHANGED_AT} AS after, rowid AS row, NULL"
+    return Feed(
+        name=f"{table} changes",
+        tables=(table, "session", "message", "part"),
+        unless="event",
+        begins=f"{columns} FROM {table} WHERE {recent} ORDER BY 1 DESC, 2 DESC LIMIT 1",
+        sql=_tell_changes(
+            f"{columns}, {target} FROM {table} "
+            f"WHERE {recent} AND ({_CHANGED_AT}, rowid) > (:after, :row) "
+            f"ORDER BY 1, 2 LIMIT {_AT_ONCE}"
+        ),
+    )
+
+
+_WALK = Feed(
+    name="sessions",
+    tables=("session", "message", "part"),
+    sql=f"SELECT s.rowid, CAST(m.time_created AS INTEGER), NULL, {_tell_message('m')} "
+    "FROM session s JOIN message m ON m.session_id = s.id "
+    "WHERE s.rowid >= :after AND (s.rowid > :after OR m.time_created > :row) "
+    "ORDER BY s.rowid, m.time_created, m.id",
+)
+_NEW = Feed(
+    name="messages",
+    tables=("message", "part", "session"),
+    names="id",
+    begins="SELECT 0, rowid, id FROM message ORDER BY rowid DESC LIMIT 1",
+    sql=f"SELECT 0, m.rowid, m.id, {_tell_message('m')} FROM message m "
+    "WHERE m.rowid > :row ORDER BY m.rowid",
+)
+_EVENTS = Feed(
+    name="events",
+    tables=("event", "message", "part", "session"),
+    names="id",
+    begins="SELECT 0, rowid, id FROM event ORDER BY rowid DESC LIMIT 1",
+    sql=_tell_changes(
+        f"SELECT 0, rowid, id, {_EVENT_TARGET} FROM event "
+        f"WHERE rowid > :row ORDER BY rowid LIMIT {_AT_ONCE}"
+    ),
+)
+# Changes come first: a prompt is a row before it has words, and must not be told after
+# the answer that was given meanwhile.
+FEEDS = (
+    _EVENTS,
+    _follow("part", "message_id"),
+    _follow("message", "id"),
+    _follow("session", "id"),
+    _WALK,
+    _NEW,
+)

@@ -1,0 +1,86 @@
+"""Qwen Code: `~/.qwen/projects`, a chain of lines with the Gemini API's parts.
+
+`docs/formats/qwen-code.md` has the facts this room rests on.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leslied.agents._contract import Adapter
+from leslied.agents.qwen_code.decode import decode_line, decode_meta
+from leslied.agents.qwen_code.old import decode_old
+from leslied.model.source import Pattern, Root, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from leslied.agents._contract import AgentAdapter, Capability
+    from leslied.model.record import Decoded
+    from leslied.model.source import Environment, RawEntry
+
+PROJECTS = (
+    Pattern(glob="*/chats/*.jsonl"),
+    Pattern(glob="*/subagents/*/agent-*.jsonl"),
+    Pattern(glob="*/subagents/*/agent-*.meta.json", shape=Shape.DOCUMENT),
+)
+OLD = (Pattern(glob="*/chats/session-*.json", shape=Shape.DOCUMENT),)
+
+
+class QwenCode(Adapter):
+    """The adapter."""
+
+    name = "qwen-code"
+    title = "Qwen Code"
+    decoder_version = 1
+    variables = ("QWEN_RUNTIME_DIR", "QWEN_HOME")
+    has_versions = True
+    capabilities: frozenset[Capability] = frozenset(
+        {
+            "folder",
+            "title",
+            "model",
+            "tokens",
+            "thinking",
+            "tools",
+            "subagents",
+            "turn end",
+        }
+    )
+
+    def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
+        """`projects`, and `tmp` with the old documents, of every home it may use."""
+        for folder in list(configured) or _usual_folders(env):
+            if folder.name == "projects":
+                yield Root(path=folder, patterns=PROJECTS)
+                continue
+            yield Root(path=folder / "projects", patterns=PROJECTS)
+            yield Root(path=folder / "tmp", patterns=OLD)
+
+    def decode(self, entry: RawEntry, state: dict[str, Any]) -> Decoded:
+        """The records of a line, of a subagent's side file, or of an old document."""
+        if entry.source.shape is not Shape.DOCUMENT:
+            return decode_line(entry, state)
+        if entry.source.path.name.endswith(".meta.json"):
+            return decode_meta(entry, state)
+        return decode_old(entry, state)
+
+    def resume_command(self, session_id: str) -> str:
+        """Qwen Code goes on in the session's own folder only."""
+        return f"qwen --resume {shlex.quote(session_id)}"
+
+
+def _usual_folders(env: Environment) -> list[Path]:
+    """`QWEN_RUNTIME_DIR` where logs go now, and the home they went to before."""
+    names = ("QWEN_RUNTIME_DIR", "QWEN_HOME")
+    runtime, home = (env.environ.get(name, "").strip() for name in names)
+    told = [runtime, home or str(env.home / ".qwen")]
+    folders = [
+        env.home / one[2:] if one.startswith("~/") else Path(one) for one in told if one
+    ]
+    return list(dict.fromkeys(folders))
+
+
+ADAPTER: AgentAdapter = QwenCode()

@@ -1,0 +1,105 @@
+"""A home with one agent's logs in it, and what the store tells after a sync."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from leslied.agents import AgentAdapter
+from leslied.clock import Clock
+from leslied.model.record import Decoded, Placed
+from leslied.model.session import SessionSummary, Unit
+from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
+from leslied.sessions import Stream, assemble
+from leslied.store import Reader
+from tests.support.golden import FIXTURES, copy_home, environment, sync
+
+
+class AgentHome:
+    """Writes logs or fixture cases, and reads them into a store of its own."""
+
+    def __init__(
+        self, adapter: AgentAdapter, home: Path, store: Path, clock: Clock
+    ) -> None:
+        self.adapter = adapter
+        self.home = home
+        self.store = store
+        self.clock = clock
+
+    def case(self, name: str) -> Told:
+        """What a fixture case tells."""
+        folder = FIXTURES / self.adapter.name.replace("-", "_") / name
+        copy_home(folder, self.home)
+        return self.read()
+
+    def write(self, path: str, *entries: Any) -> None:
+        """The file holds these lines after those it has; a text is taken as it is."""
+        file = self.home / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lines = [e if isinstance(e, str) else json.dumps(e) + "\n" for e in entries]
+        with file.open("a", encoding="utf-8") as log:
+            log.write("".join(lines))
+
+    def read(self) -> Told:
+        """Everything in the home is read."""
+        sync(self.adapter, self.home, self.store, self.clock)
+        return Told(self.store)
+
+    def decode(
+        self, path: str, entry: Any, state: dict[str, Any] | None = None
+    ) -> Decoded:
+        """What one entry of the file at this path below the first root means."""
+        root = next(iter(self.adapter.roots(environment(self.home), []))).path
+        shape = Shape.APPEND_LOG if path.endswith(".jsonl") else Shape.DOCUMENT
+        stamp = FileStamp(0, 0, 0, 0, 0)
+        source = SourceRef(
+            agent=self.adapter.name,
+            path=root / path,
+            root=root,
+            shape=shape,
+            stamp=stamp,
+        )
+        data = entry if isinstance(entry, bytes) else json.dumps(entry).encode()
+        return self.adapter.decode(RawEntry(source, 0, data), state or {})
+
+
+class Told:
+    """Sessions and records of a store."""
+
+    def __init__(self, path: Path) -> None:
+        with Reader(path) as reader:
+            self.sessions = list(reader.sessions())
+            self._records = {s.row: list(reader.records(s.row)) for s in self.sessions}
+
+    @property
+    def main(self) -> SessionSummary:
+        (found,) = [s for s in self.sessions if not s.is_subagent]
+        return found
+
+    @property
+    def subagents(self) -> list[SessionSummary]:
+        return [s for s in self.sessions if s.is_subagent]
+
+    def records(
+        self, type_: str = "", session: SessionSummary | None = None
+    ) -> list[Placed]:
+        placed = self._records[(session or self.main).row]
+        return [p for p in placed if type_ in ("", p.record.type)]
+
+    def words(self, type_: str, session: SessionSummary | None = None) -> list[str]:
+        return [p.record.content for p in self.records(type_, session)]
+
+    def said(self) -> list[tuple[str, str]]:
+        """Whose words, and the words, of every user message."""
+        spoken = self.records("user_message")
+        return [(p.record.metadata["origin"], p.record.content) for p in spoken]
+
+    def notes(self, kind: str) -> list[str]:
+        """The notes of all events of a kind."""
+        events = [p.record.metadata for p in self.records("system_event")]
+        return [told.get("note", "") for told in events if told["kind"] == kind]
+
+    def units(self) -> tuple[Unit, ...]:
+        children = [Stream(s, self.records(session=s)) for s in self.subagents]
+        return assemble(Stream(self.main, self.records()), children)
