@@ -107,7 +107,8 @@ def _branch(
     if node.status not in _MARKS:
         words.append(f"({node.status})")
     if node.subagents:
-        words.append(f"[{node.subagents} subagents]")
+        plural = "" if node.subagents == 1 else "s"
+        words.append(f"[{node.subagents} subagent{plural}]")
     if node.references_to:
         words.append("→ " + ", ".join(node.references_to))
     yield first + show(" ".join(words))
