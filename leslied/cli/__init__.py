@@ -26,6 +26,8 @@ COMMANDS = {
     "show": "Show one session, unit or subagent.",
     "search": "Find words in what was said, called and answered.",
     "follow": "Watch sessions as they happen.",
+    "threads": "Show the threads of a project, and who came of whom.",
+    "context": "Print what an agent is told of its thread.",
     "agents": "Show which agents are read, where, and how far.",
     "status": "Show what is read, how far, and what could not be.",
     "doctor": "Check that everything is as it should be.",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leslied.config import Settings
     from leslied.model.session import Registry
     from leslied.model.source import Root
-    from leslied.pipeline import Keep, Settle, Streets
+    from leslied.pipeline import Keep, Relate, Settle, Streets
     from leslied.redact import Redactor
     from leslied.store import Reader, Store
 
@@ -123,7 +123,23 @@ class Desk:
             on_progress=on_progress,
         )
         keep = self._make_keep(store, settings)
-        return Streets(ingests=ingests, stops=stops, settle=settle, keep=keep)
+        relate = self._make_relate(settle, is_light=is_light)
+        return Streets(
+            ingests=ingests, stops=stops, settle=settle, relate=relate, keep=keep
+        )
+
+    def _make_relate(self, settle: Settle, *, is_light: bool) -> Relate:
+        from leslied.pipeline.relate import LIGHT_WAITS, Relate  # noqa: PLC0415
+        from leslied.threads.relations_file import WAITS  # noqa: PLC0415
+
+        return Relate(
+            store=settle.store,
+            reader=settle.reader,
+            redact=settle.redact,
+            clock=self.clock,
+            live=settle.live,
+            waits=LIGHT_WAITS if is_light else WAITS,
+        )
 
     def _make_keep(self, store: Store, settings: Settings) -> Keep:
         from leslied.pipeline import Keep  # noqa: PLC0415

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.cli.desk import Desk
+    from leslied.pipeline import Streets
 
 
 @click.command(
@@ -61,9 +62,21 @@ def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, int]:
         stopped = streets.stops.check() + (store.stop_all() if stop_all else 0)
         # Sessions from before leslied are many, and nobody waits for their files.
         settled = streets.settle.run(has_old=stop_all)
+        _relate(streets, settled, has_old=stop_all)
         if stop_all:
             settled.troubles |= streets.keep.run().troubles
     return done, settled, stopped
+
+
+def _relate(streets: Streets, settled: Settled, *, has_old: bool) -> None:
+    """Threads stand among others; what moved is written again where it belongs."""
+    related = streets.relate.run()
+    settled.troubles |= related.troubles
+    if related.moved:
+        streets.relate.run()
+        again = streets.settle.run(has_old=has_old)
+        settled.written += again.written
+        settled.troubles |= again.troubles
 
 
 def _tell(

@@ -49,6 +49,7 @@ class Loop:
     _next_scan: float = 0.0
     _is_busy: bool = False
     _has_backlog: bool = False
+    _is_related: bool = False
     _told: dict[str, str] = field(default_factory=dict)
 
     def scan_soon(self) -> None:
@@ -98,6 +99,7 @@ class Loop:
             self._tell("ingest.scan", ingest.scan())
         self._tell_kept(self.streets.keep.run(most=_ARCHIVED_AT_ONCE))
         has_events = self.watcher.mode == "events"
+        self._is_related = False
         self._next_scan = began + (SCAN_SECONDS if has_events else POLL_SECONDS)
 
     def _tell_kept(self, kept: KeptNow) -> None:
@@ -125,14 +127,31 @@ class Loop:
         if stopped:
             self.log.info("session.stop", sessions=stopped)
         done = self.streets.settle.run(most=_AT_ONCE, has_old=not self._is_busy)
+        if done.units or stopped:
+            self._is_related = False
         for session, reason in done.troubles.items():
             if self._told.get(session) != reason:
                 self.log.warning("sink.trouble", session=session, reason=reason)
             self._told[session] = reason
         if done.written:
             self.log.info("sink.write", units=done.units, files=done.written)
+        elif not self._is_related:
+            self._relate()
         elif self._has_backlog and not self._is_busy:
             self._tell_kept(self.streets.keep.go_on(most=_ARCHIVED_AT_ONCE))
+
+    def _relate(self) -> None:
+        """Threads stand among others; while many are written, this waits."""
+        related = self.streets.relate.run()
+        self._is_related = not (related.moved or related.is_waiting)
+        for old, new in related.moved.items():
+            self.log.info("thread.move", old=old, new=new)
+        for folder, reason in related.troubles.items():
+            if self._told.get(folder) != reason:
+                self.log.warning("relations.trouble", path=folder, reason=reason)
+            self._told[folder] = reason
+        if related.files:
+            self.log.info("relations.write", files=related.files)
 
     def _look(self) -> None:
         left = self._next_scan - self.clock.monotonic()

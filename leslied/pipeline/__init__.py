@@ -9,6 +9,7 @@ from __future__ import annotations
 from leslied.pipeline.batch import Ingested
 from leslied.pipeline.ingest import Ingest
 from leslied.pipeline.keep import Keep, KeptNow
+from leslied.pipeline.relate import Relate, RelatedNow
 from leslied.pipeline.settle import Settle, Settled
 from leslied.pipeline.stops import Stops
 from leslied.pipeline.streets import Streets
@@ -18,6 +19,8 @@ __all__ = [
     "Ingested",
     "Keep",
     "KeptNow",
+    "Relate",
+    "RelatedNow",
     "Settle",
     "Settled",
     "Stops",

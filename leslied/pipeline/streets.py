@@ -11,17 +11,19 @@ if TYPE_CHECKING:
     from leslied.model.source import Root
     from leslied.pipeline.ingest import Ingest
     from leslied.pipeline.keep import Keep
+    from leslied.pipeline.relate import Relate
     from leslied.pipeline.settle import Settle
     from leslied.pipeline.stops import Stops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streets:
-    """One agent's ingest each, then stops, then settle, then keep."""
+    """One agent's ingest each, then stops, then settle, then relate, then keep."""
 
     ingests: Sequence[Ingest]
     stops: Stops
     settle: Settle
+    relate: Relate
     keep: Keep
 
     @property

@@ -21,6 +21,7 @@ from leslied.store.connection import (
 )
 from leslied.store.given import Giving
 from leslied.store.outbox import Outbox
+from leslied.store.related import Related
 from leslied.store.rows import (
     CURSOR_COLUMNS,
     pack_path,
@@ -187,6 +188,12 @@ class Store:
         """Notes about the archive, kept together or not at all."""
         with self._transaction():
             yield Archived(self._db)
+
+    @contextmanager
+    def relating(self) -> Iterator[Related]:
+        """Notes about threads among others, kept together or not at all."""
+        with self._transaction():
+            yield Related(self._db)
 
     @contextmanager
     def giving(self) -> Iterator[Giving]:
