@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check lint types imports format fmt golden docs new-agent bench lock clean
+.PHONY: help setup run demo test check lint types imports format fmt golden docs prices new-agent bench lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -51,6 +51,9 @@ golden: setup ## write the golden files anew; review the diff
 
 docs: setup ## make the generated tables anew
 	$(BIN)/python -m tests.support.docs
+
+prices: setup ## make the price table anew of the genai-prices in .venv
+	$(BIN)/python -m tests.support.prices
 
 new-agent: setup ## the beginning of an adapter: make new-agent NAME=foo
 	@$(BIN)/python -m tests.support.new_agent $(NAME)

@@ -6,12 +6,14 @@ The counterpart of `pipeline`: it joins the store and the sessions room, and onl
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from leslied.errors import UserError
 from leslied.model.record import SessionKey, Usage
+from leslied.model.stats import Cost
 from leslied.sessions import Stream, assemble
 
 if TYPE_CHECKING:
@@ -32,10 +34,10 @@ class Found:
 
 
 def gather_sessions(
-    reader: Reader, *, with_subagents: bool = False
+    reader: Reader, *, with_subagents: bool = False, with_costs: bool = False
 ) -> list[SessionSummary]:
     """The sessions, last active first; each one's tokens include its subagents'."""
-    everyone = reader.sessions()
+    everyone = reader.sessions(_find_costs(reader) if with_costs else None)
     mains = {s.key[:2]: s for s in everyone if not s.is_subagent}
     children: dict[tuple[str, str], list[SessionSummary]] = {}
     for session in everyone:
@@ -44,7 +46,11 @@ def gather_sessions(
     for key, group in children.items():
         # A subagent whose parent's log is gone still stands for the session.
         main = mains.get(key) or replace(
-            group[-1], key=SessionKey(*key), usage=Usage(), tool_calls=0
+            group[-1],
+            key=SessionKey(*key),
+            usage=Usage(),
+            cost=Cost(),
+            tool_calls=0,
         )
         mains[key] = _with_children(main, group)
     listed = [s for s in everyone if s.is_subagent] if with_subagents else []
@@ -52,9 +58,9 @@ def gather_sessions(
     return sorted(found, key=lambda session: session.recency, reverse=True)
 
 
-def resolve(reader: Reader, wanted: str) -> Found:
+def resolve(reader: Reader, wanted: str, *, with_costs: bool = False) -> Found:
     """What the id, or its beginning, names; a sentence where it names no one thing."""
-    sessions = gather_sessions(reader, with_subagents=True)
+    sessions = gather_sessions(reader, with_subagents=True, with_costs=with_costs)
     mains = [s for s in sessions if not s.is_subagent]
     if wanted == "last" and mains:
         return Found(mains[0])
@@ -115,6 +121,13 @@ def redact_placed(placed: Placed, redact: Callable[[str], str]) -> Placed:
     return structs.replace(placed, record=clean)
 
 
+def _find_costs(reader: Reader) -> dict[int, Cost]:
+    from leslied.prices import load_prices  # noqa: PLC0415 - most lists tell no cost
+    from leslied.stats import Ledger  # noqa: PLC0415
+
+    return Ledger(reader.measures, load_prices()).session_costs()
+
+
 def _with_files(unit: Unit, reader: Reader) -> Unit:
     file = reader.transcripts(unit.summary.row).get(unit.number, "")
     below = tuple(_with_files(child, reader) for child in unit.subagents)
@@ -154,13 +167,13 @@ def _with_children(
     main: SessionSummary, children: list[SessionSummary]
 ) -> SessionSummary:
     totals = [main, *children]
-    usage = Usage(
-        sum(s.usage.input_tokens for s in totals),
-        sum(s.usage.output_tokens for s in totals),
-        sum(s.usage.cache_read_tokens for s in totals),
-        sum(s.usage.cache_write_tokens for s in totals),
-    )
+    usage = sum((s.usage for s in totals), Usage())
+    cost = reduce(Cost.plus, (s.cost for s in totals))
     ends = [s.ended_at for s in totals if s.ended_at]
     return replace(
-        main, usage=usage, subagents=len(children), ended_at=max(ends, default=None)
+        main,
+        usage=usage,
+        cost=cost,
+        subagents=len(children),
+        ended_at=max(ends, default=None),
     )

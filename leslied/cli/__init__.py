@@ -25,6 +25,8 @@ COMMANDS = {
     "list": "Show the sessions, newest first.",
     "show": "Show one session, unit or subagent.",
     "search": "Find words in what was said, called and answered.",
+    "stats": "Count tokens, cost and tools by day, model, project and more.",
+    "statusline": "Print one line for Claude Code's status line.",
     "follow": "Watch sessions as they happen.",
     "threads": "Show the threads of a project, and who came of whom.",
     "context": "Print what an agent is told of its thread.",

@@ -58,7 +58,7 @@ def command(
     desk = sit_down(ctx)
     now = desk.clock.now()
     with desk.open_reader() as reader:
-        all_found = gather_sessions(reader, with_subagents=True)
+        all_found = gather_sessions(reader, with_subagents=True, with_costs=as_json)
     found = [s for s in all_found if subagents or not s.is_subagent][:limit]
     shorts = shorten_ids(map(_id_of, all_found))
     sessions = [replace(each, title=desk.redact(each.title)) for each in found]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
+    from leslied.model.stats import Cost
+
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029"
     "\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
@@ -143,6 +145,14 @@ def say_number(number: int) -> str:
     if number < 1_000_000:
         return f"{number // 1000}k"
     return f"{number / 1_000_000:.1f}M"
+
+
+def say_cost(cost: Cost) -> str:
+    """Dollars; `+` where part of it has no known price, `-` where all has none."""
+    if cost.usd is None:
+        return "-"
+    mark = "+" if cost.unpriced else ""
+    return f"${cost.usd:,.2f}{mark}" if cost.usd >= 0.005 else f"<$0.01{mark}"
 
 
 def say_bytes(size: int) -> str:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leslied.cli.output import clean, say_count, say_number, say_path, say_time
+from leslied.cli.output import (
+    clean,
+    say_cost,
+    say_count,
+    say_number,
+    say_path,
+    say_time,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,6 +61,7 @@ def page_lines(
         say_count(session.units, "unit"),
         say_count(session.tool_calls, "tool call"),
         f"{say_number(session.usage.output_tokens)} tokens out",
+        say_cost(session.cost) if session.cost.priced else "",
     ]
     yield click.style(clean(" · ".join(fact for fact in facts if fact)), dim=True)
     for unit in units:

@@ -35,7 +35,7 @@ def command(
     """
     desk = sit_down(ctx)
     with desk.open_reader() as reader:
-        found = resolve(reader, wanted)
+        found = resolve(reader, wanted, with_costs=True)
         units = load_units(reader, found)
     session = found.session
     if not reveal:

@@ -71,7 +71,8 @@ def plain_session(
         "subagents": session.subagents,
         "model": session.model or None,
         "usage": plain_usage(session.usage),
-        "cost_usd": None,
+        "cost_usd": session.cost.usd,
+        "unpriced_messages": session.cost.unpriced,
         "thread_id": session.thread_id or None,
         "transcripts_dir": session.transcripts_dir or None,
     }
@@ -102,8 +103,11 @@ def plain_unit(unit: Unit) -> dict[str, Any]:
 
 
 def plain_usage(usage: Usage) -> dict[str, int]:
-    """Tokens by kind."""
-    return structs.asdict(usage)
+    """Tokens by kind; those kept for an hour only where there are any."""
+    plain: dict[str, int] = structs.asdict(usage)
+    if not usage.cache_write_1h_tokens:
+        del plain["cache_write_1h_tokens"]
+    return plain
 
 
 def plain_time(time: datetime | None) -> str | None:

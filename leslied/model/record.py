@@ -7,6 +7,7 @@ others, and ten times cheaper to make.
 from __future__ import annotations
 
 import hashlib
+from operator import add
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec import Struct
@@ -61,6 +62,11 @@ class Usage(Struct, frozen=True):
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    cache_write_1h_tokens: int = 0
+    """Those of the cache writes that are kept for an hour, at a price of their own."""
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(*map(add, astuple(self), astuple(other)))
 
     def max(self, other: Usage) -> Usage:
         """The larger of both, number by number."""

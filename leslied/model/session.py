@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from leslied.model.record import MAIN, SessionKey, Usage
+from leslied.model.stats import Cost
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -43,6 +44,8 @@ class SessionSummary:
     description: str = ""
     subagents: int = 0
     usage: Usage = field(default_factory=Usage)
+    cost: Cost = field(default_factory=Cost)
+    """What the tokens cost, where anybody asked."""
     folder: str = ""
     """The folder that holds the thread's `.leslie`, once anything was written."""
 

@@ -6,6 +6,7 @@ The door: `Store` writes, `Reader` looks.
 from __future__ import annotations
 
 from leslied.store.connection import read_lock
+from leslied.store.measure import Measures, Span
 from leslied.store.outbox import Outbox
 from leslied.store.reader import Reader
 from leslied.store.related import DueThread, Move, Related
@@ -17,10 +18,12 @@ __all__ = [
     "Committed",
     "DueThread",
     "Hit",
+    "Measures",
     "Move",
     "Outbox",
     "Reader",
     "Related",
+    "Span",
     "Store",
     "prepare",
     "read_lock",

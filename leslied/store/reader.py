@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from leslied.model.record import MAIN, Placed, SessionKey, Usage, name_chat
 from leslied.model.session import SessionSummary
+from leslied.model.stats import Cost
 from leslied.store.connection import open_reader, telling
+from leslied.store.measure import Measures
 from leslied.store.ownership import Ownership
 from leslied.store.rows import RECORD_COLUMNS, from_us, unpack_record
 from leslied.store.search import Hit, search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 _SUMMARY = (
@@ -48,13 +50,22 @@ class Reader:
         self._db.close()
 
     @telling
-    def sessions(self) -> list[SessionSummary]:
+    def sessions(self, costs: Mapping[int, Cost] | None = None) -> list[SessionSummary]:
         """Every session and subagent with anything in it, last active first."""
+        known = costs or {}
         rows = self._db.execute(f"SELECT {_SUMMARY} FROM session WHERE entries > 0")
         usage = self._usage()
-        found = [_summarize(row, usage.get(row[0], Usage())) for row in rows]
+        found = [
+            _summarize(row, usage.get(row[0], Usage()), known.get(row[0], Cost()))
+            for row in rows
+        ]
         found.sort(key=lambda session: session.recency, reverse=True)
         return found
+
+    @property
+    def measures(self) -> Measures:
+        """What can be counted."""
+        return Measures(self._db, self.path)
 
     @telling
     def session(self, key: SessionKey) -> SessionSummary | None:
@@ -219,7 +230,7 @@ class Reader:
 
     def _usage(self) -> dict[int, Usage]:
         """Tokens per session; a message that several show counts for its owner."""
-        counts = "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens"
+        counts = ", ".join(Usage.__struct_fields__)
         sums = ", ".join(f"CAST(total({n}) AS INTEGER)" for n in counts.split(", "))
         total = {
             row[0]: list(row[1:])
@@ -233,7 +244,7 @@ class Reader:
             f"SELECT id, {counts} FROM usage WHERE id IN "
             "(SELECT usage FROM usage_share)"
         ):
-            mine = total.setdefault(owners[row[0]], [0, 0, 0, 0])
+            mine = total.setdefault(owners[row[0]], [0] * (len(row) - 1))
             mine[:] = [a + b for a, b in zip(mine, row[1:], strict=True)]
         return {session: Usage(*numbers) for session, numbers in total.items()}
 
@@ -243,7 +254,9 @@ def name_unit(agent: str, session_id: str, entry_id: bytes) -> str:
     return name_chat(agent, session_id, entry_id.hex())
 
 
-def _summarize(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
+def _summarize(
+    row: tuple[Any, ...], usage: Usage, cost: Cost | None = None
+) -> SessionSummary:
     title = row[5] or _first_line(row[6]) or row[18]
     return SessionSummary(
         row=row[0],
@@ -265,6 +278,7 @@ def _summarize(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
         seen_at=from_us(row[19]) if row[19] else None,
         folder=os.fsdecode(row[20]),
         usage=usage,
+        cost=cost or Cost(),
     )
 
 

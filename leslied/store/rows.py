@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from leslied.model.record import Record, SessionKey, Usage
 from leslied.model.source import Cursor, FileStamp
@@ -184,11 +185,10 @@ def _to_json(value: object) -> str:
 
 
 def pack_usage(usage: Usage) -> str:
-    """Four numbers in one column."""
-    return (
-        f"{usage.input_tokens} {usage.output_tokens} "
-        f"{usage.cache_read_tokens} {usage.cache_write_tokens}"
-    )
+    """Four or five numbers in one column."""
+    numbers = astuple(usage)
+    shown = numbers if usage.cache_write_1h_tokens else numbers[:4]
+    return " ".join(map(str, shown))
 
 
 def unpack_usage(text: str) -> Usage:

@@ -235,10 +235,23 @@ def _add_relations(connection: sqlite3.Connection) -> None:
     )
 
 
+def _add_prices(connection: sqlite3.Connection) -> None:
+    """What a price depends on besides the tokens, and messages by their time."""
+    connection.execute(
+        "ALTER TABLE usage ADD COLUMN cache_write_1h_tokens INTEGER NOT NULL DEFAULT 0"
+    )
+    # The tokens of several requests in one: none of them may have been a large one.
+    connection.execute("ALTER TABLE usage ADD COLUMN is_sum INTEGER NOT NULL DEFAULT 0")
+    connection.execute("CREATE INDEX usage_time ON usage (created_us)")
+    connection.execute("CREATE INDEX usage_session ON usage (session)")
+    connection.execute("CREATE INDEX usage_model ON usage (model)")
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
     ("relations", _add_relations),
+    ("prices", _add_prices),
 ]
 """Every step a store has gone through, oldest first; a step is never changed."""
 

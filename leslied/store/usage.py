@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from leslied.model.record import Record
 
-_COUNTS = "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens"
+_COUNTS = ", ".join(Usage.__struct_fields__)
 _LARGEST = ", ".join(f"{n} = max({n}, excluded.{n})" for n in _COUNTS.split(", "))
 _MOST = 2**63 - 1
 _Key = tuple[str, str, str]
@@ -38,17 +38,18 @@ class UsageRows:
         if not request:
             self._nameless.add(key[:2])
         created = to_us(record.created_at) if record.created_at else None
-        self._firsts.setdefault(key, (session, record.model, created))
+        is_sum = bool(record.metadata.get("is_sum"))
+        self._firsts.setdefault(key, (session, record.model, created, is_sum))
         self._usages[key] = self._usages.get(key, Usage()).max(record.usage or Usage())
         self._shown.add((session, key))
 
     def write(self) -> None:
         """Every message counts once, with its largest numbers."""
         renamed = self._name_nameless()
-        names = "agent, message_id, request_id, session, model, created_us"
+        names = "agent, message_id, request_id, session, model, created_us, is_sum"
         self._db.executemany(
             f"INSERT INTO usage ({names}, {_COUNTS}) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             f"ON CONFLICT DO UPDATE SET {_LARGEST}",
             [
                 (*renamed.get(key, key), *self._firsts[key], *_count(usage))

@@ -89,6 +89,7 @@ def usage_of(tokens: Tokens | None) -> Usage | None:
         tokens.output_tokens,
         tokens.cache_read_input_tokens,
         tokens.cache_creation_input_tokens,
+        tokens.cache_creation and tokens.cache_creation.ephemeral_1h_input_tokens,
     )
     usage = Usage(*(n if n and 0 < n < _MOST_TOKENS else 0 for n in counts))
     return usage or None

@@ -53,6 +53,12 @@ class Block(msgspec.Struct):
     title: str | None = None
 
 
+class CacheWrites(msgspec.Struct):
+    """How long what was written to the cache is kept."""
+
+    ephemeral_1h_input_tokens: int | None = None
+
+
 class Tokens(msgspec.Struct):
     """The usage of one API message."""
 
@@ -60,6 +66,7 @@ class Tokens(msgspec.Struct):
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    cache_creation: CacheWrites | None = None
 
 
 class Message(msgspec.Struct):

@@ -97,7 +97,9 @@ def decode_shutdown(line: Line, state: State) -> Made:
             usage = told.get("usage") if isinstance(told, dict) else None
             usage = usage if isinstance(usage, dict) else {}
             name = f"{line.key.session_id}:{run}:{model}"
-            records.append(replace(_tell_usage(line, usage, name, model), block=number))
+            record = _tell_usage(line, usage, name, model)
+            more = {**record.metadata, "is_sum": True}
+            records.append(replace(record, block=number, metadata=more))
     return tuple(records), {n: v for n, v in state.items() if n != "asked"}
 
 

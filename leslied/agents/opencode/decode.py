@@ -119,7 +119,8 @@ def _find_model(info: dict[str, Any]) -> str:
 
 def _tell_usage(message: Message, base: dict[str, Any]) -> Iterator[Record]:
     """The message's tokens, under a name that a fork's copy of it has, too."""
-    usage = _sum_usage(message)
+    told = _told_tokens(message)
+    usage = _sum_usage(told)
     if not usage:
         return
     times = inner(message.info, "time")
@@ -133,13 +134,17 @@ def _tell_usage(message: Message, base: dict[str, Any]) -> Iterator[Record]:
         block=_TOKENS,
         created_at=parse_time(completed),
         usage=usage,
+        metadata={"is_sum": True} if len(told) > 1 else {},
     )
 
 
-def _sum_usage(message: Message) -> Usage:
-    """The tokens of all steps; the message itself tells those of its last one."""
+def _told_tokens(message: Message) -> list[dict[str, Any]]:
+    """The tokens of every step; the message itself tells those of its last one."""
     steps = [part.data for part in message.parts if part.type == "step-finish"]
-    told = [inner(step, "tokens") for step in steps] or [inner(message.info, "tokens")]
+    return [inner(step, "tokens") for step in steps] or [inner(message.info, "tokens")]
+
+
+def _sum_usage(told: list[dict[str, Any]]) -> Usage:
     return Usage(
         sum(_count(tokens, "input") for tokens in told),
         sum(_count(tokens, "output") + _count(tokens, "reasoning") for tokens in told),

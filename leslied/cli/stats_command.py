@@ -1,0 +1,236 @@
+"""`leslied stats`: tokens, cost and tools by day, model, project and more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from leslied.cli.desk import sit_down
+from leslied.cli.output import emit, json_option
+from leslied.cli.span import parse_moment
+from leslied.cli.stats_view import (
+    plain_block,
+    plain_sum,
+    plain_tool,
+    print_csv,
+    sum_lines,
+    tool_lines,
+)
+from leslied.errors import UserError
+from leslied.model.stats import Grouping
+from leslied.prices import load_prices
+from leslied.stats import Filters, Ledger, sum_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+
+    from leslied.cli.desk import Desk
+    from leslied.model.session import SessionSummary
+    from leslied.model.stats import Sum
+    from leslied.store import Reader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """What was asked, and with what it is answered."""
+
+    by: Grouping
+    filters: Filters
+    limit: int | None
+    desk: Desk
+    reader: Reader
+    ledger: Ledger
+    now: datetime
+    redact: Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    rows: list[dict[str, Any]]
+    lines: Callable[[], Iterable[str]]
+    totals: dict[str, Any]
+    unpriced: list[str]
+
+
+@click.command(epilog="Example: leslied stats --by model --since 7d")
+@click.option(
+    "--by",
+    type=click.Choice(get_args(Grouping)),
+    default="day",
+    show_default=True,
+    help="What makes a line.",
+)
+@click.option(
+    "--since", metavar="WHEN", help="From this day or time on: 2026-01-31, 7d."
+)
+@click.option("--until", metavar="WHEN", help="Up to this day, or before this time.")
+@click.option("--agent", metavar="NAME", help="Only this agent.")
+@click.option("--project", metavar="PATH|NAME", help="Only this project's sessions.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    help="So many lines: the latest days, or the largest sums.",
+)
+@click.option("--utc", is_flag=True, help="Days and weeks of UTC, not local ones.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, **asked: Any) -> None:
+    """Count tokens and what they cost, or how tools did.
+
+    Subagents are counted in, and every API message counts once. The cost is that of
+    the list prices, whatever your plan is; `+` marks sums in which some messages have
+    no known price. `--by block` tells five-hour windows.
+    """
+    desk = sit_down(ctx)
+    as_json, as_csv = asked["as_json"], asked["as_csv"]
+    if as_json and as_csv:
+        raise UserError("--json and --csv exclude each other.", "Choose one of them.")
+    with desk.open_reader() as reader:
+        question = _ask(desk, reader, asked)
+        answer = _answer(question)
+    if as_csv:
+        print_csv(question.by, answer.rows)
+        return
+    prices = load_prices()
+    data = {
+        "by": question.by,
+        "rows": answer.rows,
+        "totals": answer.totals,
+        "prices": {
+            "source": prices.source,
+            "version": prices.version,
+            "date": prices.date,
+        },
+        "unpriced_models": answer.unpriced,
+    }
+    emit(data, answer.lines, as_json=as_json)
+
+
+def _ask(desk: Desk, reader: Reader, asked: dict[str, Any]) -> _Question:
+    now = desk.clock.now()
+    zone = UTC if asked["utc"] else None
+    ledger = Ledger(reader.measures, load_prices(), zone)
+    since, until = asked["since"], asked["until"]
+    filters = Filters(
+        agent=_find_agent(reader, asked["agent"]),
+        since_us=parse_moment(since, now, zone) if since else None,
+        until_us=parse_moment(until, now, zone, is_end=True) if until else None,
+        is_project=_find_project(asked["project"], ledger, desk),
+    )
+    return _Question(
+        by=asked["by"],
+        filters=filters,
+        limit=asked["limit"],
+        desk=desk,
+        reader=reader,
+        ledger=ledger,
+        now=now,
+        redact=cache(desk.redact),
+    )
+
+
+def _answer(question: _Question) -> _Answer:
+    match question.by:
+        case "tool":
+            return _answer_tools(question)
+        case "block":
+            return _answer_blocks(question)
+        case _:
+            return _answer_sums(question)
+
+
+def _answer_sums(question: _Question) -> _Answer:
+    sums, total = question.ledger.sum_up(question.by, question.filters)
+    sessions = _gather(question) if question.by == "session" else {}
+    rows = [
+        plain_sum(question.by, each, question.redact, sessions.get(_name(each)))
+        for each in _cut(question, sums)
+    ]
+    return _close(question, rows, total)
+
+
+def _answer_blocks(question: _Question) -> _Answer:
+    blocks, total = question.ledger.sum_blocks(question.filters)
+    cut = blocks[-question.limit :] if question.limit else blocks
+    rows = [plain_block(block, question.now, question.redact) for block in cut]
+    return _close(question, rows, total)
+
+
+def _close(question: _Question, rows: list[dict[str, Any]], total: Sum) -> _Answer:
+    totals = plain_sum("total", total, question.redact, None)
+    unpriced = [question.redact(m) for m in question.ledger.unpriced(total)]
+    home = str(question.desk.home)
+    return _Answer(
+        rows,
+        lambda: sum_lines(question.by, rows, totals, unpriced, home),
+        totals,
+        unpriced,
+    )
+
+
+def _answer_tools(question: _Question) -> _Answer:
+    found = sum_tools(question.ledger.calls(question.filters))[: question.limit]
+    session_of = question.ledger.session_of
+    rows = [plain_tool(each, question.redact, session_of) for each in found]
+    totals = {
+        name: sum(row[name] for row in rows)
+        for name in ("calls", "failed", "unanswered", "total_seconds")
+    }
+    return _Answer(rows, lambda: tool_lines(rows), totals, [])
+
+
+def _cut(question: _Question, sums: list[Sum]) -> list[Sum]:
+    if not question.limit:
+        return sums
+    is_time = question.by in ("day", "week", "month")
+    return sums[-question.limit :] if is_time else sums[: question.limit]
+
+
+def _name(each: Sum) -> tuple[str, str]:
+    return each.agent, each.key or ""
+
+
+def _gather(question: _Question) -> dict[tuple[str, str], SessionSummary]:
+    from leslied.lookup import gather_sessions  # noqa: PLC0415 - only this list tells
+
+    return {s.key[:2]: s for s in gather_sessions(question.reader)}
+
+
+def _find_agent(reader: Reader, wanted: str | None) -> str:
+    if not wanted:
+        return ""
+    known = sorted({stream.agent for stream in reader.measures.streams().values()})
+    if wanted not in known:
+        told = ", ".join(known) or "none yet"
+        raise UserError(
+            f"Nothing is known of an agent {wanted!r}.", f"Those with sessions: {told}"
+        )
+    return wanted
+
+
+def _find_project(
+    wanted: str | None, ledger: Ledger, desk: Desk
+) -> Callable[[str], bool] | None:
+    """Whether a folder is the project's: below the path, or of that name."""
+    if not wanted:
+        return None
+    if "/" in wanted or wanted in (".", "..", "~"):
+        path = wanted.replace("~", str(desk.home), 1) if wanted[0] == "~" else wanted
+        top = str(Path(path).absolute().resolve())
+        found = {p for p in ledger.projects.values() if (p + "/").startswith(top + "/")}
+    else:
+        found = {p for p in ledger.projects.values() if p.rpartition("/")[2] == wanted}
+    if not found:
+        raise UserError(
+            f"No session worked in a project {wanted!r}.",
+            "See the projects: leslied stats --by project",
+        )
+    return found.__contains__

@@ -1,0 +1,288 @@
+"""Sums as scripts read them and as people do."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.output import clean, say_cost, say_number, say_path, table
+from leslied.model.codec import plain_time
+from leslied.model.stats import Cost
+from leslied.prices import load_prices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from leslied.model.session import SessionSummary
+    from leslied.model.stats import Sum, ToolSum
+    from leslied.stats import Block
+
+    Row = dict[str, Any]
+    Redact = Callable[[str], str]
+
+_SPARKS = "▁▂▃▄▅▆▇█"
+_MOST_SPARKS = 60
+_BAR = 10
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def plain_sum(
+    by: str, each: Sum, redact: Redact, session: SessionSummary | None
+) -> Row:
+    """One line for scripts: the group's key, tokens, cost and counts."""
+    usage = each.usage
+    key = redact(each.key) if each.key else None
+    row: Row = {} if by == "total" else {"key": key, by: key}
+    if by in ("session", "block"):
+        row["agent"] = each.agent
+    row |= _plain_session(session, redact) if session else {}
+    return row | {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+        "cache_write_1h_tokens": usage.cache_write_1h_tokens,
+        "total_tokens": each.tokens,
+        "cost_usd": each.cost.usd,
+        "unpriced_messages": each.cost.unpriced,
+        "messages": each.messages,
+        "sessions": each.sessions,
+        "models": [redact(model) for model in each.models],
+        "first_at": plain_time(each.first_at),
+        "last_at": plain_time(each.last_at),
+    }
+
+
+def _plain_session(session: SessionSummary, redact: Redact) -> Row:
+    return {
+        "title": redact(session.title) or None,
+        "project": redact(session.cwd) or None,
+        "units": session.units,
+        "tool_calls": session.tool_calls,
+        "subagents": session.subagents,
+    }
+
+
+def plain_block(block: Block, now: Any, redact: Redact) -> Row:
+    """One five-hour window for scripts, with its pace."""
+    row = plain_sum("block", block.sum, redact, None)
+    row["key"] = row["block"] = plain_time(block.start)
+    is_active = block.is_active(now)
+    usd = block.sum.cost.usd
+    pace = block.per_hour(usd) if usd is not None else None
+    left = (block.end - now) / timedelta(hours=1)
+    return row | {
+        "ends_at": plain_time(block.end),
+        "is_active": is_active,
+        "tokens_per_hour": block.per_hour(block.sum.tokens),
+        "cost_usd_per_hour": pace,
+        "projected_cost_usd": (usd or 0) + pace * left if is_active and pace else None,
+    }
+
+
+def plain_tool(
+    each: ToolSum, redact: Redact, session_of: Callable[[int], tuple[str, str]]
+) -> Row:
+    """One tool for scripts; `slowest` names the call to look at."""
+    tool = redact(each.tool)
+    row: Row = {
+        "key": tool,
+        "tool": tool,
+        "calls": each.calls,
+        "failed": each.failed,
+        "unanswered": each.unanswered,
+        "sessions": each.sessions,
+        "timed": each.timed,
+        "median_seconds": each.median_seconds,
+        "p95_seconds": each.p95_seconds,
+        "max_seconds": each.max_seconds,
+        "total_seconds": each.total_seconds,
+        "slowest": None,
+    }
+    if each.slowest:
+        session, entry = session_of(each.slowest.session)[1], each.slowest.entry_id
+        row["slowest"] = {"session_id": session, "entry_id": entry.hex()}
+    return row
+
+
+def print_csv(by: str, rows: list[Row]) -> None:
+    """The rows for a spreadsheet, which takes none of them for a formula."""
+    out = io.StringIO()
+    names = list(rows[0]) if rows else ["key", by]
+    names = [name for name in names if name != "slowest"]
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_cell(row[name]) for name in names] for row in rows)
+    sys.stdout.buffer.write(out.getvalue().encode("utf-8", "replace"))
+    sys.stdout.buffer.flush()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list):
+        value = " ".join(value)
+    if isinstance(value, str):
+        value = clean(value)
+        return "'" + value if value.startswith(_FORMULA) else value
+    return value
+
+
+def sum_lines(
+    by: str, rows: list[Row], totals: Row, unpriced: list[str], home: str
+) -> Iterator[str]:
+    """A table with its total, a line of sparks for days, and whose prices these are."""
+    if not rows:
+        yield "Nothing to count. Work with an agent, then run: leslied sync"
+        return
+    names, stretch, cells = _columns(by, rows, totals, home)
+    lines = list(table(names, cells, stretch=stretch, right=_RIGHT))
+    yield from lines[:-1]
+    yield click.style(lines[-1], bold=True)
+    yield ""
+    if by == "day" and len(rows) > 1:
+        yield from _spark_lines(rows)
+    yield click.style(f"List prices: {load_prices()}.", dim=True)
+    if unpriced:
+        told = ", ".join(unpriced[:5]) + (", …" if len(unpriced) > 5 else "")
+        count = totals["unpriced_messages"]
+        yield clean(f"No price is known for {told}: {count} messages not in the cost.")
+
+
+_RIGHT = "SESSIONS MSGS IN OUT READ WRITE COST CALLS FAILED LOST MEDIAN P95 MAX TOTAL"
+
+
+def _columns(
+    by: str, rows: list[Row], totals: Row, home: str
+) -> tuple[list[str], int, list[list[str]]]:
+    most = max((row["cost_usd"] or 0 for row in rows), default=0)
+    cells = [
+        [*_heads(by, row, home), *_numbers(row), _bar(row["cost_usd"], most)]
+        for row in rows
+    ]
+    heads = _HEADS.get(by, [by.upper()])
+    cells.append(["total", *[""] * (len(heads) - 1), *_numbers(totals), ""])
+    numbers = ["SESSIONS", "MSGS", "IN", "OUT", "READ", "WRITE", "COST", ""]
+    return [*heads, *numbers], len(heads) - 1, cells
+
+
+_HEADS = {
+    "session": ["SESSION", "TITLE"],
+    "block": ["BLOCK", "AGENT"],
+    "day": ["DAY", "MODELS"],
+    "week": ["WEEK OF", "MODELS"],
+    "month": ["MONTH", "MODELS"],
+}
+
+
+def _heads(by: str, row: Row, home: str) -> list[str]:
+    key = row["key"] or "unknown"
+    match by:
+        case "session":
+            return [key[:8], row.get("title") or "-"]
+        case "block":
+            mark = " now" if row["is_active"] else ""
+            return [key[:16].replace("T", " ") + "Z" + mark, row["agent"]]
+        case "project":
+            return [say_path(key, home)]
+        case "day" | "week" | "month":
+            return [key, ", ".join(_short(model) for model in row["models"])]
+        case _:
+            return [key]
+
+
+def _short(model: str) -> str:
+    """The model without its maker's name and its date."""
+    name = model.rpartition("/")[2].removeprefix("claude-")
+    head, _, tail = name.rpartition("-")
+    return head if len(tail) == 8 and tail.isdigit() else name
+
+
+def _numbers(row: Row) -> list[str]:
+    known = row["messages"] - row["unpriced_messages"]
+    pico = round((row["cost_usd"] or 0) * 10**12)
+    return [
+        str(row["sessions"]),
+        say_number(row["messages"]),
+        say_number(row["input_tokens"]),
+        say_number(row["output_tokens"]),
+        say_number(row["cache_read_tokens"]),
+        say_number(row["cache_write_tokens"]),
+        say_cost(Cost(pico, known, row["unpriced_messages"])),
+    ]
+
+
+def _bar(value: float | None, most: float) -> str:
+    return "▇" * round(_BAR * (value or 0) / most) if most else ""
+
+
+def _spark_lines(rows: list[Row]) -> Iterator[str]:
+    """One character a day, days without a message too; the last ones that fit."""
+    known = {row["key"]: row for row in rows if row["key"]}
+    days = _days(min(known), max(known))[-_MOST_SPARKS:]
+    for name, what in (("cost_usd", "cost  "), ("total_tokens", "tokens")):
+        values = [known[day][name] or 0 if day in known else 0 for day in days]
+        yield f"{what} {_sparks(values)}  {days[0]} to {days[-1]}"
+    yield ""
+
+
+def _days(first: str, last: str) -> list[str]:
+    start, end = date.fromisoformat(first), date.fromisoformat(last)
+    count = min((end - start).days + 1, _MOST_SPARKS)
+    return [(end - timedelta(days=n)).isoformat() for n in reversed(range(count))]
+
+
+def _sparks(values: list[float]) -> str:
+    most = max(values, default=0)
+    if not most:
+        return " " * len(values)
+    top = len(_SPARKS) - 1
+    return "".join(
+        _SPARKS[max(round(top * value / most), 0)] if value else " " for value in values
+    )
+
+
+def tool_lines(rows: list[Row]) -> Iterable[str]:
+    """A table of tools: how often, how well, how long."""
+    if not rows:
+        return ["No tool was called."]
+    names = ["TOOL", "CALLS", "FAILED", "LOST", "MEDIAN", "P95", "MAX", "TOTAL", ""]
+    most = max(row["calls"] for row in rows)
+    cells = [
+        [
+            row["tool"],
+            str(row["calls"]),
+            _share(row["failed"], row["calls"]),
+            str(row["unanswered"]),
+            *(_seconds(row[f"{n}_seconds"]) for n in ("median", "p95", "max", "total")),
+            _bar(row["calls"], most),
+        ]
+        for row in rows
+    ]
+    return [
+        *table(names, cells, stretch=0, right=_RIGHT),
+        "",
+        click.style(
+            "LOST calls have no result. Times run from the call to its result in the "
+            "log: waiting for a permission is in them.",
+            dim=True,
+        ),
+    ]
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} ({100 * part / whole:.0f}%)" if part else "0"
+
+
+def _seconds(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    if seconds < 60:
+        return f"{seconds:.1f}s" if seconds < 10 else f"{seconds:.0f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}m{rest:02d}s"
+    return f"{minutes // 60}h{minutes % 60:02d}m"

@@ -1,0 +1,239 @@
+"""Sums over messages, with what they cost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from leslied.model.record import Usage
+from leslied.model.stats import Cost, Cuts, Sum
+from leslied.prices import PriceTable, Tariff, find_cuts
+from leslied.stats.blocks import Block, find_blocks
+from leslied.stats.zone import find_offsets, tell_day, to_time
+from leslied.store import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import tzinfo
+
+    from leslied.model.stats import Grouping, Portion, ToolCall
+    from leslied.store import Measures
+    from leslied.store.measure import Stream
+
+SessionName = tuple[str, str]
+"""Agent and session id."""
+Key = int | str | SessionName | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What counts."""
+
+    agent: str = ""
+    since_us: int | None = None
+    until_us: int | None = None
+    is_project: Callable[[str], bool] | None = None
+    """Whether sessions of this folder count; None where all do."""
+
+
+@dataclass(slots=True)
+class _Tally:
+    """A sum on its way."""
+
+    usage: Usage = field(default_factory=Usage)
+    messages: int = 0
+    cost: Cost = field(default_factory=Cost)
+    models: dict[str, None] = field(default_factory=dict)
+    agents: dict[str, None] = field(default_factory=dict)
+    sessions: set[int] = field(default_factory=set)
+    times: list[int] = field(default_factory=list)
+
+    def add(self, portion: Portion, cost: Cost) -> None:
+        self.usage += portion.usage
+        self.messages += portion.messages
+        self.cost = self.cost.plus(cost)
+        self.models[portion.model] = None
+        self.agents[portion.agent] = None
+        if portion.first_us is not None and portion.last_us is not None:
+            self.times += (portion.first_us, portion.last_us)
+
+    def finish(self, key: str | None) -> Sum:
+        return Sum(
+            key=key,
+            agent=next(iter(self.agents)) if len(self.agents) == 1 else "",
+            usage=self.usage,
+            messages=self.messages,
+            sessions=len(self.sessions),
+            cost=self.cost,
+            models=tuple(sorted(filter(None, self.models))),
+            first_at=to_time(min(self.times, default=None)),
+            last_at=to_time(max(self.times, default=None)),
+        )
+
+
+class Ledger:
+    """What the store counts, at the prices of a table."""
+
+    def __init__(
+        self, measures: Measures, prices: PriceTable, zone: tzinfo | None = None
+    ) -> None:
+        self._measures = measures
+        self._prices = prices
+        self._zone = zone
+
+    def sum_up(self, by: Grouping, filters: Filters) -> tuple[list[Sum], Sum]:
+        """One sum for each group, and all together.
+
+        Times stand in their order, else the largest sum is first.
+        """
+        tallies: dict[Key, _Tally] = defaultdict(_Tally)
+        with_sessions = by in ("session", "project") or bool(filters.is_project)
+        span = self._span(filters)
+        for portion in self._measures.portions(
+            by, span, self._cuts, with_sessions=with_sessions
+        ):
+            if not with_sessions or self.counts(portion.session, filters):
+                key = self._key(by, portion)
+                tallies[key].add(portion, self.price(portion))
+                if with_sessions:
+                    tallies[key].sessions.add(self._parent(portion.session))
+        if not with_sessions:
+            parents = self._parents
+            for group, stream in self._measures.owners(by, span):
+                tallies[group].sessions.add(parents.get(stream, stream))
+        return _order(by, tallies), _add_up(tallies.values())
+
+    def sum_blocks(self, filters: Filters) -> tuple[list[Block], Sum]:
+        """Five-hour windows, the earliest first, and all together."""
+        blocks: list[Block] = []
+        tallies = []
+        for start, messages in find_blocks(self._messages(filters)):
+            tally = _Tally()
+            for message in messages:
+                tally.add(message, self.price(message))
+                tally.sessions.add(self._parent(message.session))
+            tallies.append(tally)
+            blocks.append(Block(start, tally.finish(start.isoformat())))
+        return blocks, _add_up(tallies)
+
+    def session_costs(self, streams: Iterable[int] | None = None) -> dict[int, Cost]:
+        """What each stream's own messages cost, by the store's number."""
+        costs: dict[int, Cost] = defaultdict(Cost)
+        wanted = None if streams is None else set(streams)
+        for portion in self._measures.portions(
+            "session", Span(), self._cuts, with_sessions=True
+        ):
+            if wanted is None or portion.session in wanted:
+                costs[portion.session] = costs[portion.session].plus(
+                    self.price(portion)
+                )
+        return costs
+
+    def price(self, portion: Portion) -> Cost:
+        """What these messages cost, if anybody knows."""
+        tariff = self._tariffs.get(portion.model)
+        if tariff is None:
+            return Cost(unpriced=portion.messages)
+        pico = tariff.cost(portion.usage, portion.size, portion.first_us)
+        return Cost(pico, priced=portion.messages)
+
+    def _messages(self, filters: Filters) -> list[Portion]:
+        """Every message that counts and has a time, the earliest first."""
+        found = self._measures.messages(self._span(filters))
+        return [each for each in found if self.counts(each.session, filters)]
+
+    def calls(self, filters: Filters) -> list[ToolCall]:
+        """Every call of a tool that counts."""
+        found = self._measures.calls(self._span(filters))
+        return [each for each in found if self.counts(each.session, filters)]
+
+    def counts(self, stream: int, filters: Filters) -> bool:
+        """Whether the stream's session is one of those asked for."""
+        if filters.is_project is None:
+            return True
+        return filters.is_project(self.projects.get(self.session_of(stream), ""))
+
+    def session_of(self, stream: int) -> SessionName:
+        """The session that a stream is, or is a subagent of."""
+        return self._streams[stream][:2]
+
+    @cached_property
+    def projects(self) -> Mapping[SessionName, str]:
+        """The folder each session works in; a lost session's is its subagent's."""
+        found: dict[SessionName, str] = {}
+        for stream in self._streams.values():
+            if stream.is_main or stream[:2] not in found:
+                found[stream[:2]] = stream.cwd
+        return found
+
+    def unpriced(self, total: Sum) -> list[str]:
+        """The models in a sum that have no known price."""
+        return [model for model in total.models if self._tariffs.get(model) is None]
+
+    def _parent(self, stream: int) -> int:
+        return self._parents.get(stream, stream)
+
+    @cached_property
+    def _parents(self) -> Mapping[int, int]:
+        return self._measures.parents()
+
+    @cached_property
+    def _streams(self) -> Mapping[int, Stream]:
+        return self._measures.streams()
+
+    @cached_property
+    def _tariffs(self) -> Mapping[str, Tariff | None]:
+        return {model: self._prices.find(model) for model in self._measures.models()}
+
+    @cached_property
+    def _cuts(self) -> Cuts:
+        return find_cuts(filter(None, self._tariffs.values()))
+
+    def _span(self, filters: Filters) -> Span:
+        first, last = self._measures.times()
+        return Span(
+            filters.agent,
+            filters.since_us,
+            filters.until_us,
+            find_offsets(first, last, self._zone),
+        )
+
+    def _key(self, by: Grouping, portion: Portion) -> Key:
+        if by == "session":
+            return self.session_of(portion.session)
+        if by == "project":
+            return self.projects.get(self.session_of(portion.session)) or None
+        return portion.key
+
+
+def _add_up(tallies: Iterable[_Tally]) -> Sum:
+    """All together; a session in several groups counts once."""
+    total = _Tally()
+    for each in tallies:
+        total.usage += each.usage
+        total.messages += each.messages
+        total.cost = total.cost.plus(each.cost)
+        total.models |= each.models
+        total.agents |= each.agents
+        total.sessions |= each.sessions
+        total.times += each.times
+    return total.finish(None)
+
+
+def _order(by: Grouping, tallies: Mapping[Key, _Tally]) -> list[Sum]:
+    sums = [tally.finish(_name(by, key)) for key, tally in tallies.items()]
+    if by in ("day", "week", "month"):
+        return sorted(sums, key=lambda each: each.key or "")
+    return sorted(
+        sums, key=lambda each: (-each.cost.pico, -each.tokens, each.key or "")
+    )
+
+
+def _name(by: Grouping, key: Key) -> str | None:
+    if isinstance(key, tuple):
+        return key[1]
+    if isinstance(key, int):
+        return tell_day(7 * key - 3 if by == "week" else key)
+    return key or None
