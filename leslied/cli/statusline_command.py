@@ -1,0 +1,115 @@
+"""`leslied statusline`: one line under Claude Code's prompt."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.output import clean, say_cost, say_number
+from leslied.model.stats import PICO, Cost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.model.stats import Sum
+
+_MOST_BYTES = 1_000_000
+
+
+@click.command(
+    epilog='In ~/.claude/settings.json: "statusLine": '
+    '{"type": "command", "command": "leslied statusline"}'
+)
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """Print one short line: model, today's cost, this session, context in use.
+
+    Claude Code gives the session as JSON on standard input. Whatever goes wrong, the
+    line gets shorter and nothing fails.
+    """
+    told = _read()
+    today, session = _ask_store(ctx, _text(told, "session_id"))
+    parts = _parts(told, today, session)
+    click.echo(clean(" · ".join(parts) or "leslied"))
+
+
+def _read() -> dict[str, Any]:
+    with suppress(Exception):
+        if not sys.stdin.isatty():
+            told = json.loads(sys.stdin.buffer.read(_MOST_BYTES))
+            return told if isinstance(told, dict) else {}
+    return {}
+
+
+def _ask_store(ctx: click.Context, session_id: str) -> tuple[Sum | None, Sum | None]:
+    """What today came to, and this session; None where the store does not say."""
+    today: Sum | None = None
+    session: Sum | None = None
+    with suppress(Exception):
+        from leslied.cli.desk import sit_down  # noqa: PLC0415 - it may fail, too
+        from leslied.cli.span import parse_moment  # noqa: PLC0415
+        from leslied.prices import load_prices  # noqa: PLC0415
+        from leslied.stats import Filters, Ledger  # noqa: PLC0415
+
+        desk = sit_down(ctx)
+        since = parse_moment("today", desk.clock.now(), None)
+        with desk.open_reader() as reader:
+            ledger = Ledger(reader.measures, load_prices())
+            today = ledger.total(Filters(since_us=since))
+            if session_id:
+                session = ledger.total(Filters(session_id=session_id))
+    return today, session
+
+
+def _parts(
+    told: dict[str, Any], today: Sum | None, session: Sum | None
+) -> Iterator[str]:
+    model = told.get("model")
+    name = _text(model, "display_name") or _text(model, "id")
+    if name:
+        yield name[:40]
+    if today and today.cost.priced:
+        yield f"{say_cost(today.cost)} today"
+    tokens = session.tokens if session else 0
+    cost = _session_cost(told, session)
+    if tokens or cost.priced:
+        spent = [f"{say_number(tokens)} tokens"] if tokens else []
+        spent += [say_cost(cost)] if cost.priced else []
+        yield f"session {', '.join(spent)}"
+    percent = _context_percent(told.get("context_window"))
+    if percent is not None:
+        yield f"context {percent:.0f}%"
+
+
+def _session_cost(told: dict[str, Any], session: Sum | None) -> Cost:
+    """Claude Code's own figure, which is never late; else the store's."""
+    given = told.get("cost")
+    usd = _number(given, "total_cost_usd")
+    if usd is not None:
+        return Cost(round(usd * PICO), priced=1)
+    return session.cost if session else Cost()
+
+
+def _context_percent(window: object) -> float | None:
+    percent = _number(window, "used_percentage")
+    if percent is not None or not isinstance(window, dict):
+        return percent
+    size, used = _number(window, "context_window_size"), window.get("current_usage")
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    counts = [_number(used, name) or 0 for name in names]
+    return 100 * sum(counts) / size if size and any(counts) else None
+
+
+def _text(told: object, name: str) -> str:
+    value = told.get(name) if isinstance(told, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def _number(told: object, name: str) -> float | None:
+    value = told.get(name) if isinstance(told, dict) else None
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 1e12 else None  # type: ignore[arg-type, operator]

@@ -34,6 +34,7 @@ class Filters:
     agent: str = ""
     since_us: int | None = None
     until_us: int | None = None
+    session_id: str = ""
     is_project: Callable[[str], bool] | None = None
     """Whether sessions of this folder count; None where all do."""
 
@@ -104,6 +105,15 @@ class Ledger:
             for group, stream in self._measures.owners(by, span):
                 tallies[group].sessions.add(parents.get(stream, stream))
         return _order(by, tallies), _add_up(tallies.values())
+
+    def total(self, filters: Filters) -> Sum:
+        """All messages that count together; sessions are not counted."""
+        tally = _Tally()
+        for portion in self._measures.portions(
+            "agent", self._span(filters), self._cuts, with_sessions=False
+        ):
+            tally.add(portion, self.price(portion))
+        return tally.finish(None)
 
     def sum_blocks(self, filters: Filters) -> tuple[list[Block], Sum]:
         """Five-hour windows, the earliest first, and all together."""
@@ -197,6 +207,7 @@ class Ledger:
             filters.agent,
             filters.since_us,
             filters.until_us,
+            filters.session_id,
             find_offsets(first, last, self._zone),
         )
 

@@ -35,6 +35,8 @@ class Span:
     since_us: int | None = None
     until_us: int | None = None
     """Before this, not at it."""
+    session_id: str = ""
+    """Only what this session and its subagents were the first to show."""
     offsets: tuple[tuple[int, int], ...] = ((0, 0),)
     """The local time's distance from UTC, each from a moment on, the earliest first."""
 
@@ -44,6 +46,9 @@ class Span:
             f"{agent} = ?": self.agent or None,
             f"{time} >= ?": self.since_us,
             f"{time} < ?": self.until_us,
+            "session IN (SELECT id FROM session WHERE session_id = ?)": (
+                self.session_id or None
+            ),
         }
         held = {test: value for test, value in tests.items() if value is not None}
         return " AND ".join(held) or "1", list(held.values())
@@ -155,7 +160,9 @@ class Measures:
         """Every call of a tool with what became of it; forks' copies count once."""
         calls = self._entries("tool_use", "r.tool_name, r.entry_id", span)
         # The time is the call's: a result may come after the span's end.
-        failed = "json_extract(r.metadata, '$.is_error')"
+        failed = (
+            "CASE WHEN r.metadata <> '' THEN json_extract(r.metadata, '$.is_error') END"
+        )
         results = {
             row[:2]: row[2:]
             for row in self._entries("tool_result", failed, Span(span.agent))
