@@ -116,6 +116,11 @@ def table(
         yield click.style(line, dim=True) if number == 0 else line
 
 
+def has_room(columns: int) -> bool:
+    """Whether lines of so many columns fit."""
+    return _width() >= columns
+
+
 def _width() -> int:
     if sys.stdout.isatty():
         return shutil.get_terminal_size().columns

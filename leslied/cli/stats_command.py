@@ -154,23 +154,25 @@ def _answer_sums(question: _Question) -> _Answer:
         plain_sum(question.by, each, question.redact, sessions.get(_name(each)))
         for each in _cut(question, sums)
     ]
-    return _close(question, rows, total)
+    return _close(question, rows, total, len(sums))
 
 
 def _answer_blocks(question: _Question) -> _Answer:
     blocks, total = question.ledger.sum_blocks(question.filters)
     cut = blocks[-question.limit :] if question.limit else blocks
     rows = [plain_block(block, question.now, question.redact) for block in cut]
-    return _close(question, rows, total)
+    return _close(question, rows, total, len(blocks))
 
 
-def _close(question: _Question, rows: list[dict[str, Any]], total: Sum) -> _Answer:
+def _close(
+    question: _Question, rows: list[dict[str, Any]], total: Sum, count: int
+) -> _Answer:
     totals = plain_sum("total", total, question.redact, None)
     unpriced = [question.redact(m) for m in question.ledger.unpriced(total)]
     home = str(question.desk.home)
     return _Answer(
         rows,
-        lambda: sum_lines(question.by, rows, totals, unpriced, home),
+        lambda: sum_lines(question.by, rows, totals, unpriced, home, count - len(rows)),
         totals,
         unpriced,
     )

@@ -5,12 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.output import clean, say_cost, say_number, say_path, table
+from leslied.cli.output import (
+    clean,
+    has_room,
+    say_cost,
+    say_count,
+    say_number,
+    say_path,
+    say_time,
+    table,
+)
 from leslied.model.codec import plain_time
 from leslied.model.stats import Cost
 from leslied.prices import load_prices
@@ -28,6 +37,8 @@ if TYPE_CHECKING:
 _SPARKS = "▁▂▃▄▅▆▇█"
 _MOST_SPARKS = 60
 _BAR = 10
+_WIDE = 100
+"""Columns of a terminal that has room for bars."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -132,7 +143,7 @@ def _cell(value: Any) -> Any:
 
 
 def sum_lines(
-    by: str, rows: list[Row], totals: Row, unpriced: list[str], home: str
+    by: str, rows: list[Row], totals: Row, unpriced: list[str], home: str, hidden: int
 ) -> Iterator[str]:
     """A table with its total, a line of sparks for days, and whose prices these are."""
     if not rows:
@@ -142,6 +153,9 @@ def sum_lines(
     lines = list(table(names, cells, stretch=stretch, right=_RIGHT))
     yield from lines[:-1]
     yield click.style(lines[-1], bold=True)
+    if hidden:
+        more = say_count(hidden, "more line")
+        yield click.style(f"{more}, counted in the total.", dim=True)
     yield ""
     if by == "day" and len(rows) > 1:
         yield from _spark_lines(rows)
@@ -149,7 +163,8 @@ def sum_lines(
     if unpriced:
         told = ", ".join(unpriced[:5]) + (", …" if len(unpriced) > 5 else "")
         count = totals["unpriced_messages"]
-        yield clean(f"No price is known for {told}: {count} messages not in the cost.")
+        without = f"{say_count(count, 'message')} not in the cost"
+        yield clean(f"No price is known for {told}: {without}.")
 
 
 _RIGHT = "SESSIONS MSGS IN OUT READ WRITE COST CALLS FAILED LOST MEDIAN P95 MAX TOTAL"
@@ -159,14 +174,27 @@ def _columns(
     by: str, rows: list[Row], totals: Row, home: str
 ) -> tuple[list[str], int, list[list[str]]]:
     most = max((row["cost_usd"] or 0 for row in rows), default=0)
+    most = most if has_room(_WIDE) else 0
     cells = [
         [*_heads(by, row, home), *_numbers(row), _bar(row["cost_usd"], most)]
         for row in rows
     ]
     heads = _HEADS.get(by, [by.upper()])
     cells.append(["total", *[""] * (len(heads) - 1), *_numbers(totals), ""])
-    numbers = ["SESSIONS", "MSGS", "IN", "OUT", "READ", "WRITE", "COST", ""]
-    return [*heads, *numbers], len(heads) - 1, cells
+    names = [*heads, "SESSIONS", "MSGS", "IN", "OUT", "READ", "WRITE", "COST", ""]
+    if by == "session":
+        names, cells = _without("SESSIONS", names, cells)
+    return names, len(heads) - 1, cells
+
+
+def _without(
+    name: str, names: list[str], cells: list[list[str]]
+) -> tuple[list[str], list[list[str]]]:
+    at = names.index(name)
+    return (
+        [*names[:at], *names[at + 1 :]],
+        [[*row[:at], *row[at + 1 :]] for row in cells],
+    )
 
 
 _HEADS = {
@@ -185,13 +213,18 @@ def _heads(by: str, row: Row, home: str) -> list[str]:
             return [key[:8], row.get("title") or "-"]
         case "block":
             mark = " now" if row["is_active"] else ""
-            return [key[:16].replace("T", " ") + "Z" + mark, row["agent"]]
+            return [say_time(datetime.fromisoformat(key)) + mark, row["agent"]]
         case "project":
-            return [say_path(key, home)]
+            return [_cut_left(say_path(key, home), 60 if has_room(_WIDE) else 28)]
         case "day" | "week" | "month":
             return [key, ", ".join(_short(model) for model in row["models"])]
         case _:
             return [key]
+
+
+def _cut_left(path: str, most: int) -> str:
+    """The end of a path tells more than its beginning."""
+    return path if len(path) <= most else "…" + path[1 - most :]
 
 
 def _short(model: str) -> str:
@@ -250,7 +283,7 @@ def tool_lines(rows: list[Row]) -> Iterable[str]:
     if not rows:
         return ["No tool was called."]
     names = ["TOOL", "CALLS", "FAILED", "LOST", "MEDIAN", "P95", "MAX", "TOTAL", ""]
-    most = max(row["calls"] for row in rows)
+    most = max(row["calls"] for row in rows) if has_room(_WIDE) else 0
     cells = [
         [
             row["tool"],
