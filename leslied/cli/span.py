@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from leslied.errors import UserError
 
-_AGO = re.compile(r"(\d{1,5}) ?(h|d|w)")
+_AGO = re.compile(r"([0-9]{1,5}) ?(h|d|w)")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

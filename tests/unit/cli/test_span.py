@@ -1,0 +1,50 @@
+"""Days and times as people type them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from leslied.cli.span import parse_moment
+from leslied.errors import UserError
+
+NOW = datetime(2026, 11, 16, 10, 30, tzinfo=UTC)
+DAY = datetime(2026, 11, 16, tzinfo=UTC)
+
+
+def us(moment: datetime) -> int:
+    return int(moment.timestamp()) * 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("2026-11-01", DAY - timedelta(days=15), DAY - timedelta(days=14)),
+        ("20261101", DAY - timedelta(days=15), DAY - timedelta(days=14)),
+        ("today", DAY, DAY + timedelta(days=1)),
+        ("Yesterday", DAY - timedelta(days=1), DAY),
+        ("7d", NOW - timedelta(days=7), NOW - timedelta(days=7)),
+        ("12h", NOW - timedelta(hours=12), NOW - timedelta(hours=12)),
+        ("2026-11-16T09:00", DAY.replace(hour=9), DAY.replace(hour=9)),
+        ("2026-11-16T09:00+02:00", DAY.replace(hour=7), DAY.replace(hour=7)),
+    ],
+)
+def test_a_day_is_all_of_it(text: str, start: datetime, end: datetime):
+    assert parse_moment(text, NOW, UTC) == us(start)
+    assert parse_moment(text, NOW, UTC, is_end=True) == us(end)
+
+
+def test_a_day_has_the_offset_it_had():
+    berlin = ZoneInfo("Europe/Berlin")
+
+    found = parse_moment("2026-07-01", NOW, berlin)
+
+    assert found == us(datetime(2026, 6, 30, 22, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("text", ["soon", "", "2026-13-01", "-1d", "9" * 30, "٣d"])
+def test_what_is_no_time_is_told(text: str):
+    with pytest.raises(UserError, match="no day or time"):
+        parse_moment(text, NOW, UTC)

@@ -1,0 +1,118 @@
+"""What tokens cost: the same as the data set says, model by model."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import product
+
+import genai_prices
+import pytest
+from genai_prices.data_snapshot import get_snapshot
+
+from leslied.model.record import Usage
+from leslied.model.stats import PICO
+from leslied.prices import find_cuts, load_prices
+from tests.support.prices import TABLE, make_table
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+USAGES = [
+    Usage(1000, 200, 30, 4, 1),
+    Usage(10, 5, 99_990, 0),
+    Usage(1, 1, 1, 400_000, 400_000),
+    Usage(3_000_000, 0, 0, 0),
+]
+TIMES = [
+    datetime(2025, 6, 1, 12, tzinfo=UTC),
+    datetime(2026, 10, 14, 0, 29, tzinfo=UTC),
+    datetime(2027, 2, 1, 2, 0, tzinfo=UTC),
+]
+
+
+def test_the_table_is_made_of_the_locked_data_set():
+    table = load_prices()
+
+    assert make_table(table.date) == TABLE.read_text(), "run: make prices"
+    assert table.version == genai_prices.__version__
+
+
+def told(usage: Usage) -> genai_prices.Usage:
+    read, written = usage.cache_read_tokens, usage.cache_write_tokens
+    return genai_prices.Usage(
+        input_tokens=usage.input_tokens + read + written,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        cache_write_1h_tokens=usage.cache_write_1h_tokens,
+    )
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai", "google", "deepseek", "aws"])
+def test_every_model_costs_what_the_data_set_says(name: str):
+    (provider,) = (p for p in get_snapshot().providers if p.id == name)
+    (ours,) = (p for p in load_prices().providers if p.id == name)
+    models = {model.id: model for model in provider.models}
+    for tariff, usage, at in product(ours.models, USAGES, TIMES):
+        given, us = told(usage), (at - EPOCH) // timedelta(microseconds=1)
+        theirs = models[tariff.id].calc_price(
+            given, provider, genai_request_timestamp=at
+        )
+
+        cost = tariff.cost(usage, given.input_tokens, us)
+
+        assert cost == theirs.total_price * PICO, (tariff.id, usage, at)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
+        ("claude-opus-4-6[1m]", "claude-opus-4-6"),
+        ("anthropic/claude-sonnet-4.5", "claude-sonnet-4-5"),
+        (
+            "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            "regional.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        ),
+        ("GPT-5.1-codex", "gpt-5.1"),
+    ],
+)
+def test_a_model_is_found_under_the_names_agents_give_it(name: str, found: str):
+    tariff = load_prices().find(name)
+
+    assert tariff is not None
+    assert tariff.id == found
+
+
+@pytest.mark.parametrize("name", ["", "<synthetic>", "mock-model", "claude", "/", "\0"])
+def test_a_model_nobody_knows_has_no_price(name: str):
+    assert load_prices().find(name) is None
+
+
+def test_writes_that_are_kept_for_an_hour_cost_more():
+    tariff = load_prices().find("claude-opus-4-5")
+    assert tariff is not None
+
+    short = tariff.cost(Usage(cache_write_tokens=1_000_000), 0, None)
+    long = tariff.cost(Usage(0, 0, 0, 1_000_000, 1_000_000), 0, None)
+
+    assert (short / PICO, long / PICO) == (6.25, 10.0)
+
+
+def test_a_large_request_costs_more_for_all_of_its_tokens():
+    tariff = load_prices().find("claude-sonnet-4-5")
+    assert tariff is not None
+    usage = Usage(200_000)
+
+    assert tariff.cost(usage, 200_000, None) == 200_000 * 3 * PICO // 10**6
+    assert tariff.cost(usage, 200_001, None) == 200_000 * 6 * PICO // 10**6
+
+
+def test_cuts_tell_where_a_price_changes():
+    known = [
+        load_prices().find(name) for name in ("claude-sonnet-4-5", "claude-opus-4-6")
+    ]
+
+    cuts = find_cuts(filter(None, known))
+
+    assert cuts.sizes == (200_000,)
+    assert len(cuts.times) == 1
+    assert cuts.hours == ()

@@ -1,0 +1,93 @@
+"""How tools did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from leslied.model.record import Record
+from leslied.model.stats import ToolSum
+from leslied.prices import load_prices
+from leslied.stats import Filters, Ledger, sum_tools
+from tests.support.clock import FakeClock
+from tests.support.records import Shelf, at, make_key, make_record
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
+    with Shelf(tmp_path / "data" / "store.db", clock) as shelf:
+        yield shelf
+
+
+def call(name: str, second: float = 0, tool: str = "Bash", **fields) -> Record:
+    known = {"type": "tool_use", "tool_name": tool, "tool_call_id": name}
+    return make_record(name, f"c{name}", **known, created_at=at(second), **fields)
+
+
+def result(name: str, second: float, *, is_error: bool = False, **fields) -> Record:
+    known = {"type": "tool_result", "role": "tool", "tool_call_id": name}
+    told = {"is_error": True} if is_error else {}
+    known |= {"created_at": at(second), "metadata": told}
+    return make_record(f"r{name}", f"r{name}", **known, **fields)
+
+
+def tools(shelf: Shelf) -> list[ToolSum]:
+    with shelf.reader() as reader:
+        return sum_tools(Ledger(reader.measures, load_prices()).calls(Filters()))
+
+
+def test_calls_are_counted_with_how_they_went(shelf: Shelf):
+    shelf.keep(
+        *(call("1"), result("1", 2)),
+        *(call("2"), result("2", 6, is_error=True)),
+        call("3"),
+        *(call("4", 0, "Read"), result("4", 1)),
+    )
+
+    bash, read = tools(shelf)
+
+    assert (bash.tool, bash.calls, bash.failed, bash.unanswered) == ("Bash", 3, 1, 1)
+    assert (read.tool, read.calls, read.failed) == ("Read", 1, 0)
+
+
+def test_the_slow_ones_are_told(shelf: Shelf):
+    for n in range(1, 101):
+        shelf.keep(call(f"{n}"), result(f"{n}", n), log=f"{n}.jsonl")
+
+    (bash,) = tools(shelf)
+
+    assert (bash.median_seconds, bash.p95_seconds, bash.max_seconds) == (50, 95, 100)
+    assert bash.total_seconds == 5050
+    assert bash.slowest is not None
+    assert bash.slowest.took_us == 100_000_000
+
+
+def test_a_call_that_a_fork_shows_too_counts_once(shelf: Shelf):
+    shelf.keep(call("1"), result("1", 2), log="a.jsonl")
+    fork = make_key("fork")
+    shelf.keep(call("1", session=fork), result("1", 2, session=fork), log="b.jsonl")
+
+    (bash,) = tools(shelf)
+
+    assert (bash.calls, bash.unanswered) == (1, 0)
+
+
+def test_equal_call_ids_of_two_sessions_are_two_calls(shelf: Shelf):
+    for name in ("a", "b"):
+        key = make_key(name)
+        known = {"session": key, "scope": name}
+        shelf.keep(call("1", **known), result("1", 3, **known), log=f"{name}.jsonl")
+
+    (bash,) = tools(shelf)
+
+    assert (bash.calls, bash.unanswered, bash.sessions) == (2, 0, 2)
+
+
+def test_a_result_older_than_its_call_has_no_duration(shelf: Shelf):
+    shelf.keep(call("1", 5), result("1", 2))
+
+    (bash,) = tools(shelf)
+
+    assert (bash.timed, bash.max_seconds) == (0, None)
