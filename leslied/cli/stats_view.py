@@ -18,6 +18,7 @@ from leslied.cli.output import (
     say_number,
     say_path,
     say_time,
+    shorten_ids,
     table,
 )
 from leslied.model.codec import plain_time
@@ -183,6 +184,9 @@ def _columns(
     cells.append(["total", *[""] * (len(heads) - 1), *_numbers(totals), ""])
     names = [*heads, "SESSIONS", "MSGS", "IN", "OUT", "READ", "WRITE", "COST", ""]
     if by == "session":
+        shorts = shorten_ids(row["key"] for row in rows)
+        for row, line in zip(rows, cells, strict=False):
+            line[0] = shorts[row["key"]]
         names, cells = _without("SESSIONS", names, cells)
     return names, len(heads) - 1, cells
 
@@ -210,7 +214,7 @@ def _heads(by: str, row: Row, home: str) -> list[str]:
     key = row["key"] or "unknown"
     match by:
         case "session":
-            return [key[:8], row.get("title") or "-"]
+            return [key, row.get("title") or "-"]
         case "block":
             mark = " now" if row["is_active"] else ""
             return [say_time(datetime.fromisoformat(key)) + mark, row["agent"]]
