@@ -25,6 +25,7 @@ COMMANDS = {
     "list": "Show the sessions, newest first.",
     "show": "Show one session, unit or subagent.",
     "search": "Find words in what was said, called and answered.",
+    "assets": "Show the plans, designs and notes of threads, and who wrote them.",
     "follow": "Watch sessions as they happen.",
     "agents": "Show which agents are read, where, and how far.",
     "status": "Show what is read, how far, and what could not be.",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leslied.config import Settings
     from leslied.model.session import Registry
     from leslied.model.source import Root
-    from leslied.pipeline import Keep, Settle, Streets
+    from leslied.pipeline import Collect, Keep, Settle, Streets
     from leslied.redact import Redactor
     from leslied.store import Reader, Store
 
@@ -122,8 +122,29 @@ class Desk:
             is_final=is_final,
             on_progress=on_progress,
         )
-        keep = self._make_keep(store, settings)
-        return Streets(ingests=ingests, stops=stops, settle=settle, keep=keep)
+        return Streets(
+            ingests=ingests,
+            stops=stops,
+            settle=settle,
+            collect=self._make_collect(settle, settings),
+            keep=self._make_keep(store, settings),
+        )
+
+    def _make_collect(self, settle: Settle, settings: Settings) -> Collect:
+        from leslied.pipeline import Collect  # noqa: PLC0415
+
+        found = list(self.agent_roots(settings))
+        return Collect(
+            store=settle.store,
+            reader=settle.reader,
+            redact=settle.redact,
+            clock=self.clock,
+            zone=settle.zone,
+            titles={adapter.name: adapter.title for adapter, _ in found},
+            plan_folders=[r.path.parent / "plans" for _, roots in found for r in roots],
+            live=settle.live,
+            on_progress=settle.on_progress,
+        )
 
     def _make_keep(self, store: Store, settings: Settings) -> Keep:
         from leslied.pipeline import Keep  # noqa: PLC0415

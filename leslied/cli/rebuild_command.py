@@ -63,7 +63,10 @@ def _settle(desk: Desk) -> Settled:
         Store(desk.places.store_file, desk.clock) as store,
         desk.open_reader() as reader,
     ):
-        return desk.make_streets(store, reader).settle.run()
+        streets = desk.make_streets(store, reader)
+        settled = streets.settle.run()
+        settled.troubles |= streets.collect.run().troubles
+    return settled
 
 
 def _tell(told: Rebuilt, settled: Settled) -> dict[str, Any]:

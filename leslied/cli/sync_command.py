@@ -9,7 +9,7 @@ import click
 
 from leslied.cli.desk import sit_down
 from leslied.cli.output import emit, json_option, say_bytes, say_path
-from leslied.pipeline import Ingested, Settled
+from leslied.pipeline import Collected, Ingested, Settled
 from leslied.store import Store
 
 if TYPE_CHECKING:
@@ -36,9 +36,11 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     gc.set_threshold(100_000, 20, 20)
     desk = sit_down(ctx)
     began = desk.clock.monotonic()
-    done, settled, stopped = _sync(desk, stop_all=stop_all)
+    done, settled, collected, stopped = _sync(desk, stop_all=stop_all)
     seconds = desk.clock.monotonic() - began
     data = _tell(done, settled, stopped, seconds)
+    data["threads_indexed"] = collected.threads
+    data["index_files_written"] = collected.written
     warnings = [f"{path}: {reason}" for path, reason in done.troubles.items()]
     warnings += [f"{name}: {reason}" for name, reason in settled.troubles.items()]
     emit(
@@ -49,7 +51,7 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     )
 
 
-def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, int]:
+def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, Collected, int]:
     done = Ingested()
     with (
         Store(desk.places.store_file, desk.clock) as store,
@@ -61,9 +63,11 @@ def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, int]:
         stopped = streets.stops.check() + (store.stop_all() if stop_all else 0)
         # Sessions from before leslied are many, and nobody waits for their files.
         settled = streets.settle.run(has_old=stop_all)
+        collected = streets.collect.scan(newest=2000)
+        settled.troubles |= collected.troubles
         if stop_all:
             settled.troubles |= streets.keep.run().troubles
-    return done, settled, stopped
+    return done, settled, collected, stopped
 
 
 def _tell(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from leslied.clock import Clock
     from leslied.daemon.notify import Notifier
-    from leslied.pipeline import Ingested, KeptNow, Streets
+    from leslied.pipeline import Collected, Ingested, KeptNow, Streets
     from leslied.tail.watch import Watcher
 
 SCAN_SECONDS = 30.0
@@ -93,6 +93,7 @@ class Loop:
             self.log.warning("watch.renew", reason=self.watcher.trouble)
         for ingest in self.streets.ingests:
             self._tell("ingest.scan", ingest.scan())
+        self._tell_collected(self.streets.collect.scan())
         self._tell_kept(self.streets.keep.run(most=_ARCHIVED_AT_ONCE))
         has_events = self.watcher.mode == "events"
         self._next_scan = began + (SCAN_SECONDS if has_events else POLL_SECONDS)
@@ -122,14 +123,23 @@ class Loop:
         if stopped:
             self.log.info("session.stop", sessions=stopped)
         done = self.streets.settle.run(most=_AT_ONCE, has_old=not self._is_busy)
-        for session, reason in done.troubles.items():
-            if self._told.get(session) != reason:
-                self.log.warning("sink.trouble", session=session, reason=reason)
-            self._told[session] = reason
+        self._tell_troubles(done.troubles)
+        self._tell_collected(self.streets.collect.run(most=_AT_ONCE))
         if done.written:
             self.log.info("sink.write", units=done.units, files=done.written)
         elif self._has_backlog and not self._is_busy:
             self._tell_kept(self.streets.keep.go_on(most=_ARCHIVED_AT_ONCE))
+
+    def _tell_collected(self, done: Collected) -> None:
+        self._tell_troubles(done.troubles)
+        if done.written:
+            self.log.info("index.write", threads=done.threads, files=done.written)
+
+    def _tell_troubles(self, troubles: dict[str, str]) -> None:
+        for session, reason in troubles.items():
+            if self._told.get(session) != reason:
+                self.log.warning("sink.trouble", session=session, reason=reason)
+            self._told[session] = reason
 
     def _look(self) -> None:
         left = self._next_scan - self.clock.monotonic()

@@ -1,12 +1,14 @@
 """The flow, and the only place where rooms meet.
 
 Two one-way streets meet at the store. *ingest*: discover, read, decode, commit.
-*settle*: detect, assemble, render, write. No threads, no sleep, no signals here.
+*settle*: detect, assemble, render, write. After them *collect* lists what threads hold.
+No threads, no sleep, no signals here.
 """
 
 from __future__ import annotations
 
 from leslied.pipeline.batch import Ingested
+from leslied.pipeline.collect import Collect, Collected
 from leslied.pipeline.ingest import Ingest
 from leslied.pipeline.keep import Keep, KeptNow
 from leslied.pipeline.settle import Settle, Settled
@@ -14,6 +16,8 @@ from leslied.pipeline.stops import Stops
 from leslied.pipeline.streets import Streets
 
 __all__ = [
+    "Collect",
+    "Collected",
     "Ingest",
     "Ingested",
     "Keep",

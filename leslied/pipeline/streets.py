@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leslied.model.source import Root
+    from leslied.pipeline.collect import Collect
     from leslied.pipeline.ingest import Ingest
     from leslied.pipeline.keep import Keep
     from leslied.pipeline.settle import Settle
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streets:
-    """One agent's ingest each, then stops, then settle, then keep."""
+    """One agent's ingest each, then stops, settle, collect, then keep."""
 
     ingests: Sequence[Ingest]
     stops: Stops
     settle: Settle
+    collect: Collect
     keep: Keep
 
     @property

@@ -13,7 +13,7 @@ from leslied.store.rows import RECORD_COLUMNS, from_us, unpack_record
 from leslied.store.search import Hit, search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 _SUMMARY = (
@@ -100,6 +100,62 @@ class Reader:
         rows = self._db.execute(query, (session,)).fetchall()
         before = self._count_before(session, unit) if unit else 0
         return [_unpack_placed(row, before + n) for n, row in enumerate(rows, 1)]
+
+    @telling
+    def session_at(self, row: int) -> SessionSummary | None:
+        """The session or subagent with this number; None while it holds nothing."""
+        found = self._db.execute(
+            f"SELECT {_SUMMARY} FROM session WHERE entries > 0 AND id = ?", (row,)
+        ).fetchone()
+        return _summarize(found, Usage()) if found else None
+
+    @telling
+    def calls(
+        self, session: int, unit: int, words: Sequence[str], tools: Sequence[str]
+    ) -> list[Placed]:
+        """Calls of a unit with one of the words in them, or of one of the tools.
+
+        With them their results, and what was told of folders; not numbered.
+        """
+        has_word = " OR ".join(["instr(r.tool_input, ?)"] * len(words))
+        named = ", ".join("?" * len(tools))
+        call = f"r.type = 'tool_use' AND (r.tool_name IN ({named}) OR {has_word})"
+        here = f"p.session = ? AND p.unit = ? AND {_SHOWN}"
+        rows = self._db.execute(
+            f"{_PLACED} WHERE {here} AND ({call} OR r.type = 'system_event' "
+            "AND instr(r.metadata, '\"cwd\"'))",
+            (session, unit, *tools, *words),
+        ).fetchall()
+        found = [_unpack_placed(row, 0) for row in rows]
+        ids = [p.record.tool_call_id for p in found if p.record.type == "tool_use"]
+        results = (
+            f"{_PLACED} WHERE {here} AND r.type = 'tool_result' AND r.tool_call_id"
+        )
+        for start in range(0, len(ids), 500):
+            part = ids[start : start + 500]
+            marks = ", ".join("?" * len(part))
+            query = f"{results} IN ({marks})"
+            rows = self._db.execute(query, (session, unit, *part)).fetchall()
+            found += [_unpack_placed(row, 0) for row in rows]
+        return sorted(found, key=lambda placed: placed.placement)
+
+    @telling
+    def chat_id(self, session: SessionSummary, unit: int) -> str:
+        """The id of a unit, or of all that a subagent did."""
+        first = "AND r.type = 'user_message'" if not unit else ""
+        query = (
+            "SELECT r.entry_id FROM placement p "
+            "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
+            "JOIN session s ON s.id = p.session "
+            f"WHERE p.session = ? AND p.unit = ? AND {_SHOWN}"
+        )
+        for more in dict.fromkeys((first, "")):
+            row = self._db.execute(
+                f"{query} {more} ORDER BY p.id LIMIT 1", (session.row, unit)
+            ).fetchone()
+            if row:
+                return name_unit(*session.key[:2], row[0])
+        return ""
 
     @telling
     def transcripts(self, session: int) -> dict[int, str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from leslied.errors import StoreUnusable
 from leslied.points import reach
 from leslied.store.archived import Archived
+from leslied.store.collected import CollectedRows
 from leslied.store.connection import (
     begin_load,
     end_load,
@@ -187,6 +188,12 @@ class Store:
         """Notes about the archive, kept together or not at all."""
         with self._transaction():
             yield Archived(self._db)
+
+    @contextmanager
+    def collecting(self) -> Iterator[CollectedRows]:
+        """Notes about threads, kept together or not at all."""
+        with self._transaction():
+            yield CollectedRows(self._db)
 
     @contextmanager
     def giving(self) -> Iterator[Giving]:

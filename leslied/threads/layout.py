@@ -1,0 +1,37 @@
+"""Where a thread's assets stand; nothing is imported, a hook starts with this."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # the module of that name costs a hook milliseconds
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ASSET_PLACES: tuple[tuple[str, str], ...] = (
+    ("plan", "plan.md"),
+    ("plan", "plan"),
+    ("progress", "progress.md"),
+    ("design", "design.md"),
+    ("design", "design"),
+    ("learnings", "learnings"),
+    ("discuss", "discuss"),
+    ("transcript", ".meta/transcripts"),
+)
+"""Each asset type and its path below the thread's folder, in listing order."""
+RELATIONS_FILE = ".leslie/thread_relations.json"
+THREADS = ".leslie/threads"
+INHERITED = "context/inherited"
+"""Below a thread's folder: copies of other threads, frozen when they were referenced."""
+
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+def is_thread_id(text: object) -> bool:
+    """Whether it may be the name of a thread's folder, wherever it was read."""
+    if not isinstance(text, str) or not 0 < len(text) <= 64:
+        return False
+    return text[0] != "." and _NAME.issuperset(text)
+
+
+def thread_folder(base: Path, thread_id: str) -> Path:
+    """The thread's folder; `base` is the folder that holds `.leslie`."""
+    return base / ".leslie" / "threads" / thread_id
