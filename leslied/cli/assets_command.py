@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from leslied.errors import UserError
 from leslied.lookup import gather_sessions, resolve
 from leslied.sinks import find_project
 from leslied.threads.assets import find_assets, list_names, read_text
+from leslied.threads.index import load_index
 from leslied.threads.lint import lint_assets
 
 if TYPE_CHECKING:
@@ -81,31 +83,39 @@ def _is_in(session: SessionSummary, project: Path) -> bool:
 def _load(session: SessionSummary, desk: Desk) -> dict[str, Any] | None:
     name = f".leslie/threads/{session.thread_id}/.meta/assets.json"
     text = read_text(Path(session.folder), name, _LARGEST)
-    try:
-        index = json.loads(desk.redact(text)) if text else None
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(index, dict) or not isinstance(index.get("assets"), list):
-        return None
-    return {**index, "folder": session.folder}
+    index = load_index(desk.redact(text)) if text else None
+    return {**index, "folder": session.folder} if index else None
 
 
 def _lines(threads: Sequence[dict[str, Any]], *, is_one: bool) -> Iterator[str]:
     if not threads:
         yield "No thread has an index yet. Work with an agent, then run: leslied sync"
         return
-    for number, thread in enumerate(threads):
+    # A thread that holds nothing but its transcripts has no news in a long list.
+    told = [thread for thread in threads if is_one or _has_more(thread)]
+    for number, thread in enumerate(told):
         if not is_one:
             yield from [""] if number else []
             title = clean(thread.get("title") or "").replace("\n", " ")
             yield click.style(f"{clean(str(thread['thread']))}  {title}", bold=True)
         yield from table(_COLUMNS, list(_rows(thread)), stretch=2, right="SIZE")
         yield from _tell_progress(thread)
+    left = len(threads) - len(told)
+    if left:
+        noun = "thread holds" if left == 1 else "threads hold"
+        yield from [""] if told else []
+        yield f"{left} {noun} transcripts only. See them: leslied list"
+
+
+def _has_more(thread: dict[str, Any]) -> bool:
+    return any(asset["type"] != "transcript" for asset in thread["assets"])
 
 
 def _rows(thread: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     prefix = f".leslie/threads/{thread['thread']}/"
-    for asset in thread["assets"]:
+    # The agent's own first; what leslied wrote stands last.
+    assets = sorted(thread["assets"], key=lambda a: a["type"] == "transcript")
+    for asset in assets:
         files = asset.get("files", [asset])
         if asset["type"] == "transcript":
             yield _sum_up(asset, files, prefix)
@@ -184,8 +194,10 @@ def _lint(sessions: Sequence[SessionSummary], *, as_json: bool) -> int:
 
 
 def _lint_lines(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
-    for each in findings:
-        better = f"; better: {each['better']}" if each["better"] else ""
-        yield clean(f"{each['thread']}/{each['path']}: {each['message']}{better}")
+    for (thread, path), group in groupby(findings, itemgetter("thread", "path")):
+        here = list(group)
+        told = "; ".join(each["message"] for each in here)
+        better = next((each["better"] for each in here if each["better"]), "")
+        yield clean(f"{thread}/{path}: {told}" + (f". Try: {better}" if better else ""))
     if not findings:
         yield "All assets are named as they should be."

@@ -202,12 +202,12 @@ class _Reader:
             if now.words and now.words[0] in _KEYWORDS:
                 raise Doubtful
             self._done.append(now)
-        elif now.before in ("", ";", "\n"):
-            self._now.before = operator if self._done else ""
-        elif operator == "\n":
-            self._now.before = now.before
-        else:
+        elif operator not in ("\n", ""):
             raise Doubtful
+        elif now.before in ("&&", "||", "|", "|&"):
+            self._now.before = now.before
+        elif not self._done:
+            self._now.before = ""
 
     def _redirect(self, operator: str) -> None:
         if self._now.words and self._glued() and self._now.words[-1].isdigit():

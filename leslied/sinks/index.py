@@ -19,6 +19,7 @@ _MOST_TOLD = 25
 """So many are told of at length, the others in a table."""
 _MOST_LISTED = 200
 _MOST_ITEMS = 5
+_ORDER = ("plan", "progress", "design", "learnings", "discuss")
 _UNSEEN = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
 )
@@ -88,45 +89,60 @@ def _tell(thread: Mapping[str, Any], page: Page) -> Iterator[str]:
         thread["status"],
         _count(thread["prompts"], "prompt"),
         _count(thread["tool_calls"], "tool call"),
+        *_tell_transcripts(thread),
     ]
     yield f"### {title}"
     yield ""
     yield " · ".join(fact for fact in facts if fact)
-    told = [*_tell_assets(thread), *_tell_progress(thread)]
+    told = [line for asset in _sort(thread) for line in _tell_asset(asset, thread)]
     if told:
         yield ""
         yield from told
 
 
-def _tell_assets(thread: Mapping[str, Any]) -> Iterator[str]:
+def _tell_transcripts(thread: Mapping[str, Any]) -> Iterator[str]:
     for asset in thread["assets"]:
-        kind, path = asset["type"], _link(asset["path"])
-        if kind == "transcript":
-            yield f"- transcripts: [{asset['files']}]({path}/)"
-        elif asset["form"] == "folder":
-            yield f"- {kind}: [{_count(asset['files'], 'file')}]({path}/)"
-        else:
-            told = " (collected)" if asset.get("collected") else ""
-            yield f"- {kind}: [{_words(asset['title'])}]({path}){told}"
+        if asset["type"] == "transcript" and asset["files"]:
+            yield f"[{_count(asset['files'], 'transcript')}]({_link(asset['path'])}/)"
 
 
-def _tell_progress(thread: Mapping[str, Any]) -> Iterator[str]:
+def _sort(thread: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What agents and people wrote, in the order of the types."""
+    own = [asset for asset in thread["assets"] if asset["type"] != "transcript"]
+    return sorted(own, key=lambda asset: _ORDER.index(asset["type"]))
+
+
+def _tell_asset(asset: Mapping[str, Any], thread: Mapping[str, Any]) -> Iterator[str]:
+    kind, path = asset["type"], _link(asset["path"])
     progress = thread["progress"]
-    if not progress:
+    if asset["form"] == "folder":
+        files = asset["files"]
+        yield f"- {kind}: [{_count(files, 'file') if files else 'empty'}]({path}/)"
         return
+    told = " (collected)" if asset.get("collected") else ""
+    if kind == "progress" and progress:
+        yield f"- {kind}: [{_tell_progress(progress)}]({path}){told}"
+        yield from _tell_left(progress)
+    else:
+        yield f"- {kind}: [{_words(asset['title'])}]({path}){told}"
+
+
+def _tell_progress(progress: Mapping[str, Any]) -> str:
     parts = [f"{progress['done']} done", f"{progress['open']} open"]
     if progress["blocked"]:
         parts.append(f"{progress['blocked']} blocked")
     percent = progress["percent"]
-    yield f"- so far: {', '.join(parts)}" + (
-        f" ({percent} %)" if percent is not None else ""
-    )
+    return ", ".join([*([f"{percent} %"] if percent is not None else []), *parts])
+
+
+def _tell_left(progress: Mapping[str, Any]) -> Iterator[str]:
     left = [item for item in progress["items"] if item["state"] != "done"]
     for item in left[:_MOST_ITEMS]:
         why = f" (blocked: {_words(item['reason'])})" if item.get("reason") else ""
         yield f"  - [ ] {_words(item['text'])}{why}"
-    if len(left) > _MOST_ITEMS:
-        yield f"  - … and {len(left) - _MOST_ITEMS} more"
+    total = progress["open"] + progress["blocked"]
+    if total > _MOST_ITEMS:
+        yield f"  - … and {total - _MOST_ITEMS} more"
 
 
 def _table(threads: Sequence[Mapping[str, Any]], page: Page) -> list[str]:

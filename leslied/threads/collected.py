@@ -142,7 +142,7 @@ def _write_progress(steps: list[_Step]) -> str:
 
 def _write_step(step: _Step) -> str:
     box = "x" if step.state == "done" else " "
-    why = f" (waits for: {', '.join(step.waits_for)})" if step.waits_for else ""
+    why = f" (waits for {', '.join(step.waits_for)})" if step.waits_for else ""
     return f"- [{box}] {_line(step.text)}{_line(why)}"
 
 

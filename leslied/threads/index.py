@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leslied.model.touch import Touch
-    from leslied.threads.progress import Progress
+    from leslied.threads.progress import Item, Progress
 
 MOST_CHANGES = 200
 """Of each file, so many hashes are kept."""
 MOST_CALLS = 200
 _MOST_REMOVED = 50
-_MOST_ITEMS = 50
+_MOST_ITEMS = 100
 
 
 class Change(Struct, frozen=True):
@@ -92,6 +92,60 @@ class Thread:
     past: dict[str, Past] = field(default_factory=dict)
 
 
+class _ReadCall(Struct, frozen=True):
+    tool: str
+    call_id: str
+
+
+class _ReadFile(Struct, frozen=True):
+    path: str
+    title: str
+    size: int
+    updated_at: str | None
+    calls: list[_ReadCall] = []
+
+
+class _ReadAsset(Struct, frozen=True):
+    type: str
+    path: str
+    files: list[_ReadFile] | None = None
+
+
+class _ReadItem(Struct, frozen=True):
+    text: str
+    state: str
+    depth: int
+    reason: str = ""
+
+
+class _ReadProgress(Struct, frozen=True):
+    percent: int | None
+    done: int
+    open: int
+    blocked: int
+    items: list[_ReadItem]
+
+
+class _ReadIndex(Struct, frozen=True):
+    thread: str
+    title: str | None
+    assets: list[_ReadAsset]
+    progress: _ReadProgress | None
+
+
+def load_index(text: str) -> dict[str, Any] | None:
+    """An index as plain values; None where it lacks what every index has."""
+    try:
+        index: dict[str, Any] = msgspec.json.decode(text)
+        read = msgspec.convert(index, _ReadIndex)
+        for asset, plain in zip(read.assets, index["assets"], strict=True):
+            if asset.files is None:
+                msgspec.convert(plain, _ReadFile)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return index
+
+
 def load_past(text: str | None) -> dict[str, Past]:
     """What an index that was written before says of each file; nothing if damaged."""
     try:
@@ -152,9 +206,16 @@ def plain_progress(progress: Progress) -> dict[str, Any]:
                 **({"reason": item.reason} if item.reason else {}),
                 **({"at": item.at} if item.at else {}),
             }
-            for item in progress.items[:_MOST_ITEMS]
+            for item in _choose(progress.items)
         ],
     }
+
+
+def _choose(items: list[Item]) -> list[Item]:
+    """As many as a list can hold; where they are too many, what is left to do."""
+    if len(items) > _MOST_ITEMS:
+        items = [item for item in items if item.state != "done"]
+    return items[:_MOST_ITEMS]
 
 
 def plain_touch(touch: Touch) -> dict[str, Any]:
