@@ -12,11 +12,11 @@ import msgspec
 from leslied import sinks
 from leslied.errors import SinkError
 from leslied.model.codec import plain_time
-from leslied.pipeline.gather import Gather, find_in
+from leslied.pipeline.gather import Gather, find_in, stamp_thread
 from leslied.sessions import tell_status
 from leslied.sinks.index import MOST_THREADS, Page, render_index, render_page
 from leslied.store.collected import CollectedThread
-from leslied.threads.assets import has_folder, read_text, stamp_assets
+from leslied.threads.assets import has_folder, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -80,6 +80,9 @@ class Collect:
         done = Collected()
         with self.store.collecting() as rows:
             due = rows.due(most)
+        if not due:
+            return done
+        due = self._note_touches(due)
         folders: dict[str, None] = {}
         for row in due:
             session = self.reader.session_at(row)
@@ -92,18 +95,28 @@ class Collect:
                 self._write_project(folder, done)
             except SinkError as error:
                 done.troubles[folder] = error.message
-        if due:
-            # Not before: a project's index that a crash left out is still due.
-            with self.store.collecting() as rows:
-                rows.mark_due(due, is_due=False)
+        # Not before: a project's index that a crash left out is still due.
+        with self.store.collecting() as rows:
+            rows.mark_due(due, is_due=False)
         return done
+
+    def _note_touches(self, due: list[int]) -> list[int]:
+        """What sessions did is noted; a thread that another one touched is due, too."""
+        others: set[int] = set()
+        for row in due:
+            session = self.reader.session_at(row)
+            if session and session.folder:
+                others |= self._gather(session).note_touches()
+                self.on_progress()
+        return [*due, *sorted(others.difference(due))]
 
     def _is_changed(self, row: int, stamp: bytes) -> bool:
         session = self.reader.session_at(row)
         if session is None or not has_folder(Path(session.folder), session.thread_id):
             return False
-        found = find_in(_find_roots(session), session.thread_id)
-        return stamp_assets([asset for _, asset in found]) != stamp
+        roots = _find_roots(session)
+        found = find_in(roots, session.thread_id)
+        return stamp_thread(roots, session.thread_id, found) != stamp
 
     def _collect(self, session: SessionSummary, done: Collected) -> None:
         done.threads += 1
@@ -113,16 +126,8 @@ class Collect:
             return
         with self.store.collecting() as rows:
             known = rows.thread(session.row)
-        gather = Gather(
-            store=self.store,
-            reader=self.reader,
-            session=session,
-            roots=_find_roots(session),
-            redact=self.redact,
-            read_plan=self._read_plan,
-        )
         try:
-            gathered = gather.run(known.files)
+            gathered = self._gather(session).run(known.files)
         except SinkError as error:
             done.troubles[session.key.session_id] = error.message
             self._save(msgspec.structs.replace(known, stamp=b""))
@@ -138,6 +143,16 @@ class Collect:
             summary=msgspec.json.encode(summary).decode(),
         )
         self._save(thread)
+
+    def _gather(self, session: SessionSummary) -> Gather:
+        return Gather(
+            store=self.store,
+            reader=self.reader,
+            session=session,
+            roots=_find_roots(session),
+            redact=self.redact,
+            read_plan=self._read_plan,
+        )
 
     def _save(self, thread: CollectedThread) -> None:
         with self.store.collecting() as rows:

@@ -19,6 +19,7 @@ from leslied.threads.assets import (
     read_text,
     shorten,
     stamp_assets,
+    stamp_file,
 )
 from leslied.threads.collected import COLLECTED, PLAN_FILE, collect
 from leslied.threads.index import Asset, File, Thread, load_past, plain_thread
@@ -84,7 +85,6 @@ class Gather:
         self._known = msgspec.json.decode(
             known_files or "{}", type=dict[str, KnownFile]
         )
-        self._note_touches()
         found = find_in(self.roots, self.session.thread_id)
         assets = [self._describe(root, asset) for root, asset in found]
         assets += self._collect({asset.type for asset in assets})
@@ -102,20 +102,27 @@ class Gather:
         )
         index = plain_thread(thread)
         self._put(name, render_json(index), before)
-        stamp = stamp_assets([asset for _, asset in found])
+        stamp = stamp_thread(self.roots, self.session.thread_id, found)
         files = msgspec.json.encode(self._now).decode()
         return Gathered(index, stamp, files, self._written)
 
-    def _note_touches(self) -> None:
-        """What the session and its subagents did is noted, unit by new unit."""
-        streams = [self.session, *self.reader.subagents(self.session.key)]
-        for stream in streams:
+    def note_touches(self) -> set[int]:
+        """What the session and its subagents did is noted, unit by new unit.
+
+        Threads whose folders were touched are due; says which.
+        """
+        due: set[int] = set()
+        for stream in (self.session, *self.reader.subagents(self.session.key)):
             with self.store.collecting() as rows:
                 for unit in rows.unread_units(stream.row):
                     folder = rows.folder_before(stream.row, unit) or stream.cwd
                     touches = self._read_unit(stream, unit, folder)
                     rows.replace_touches(stream.row, unit, touches)
+                    below = (touch.path.partition(_THREADS)[2] for touch in touches)
+                    due.update(rows.named({path.partition("/")[0] for path in below}))
                 rows.note_read(stream.row)
+                rows.mark_due(due, is_due=True)
+        return due
 
     def _read_unit(self, stream: SessionSummary, unit: int, folder: str) -> list[Touch]:
         words = ("",) if ".leslie" in folder else _WORDS
@@ -208,6 +215,14 @@ def find_in(roots: Sequence[Path], thread_id: str) -> list[tuple[Path, Found]]:
         for asset in find_assets(root, thread_id):
             found.setdefault(asset.path, (root, asset))
     return list(found.values())
+
+
+def stamp_thread(
+    roots: Sequence[Path], thread_id: str, found: list[tuple[Path, Found]]
+) -> bytes:
+    """Changes whenever an asset does, or somebody else writes to the index."""
+    index = stamp_file(roots[0], f".leslie/threads/{thread_id}/.meta/assets.json")
+    return stamp_assets([asset for _, asset in found]) + repr(index).encode()
 
 
 def _is_wanted(touch: Touch) -> bool:

@@ -59,8 +59,8 @@ def render_page(threads: Sequence[Mapping[str, Any]], page: Page) -> bytes:
         when = _local(thread["ended_at"] or thread["started_at"], page)
         if when and f"{when:%A, %Y-%m-%d}" != day:
             day = f"{when:%A, %Y-%m-%d}"
-            lines += ["", f"## {day}"]
-        lines += ["", *_tell(thread, page)]
+            lines += ["", f"## {day}", ""]
+        lines += _tell(thread, page)
     lines += _table(threads[_MOST_TOLD:_MOST_LISTED], page)
     left = page.total - min(len(threads), _MOST_LISTED)
     if left > 0:
@@ -80,24 +80,19 @@ def _sum_up(threads: Sequence[Mapping[str, Any]], page: Page) -> str:
 
 
 def _tell(thread: Mapping[str, Any], page: Page) -> Iterator[str]:
-    title = _words(thread["title"] or thread["id"])
-    folder = f"threads/{thread['id']}"
     facts = [
-        f"[`{thread['id']}`]({folder}/)",
+        f"**[{_words(thread['title'] or thread['id'])}](threads/{thread['id']}/)**",
         _words(page.titles.get(thread["agent"], thread["agent"])),
         _span(thread, page),
         thread["status"],
         _count(thread["prompts"], "prompt"),
         _count(thread["tool_calls"], "tool call"),
         *_tell_transcripts(thread),
+        f"`{thread['id']}`",
     ]
-    yield f"### {title}"
-    yield ""
-    yield " · ".join(fact for fact in facts if fact)
-    told = [line for asset in _sort(thread) for line in _tell_asset(asset, thread)]
-    if told:
-        yield ""
-        yield from told
+    yield f"- {' · '.join(fact for fact in facts if fact)}"
+    for asset in _sort(thread):
+        yield from (f"  {line}" for line in _tell_asset(asset, thread))
 
 
 def _tell_transcripts(thread: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from leslied.model.record import SessionKey
 from leslied.model.touch import Touch
-from leslied.store.rows import from_us, to_us
+from leslied.store.rows import ask, from_us, to_us
 
 if TYPE_CHECKING:
     import sqlite3
@@ -81,6 +81,14 @@ class CollectedRows:
             "INSERT OR REPLACE INTO meta VALUES ('collect_at', ?)", (str(reached),)
         )
         return rows
+
+    def named(self, thread_ids: Iterable[str]) -> list[int]:
+        """Those of these threads that are indexed."""
+        query = (
+            "SELECT c.session FROM session s JOIN collected c ON c.session = s.id "
+            "WHERE s.thread_id <> '' AND s.thread_id"
+        )
+        return [row for (row,) in ask(self._db, query, thread_ids)]
 
     def thread(self, session: int) -> CollectedThread:
         """What is known of a thread."""

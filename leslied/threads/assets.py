@@ -129,6 +129,16 @@ def stamp_assets(found: list[Found]) -> bytes:
     return digest.digest()
 
 
+def stamp_file(base: Path, path: str) -> Stamp | None:
+    """The stamp of a plain file below the folder; None where there is no such file."""
+    try:
+        with _open_below(base, path, _FILE) as fd:
+            status = os.fstat(fd)
+    except OSError:
+        return None
+    return stamp_of(status) if stat.S_ISREG(status.st_mode) else None
+
+
 def describe(base: Path, file: FoundFile) -> Described:
     """The file's hash and title; both from the same bytes, or no hash."""
     name = file.path.rpartition("/")[2]

@@ -59,3 +59,90 @@ def test_the_index_names_the_three_calls_that_made_a_plan(plan: Path):
         ("Edit", "toolu_3", "edit"),
     ]
     assert asset["history"][0]["calls"] == ["toolu_1", "toolu_2", "toolu_3"]
+
+
+def test_assets_shows_a_table(leslied: Command, plan: Path):
+    table = leslied("assets", "thread-1111").out.split("\n")
+
+    assert table[0].split() == ["TYPE", "PATH", "TITLE", "SIZE", "CHANGED", "BY"]
+    assert table[1].split()[:2] == ["plan", "plan.md"]
+    assert "Build the mill" in table[1]
+    assert table[1].endswith("Edit toolu_3 (+2)")
+    assert table[2].split()[0] == "transcript"
+
+
+def test_assets_as_json_is_what_stands_in_the_index(leslied: Command, plan: Path):
+    (thread,) = leslied("assets", "last", "--json").json["data"]["threads"]
+
+    index = json.loads((plan.parent / ".meta" / "assets.json").read_text())
+    assert thread == {**index, "folder": str(plan.parents[3])}
+
+
+def test_without_a_thread_the_projects_threads_are_shown(leslied: Command, plan: Path):
+    page = leslied("assets").out
+
+    assert page.startswith("thread-11111111  plan the mill\n")
+    assert "plan.md" in page
+
+
+def test_a_second_sync_leaves_every_byte(leslied: Command, plan: Path):
+    folder = plan.parents[2]
+    before = {p: p.stat().st_mtime_ns for p in folder.rglob("*")}
+
+    data = leslied("sync", "--json").json["data"]
+
+    assert (data["threads_indexed"], data["index_files_written"]) == (0, 0)
+    assert {p: p.stat().st_mtime_ns for p in folder.rglob("*")} == before
+
+
+def test_only_the_agents_own_files_are_for_git(leslied: Command, plan: Path):
+    status = ["git", "-C", str(plan.parents[3]), "status", "--short", "-uall"]
+
+    told = subprocess.run(status, capture_output=True, text=True, check=True).stdout
+
+    assert told == f"?? {THREAD}/plan.md\n"
+
+
+def test_lint_tells_what_to_mend_and_ends_with_one(leslied: Command, plan: Path):
+    assert leslied("assets", "lint").code == 0
+    (plan.parent / "Plan2.md").write_text("x")
+
+    ran = leslied("assets", "lint", "thread-1111")
+
+    assert ran.code == 1
+    assert "Plan2.md" in ran.out
+    assert "Try: plan.md" in ran.out
+    data = leslied("assets", "lint", "--json").json["data"]
+    assert [finding["rule"] for finding in data["findings"]] == ["unknown-name"]
+
+
+def test_a_damaged_index_is_no_index(leslied: Command, plan: Path):
+    (plan.parent / ".meta" / "assets.json").write_text('{"assets": [7]}')
+
+    ran = leslied("assets", "last")
+
+    assert (ran.code, ran.err.split("\n")[1]) == (2, "Write it: leslied sync")
+    leslied("sync")
+    assert leslied("assets", "last").code == 0
+
+
+def test_a_thread_nobody_knows_is_told_in_a_sentence(leslied: Command, plan: Path):
+    ran = leslied("assets", "thread-9")
+
+    assert ran.code == 2
+    assert "leslied list" in ran.err
+
+
+def test_before_any_index_there_is_a_next_step(leslied: Command):
+    leslied("sync")
+
+    assert "leslied sync" in leslied("assets").out
+
+
+def test_a_rebuild_writes_the_same_index(leslied: Command, plan: Path):
+    before = (plan.parent / ".meta" / "assets.json").read_bytes()
+
+    assert leslied("rebuild").code == 0
+
+    assert (plan.parent / ".meta" / "assets.json").read_bytes() == before
+    assert leslied("sync", "--json").json["data"]["index_files_written"] == 0
