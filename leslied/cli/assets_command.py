@@ -127,7 +127,7 @@ def _rows(thread: dict[str, Any]) -> Iterator[tuple[str, ...]]:
                 file["title"],
                 say_bytes(file["size"]),
                 _say_time(file["updated_at"]),
-                _say_call(file.get("calls", [])),
+                _say_call(file),
             )
 
 
@@ -145,12 +145,16 @@ def _sum_up(
     )
 
 
-def _say_call(calls: list[dict[str, Any]]) -> str:
-    if not calls:
+def _say_call(file: dict[str, Any]) -> str:
+    """The call that led to the file as it is; nobody's, if none is known."""
+    calls = {call["call_id"]: call["tool"] for call in file.get("calls", [])}
+    history = file.get("history", [])
+    last = history[-1]["calls"] if history else list(calls)
+    known = [call for call in last if call in calls]
+    if not known:
         return "-"
-    last = calls[-1]
     more = f" (+{len(calls) - 1})" if len(calls) > 1 else ""
-    return f"{last['tool']} {last['call_id']}{more}"
+    return f"{calls[known[-1]]} {known[-1]}{more}"
 
 
 def _say_time(text: str | None) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from leslied import sinks
 from leslied.errors import SinkError
 from leslied.model.codec import plain_time
-from leslied.pipeline.gather import Gather, find_in, stamp_thread
+from leslied.pipeline.gather import Gather, stamp_thread
 from leslied.sessions import tell_status
 from leslied.sinks.index import MOST_THREADS, Page, render_index, render_page
 from leslied.store.collected import CollectedThread
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.model.session import SessionSummary, Status
     from leslied.store import Reader, Store
+    from leslied.store.collected import Watched
 
 _LARGEST = 16 * 1024 * 1024
 
@@ -65,7 +66,7 @@ class Collect:
         with self.store.collecting() as rows:
             watched = rows.watched(newest, others)
             unfinished = rows.unfinished()
-        due = [row for row, stamp in watched if self._is_changed(row, stamp)]
+        due = [each.session for each in watched if _is_changed(each)]
         for row, status in unfinished:
             session = self.reader.session_at(row)
             if session and self._tell_status(session) != status:
@@ -110,14 +111,6 @@ class Collect:
                 self.on_progress()
         return [*due, *sorted(others.difference(due))]
 
-    def _is_changed(self, row: int, stamp: bytes) -> bool:
-        session = self.reader.session_at(row)
-        if session is None or not has_folder(Path(session.folder), session.thread_id):
-            return False
-        roots = _find_roots(session)
-        found = find_in(roots, session.thread_id)
-        return stamp_thread(roots, session.thread_id, found) != stamp
-
     def _collect(self, session: SessionSummary, done: Collected) -> None:
         done.threads += 1
         if not has_folder(Path(session.folder), session.thread_id):
@@ -149,7 +142,7 @@ class Collect:
             store=self.store,
             reader=self.reader,
             session=session,
-            roots=_find_roots(session),
+            roots=_find_roots(session.folder, session.cwd),
             redact=self.redact,
             read_plan=self._read_plan,
         )
@@ -188,10 +181,16 @@ class Collect:
         return read_text(Path(folder), name, 1_000_000)
 
 
-def _find_roots(session: SessionSummary) -> list[Path]:
+def _is_changed(watched: Watched) -> bool:
+    if not has_folder(Path(watched.folder), watched.thread_id):
+        return False
+    roots = _find_roots(watched.folder, watched.cwd)
+    return stamp_thread(roots, watched.thread_id) != watched.stamp
+
+
+def _find_roots(folder: str, cwd: str) -> list[Path]:
     """The folder that holds our files, and the project, where that is another one."""
-    base = Path(session.folder)
-    project = sinks.find_project(session.cwd)
+    base, project = Path(folder), sinks.find_project(cwd)
     return [base] if project in (None, base) else [base, project]
 
 

@@ -102,7 +102,7 @@ class Gather:
         )
         index = plain_thread(thread)
         self._put(name, render_json(index), before)
-        stamp = stamp_thread(self.roots, self.session.thread_id, found)
+        stamp = stamp_thread(self.roots, self.session.thread_id)
         files = msgspec.json.encode(self._now).decode()
         return Gathered(index, stamp, files, self._written)
 
@@ -217,12 +217,15 @@ def find_in(roots: Sequence[Path], thread_id: str) -> list[tuple[Path, Found]]:
     return list(found.values())
 
 
-def stamp_thread(
-    roots: Sequence[Path], thread_id: str, found: list[tuple[Path, Found]]
-) -> bytes:
+def stamp_thread(roots: Sequence[Path], thread_id: str) -> bytes:
     """Changes whenever an asset does, or somebody else writes to the index."""
     index = stamp_file(roots[0], f".leslie/threads/{thread_id}/.meta/assets.json")
-    return stamp_assets([asset for _, asset in found]) + repr(index).encode()
+    found = [
+        asset
+        for root in roots
+        for asset in find_assets(root, thread_id, has_transcripts=False)
+    ]
+    return stamp_assets(found) + repr(index).encode()
 
 
 def _is_wanted(touch: Touch) -> bool:

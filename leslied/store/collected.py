@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -21,6 +22,20 @@ _TOLD = (
     f"SELECT s.agent, s.session_id, s.source, {_TOUCH} FROM touch t "
     "JOIN session s ON s.id = t.session"
 ).replace(_TOUCH, ", ".join("t." + name for name in _TOUCH.split(", ")))
+_WATCHED = (
+    "SELECT c.session, c.stamp, s.thread_id, s.folder, s.cwd FROM collected c "
+    "JOIN session s ON s.id = c.session WHERE NOT c.is_due AND s.folder <> x''"
+)
+
+
+class Watched(Struct, frozen=True):
+    """A thread that may have changed, and all it takes to tell."""
+
+    session: int
+    stamp: bytes
+    thread_id: str
+    folder: str
+    cwd: str
 
 
 class CollectedThread(Struct, frozen=True, kw_only=True):
@@ -53,27 +68,27 @@ class CollectedRows:
         query = "SELECT session, status FROM collected WHERE status <> 'stopped'"
         return self._db.execute(query).fetchall()
 
-    def watched(self, newest: int, others: int) -> list[tuple[int, bytes]]:
-        """Threads to look at now, with their stamps: the latest, and some of the rest.
+    def watched(self, newest: int, others: int) -> list[Watched]:
+        """Threads to look at now: the latest, and some of the rest.
 
         Whoever asks often enough is given every one of them.
         """
         rows = self._db.execute(
-            "SELECT c.session, c.stamp FROM collected c "
-            "JOIN session s ON s.id = c.session WHERE NOT c.is_due "
-            "ORDER BY s.ended_us DESC LIMIT ?",
-            (newest,),
+            f"{_WATCHED} ORDER BY s.ended_us DESC LIMIT ?", (newest,)
         ).fetchall()
         if len(rows) == newest:
             rows += self._next_others(others)
-        return list(dict(rows).items())
+        told = {row[0]: row for row in rows}
+        return [
+            Watched(row[0], row[1], row[2], os.fsdecode(row[3]), row[4])
+            for row in told.values()
+        ]
 
-    def _next_others(self, most: int) -> list[tuple[int, bytes]]:
+    def _next_others(self, most: int) -> list[tuple[Any, ...]]:
         query = "SELECT value FROM meta WHERE key = 'collect_at'"
         at = self._db.execute(query).fetchone()
         rows = self._db.execute(
-            "SELECT session, stamp FROM collected WHERE session > ? AND NOT is_due "
-            "ORDER BY session LIMIT ?",
+            f"{_WATCHED} AND c.session > ? ORDER BY c.session LIMIT ?",
             (int(at[0]) if at else 0, most),
         ).fetchall()
         reached = rows[-1][0] if len(rows) == most else 0

@@ -27,6 +27,7 @@ MOST_FILES = 500
 MOST_BYTES = 32 * 1024 * 1024
 """A larger file is listed without a hash."""
 _MOST_COUNTED = 5000
+_WRITTEN = tuple(each for each in ASSET_PLACES if each[0] != "transcript")
 _DEEPEST = 4
 _HEAD = 64 * 1024
 _PIECE = 256 * 1024
@@ -91,14 +92,23 @@ class Described:
     title: str
 
 
-def find_assets(base: Path, thread_id: str) -> list[Found]:
+def find_assets(
+    base: Path, thread_id: str, *, has_transcripts: bool = True
+) -> list[Found]:
     """The assets of a thread, in listing order; without the thread's folder, none."""
-    found = []
-    for kind, place in ASSET_PLACES:
-        asset = _find(base, kind, place, thread_id)
-        if asset:
-            found.append(asset)
-    return found
+    folder = f".leslie/threads/{thread_id}"
+    places = ASSET_PLACES if has_transcripts else _WRITTEN
+    try:
+        with _open_below(base, folder, _FOLDER) as fd:
+            names = set(os.listdir(fd))  # noqa: PTH208 - a descriptor
+            found = [
+                _find(fd, kind, place, folder)
+                for kind, place in places
+                if place.partition("/")[0] in names
+            ]
+    except OSError:
+        return []
+    return [asset for asset in found if asset]
 
 
 def list_names(base: Path, thread_id: str) -> list[str]:
@@ -202,19 +212,18 @@ def _read(fd: int) -> tuple[str, bytes]:
     return digest.hexdigest(), head
 
 
-def _find(base: Path, kind: str, place: str, thread_id: str) -> Found | None:
-    path = f".leslie/threads/{thread_id}/{place}"
+def _find(thread: int, kind: str, place: str, folder: str) -> Found | None:
+    path = f"{folder}/{place}"
     is_folder = not place.endswith(".md")
     try:
-        if is_folder:
-            with _open_below(base, path, _FOLDER) as fd:
+        with _step_down(os.dup(thread), place, _FOLDER if is_folder else _FILE) as fd:
+            if is_folder:
                 files = list(islice(_walk(fd, path, _DEEPEST), _MOST_COUNTED))
-        else:
-            with _open_below(base, path, _FILE) as fd:
+            else:
                 status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode):
-                return None
-            files = [FoundFile(path, stamp_of(status))]
+                if not stat.S_ISREG(status.st_mode):
+                    return None
+                files = [FoundFile(path, stamp_of(status))]
     except OSError:
         return None
     return Found(
@@ -248,8 +257,14 @@ def _walk(fd: int, path: str, depth: int) -> Iterator[FoundFile]:
 @contextmanager
 def _open_below(base: Path, path: str, flags: int) -> Iterator[int]:
     """A descriptor of what stands there, reached through plain folders alone."""
+    with _step_down(os.open(base, _FOLDER), path, flags) as fd:
+        yield fd
+
+
+@contextmanager
+def _step_down(fd: int, path: str, flags: int) -> Iterator[int]:
+    """The same, from a descriptor on, which is closed."""
     *folders, name = path.split("/")
-    fd = os.open(base, _FOLDER)
     try:
         for folder, how in (*((each, _FOLDER) for each in folders), (name, flags)):
             below = os.open(folder, how, dir_fd=fd)

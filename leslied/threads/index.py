@@ -103,6 +103,7 @@ class _ReadFile(Struct, frozen=True):
     size: int
     updated_at: str | None
     calls: list[_ReadCall] = []
+    history: list[Change] = []
 
 
 class _ReadAsset(Struct, frozen=True):

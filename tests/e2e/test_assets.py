@@ -71,6 +71,16 @@ def test_assets_shows_a_table(leslied: Command, plan: Path):
     assert table[2].split()[0] == "transcript"
 
 
+def test_what_a_person_changed_is_no_calls_work(leslied: Command, plan: Path):
+    plan.write_text("# By hand\n")
+    leslied("sync")
+
+    line = leslied("assets", "last").out.split("\n")[1]
+
+    assert "By hand" in line
+    assert line.endswith("  -")
+
+
 def test_assets_as_json_is_what_stands_in_the_index(leslied: Command, plan: Path):
     (thread,) = leslied("assets", "last", "--json").json["data"]["threads"]
 
