@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leslied.config import Settings
     from leslied.model.session import Registry
     from leslied.model.source import Root
-    from leslied.pipeline import Collect, Keep, Settle, Streets
+    from leslied.pipeline import Collect, Ingest, Keep, Relate, Settle, Streets
     from leslied.redact import Redactor
     from leslied.store import Reader, Store
 
@@ -99,22 +99,10 @@ class Desk:
         on_progress: Callable[[], None] = lambda: None,
     ) -> Streets:
         """The daemon's work, as the settings want it now; `is_light` on memory."""
-        from leslied.pipeline import Ingest, Stops, Streets  # noqa: PLC0415
-        from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_WEIGHT  # noqa: PLC0415
+        from leslied.pipeline import Stops, Streets  # noqa: PLC0415
 
         settings = self.load_settings()
-        ingests = [
-            Ingest(
-                adapter=adapter,
-                store=store,
-                roots=tuple(roots),
-                is_final=is_final,
-                is_excluded=make_exclude(settings, adapter.name),
-                weight=LIGHT_WEIGHT if is_light else BATCH_WEIGHT,
-                on_progress=on_progress,
-            )
-            for adapter, roots in self.agent_roots(settings)
-        ]
+        ingests = self._make_ingests(store, settings, is_light=is_light)
         stops = Stops(store=store, registries=self.registries(settings))
         settle = replace(
             self._make_settle(store, reader, settings),
@@ -123,11 +111,45 @@ class Desk:
             on_progress=on_progress,
         )
         return Streets(
-            ingests=ingests,
+            ingests=[
+                replace(ingest, is_final=is_final, on_progress=on_progress)
+                for ingest in ingests
+            ],
             stops=stops,
             settle=settle,
+            relate=self._make_relate(settle, is_light=is_light),
             collect=self._make_collect(settle, settings),
             keep=self._make_keep(store, settings),
+        )
+
+    def _make_ingests(
+        self, store: Store, settings: Settings, *, is_light: bool
+    ) -> list[Ingest]:
+        from leslied.pipeline import Ingest  # noqa: PLC0415
+        from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_WEIGHT  # noqa: PLC0415
+
+        return [
+            Ingest(
+                adapter=adapter,
+                store=store,
+                roots=tuple(roots),
+                is_excluded=make_exclude(settings, adapter.name),
+                weight=LIGHT_WEIGHT if is_light else BATCH_WEIGHT,
+            )
+            for adapter, roots in self.agent_roots(settings)
+        ]
+
+    def _make_relate(self, settle: Settle, *, is_light: bool) -> Relate:
+        from leslied.pipeline.relate import LIGHT_WAITS, Relate  # noqa: PLC0415
+        from leslied.threads.relations_file import WAITS  # noqa: PLC0415
+
+        return Relate(
+            store=settle.store,
+            reader=settle.reader,
+            redact=settle.redact,
+            clock=self.clock,
+            live=settle.live,
+            waits=LIGHT_WAITS if is_light else WAITS,
         )
 
     def _make_collect(self, settle: Settle, settings: Settings) -> Collect:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.cli.desk import Desk
+    from leslied.pipeline import Streets
 
 
 @click.command(
@@ -63,11 +64,23 @@ def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, Collected, 
         stopped = streets.stops.check() + (store.stop_all() if stop_all else 0)
         # Sessions from before leslied are many, and nobody waits for their files.
         settled = streets.settle.run(has_old=stop_all)
+        _relate(streets, settled, has_old=stop_all)
         collected = streets.collect.scan(newest=2000)
         settled.troubles |= collected.troubles
         if stop_all:
             settled.troubles |= streets.keep.run().troubles
     return done, settled, collected, stopped
+
+
+def _relate(streets: Streets, settled: Settled, *, has_old: bool) -> None:
+    """Threads stand among others; what moved is written again where it belongs."""
+    related = streets.relate.run()
+    settled.troubles |= related.troubles
+    if related.moved:
+        streets.relate.run()
+        again = streets.settle.run(has_old=has_old)
+        settled.written += again.written
+        settled.troubles |= again.troubles
 
 
 def _tell(

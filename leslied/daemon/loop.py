@@ -49,6 +49,7 @@ class Loop:
     _next_scan: float = 0.0
     _is_busy: bool = False
     _has_backlog: bool = False
+    _is_related: bool = False
     _told: dict[str, str] = field(default_factory=dict)
 
     def scan_soon(self) -> None:
@@ -89,13 +90,17 @@ class Loop:
     def _scan(self) -> None:
         began = self.clock.monotonic()
         self._renew_streets()
-        if not self.watcher.renew():
-            self.log.warning("watch.renew", reason=self.watcher.trouble)
+        self.watcher.renew()
+        trouble = self.watcher.trouble
+        if self._told.get("watch", "") != trouble:
+            self._told["watch"] = trouble
+            self.log.warning("watch.renew", reason=trouble or "all is well again")
         for ingest in self.streets.ingests:
             self._tell("ingest.scan", ingest.scan())
         self._tell_collected(self.streets.collect.scan())
         self._tell_kept(self.streets.keep.run(most=_ARCHIVED_AT_ONCE))
         has_events = self.watcher.mode == "events"
+        self._is_related = False
         self._next_scan = began + (SCAN_SECONDS if has_events else POLL_SECONDS)
 
     def _tell_kept(self, kept: KeptNow) -> None:
@@ -123,23 +128,38 @@ class Loop:
         if stopped:
             self.log.info("session.stop", sessions=stopped)
         done = self.streets.settle.run(most=_AT_ONCE, has_old=not self._is_busy)
-        self._tell_troubles(done.troubles)
+        if done.units or stopped:
+            self._is_related = False
+        self._tell_troubles("sink.trouble", done.troubles)
         self._tell_collected(self.streets.collect.run(most=_AT_ONCE))
         if done.written:
             self.log.info("sink.write", units=done.units, files=done.written)
+        elif not self._is_related:
+            self._relate()
         elif self._has_backlog and not self._is_busy:
             self._tell_kept(self.streets.keep.go_on(most=_ARCHIVED_AT_ONCE))
 
+    def _relate(self) -> None:
+        """Threads stand among others; while many are written, this waits."""
+        related = self.streets.relate.run()
+        self._is_related = not (related.moved or related.is_waiting)
+        for old, new in related.moved.items():
+            self.log.info("thread.move", old=old, new=new)
+        self._tell_troubles("relations.trouble", related.troubles)
+        if related.files:
+            self.log.info("relations.write", files=related.files)
+
     def _tell_collected(self, done: Collected) -> None:
-        self._tell_troubles(done.troubles)
+        self._tell_troubles("index.trouble", done.troubles)
         if done.written:
             self.log.info("index.write", threads=done.threads, files=done.written)
 
-    def _tell_troubles(self, troubles: dict[str, str]) -> None:
-        for session, reason in troubles.items():
-            if self._told.get(session) != reason:
-                self.log.warning("sink.trouble", session=session, reason=reason)
-            self._told[session] = reason
+    def _tell_troubles(self, event: str, troubles: dict[str, str]) -> None:
+        """Each is told once, until it is another one."""
+        for name, reason in troubles.items():
+            if self._told.get(name) != reason:
+                self.log.warning(event, name=name, reason=reason)
+            self._told[name] = reason
 
     def _look(self) -> None:
         left = self._next_scan - self.clock.monotonic()

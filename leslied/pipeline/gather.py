@@ -98,7 +98,7 @@ class Gather:
             session_id=key.session_id,
             assets=assets,
             progress=self._find_progress(assets),
-            past=load_past(before),
+            past=load_past(before, self.session.thread_id),
         )
         index = plain_thread(thread)
         self._put(name, render_json(index), before)
@@ -134,9 +134,7 @@ class Gather:
         return [_trim(touch) for touch in touches if _is_wanted(touch)]
 
     def _describe(self, root: Path, asset: Found) -> Asset:
-        with self.store.collecting() as rows:
-            below = rows.touches_below(f"{root}/{asset.path}")
-            below += rows.touches_at(f"{root}/{asset.path}")
+        below = self._find_touches(root, asset)
         files = [self._describe_file(root, file, below) for file in asset.files]
         return Asset(
             type=asset.type,
@@ -145,6 +143,20 @@ class Gather:
             files=files,
             left_out=asset.left_out,
         )
+
+    def _find_touches(self, root: Path, asset: Found) -> list[Touch]:
+        """What was done to the asset, under the thread's id now or the one before."""
+        touches = []
+        with self.store.collecting() as rows:
+            for thread_id in (*rows.old_ids(self.session.row), self.session.thread_id):
+                old = f"{root}{_THREADS}{thread_id}/{asset.place}"
+                found = [*rows.touches_below(old), *rows.touches_at(old)]
+                new = f"{root}/{asset.path}"
+                touches += [
+                    msgspec.structs.replace(t, path=new + t.path.removeprefix(old))
+                    for t in found
+                ]
+        return touches
 
     def _describe_file(self, root: Path, file: FoundFile, below: list[Touch]) -> File:
         path = _clean(file.path)

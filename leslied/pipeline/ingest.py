@@ -40,11 +40,11 @@ class Ingest:
 
     def scan(self) -> Ingested:
         """Everything new below the roots is in the store, each entry exactly once."""
-        is_first = self.store.is_empty()
         name = self.adapter.name
+        is_first = self.store.is_new(name)
         known = self.store.stamps(name, is_final=self.is_final)
         found = tail.discover(name, self.roots, known)
-        with self.store.fit_for_load():
+        with self.store.fit_for_load(is_wanted=is_first and bool(found.sources)):
             sources = sorted(found.sources, key=_side_files_last)
             batches = self._read_first if is_first else self._read
             done = self.commit(batches(sources))

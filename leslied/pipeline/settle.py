@@ -15,6 +15,7 @@ from leslied.model.output import Transcript
 from leslied.model.record import SessionKey
 from leslied.sessions import Stream, assemble, tell_status
 from leslied.sinks import leslie
+from leslied.threads.relations import find_claim, read_relations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,6 +145,8 @@ class Settle:
         base = self._find_base(main)
         if base is None:
             return
+        # With the folder the thread may have got the id that Leslie knows it by.
+        main = self.reader.session(main.key) or main
         stream = Stream(main, tuple(self.reader.records(main.row, number)))
         below = [Stream(c, tuple(self.reader.records(c.row))) for c in children]
         (unit,) = assemble(stream, below)
@@ -166,6 +169,9 @@ class Settle:
             if is_old and self.backfill == "central":
                 place = self.policy.choose_central(main.cwd)
             outbox.fix_folder(main.row, os.fsencode(place.folder))
+            claim = find_claim(read_relations(place.folder), main.key.session_id)
+            if claim:
+                outbox.take_thread(main.row, claim)
         return place.folder
 
 

@@ -12,17 +12,19 @@ if TYPE_CHECKING:
     from leslied.pipeline.collect import Collect
     from leslied.pipeline.ingest import Ingest
     from leslied.pipeline.keep import Keep
+    from leslied.pipeline.relate import Relate
     from leslied.pipeline.settle import Settle
     from leslied.pipeline.stops import Stops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streets:
-    """One agent's ingest each, then stops, settle, collect, then keep."""
+    """One agent's ingest each, then stops, settle, relate, collect, then keep."""
 
     ingests: Sequence[Ingest]
     stops: Stops
     settle: Settle
+    relate: Relate
     collect: Collect
     keep: Keep
 

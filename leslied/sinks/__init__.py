@@ -6,13 +6,20 @@ The door: `Policy` says where output may stand, `write_file` and its kin put it 
 from __future__ import annotations
 
 from leslied.sinks._policy import Place, Policy, find_project
-from leslied.sinks._writer import make_folder, read_file, remove_file, write_file
+from leslied.sinks._writer import (
+    make_folder,
+    merge_folder,
+    read_file,
+    remove_file,
+    write_file,
+)
 
 __all__ = [
     "Place",
     "Policy",
     "find_project",
     "make_folder",
+    "merge_folder",
     "read_file",
     "remove_file",
     "write_file",

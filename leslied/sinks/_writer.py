@@ -43,7 +43,9 @@ def read_file(base: Path, name: str) -> bytes | None:
     try:
         with _open_folder(base, folders, is_made=False) as fd:
             handle = os.open(
-                file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd
+                file,
+                os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC,
+                dir_fd=fd,
             )
             with os.fdopen(handle, "rb") as stream:
                 return stream.read()
@@ -59,6 +61,38 @@ def remove_file(base: Path, name: str) -> None:
             os.unlink(file, dir_fd=fd)
     except (SinkError, FileNotFoundError):
         return
+
+
+def merge_folder(base: Path, old: str, new: str) -> None:
+    """What stood in `base/old` stands in `base/new`, but for names that are taken."""
+    try:
+        with (
+            _open_folder(base, old.split("/"), is_made=False) as source,
+            _open_folder(base, new.split("/")) as target,
+        ):
+            _merge(source, target)
+        *folders, name = old.split("/")
+        with _open_folder(base, folders, is_made=False) as fd:
+            os.rmdir(name, dir_fd=fd)
+    except SinkError:
+        return
+
+
+def _merge(source: int, target: int) -> None:
+    for name in os.listdir(source):
+        try:
+            os.stat(name, dir_fd=target, follow_symlinks=False)
+        except FileNotFoundError:
+            os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
+            continue
+        with suppress(OSError):
+            below = [os.open(name, _FOLDER, dir_fd=fd) for fd in (source, target)]
+            try:
+                _merge(*below)
+            finally:
+                for fd in below:
+                    os.close(fd)
+            os.rmdir(name, dir_fd=source)
 
 
 @contextmanager

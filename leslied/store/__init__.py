@@ -8,8 +8,20 @@ from __future__ import annotations
 from leslied.store.connection import read_lock
 from leslied.store.outbox import Outbox
 from leslied.store.reader import Reader
+from leslied.store.related import DueThread, Move, Related
 from leslied.store.search import Hit
 from leslied.store.transaction import prepare
 from leslied.store.writer import Committed, Store
 
-__all__ = ["Committed", "Hit", "Outbox", "Reader", "Store", "prepare", "read_lock"]
+__all__ = [
+    "Committed",
+    "DueThread",
+    "Hit",
+    "Move",
+    "Outbox",
+    "Reader",
+    "Related",
+    "Store",
+    "prepare",
+    "read_lock",
+]

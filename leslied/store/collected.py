@@ -207,6 +207,11 @@ class CollectedRows:
         rows = self._db.execute(query, (folder + "/", folder + "0"))
         return [_unpack(row) for row in rows]
 
+    def old_ids(self, session: int) -> list[str]:
+        """The id a thread had before Leslie gave it another."""
+        query = "SELECT thread_id FROM thread_move WHERE session = ?"
+        return [old for (old,) in self._db.execute(query, (session,))]
+
     def touches_at(self, path: str) -> list[Touch]:
         """What any session did to one file, in the order of time."""
         query = (

@@ -89,6 +89,12 @@ class Outbox:
             "UPDATE SET newest = excluded.newest, digest = excluded.digest",
             (*values, t.started_us, t.newest, t.digest),
         )
+        self._db.execute(
+            "INSERT OR IGNORE INTO thread_due (session) SELECT m.id FROM session c "
+            "JOIN session m ON m.agent = c.agent AND m.session_id = c.session_id "
+            "AND m.source = 'main' WHERE c.id = ?",
+            (t.session,),
+        )
 
     def surplus(self, session: int, most: int) -> list[Transcript]:
         """Files of a thread beyond the newest `most`, that we wrote and still stand."""
@@ -122,6 +128,14 @@ class Outbox:
         self._db.execute(
             "UPDATE session SET folder = ? WHERE id = ?", (folder, session)
         )
+
+    def take_thread(self, session: int, thread_id: str) -> bool:
+        """The thread has this id from now on; not if another one has it."""
+        done = self._db.execute(
+            "UPDATE OR IGNORE session SET thread_id = ? WHERE id = ?",
+            (thread_id, session),
+        )
+        return done.rowcount == 1
 
     def has_files(self, session: int) -> bool:
         """Whether any file of the thread was ever written."""

@@ -44,14 +44,18 @@ class Ownership:
         return owners
 
     def _choose(self, group: Iterable[int]) -> int:
-        free = [s for s in group if not any(self._is_inside(s, o) for o in group)]
-        return min(free or group, key=lambda s: (self._first_unshared(s), s))
+        free = [s for s in group if not any(self.is_inside(s, o) for o in group)]
+        return min(free or group, key=lambda s: (self.first_unshared(s), s))
 
-    def _is_inside(self, one: int, other: int) -> bool:
+    def is_inside(self, one: int, other: int) -> bool:
         """All of one is in the other; of two equal ones, the later is inside."""
         if one == other or self._common(one, other) < self._size(one):
             return False
         return self._size(other) > self._size(one) or one > other
+
+    def is_same(self, one: int, other: int) -> bool:
+        """Both show the same entries and nothing else."""
+        return self._common(one, other) == self._size(one) == self._size(other)
 
     def _size(self, session: int) -> int:
         if session not in self._sizes:
@@ -69,7 +73,8 @@ class Ownership:
             ).fetchone()
         return self._commons[key]
 
-    def _first_unshared(self, session: int) -> int:
+    def first_unshared(self, session: int) -> int:
+        """When a session first said something that stands in no other."""
         if session not in self._firsts:
             (first,) = self._db.execute(
                 "SELECT min(r.created_us) FROM placement p "

@@ -215,6 +215,26 @@ def _add_archive(connection: sqlite3.Connection) -> None:
     )
 
 
+def _add_relations(connection: sqlite3.Connection) -> None:
+    """Threads whose place among others may be news, and the files that tell of it."""
+    connection.execute(
+        "CREATE TABLE thread_due (session INTEGER PRIMARY KEY, "
+        "told BLOB NOT NULL DEFAULT x'')"
+    )
+    connection.execute(
+        "INSERT INTO thread_due (session) "
+        "SELECT id FROM session WHERE source = 'main' AND folder <> x''"
+    )
+    connection.execute(
+        "CREATE TABLE relations_file (folder BLOB PRIMARY KEY, stamp TEXT NOT NULL) "
+        "WITHOUT ROWID"
+    )
+    connection.execute(
+        "CREATE TABLE thread_move (session INTEGER PRIMARY KEY, "
+        "thread_id TEXT NOT NULL, files TEXT NOT NULL)"
+    )
+
+
 def _add_index(connection: sqlite3.Connection) -> None:
     """What sessions touched, and what the index tells of each thread."""
     connection.execute(
@@ -251,6 +271,7 @@ def _add_index(connection: sqlite3.Connection) -> None:
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
+    ("relations", _add_relations),
     ("index", _add_index),
 ]
 """Every step a store has gone through, oldest first; a step is never changed."""

@@ -22,6 +22,7 @@ from leslied.store.connection import (
 )
 from leslied.store.given import Giving
 from leslied.store.outbox import Outbox
+from leslied.store.related import Related
 from leslied.store.rows import (
     CURSOR_COLUMNS,
     pack_path,
@@ -190,6 +191,12 @@ class Store:
             yield Archived(self._db)
 
     @contextmanager
+    def relating(self) -> Iterator[Related]:
+        """Notes about threads among others, kept together or not at all."""
+        with self._transaction():
+            yield Related(self._db)
+
+    @contextmanager
     def collecting(self) -> Iterator[CollectedRows]:
         """Notes about threads, kept together or not at all."""
         with self._transaction():
@@ -212,12 +219,12 @@ class Store:
         return done.rowcount
 
     @contextmanager
-    def fit_for_load(self) -> Iterator[None]:
-        """Commits are fast while an empty store is filled, and safe ever after.
+    def fit_for_load(self, *, is_wanted: bool = True) -> Iterator[None]:
+        """Commits are fast while very much is read, and safe ever after.
 
         What a power loss costs a first sync is read again from the logs.
         """
-        if not self.is_empty():
+        if not is_wanted:
             yield
             return
         begin_load(self._db)
@@ -237,9 +244,10 @@ class Store:
             )
 
     @telling
-    def is_empty(self) -> bool:
-        """Whether no source was ever read."""
-        return self._db.execute("SELECT 1 FROM source LIMIT 1").fetchone() is None
+    def is_new(self, agent: str) -> bool:
+        """Whether no source of the agent was ever read."""
+        query = "SELECT 1 FROM source WHERE agent = ? LIMIT 1"
+        return self._db.execute(query, (agent,)).fetchone() is None
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ MOST_CHANGES = 200
 """Of each file, so many hashes are kept."""
 MOST_CALLS = 200
 _MOST_REMOVED = 50
+_PLACE = re.compile(r"\.leslie/threads/[^/]+/")
 _MOST_ITEMS = 100
 
 
@@ -147,12 +149,22 @@ def load_index(text: str) -> dict[str, Any] | None:
     return index
 
 
-def load_past(text: str | None) -> dict[str, Past]:
-    """What an index that was written before says of each file; nothing if damaged."""
+def load_past(text: str | None, thread_id: str) -> dict[str, Past]:
+    """What an index that was written before says of each file; nothing if damaged.
+
+    The thread may have had another id then.
+    """
     try:
         old = msgspec.json.decode(text or "{}", type=_OldIndex)
-        assets = [*old.removed, *old.assets]
-        return {past.path: past for asset in assets for past in _pasts(asset)}
+        pasts = [
+            past for asset in (*old.removed, *old.assets) for past in _pasts(asset)
+        ]
+        now = f".leslie/threads/{thread_id}/"
+        names = [_PLACE.sub(lambda _: now, past.path, count=1) for past in pasts]
+        return {
+            name: msgspec.structs.replace(past, path=name)
+            for name, past in zip(names, pasts, strict=True)
+        }
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return {}
 

@@ -20,7 +20,7 @@ ASSET_PLACES: tuple[tuple[str, str], ...] = (
 RELATIONS_FILE = ".leslie/thread_relations.json"
 THREADS = ".leslie/threads"
 INHERITED = "context/inherited"
-"""Below a thread's folder: copies of other threads, frozen when they were referenced."""
+"""Below a thread's folder: copies of others, frozen when they were referenced."""
 
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 

@@ -156,3 +156,23 @@ def test_a_rebuild_writes_the_same_index(leslied: Command, plan: Path):
 
     assert (plan.parent / ".meta" / "assets.json").read_bytes() == before
     assert leslied("sync", "--json").json["data"]["index_files_written"] == 0
+
+
+def test_a_thread_that_leslie_names_takes_its_index_along(leslied: Command, plan: Path):
+    file = plan.parents[2] / "thread_relations.json"
+    relations = json.loads(file.read_text())
+    thread = relations["threads"].pop("thread-11111111")
+    relations["threads"]["thread-abc"] = {**thread, "id": "thread-abc"}
+    file.write_text(json.dumps(relations))
+
+    leslied("sync")
+
+    (index,) = plan.parents[1].rglob("assets.json")
+    asset = json.loads(index.read_text())["assets"][0]
+    assert asset["path"] == ".leslie/threads/thread-abc/plan.md"
+    assert [call["call_id"] for call in asset["calls"]] == [
+        "toolu_1",
+        "toolu_2",
+        "toolu_3",
+    ]
+    assert leslied("sync", "--json").json["data"]["index_files_written"] == 0

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -215,3 +216,28 @@ def test_six_agents_share_one_home(live: Live):
     assert all(len(live.sessions(client)) == 1 for client in NAMES)
     assert live.forbidden() == []
     assert live.end() == 0
+
+
+def test_a_plan_is_indexed_with_the_calls_that_made_it(live: Live):
+    from agents import Model  # noqa: PLC0415 - stands beside the repository
+
+    session = str(uuid.uuid4())
+    folder = live.work / ".leslie" / "threads" / f"thread-{session[:8]}"
+    plan = {"file_path": f"{folder}/plan.md"}
+    steps = [
+        ("Write", {**plan, "content": "# Build the mill\n\n1. Dam\n2. Wheel\n"}),
+        ("Edit", {**plan, "old_string": "Dam", "new_string": "Dam of oak"}),
+        ("Edit", {**plan, "old_string": "Wheel", "new_string": "Wheel\n3. Roof"}),
+        ("Bash", {"command": f"echo '- [x] Dam' > {folder}/progress.md"}),
+    ]
+    scenario = [{"blocks": [{"tool": name, "input": told}]} for name, told in steps]
+    with Model(scenarios={"mine": [*scenario, {"text": "Planned."}]}) as model:
+        live.run("claude", "mine", model=model, extra=["--session-id", session])
+
+    index = folder / ".meta" / "assets.json"
+    print(f"\nindexed after {wait(index.exists, QUIET + SOON):.2f} s")
+    made, progress = json.loads(index.read_text())["assets"][:2]
+    assert [call["tool"] for call in made["calls"]] == ["Write", "Edit", "Edit"]
+    assert made["history"][-1]["calls"] == [call["call_id"] for call in made["calls"]]
+    assert [call["tool"] for call in progress["calls"]] == ["Bash"]
+    assert live.forbidden() == []

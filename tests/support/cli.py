@@ -25,9 +25,11 @@ class Ran:
 class Command:
     """`leslied` in one home, with an environment of its own."""
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
+    def __init__(self, home: Path, cwd: Path | None = None) -> None:
+        self.home, self.cwd = home, cwd
         self.environ = {
+            # From another folder too it is this leslied, not one installed elsewhere.
+            "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
             "HOME": str(home),
             "PATH": os.environ["PATH"],
             "LANG": "C.UTF-8",
@@ -38,6 +40,7 @@ class Command:
         done = subprocess.run(
             [sys.executable, "-m", "leslied", *words],
             env=self.environ | environ,
+            cwd=self.cwd,
             capture_output=True,
             check=False,
             timeout=60,

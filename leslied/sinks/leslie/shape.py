@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from leslied.sinks.leslie.cutting import cut_bytes, cut_characters
@@ -32,6 +33,8 @@ _CONTROLS = re.compile(
     "\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 """What a terminal obeys or a reader cannot see: people will `cat` these files."""
+_MOST_GAPS = 2
+"""Before the last answer, and behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +145,15 @@ def _fit(document: Document, limits: Limits) -> Document:
     if _size(document) <= limits.file:
         return document
     header = _size(replace(document, blocks=()))
-    mark = len(write_block(Cut(len(blocks), 10**12, document.chat_id)).encode()) + 2
-    kept = _choose(blocks, limits.file - header - mark)
-    left = [block for number, block in enumerate(blocks) if number not in kept]
-    cut = Cut(len(left), sum(_weigh(block) for block in left), document.chat_id)
-    first_left = next(n for n in range(len(blocks)) if n not in kept)
-    shown: list[Block] = [kept[n] for n in sorted(kept)]
-    shown.insert(sum(number < first_left for number in kept), cut)
+    mark = _weigh(Cut(len(blocks), 10**12, document.chat_id))
+    kept = _choose(blocks, limits.file - header - _MOST_GAPS * mark)
+    shown: list[Block] = []
+    for is_kept, run in groupby(range(len(blocks)), kept.__contains__):
+        if is_kept:
+            shown += (kept[number] for number in run)
+        else:
+            left = [_weigh(blocks[number]) for number in run]
+            shown.append(Cut(len(left), sum(left), document.chat_id))
     return replace(document, blocks=tuple(shown))
 
 

@@ -6,7 +6,7 @@
     head     = "user:" | "assistant:" | "[Tool call] NAME" | "[Tool result] NAME"
              | "[Error]"
     subagent = "[Subagent] ID FILE" NL
-    cut      = "[Cut] N blocks, N bytes; the whole: leslied show CHAT" NL
+    cut      = "[Cut] N blocks, N bytes; the whole: leslied show --full CHAT" NL
 
 A content line that reads like one of these lines, behind any number of backslashes, is
 written with one backslash more. Lines end at NL and nowhere else.
@@ -50,7 +50,9 @@ _STRUCTURAL = re.compile(
     rf"|\[Cut\]|</?user_query>|---|(?:{'|'.join(_FIELDS)}):)",
     re.IGNORECASE,
 )
-_CUT = re.compile(r"\[Cut\] (\d+) blocks, (\d+) bytes; the whole: leslied show (.*)")
+_CUT = re.compile(
+    r"\[Cut\] (\d+) blocks, (\d+) bytes; the whole: leslied show --full (.*)"
+)
 _UNKNOWN = "unknown"
 
 
@@ -88,7 +90,7 @@ def write_block(block: Block) -> str:
         case Failure(text):
             return f"[Error]\n{_escape(text)}"
         case Cut(blocks, size, chat_id):
-            whole = f"leslied show {chat_id}"
+            whole = f"leslied show --full {chat_id}"
             return f"[Cut] {blocks} blocks, {size} bytes; the whole: {whole}"
 
 

@@ -13,7 +13,7 @@ import pytest
 from leslied.pipeline import Settle, Settled
 from leslied.redact import Redactor
 from leslied.sinks import Policy
-from leslied.sinks.leslie import Result, Subagent, User, parse
+from leslied.sinks.leslie import Cut, Result, Subagent, User, parse
 from leslied.store import Reader, Store
 from tests.support.claude import SESSION, ClaudeHome, Talk
 
@@ -267,6 +267,24 @@ def test_a_file_stays_within_its_size(
     assert path.stat().st_size <= 20_480
     assert read(project).blocks[-1].text == "the end"
     assert "[Cut] " in path.read_text()
+
+
+def test_every_gap_in_a_file_is_told(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    calls = [f"toolu_{number}" for number in range(160)]
+    lines = [talk.call("Bash", {"command": f"{c} " + "x" * 150}, c) for c in calls]
+    claude.write(talk.prompt("go"), *lines[:80], talk.answer("half"), *lines[80:])
+
+    street()
+
+    text = next((project / THREAD / "transcripts").iterdir()).read_text()
+    shown = [f"toolu_{number} " in text for number in range(160)]
+    told = [block.blocks for block in parse(text).blocks if isinstance(block, Cut)]
+    assert shown[0]
+    assert "half" in text
+    assert told == [shown[:80].count(False), shown[80:].count(False)]
+    assert len(text.encode()) <= 20_480
 
 
 def test_a_thread_keeps_its_newest_fifty(

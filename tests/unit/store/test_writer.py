@@ -400,12 +400,22 @@ def test_an_empty_store_is_filled_fast_and_safe_ever_after(safe: Shelf):
     assert (while_loading, sync_level(safe), merge_setting(safe)) == (1, 2, 4)
 
 
-def test_a_store_with_anything_in_it_is_always_safe(safe: Shelf):
+def test_a_store_that_is_not_loaded_is_always_safe(safe: Shelf):
     """E2."""
+    with safe.store.fit_for_load(is_wanted=False):
+        assert sync_level(safe) == 2
+
+
+def test_only_an_agent_that_was_never_read_is_new(safe: Shelf):
+    before = safe.store.is_new(AGENT)
+
     safe.keep(make_prompt("one", "1"))
 
-    with safe.store.fit_for_load():
-        assert sync_level(safe) == 2
+    assert (before, safe.store.is_new(AGENT), safe.store.is_new("codex")) == (
+        True,
+        False,
+        True,
+    )
 
 
 def test_a_load_that_fails_leaves_the_store_safe(safe: Shelf):
@@ -428,7 +438,7 @@ def test_a_load_that_was_killed_leaves_no_setting_behind(
             data = path.with_name(path.name + end).read_bytes()
             left.with_name(left.name + end).write_bytes(data)
 
-    with Shelf(left, clock, is_hasty=False) as shelf, shelf.store.fit_for_load():
+    with Shelf(left, clock, is_hasty=False) as shelf:
         assert shelf.contents() == ["one"]
         assert (sync_level(shelf), merge_setting(shelf)) == (2, 4)
 

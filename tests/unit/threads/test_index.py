@@ -47,6 +47,10 @@ def write(past: dict[str, Any] | None = None, *files: File) -> str:
     return json.dumps(plain_thread(thread))
 
 
+def past(text: str | None) -> dict[str, Any]:
+    return load_past(text, "thread-1")
+
+
 def test_a_new_state_is_appended_with_the_calls_that_led_to_it():
     one = extend([], file("a", 1, touch("c1", 0)))
     two = extend(one, file("b", 3, touch("c1", 0), touch("c2", 2), touch("c3", 2.5)))
@@ -78,26 +82,35 @@ def test_a_file_that_could_not_be_hashed_adds_nothing():
 def test_history_is_read_back_and_goes_on():
     first = write(None, file("a", 1))
 
-    second = json.loads(write(load_past(first), file("b", 2)))
+    second = json.loads(write(past(first), file("b", 2)))
 
     assert [h["sha256"] for h in second["assets"][0]["history"]] == ["a", "b"]
     assert second["assets"][0]["created_at"] == "2026-11-16T10:00:01.000Z"
 
 
 def test_a_file_that_is_gone_keeps_its_history_and_gets_it_back():
-    gone = write(load_past(write(None, file("a", 1))))
+    gone = write(past(write(None, file("a", 1))))
     assert json.loads(gone)["removed"][0]["path"] == PLAN
 
-    back = json.loads(write(load_past(gone), file("b", 2)))
+    back = json.loads(write(past(gone), file("b", 2)))
 
     assert [h["sha256"] for h in back["assets"][0]["history"]] == ["a", "b"]
     assert back["removed"] == []
 
 
+def test_history_goes_on_where_the_thread_got_another_id():
+    first = write(None, file("a", 1)).replace("thread-1", "thread-0")
+
+    second = json.loads(write(past(first), file("b", 2)))
+
+    assert [h["sha256"] for h in second["assets"][0]["history"]] == ["a", "b"]
+    assert second["removed"] == []
+
+
 def test_the_index_written_twice_says_the_same():
     first = write(None, file("a", 1, touch("c1", 0)))
 
-    assert write(load_past(first), file("a", 1, touch("c1", 0))) == first
+    assert write(past(first), file("a", 1, touch("c1", 0))) == first
 
 
 @pytest.mark.parametrize(
@@ -106,7 +119,7 @@ def test_the_index_written_twice_says_the_same():
      '{"assets": [{"type": "plan", "path": "p", "files": [{"path": 1}]}]}'],
 )  # fmt: skip
 def test_a_damaged_index_has_no_past(text: str | None):
-    assert load_past(text) == {}
+    assert past(text) == {}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"assets": []}', '{"thread": 1}'])

@@ -1,0 +1,75 @@
+"""`leslied context`: what an agent is told of its thread."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.desk import sit_down
+from leslied.cli.output import clean, emit, json_option
+from leslied.cli.thread_places import Place, find_latest, find_thread
+from leslied.errors import LesliedError, UserError
+from leslied.threads.context import build_context
+from leslied.threads.operations import CycleError
+
+if TYPE_CHECKING:
+    from leslied.cli.desk import Desk
+    from leslied.threads.context import Context
+
+
+@click.command(epilog="Example: leslied context thread-1a2b3c4d --ref thread-5e6f7a8b")
+@click.argument("thread", required=False)
+@click.option("--ref", "refs", multiple=True, metavar="THREAD", help="Refer to it too.")
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context, *, thread: str | None, refs: tuple[str, ...], as_json: bool
+) -> None:
+    """Print the <thread_context> of a thread: its assets, and those it refers to.
+
+    Without a thread: the one that was last active in this folder's project. What
+    `--ref` names is shown for this once and noted nowhere.
+    """
+    desk, here = sit_down(ctx), Path.cwd()
+    place = find_thread(desk, thread, here) if thread else find_latest(desk, here)
+    more = [_find_ref(desk, ref, place) for ref in refs]
+    is_central = place.base.is_relative_to(desk.places.central_dir)
+    try:
+        context = build_context(
+            place.base,
+            place.thread_id,
+            more_refs=more,
+            prefix=f"{place.base}/" if is_central else "",
+        )
+    except CycleError as error:
+        raise LesliedError(str(error), "Leave that --ref out.") from error
+    emit(
+        _tell(context, place),
+        lambda: map(clean, context.xml.split("\n")),
+        as_json=as_json,
+        warnings=context.warnings,
+    )
+
+
+def _find_ref(desk: Desk, wanted: str, own: Place) -> Place:
+    """The thread to refer to; one that is nowhere is left to be warned of."""
+    try:
+        return find_thread(desk, wanted, own.base)
+    except UserError:
+        return Place(wanted, own.base)
+
+
+def _tell(context: Context, place: Place) -> dict[str, Any]:
+    return {
+        "thread_id": context.thread_id,
+        "objective": context.objective,
+        "base": str(place.base),
+        "assets": [{"type": t, "path": p} for t, p in context.assets],
+        "refs": [
+            {"thread": name, "assets": [{"type": t, "path": p} for t, p in assets]}
+            for name, assets in context.refs.items()
+        ],
+        "context": context.xml,
+    }

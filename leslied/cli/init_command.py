@@ -1,0 +1,205 @@
+"""`leslied init`: the guide in the project's AGENTS.md."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.desk import sit_down
+from leslied.cli.output import clean, emit, json_option, say_path
+from leslied.errors import UserError
+from leslied.guide import (
+    Change,
+    Paper,
+    load_guide,
+    plan_init,
+    plan_remove,
+    read_paper,
+    replace_paper,
+)
+from leslied.redact import Redactor
+from leslied.sinks import find_project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FILES = ("AGENTS.md", "CLAUDE.md")
+_SAID = {
+    "created": "{file} is new, with the guide for agents in it, version {next}.",
+    "appended": "The guide for agents stands at the end of {file}, version {next}.",
+    "updated": "The guide in {file} went from version {previous} to {next}; "
+    "the rest of the file is as it was.",
+    "unchanged": "{file} has the guide already, version {next}. Nothing was changed.",
+    "skipped": "Nothing was changed: {file} keeps version {previous}.",
+    "removed": "The guide is out of {file}; the rest is as it was.",
+    "deleted": "{file} held nothing but the guide, and is gone.",
+    "absent": "There is no guide in {file}. Nothing was changed.",
+}
+
+
+@click.command(epilog="Example: leslied init --diff, then: leslied init")
+@click.option(
+    "--file",
+    "name",
+    type=click.Choice(_FILES),
+    default=_FILES[0],
+    show_default=True,
+    help="The file that your agents read.",
+)
+@click.option("--yes", is_flag=True, help="Replace the guide of another major version.")
+@click.option("--remove", is_flag=True, help="Take the guide out again.")
+@click.option("--diff", is_flag=True, help="Show what would change, change nothing.")
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context, *, name: str, yes: bool, remove: bool, diff: bool, as_json: bool
+) -> None:
+    """Tell agents that work in this project about threads.
+
+    Puts a block of text at the end of AGENTS.md, in the top folder of the Git
+    repository, or in this folder where there is none; a newer leslied replaces it.
+    What stands outside the block is never touched.
+    """
+    desk = sit_down(ctx)
+    paper = read_paper(_find_folder(desk.home), name)
+    change = _plan(paper, is_removed=remove)
+    file = say_path(str(paper.folder / name), str(desk.home))
+    data: dict[str, Any] = {"file": str(paper.folder / name), **_plain(change)}
+    if diff:
+        # A key of the moment: even our own, in the data folder, is not made for a look.
+        redact = Redactor(os.urandom(32)).redact
+        data["diff"] = redact("".join(_diff(paper, change)))
+        emit(data, lambda: _show(data["diff"]), as_json=as_json)
+        return
+    if change.needs_consent and not yes and not _ask(change, file, as_json=as_json):
+        data["status"] = "skipped"
+    elif change.data != paper.data:
+        replace_paper(paper, change.data)
+    said = clean(_say(data, change, file))
+    notes = [*_notes(paper, change)] if data["status"] != "skipped" else []
+    emit(data, lambda: [said], as_json=as_json, warnings=notes)
+
+
+def _find_folder(home: Path) -> Path:
+    """The project's top folder, else this one; a stranger's folder above is not it."""
+    here = Path.cwd()
+    nowhere = (home.resolve(), Path("/"))
+    if here in nowhere:
+        raise UserError(f"{here} is no project.", "Go to a project's folder first.")
+    top = find_project(str(here)) or here
+    if top in nowhere:
+        return here
+    if top != here and os.getuid() not in (0, top.stat().st_uid):
+        raise UserError(
+            f"The project's top folder {top} is not yours.",
+            "If it is the right one, go there and try again.",
+        )
+    return top
+
+
+def _plan(paper: Paper, *, is_removed: bool) -> Change:
+    try:
+        if is_removed:
+            return plan_remove(paper.data)
+        return plan_init(paper.data, load_guide())
+    except UserError as error:
+        hint = error.hint.replace("leslied init", _tell_call(paper.name))
+        raise UserError(f"{paper.name}: {error.message}", hint) from error
+
+
+def _plain(change: Change) -> dict[str, Any]:
+    return {
+        "status": change.status,
+        "previous_version": change.previous_version,
+        "next_version": change.next_version,
+    }
+
+
+def _ask(change: Change, file: str, *, as_json: bool) -> bool:
+    """The person's word; where nobody can be asked, a sentence about what to do."""
+    had = change.previous_version or "unknown"
+    about = f"The guide in {file} is version {had}"
+    if as_json or not sys.stdin.isatty():
+        call = _tell_call(Path(file).name)
+        raise UserError(
+            f"{about}; replacing it with {change.next_version} needs your word.",
+            f"To see the change: {call} --diff. To agree: {call} --yes",
+        )
+    question = f"{about}. Replace it with {change.next_version}?"
+    return click.confirm(clean(question), err=True)
+
+
+def _tell_call(name: str) -> str:
+    """The words that call this command for a file."""
+    return "leslied init" + ("" if name == _FILES[0] else f" --file {name}")
+
+
+def _say(data: dict[str, Any], change: Change, file: str) -> str:
+    is_gone = change.status == "removed" and change.data is None
+    said = _SAID["deleted" if is_gone else data["status"]]
+    previous = change.previous_version or "unknown"
+    return said.format(file=file, previous=previous, next=change.next_version)
+
+
+def _notes(paper: Paper, change: Change) -> Iterator[str]:
+    if change.was_edited:
+        yield (
+            "The text between the tags had been changed by hand and was put back. "
+            "Your own words belong above or below the block."
+        )
+    if change.status not in ("removed", "absent"):
+        yield from _tell_claude(paper, change)
+
+
+def _tell_claude(paper: Paper, change: Change) -> Iterator[str]:
+    """Claude Code reads AGENTS.md only in a folder without CLAUDE.md."""
+    other = paper.folder / next(name for name in _FILES if name != paper.name)
+    if other.is_symlink() or not other.is_file():
+        return
+    if paper.name == "CLAUDE.md":
+        if change.status == "created":
+            yield (
+                "Claude Code now reads CLAUDE.md and no longer AGENTS.md. "
+                "If it should read both, add this line to CLAUDE.md: @AGENTS.md"
+            )
+        return
+    try:
+        text = read_paper(other.parent, other.name).data or b""
+    except (UserError, OSError):
+        return
+    if b"AGENTS.md" not in text and b"<leslie_system_guide" not in text:
+        yield (
+            "Claude Code reads CLAUDE.md here, not AGENTS.md. Add this line to "
+            "CLAUDE.md: @AGENTS.md, or: leslied init --file CLAUDE.md"
+        )
+
+
+def _diff(paper: Paper, change: Change) -> Iterator[str]:
+    """The change as a unified diff, line by line."""
+    before, after = _lines(paper.data), _lines(change.data)
+    old = f"a/{paper.name}" if paper.data is not None else "/dev/null"
+    new = f"b/{paper.name}" if change.data is not None else "/dev/null"
+    for line in difflib.unified_diff(before, after, old, new, lineterm=""):
+        yield clean(line) + "\n"
+
+
+def _lines(data: bytes | None) -> list[str]:
+    if not data:
+        return []
+    text = data.decode(errors="replace").replace("\r\n", "\n")
+    *lines, last = text.split("\n")
+    return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
+
+
+def _show(diff: str) -> Iterator[str]:
+    """The diff in colours."""
+    colors = {"+": "green", "-": "red", "@": "cyan"}
+    for line in diff.removesuffix("\n").split("\n") if diff else ():
+        yield click.style(line, fg=colors.get(line[:1]))
+    if not diff:
+        yield "Nothing would change."

@@ -1,0 +1,140 @@
+"""`leslied threads`: the threads of a project, and who came of whom."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.desk import sit_down
+from leslied.cli.output import clean, emit, json_option, say_path, table
+from leslied.cli.thread_places import find_all_bases, find_bases
+from leslied.threads.relations import read_relations
+from leslied.threads.tree import draw, grow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from leslied.cli.desk import Desk
+    from leslied.threads.tree import Node
+
+_MARKS = {"active": "●", "completed": "○"}
+_NONE = "No threads yet. Work with an agent, then run: leslied sync"
+
+_project = click.option(
+    "--project",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Show this project; else the one here, or all where there is none.",
+)
+
+
+@click.group()
+def command() -> None:
+    """Show the threads of a project, and who came of whom."""
+
+
+@command.command(epilog="Example: leslied threads tree --dot | dot -Tsvg > threads.svg")
+@click.option("--dot", "as_dot", is_flag=True, help="Print it for Graphviz.")
+@_project
+@json_option
+@click.pass_context
+def tree(
+    ctx: click.Context, *, as_dot: bool, project: Path | None, as_json: bool
+) -> None:
+    """Show threads with their forks below them, newest first."""
+    desk = sit_down(ctx)
+    found = _load(desk, project)
+    if as_dot and not as_json:
+        everyone = [node for _, roots in found for node in roots]
+        click.echo("\n".join(clean(line) for line in draw(everyone).split("\n")))
+        return
+    data = {"projects": [_tell(base, roots) for base, roots in found]}
+    emit(data, lambda: _tree_lines(found, desk), as_json=as_json)
+
+
+@command.command(name="list", epilog="Example: leslied threads list --json")
+@_project
+@json_option
+@click.pass_context
+def list_(ctx: click.Context, *, project: Path | None, as_json: bool) -> None:
+    """Show threads in a table, last changed first."""
+    desk = sit_down(ctx)
+    flat = [
+        (base, sorted(_walk(roots), key=lambda n: (n.updated_at, n.id), reverse=True))
+        for base, roots in _load(desk, project)
+    ]
+    data = {"projects": [_tell(base, nodes, is_flat=True) for base, nodes in flat]}
+    emit(data, lambda: _list_lines(flat, desk), as_json=as_json)
+
+
+def _load(desk: Desk, project: Path | None) -> list[tuple[Path, list[Node]]]:
+    bases = find_bases(desk, (project or Path.cwd()).resolve())
+    if not bases and not project:
+        bases = find_all_bases(desk)
+    found = [(base, grow(read_relations(base))) for base in bases]
+    for node in _walk(root for _, roots in found for root in roots):
+        node.title = desk.redact(node.title)
+    return [(base, roots) for base, roots in found if roots]
+
+
+def _walk(roots: Iterable[Node]) -> Iterator[Node]:
+    for root in roots:
+        yield from root.walk()
+
+
+def _tell(base: Path, nodes: list[Node], *, is_flat: bool = False) -> dict[str, Any]:
+    told = [asdict(node) for node in nodes]
+    if is_flat:
+        told = [{**t, "children": [c["id"] for c in t["children"]]} for t in told]
+    return {"project": str(base), "threads": told}
+
+
+def _tree_lines(found: list[tuple[Path, list[Node]]], desk: Desk) -> Iterator[str]:
+    if not found:
+        yield _NONE
+    for base, roots in found:
+        yield click.style(clean(say_path(str(base), str(desk.home))), bold=True)
+        for root in roots:
+            yield from _branch(root, "", "", clean)
+
+
+def _branch(
+    node: Node, first: str, rest: str, show: Callable[[str], str]
+) -> Iterator[str]:
+    words = [_MARKS.get(node.status, "◌"), node.id, node.title.replace("\n", " ")]
+    if node.status not in _MARKS:
+        words.append(f"({node.status})")
+    if node.subagents:
+        plural = "" if node.subagents == 1 else "s"
+        words.append(f"[{node.subagents} subagent{plural}]")
+    if node.references_to:
+        words.append("→ " + ", ".join(node.references_to))
+    yield first + show(" ".join(words))
+    for child in node.children:
+        is_last = child is node.children[-1]
+        corner, line = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
+        yield from _branch(child, rest + corner, rest + line, show)
+
+
+def _list_lines(flat: list[tuple[Path, list[Node]]], desk: Desk) -> Iterable[str]:
+    if not flat:
+        return [_NONE]
+    rows = [
+        (
+            node.id,
+            node.status,
+            node.updated_at[:16].replace("T", " "),
+            say_path(str(base), str(desk.home)).rpartition("/")[2],
+            node.title,
+            str(len(node.children)),
+            str(len(node.references_to)),
+            str(node.subagents),
+        )
+        for base, nodes in flat
+        for node in nodes
+    ]
+    names = ("THREAD", "STATUS", "CHANGED", "PROJECT", "TITLE")
+    counts = ("FORKS", "REFS", "SUBAGENTS")
+    return table((*names, *counts), rows, stretch=4, right=" ".join(counts))

@@ -1,0 +1,23 @@
+"""The guide: a block in a project's AGENTS.md that tells agents about threads.
+
+The door: `load_guide` is the text that ships with leslied, `plan_init` and
+`plan_remove` decide what a file becomes, `read_paper` and `replace_paper` touch it.
+Bytes outside the block belong to somebody else and stay as they are.
+"""
+
+from __future__ import annotations
+
+from leslied.guide.change import Change, plan_init, plan_remove
+from leslied.guide.paper import Paper, read_paper, replace_paper
+from leslied.guide.text import Guide, load_guide
+
+__all__ = [
+    "Change",
+    "Guide",
+    "Paper",
+    "load_guide",
+    "plan_init",
+    "plan_remove",
+    "read_paper",
+    "replace_paper",
+]

@@ -1,0 +1,27 @@
+"""The text that ships with leslied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+
+from leslied.guide.block import find_blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """One version of the block: its bytes from `<` to `>`, lines ending in LF."""
+
+    version: str
+    text: bytes
+
+    @classmethod
+    def read(cls, data: bytes) -> Guide:
+        """The one block in these bytes."""
+        (block,) = find_blocks(data)
+        return cls(block.version, data[block.start : block.end])
+
+
+def load_guide() -> Guide:
+    """The guide of this leslied."""
+    return Guide.read((files("leslied.guide") / "text.md").read_bytes())

@@ -1,0 +1,45 @@
+"""Comparing the versions of two guides."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Step = Literal["unknown", "older", "same", "minor", "major"]
+
+_LONGEST = 64
+_NUMBER = r"(0|[1-9][0-9]*)"
+_VERSION = re.compile(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
+    r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?"
+)
+_Key = tuple[int, int, int, tuple[tuple[int, int, str], ...]]
+
+
+def compare(found: str, ours: str) -> Step:
+    """What going from the found version to ours means.
+
+    `minor` is also a patch, `older` is the way back, and `unknown` where the found
+    one is no semantic version.
+    """
+    before, after = _read(found), _read(ours)
+    if before is None or after is None:
+        return "unknown"
+    if before >= after:
+        return "same" if before == after else "older"
+    return "minor" if before[0] == after[0] else "major"
+
+
+def _read(version: str) -> _Key | None:
+    """A key in the order of semantic versions; what stands after `+` does not count."""
+    match = _VERSION.fullmatch(version) if len(version) <= _LONGEST else None
+    if match is None:
+        return None
+    released = match[4] is None
+    early = () if released else tuple(map(_rank, match[4].split(".")))
+    return int(match[1]), int(match[2]), int(match[3]), ((int(released), 0, ""), *early)
+
+
+def _rank(word: str) -> tuple[int, int, str]:
+    """Numbers by value and before words."""
+    return (0, int(word), "") if word.isdigit() else (1, 0, word)

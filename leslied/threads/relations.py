@@ -1,0 +1,229 @@
+"""Leslie's `thread_relations.json`: its form, read and written.
+
+Fields we do not know stay as they are. Imports are few, because the hook program reads
+this file too; changing it on disk is `relations_file`'s work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+from leslied.threads.layout import RELATIONS_FILE, is_thread_id
+from leslied.threads.operations import RELATIONS, find_ours, rebuild_relations
+
+TYPE_CHECKING = False  # the module of that name costs a hook milliseconds
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from leslied.threads.operations import Data
+
+__all__ = [
+    "WrongRelationsError",
+    "find_claim",
+    "find_claims",
+    "make_relations",
+    "parse_relations",
+    "print_relations",
+    "read_relations",
+    "rebuild_relations",
+]
+VERSION = "1.0"
+STATUSES = (
+    "active",
+    "suspended",
+    "completed",
+    "cancelled",
+    "archived",
+    "frozen",
+    "waiting_human",
+)
+_OPERATORS = ("user", "system", "agent")
+_EXECUTORS = ("human", "agent", "system")
+
+
+class WrongRelationsError(ValueError):
+    """The text is not what Leslie would read."""
+
+
+def make_relations() -> Data:
+    """A file without threads."""
+    return {
+        "version": VERSION,
+        "metadata": {"last_updated": "1970-01-01T00:00:00.000Z", "thread_count": 0},
+        "threads": {},
+        "operations": [],
+        "relations": {},
+    }
+
+
+def parse_relations(text: bytes) -> Data:
+    """What the file says, with times in UTC and old words as new ones.
+
+    Relations that are missing or make no sense are made from the operations.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise WrongRelationsError(f"no JSON: {error}") from error
+    if not isinstance(data, dict):
+        raise WrongRelationsError("no object")
+    for name, kind in (("threads", dict), ("operations", list), ("metadata", dict)):
+        if not isinstance(data.get(name), kind):
+            raise WrongRelationsError(f"{name} is missing")
+    _mend_times(data)
+    reason = _find_fault(data)
+    if reason:
+        raise WrongRelationsError(reason)
+    if not _are_relations(data.get("relations")):
+        data["relations"] = rebuild_relations(data["operations"])
+    return data
+
+
+def print_relations(data: Data) -> bytes:
+    """The file's bytes; a form that Leslie would not read is refused."""
+    reason = _find_fault(data)
+    if reason:
+        raise WrongRelationsError(reason)
+    text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+    return text.encode("utf-8", "replace")
+
+
+def read_relations(base: Path | str) -> Data:
+    """What stands in the project now, or in its backup; empty where nothing does.
+
+    Reading takes no lock: the file is replaced whole.
+    """
+    for name in (RELATIONS_FILE, RELATIONS_FILE + ".bak"):
+        try:
+            return parse_relations(_read(f"{base}/{name}"))
+        except FileNotFoundError:
+            if name == RELATIONS_FILE:
+                break
+        except (OSError, WrongRelationsError):
+            continue
+    return make_relations()
+
+
+def _read(path: str) -> bytes:
+    """What a regular file holds; nothing else is waited for."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(path)
+        return file.read()
+
+
+def find_claim(data: Data, session_id: str) -> str:
+    """The thread that Leslie says this session works on; empty where none is."""
+    return find_claims(data).get(session_id, "")
+
+
+def find_claims(data: Data) -> dict[str, str]:
+    """Every session that a thread of Leslie's own works with, and that thread."""
+    ours = find_ours(data)
+    return {
+        str(thread["session_id"]): thread_id
+        for thread_id, thread in data["threads"].items()
+        if thread.get("session_id")
+        and thread_id not in ours
+        and is_thread_id(thread_id)
+    }
+
+
+def _find_fault(data: Data) -> str:
+    """What Leslie would refuse; empty when it would not."""
+    if not _is_time(data["metadata"].get("last_updated")):
+        return "metadata.last_updated is no time in UTC"
+    for thread_id, thread in data["threads"].items():
+        reason = _find_thread_fault(thread_id, thread)
+        if reason:
+            return f"thread {thread_id!r} {reason}"
+    for operation in data["operations"]:
+        if not isinstance(operation, dict) or not _is_operation(operation):
+            return "an operation makes no sense"
+    return ""
+
+
+def _find_thread_fault(thread_id: str, thread: object) -> str:
+    if not isinstance(thread, dict) or thread.get("id") != thread_id:
+        return "does not name itself"
+    for name in ("title", "objective", "storage_path"):
+        if not isinstance(thread.get(name), str):
+            return f"has no {name}"
+    if not _is_time(thread.get("created_at")):
+        return "was created at no time in UTC"
+    if thread.get("status") not in STATUSES:
+        return "has no known status"
+    if thread.get("executor", "agent") not in _EXECUTORS:
+        return "has no known executor"
+    if not isinstance(thread.get("parent_id"), (str, type(None))):
+        return "has no known parent"
+    return ""
+
+
+def _is_operation(operation: dict[str, Any]) -> bool:
+    return (
+        isinstance(operation.get("id"), str)
+        and isinstance(operation.get("command"), str)
+        and isinstance(operation.get("params"), dict)
+        and operation.get("operator") in _OPERATORS
+        and _is_time(operation.get("timestamp"))
+    )
+
+
+def _are_relations(relations: object) -> bool:
+    return isinstance(relations, dict) and all(
+        isinstance(each, dict) and all(_are_names(each.get(name)) for name in RELATIONS)
+        for each in relations.values()
+    )
+
+
+def _are_names(names: object) -> bool:
+    return isinstance(names, list) and all(isinstance(each, str) for each in names)
+
+
+def _is_time(text: object) -> bool:
+    """Whether it is a time in UTC, told by its marks: there are thousands of them."""
+    return (
+        isinstance(text, str)
+        and text[-1:] == "Z"
+        and text[4:11:3] == "--T"
+        and text[13:14] == ":"
+        and text[:4].isdecimal()
+        and 17 <= len(text) <= 30
+    )
+
+
+def _mend_times(data: Data) -> None:
+    """Times with an offset become UTC, and the old word for active the new one."""
+    _mend(data["metadata"], "last_updated")
+    for thread in data["threads"].values():
+        if isinstance(thread, dict):
+            _mend(thread, "created_at")
+            _mend(thread, "updated_at")
+            if thread.get("status") == "pending":
+                thread["status"] = "active"
+    for operation in data["operations"]:
+        if isinstance(operation, dict):
+            _mend(operation, "timestamp")
+
+
+def _mend(holder: dict[str, Any], name: str) -> None:
+    text = holder.get(name)
+    if isinstance(text, str) and text[-1:] != "Z":
+        holder[name] = _to_utc(text)
+
+
+def _to_utc(text: str) -> str:
+    from datetime import UTC, datetime  # noqa: PLC0415 - seldom needed
+
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    if time.tzinfo is None:
+        return text
+    return time.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"

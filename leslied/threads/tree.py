@@ -1,0 +1,101 @@
+"""The threads of one project as a family: who came of whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from leslied.threads.operations import Data
+
+
+@dataclass(slots=True)
+class Node:
+    """One thread, with those that were forked or spawned from it."""
+
+    id: str
+    title: str
+    status: str
+    objective: str
+    created_at: str
+    updated_at: str
+    session_id: str
+    references_to: list[str]
+    subagents: int
+    children: list[Node] = field(default_factory=list)
+
+    def walk(self) -> Iterator[Node]:
+        """The thread itself and all below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def grow(data: Data) -> list[Node]:
+    """Threads without a parent, newest first; children in the order they came.
+
+    Parents that are not there or run in a circle are left out of account.
+    """
+    nodes = {name: _make(data, thread) for name, thread in data["threads"].items()}
+    ordered = sorted(nodes.values(), key=lambda node: (node.created_at, node.id))
+    parents = {name: data["threads"][name].get("parent_id") for name in nodes}
+    roots = []
+    for node in ordered:
+        parent = nodes.get(parents[node.id])
+        if parent is None or _leads_to(parents, parent.id, node.id):
+            roots.append(node)
+        else:
+            parent.children.append(node)
+    return roots[::-1]
+
+
+def draw(roots: Iterable[Node]) -> str:
+    """The family in Graphviz's language: lines to children, dashes to references."""
+    nodes = [node for root in roots for node in root.walk()]
+    known = {node.id for node in nodes}
+    lines = ["digraph threads {", "  rankdir=LR;", "  node [shape=box];"]
+    for node in nodes:
+        words = f"{node.id}\n{node.title}\n{node.status}"
+        lines.append(f"  {_quote(node.id)} [label={_quote(words)}];")
+    for node in nodes:
+        lines += [f"  {_quote(node.id)} -> {_quote(c.id)};" for c in node.children]
+        lines += [
+            f"  {_quote(node.id)} -> {_quote(target)} [style=dashed];"
+            for target in node.references_to
+            if target in known
+        ]
+    return "\n".join([*lines, "}"])
+
+
+def _make(data: Data, thread: dict[str, Any]) -> Node:
+    relations = data["relations"].get(thread["id"], {})
+    metadata = thread.get("metadata")
+    found = metadata.get("subagents") if isinstance(metadata, dict) else None
+    return Node(
+        id=thread["id"],
+        title=thread["title"],
+        status=thread["status"],
+        objective=thread["objective"],
+        created_at=thread["created_at"],
+        updated_at=str(thread.get("updated_at") or thread["created_at"]),
+        session_id=str(thread.get("session_id") or ""),
+        references_to=list(relations.get("references_to", [])),
+        subagents=len(found) if isinstance(found, list) else 0,
+    )
+
+
+def _leads_to(parents: dict[str, str | None], start: str, goal: str) -> bool:
+    """Whether the way up from one thread passes the other, or never ends."""
+    at: str | None = start
+    for _ in parents:
+        if at is None or at == goal:
+            return at == goal
+        at = parents.get(at)
+    return at is not None
+
+
+def _quote(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

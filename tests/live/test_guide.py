@@ -1,0 +1,72 @@
+"""Real agents read what `leslied init` wrote; runs as `test_live.py` does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leslied.guide import load_guide
+from tests.live.test_live import PREFIX, TOOLS
+from tests.support.cli import Command
+
+pytestmark = [
+    pytest.mark.skipif(not PREFIX or not TOOLS.exists(), reason="no live agents"),
+    pytest.mark.timeout(180),
+]
+GUIDE = load_guide().text.decode()
+
+
+def ask(client: str, work: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The text of the first thing that the agent sends to its model."""
+    monkeypatch.setattr(sys, "path", [str(TOOLS), *sys.path])
+    from agents import Model, run_agent  # noqa: PLC0415 - stands beside the repository
+
+    home = work.parent
+    asked = home.parent / "asked.jsonl"
+    with Model(dump=asked) as model:
+        done = run_agent(
+            client, "hello", prefix=PREFIX, home=home, work=work, model=model
+        )
+    assert done.exit_code == 0
+    return asked.read_text(encoding="utf-8").split("\n")[0]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "live" / "home" / "work"
+    folder.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    return folder
+
+
+def is_in(request: str) -> bool:
+    return json.dumps(GUIDE)[1:-1] in request
+
+
+@pytest.mark.parametrize(
+    ("client", "name"),
+    [("claude", "AGENTS.md"), ("claude", "CLAUDE.md"), ("codex", "AGENTS.md")],
+)
+def test_the_first_request_carries_the_guide(
+    client: str, name: str, work: Path, monkeypatch: pytest.MonkeyPatch
+):
+    Command(work.parent, work)("init", "--file", name)
+
+    assert is_in(ask(client, work, monkeypatch))
+
+
+@pytest.mark.parametrize(
+    ("line", "is_read"), [("Use tabs.", False), ("@AGENTS.md", True)]
+)
+def test_claude_md_hides_agents_md_as_the_warning_says(
+    line: str, is_read: object, work: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (work / "CLAUDE.md").write_text(f"{line}\n")
+    warned = "Claude Code reads CLAUDE.md" in Command(work.parent, work)("init").err
+
+    assert is_in(ask("claude", work, monkeypatch)) == is_read
+    assert warned is not is_read

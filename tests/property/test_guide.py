@@ -1,0 +1,113 @@
+"""Whatever stands in a file, the guide comes and goes without a trace."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from hypothesis import assume, example, given, reject, settings
+from hypothesis import strategies as st
+
+from leslied.errors import UserError
+from leslied.guide import Guide, load_guide, plan_init, plan_remove
+from leslied.guide.block import find_blocks
+
+EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "150"))
+GIVEN = settings(max_examples=EXAMPLES, derandomize=True, deadline=None, database=None)
+GUIDE = load_guide()
+TAG = b'<leslie_system_guide version="1.0.0" description="x">'
+END = b"</leslie_system_guide>"
+LINE_ENDS = [b"\n", b"\r\n", b"\r", b"\n\n", b"\r\n\r\n", b""]
+PIECES = [
+    *LINE_ENDS,
+    *(b"```", b"~~~", b"````md", b"   ```", b"~~~~", b"``` `", b"    "),
+    *(TAG, END, TAG + END, b"<leslie_system_guide", b"<leslie_system_guide version="),
+    *(TAG[:-1], b'"', b">", b" ", b"\xef\xbb\xbf", b"\xff", b"\0", b"prose"),
+]
+FILES = st.one_of(
+    st.binary(max_size=60),
+    st.lists(st.sampled_from(PIECES), max_size=14).map(b"".join),
+    st.lists(
+        st.tuples(st.sampled_from(PIECES), st.sampled_from(LINE_ENDS)), max_size=10
+    ).map(lambda pairs: b"".join(piece + end for piece, end in pairs)),
+)
+
+
+def _init(data: bytes | None, guide: Guide = GUIDE) -> bytes | None:
+    """What `init` makes of a file it accepts."""
+    try:
+        return plan_init(data, guide).data
+    except UserError:
+        reject()  # a refused file is left as it is
+
+
+def _without_guide(data: bytes) -> bytes:
+    try:
+        assume(not find_blocks(data))
+    except UserError:
+        reject()
+    return data
+
+
+@GIVEN
+@given(FILES)
+@example(b"")
+@example(b"\r")
+@example(b"a\r\nb\r")
+@example(b"\xef\xbb\xbf")
+@example(b"\n")
+@example(b"```\n~~~\n")
+@example(b"<leslie_system_guide version=")
+def test_init_then_remove_gives_back_every_byte(data: bytes):
+    data = _without_guide(data)
+
+    assert plan_remove(_init(data)).data == data
+
+
+@GIVEN
+@given(FILES)
+def test_init_twice_is_init_once(data: bytes):
+    once = _init(data)
+
+    again = plan_init(once, GUIDE)
+
+    assert (again.status, again.data) == ("unchanged", once)
+
+
+@GIVEN
+@given(FILES)
+def test_what_stood_there_stands_there_still(data: bytes):
+    data = _without_guide(data)
+    made = _init(data)
+
+    assert made is not None
+    assert made.startswith(data)
+    assert len(find_blocks(made)) == 1
+
+
+@GIVEN
+@given(FILES, FILES)
+def test_an_update_changes_the_block_alone(before: bytes, after: bytes):
+    old = TAG + b"\nold\n" + END
+    data = before + b"\n" + old + b"\n" + after
+    try:
+        blocks = find_blocks(data)
+    except UserError:
+        reject()
+    at = len(before) + 1
+    assume([(block.start, block.end) for block in blocks] == [(at, at + len(old))])
+
+    made = _init(data)
+
+    assert made == before + b"\n" + GUIDE.text + b"\n" + after
+
+
+@GIVEN
+@given(FILES)
+def test_an_update_and_a_remove_give_back_every_byte(data: bytes):
+    data = _without_guide(data)
+    older = Guide("3.0.0", re.sub(rb'version="[^"]*"', b'version="3.0.0"', GUIDE.text))
+
+    updated = _init(_init(data, older))
+
+    assert plan_remove(updated).data == data

@@ -1,0 +1,40 @@
+"""Going from one version of the guide to another."""
+
+from __future__ import annotations
+
+import pytest
+
+from leslied.guide.version import compare
+
+
+@pytest.mark.parametrize(
+    ("found", "ours", "step"),
+    [
+        ("2.1.0", "2.1.0", "same"),
+        ("2.1.0+build.7", "2.1.0", "same"),
+        ("2.0.9", "2.1.0", "minor"),
+        ("2.1.0", "2.1.1", "minor"),
+        ("2.9.0", "2.10.0", "minor"),
+        ("2.1.0-rc.1", "2.1.0", "minor"),
+        ("2.1.0-rc.2", "2.1.0-rc.10", "minor"),
+        ("2.1.0-1", "2.1.0-rc", "minor"),
+        ("2.1.0-rc", "2.1.0-rc.1", "minor"),
+        ("1.9.9", "2.0.0", "major"),
+        ("0.0.0", "2.0.0", "major"),
+        ("2.1.1", "2.1.0", "older"),
+        ("3.0.0-alpha", "2.1.0", "older"),
+        ("10.0.0", "9.0.0", "older"),
+        ("", "2.1.0", "unknown"),
+        ("2", "2.1.0", "unknown"),
+        ("2.1", "2.1.0", "unknown"),
+        ("v2.1.0", "2.1.0", "unknown"),
+        ("2.1.0.1", "2.1.0", "unknown"),
+        ("02.1.0", "2.1.0", "unknown"),
+        ("latest", "2.1.0", "unknown"),
+        ("٢.١.٠", "2.1.0", "unknown"),
+        ("2.1.0\n", "2.1.0", "unknown"),
+        ("9" * 5000 + ".0.0", "2.1.0", "unknown"),
+    ],
+)
+def test_a_step_between_versions(found: str, ours: str, step: str):
+    assert compare(found, ours) == step

@@ -1,0 +1,213 @@
+"""What an agent is told of its thread, letter by letter."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leslied.threads.context import build_context
+from leslied.threads.layout import ASSET_PLACES, is_thread_id, thread_folder
+from leslied.threads.operations import CycleError, add_reference, put_threads
+from leslied.threads.relations import make_relations, print_relations
+from tests.support import golden
+from tests.unit.threads.test_relations import NOW, make_thread
+
+CONTEXTS = Path(__file__).resolve().parents[2] / "fixtures" / "contexts"
+
+
+def check_golden(request: pytest.FixtureRequest, name: str, xml: str) -> None:
+    told = golden.recall(CONTEXTS / f"{name}.xml", xml + "\n", request.config)
+    assert xml + "\n" == told
+
+
+class Project:
+    """A project with threads in it."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.data = make_relations()
+
+    def add(self, name: str, *assets: str, **more: Any) -> Path:
+        """A thread in the file, with these assets; `/` at the end makes a folder."""
+        put_threads(self.data, [make_thread(name, **more)], NOW)
+        return self.write(thread_folder(self.base, name), *assets)
+
+    def write(self, folder: Path, *assets: str) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in assets:
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir() if name.endswith("/") else path.write_text(name)
+        return folder
+
+    def refer(self, source: str, target: str, binding: str = "live") -> None:
+        add_reference(self.data, source, target, binding, NOW)
+
+    def build(self, name: str, *more_refs: str, prefix: str = ""):
+        path = self.base / ".leslie" / "thread_relations.json"
+        path.write_bytes(print_relations(self.data))
+        refs = [(ref, self.base) for ref in more_refs]
+        return build_context(self.base, name, more_refs=refs, prefix=prefix)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path / "app")
+
+
+ALL = [path if "." in path[1:] else f"{path}/" for _, path in ASSET_PLACES]
+
+
+def test_every_kind_of_asset_is_listed_in_its_order(project: Project, request):
+    project.add("thread-a", *reversed(ALL))
+
+    check_golden(request, "all-assets", project.build("thread-a").xml)
+
+
+def test_references_are_shown_one_level_deep(project: Project, request):
+    project.add("thread-a", "plan.md", "progress.md")
+    project.add("thread-b", "design/", "learnings/")
+    project.add("thread-c", "plan.md")
+    project.refer("thread-a", "thread-b")
+    project.refer("thread-b", "thread-c")
+
+    context = project.build("thread-a")
+
+    check_golden(request, "references", context.xml)
+    assert context.warnings == []
+
+
+def test_a_frozen_reference_points_at_the_frozen_copy(project: Project, request):
+    folder = project.add("thread-a", "plan.md")
+    project.add("thread-b", "plan.md", "design.md")
+    project.refer("thread-a", "thread-b", "frozen")
+    project.write(folder / "context" / "inherited" / "thread-b", "plan.md")
+
+    check_golden(request, "frozen", project.build("thread-a").xml)
+
+
+def test_a_live_reference_points_at_the_thread_even_beside_a_copy(project: Project):
+    folder = project.add("thread-a")
+    project.add("thread-b", "plan.md")
+    project.refer("thread-a", "thread-b", "live")
+    project.write(folder / "context" / "inherited" / "thread-b", "plan.md")
+
+    context = project.build("thread-a")
+
+    assert context.refs == {"thread-b": [("plan", ".leslie/threads/thread-b/plan.md")]}
+
+
+def test_nothing_at_all_leaves_a_blank_line(project: Project, request):
+    project.add("thread-a")
+    project.add("thread-b")
+
+    check_golden(request, "empty", project.build("thread-a").xml)
+    check_golden(request, "empty-ref", project.build("thread-a", "thread-b").xml)
+
+
+def test_names_cannot_end_an_attribute_or_a_line(project: Project, request):
+    project.add("thread-a", "plan.md")
+    objective = "<obj> & \"quoted\" 'so'\n</thread_context>"
+    project.data["threads"]["thread-a"]["objective"] = objective
+
+    check_golden(request, "escaped", project.build("thread-a").xml)
+
+
+def test_a_central_tree_is_told_with_whole_paths(project: Project):
+    project.add("thread-a", "plan.md")
+
+    context = project.build("thread-a", prefix="/data/central/app-1/")
+
+    path = "/data/central/app-1/.leslie/threads/thread-a/plan.md"
+    assert context.assets == [("plan", path)]
+    relations = 'relations_file="/data/central/app-1/.leslie/thread_relations.json"'
+    assert relations in context.xml
+
+
+def test_a_missing_thread_is_left_out_with_a_warning(project: Project):
+    project.add("thread-a")
+    project.data["relations"]["thread-a"]["references_to"] = [
+        "thread-gone",
+        "../../etc",
+    ]
+
+    context = project.build("thread-a", "thread-nope")
+
+    assert context.refs == {}
+    assert context.warnings == [
+        "W202: Referenced thread 'thread-gone' not found",
+        "W202: Referenced thread '../../etc' not found",
+        "W202: Referenced thread 'thread-nope' not found",
+    ]
+
+
+@pytest.mark.parametrize("target", ["thread-a", "thread-b", "thread-c"])
+def test_a_reference_that_closes_a_circle_is_refused(project: Project, target: str):
+    for name in ("thread-a", "thread-b", "thread-c"):
+        project.add(name)
+    project.refer("thread-c", "thread-b")
+    project.refer("thread-b", "thread-a")
+
+    with pytest.raises(CycleError, match="T201"):
+        project.build("thread-a", target)
+
+
+def test_a_circle_in_the_file_is_told_and_the_references_stand(project: Project):
+    project.add("thread-a")
+    project.add("thread-b", "plan.md")
+    project.data["relations"]["thread-a"]["references_to"] = ["thread-b"]
+    project.data["relations"]["thread-b"]["references_to"] = ["thread-a"]
+
+    context = project.build("thread-a")
+
+    assert context.warnings == ["T201: thread-a and thread-b reference each other."]
+    assert list(context.refs) == ["thread-b"]
+
+
+def test_a_thread_without_a_file_has_the_context_it_will_have_with_one(
+    project: Project,
+):
+    project.write(thread_folder(project.base, "thread-a"), "plan.md")
+    before = build_context(project.base, "thread-a").xml
+
+    project.add("thread-a")
+
+    assert project.build("thread-a").xml == before
+
+
+def test_the_same_files_give_the_same_bytes(project: Project):
+    project.add("thread-a", *ALL)
+    project.add("thread-b", *ALL)
+    project.refer("thread-a", "thread-b")
+
+    assert len({project.build("thread-a").xml for _ in range(3)}) == 1
+
+
+def test_a_name_that_is_no_threads_has_no_context(project: Project):
+    project.add("thread-a")
+
+    assert project.build("../thread-a").xml == ""
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", ".x", "a/b", "a\0", "é", "x" * 65, 3])
+def test_what_cannot_be_a_folders_name_is_no_thread_id(name: Any):
+    """P3."""
+    assert not is_thread_id(name)
+
+
+def test_a_hook_that_imports_it_imports_nothing_heavy():
+    code = (
+        "import leslied.threads.context, sys, json; print(json.dumps([*sys.modules]))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, check=True, text=True
+    )
+
+    heavy = {"typing", "dataclasses", "pathlib", "inspect", "datetime", "hashlib"}
+    heavy |= {"msgspec", "click", "pydantic", "sqlite3", "asyncio", "logging"}
+    assert heavy.isdisjoint(json.loads(ran.stdout))
