@@ -99,7 +99,7 @@ class Desk:
         on_progress: Callable[[], None] = lambda: None,
     ) -> Streets:
         """The daemon's work, as the settings want it now; `is_light` on memory."""
-        from leslied.pipeline import Ingest, Stops, Streets  # noqa: PLC0415
+        from leslied.pipeline import Ingest, Stops, Streets, Told  # noqa: PLC0415
         from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_WEIGHT  # noqa: PLC0415
 
         settings = self.load_settings()
@@ -116,6 +116,7 @@ class Desk:
             for adapter, roots in self.agent_roots(settings)
         ]
         stops = Stops(store=store, registries=self.registries(settings))
+        told = Told(self.places.data_dir, ingests, stops, self.clock)
         settle = replace(
             self._make_settle(store, reader, settings),
             live=stops.live,
@@ -123,7 +124,9 @@ class Desk:
             on_progress=on_progress,
         )
         keep = self._make_keep(store, settings)
-        return Streets(ingests=ingests, stops=stops, settle=settle, keep=keep)
+        return Streets(
+            ingests=ingests, told=told, stops=stops, settle=settle, keep=keep
+        )
 
     def _make_keep(self, store: Store, settings: Settings) -> Keep:
         from leslied.pipeline import Keep  # noqa: PLC0415

@@ -12,8 +12,10 @@ from leslied.pipeline.keep import Keep, KeptNow
 from leslied.pipeline.settle import Settle, Settled
 from leslied.pipeline.stops import Stops
 from leslied.pipeline.streets import Streets
+from leslied.pipeline.told import Heard, Told
 
 __all__ = [
+    "Heard",
     "Ingest",
     "Ingested",
     "Keep",
@@ -22,4 +24,5 @@ __all__ = [
     "Settled",
     "Stops",
     "Streets",
+    "Told",
 ]
