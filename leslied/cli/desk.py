@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leslied.config import Settings
     from leslied.model.session import Registry
     from leslied.model.source import Root
-    from leslied.pipeline import Keep, Relate, Settle, Streets
+    from leslied.pipeline import Ingest, Keep, Relate, Settle, Streets
     from leslied.redact import Redactor
     from leslied.store import Reader, Store
 
@@ -99,23 +99,15 @@ class Desk:
         on_progress: Callable[[], None] = lambda: None,
     ) -> Streets:
         """The daemon's work, as the settings want it now; `is_light` on memory."""
-        from leslied.pipeline import Ingest, Stops, Streets  # noqa: PLC0415
-        from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_WEIGHT  # noqa: PLC0415
+        from leslied.pipeline import Stops, Streets, Told  # noqa: PLC0415
 
         settings = self.load_settings()
         ingests = [
-            Ingest(
-                adapter=adapter,
-                store=store,
-                roots=tuple(roots),
-                is_final=is_final,
-                is_excluded=make_exclude(settings, adapter.name),
-                weight=LIGHT_WEIGHT if is_light else BATCH_WEIGHT,
-                on_progress=on_progress,
-            )
-            for adapter, roots in self.agent_roots(settings)
+            replace(each, is_final=is_final, on_progress=on_progress)
+            for each in self._make_ingests(store, settings, is_light=is_light)
         ]
         stops = Stops(store=store, registries=self.registries(settings))
+        told = Told(self.places.data_dir, ingests, stops, self.clock)
         settle = replace(
             self._make_settle(store, reader, settings),
             live=stops.live,
@@ -125,8 +117,28 @@ class Desk:
         keep = self._make_keep(store, settings)
         relate = self._make_relate(settle, is_light=is_light)
         return Streets(
-            ingests=ingests, stops=stops, settle=settle, relate=relate, keep=keep
+            ingests=ingests,
+            told=told,
+            stops=stops,
+            settle=settle,
+            relate=relate,
+            keep=keep,
         )
+
+    def _make_ingests(
+        self, store: Store, settings: Settings, *, is_light: bool
+    ) -> Iterator[Ingest]:
+        from leslied.pipeline import Ingest  # noqa: PLC0415
+        from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_WEIGHT  # noqa: PLC0415
+
+        for adapter, roots in self.agent_roots(settings):
+            yield Ingest(
+                adapter=adapter,
+                store=store,
+                roots=tuple(roots),
+                is_excluded=make_exclude(settings, adapter.name),
+                weight=LIGHT_WEIGHT if is_light else BATCH_WEIGHT,
+            )
 
     def _make_relate(self, settle: Settle, *, is_light: bool) -> Relate:
         from leslied.pipeline.relate import LIGHT_WAITS, Relate  # noqa: PLC0415

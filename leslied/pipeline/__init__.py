@@ -13,8 +13,10 @@ from leslied.pipeline.relate import Relate, RelatedNow
 from leslied.pipeline.settle import Settle, Settled
 from leslied.pipeline.stops import Stops
 from leslied.pipeline.streets import Streets
+from leslied.pipeline.told import Heard, Told
 
 __all__ = [
+    "Heard",
     "Ingest",
     "Ingested",
     "Keep",
@@ -25,4 +27,5 @@ __all__ = [
     "Settled",
     "Stops",
     "Streets",
+    "Told",
 ]
