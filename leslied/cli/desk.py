@@ -99,11 +99,15 @@ class Desk:
         on_progress: Callable[[], None] = lambda: None,
     ) -> Streets:
         """The daemon's work, as the settings want it now; `is_light` on memory."""
-        from leslied.pipeline import Stops, Streets  # noqa: PLC0415
+        from leslied.pipeline import Stops, Streets, Told  # noqa: PLC0415
 
         settings = self.load_settings()
-        ingests = self._make_ingests(store, settings, is_light=is_light)
+        ingests = [
+            replace(each, is_final=is_final, on_progress=on_progress)
+            for each in self._make_ingests(store, settings, is_light=is_light)
+        ]
         stops = Stops(store=store, registries=self.registries(settings))
+        told = Told(self.places.data_dir, ingests, stops, self.clock)
         settle = replace(
             self._make_settle(store, reader, settings),
             live=stops.live,
@@ -111,10 +115,8 @@ class Desk:
             on_progress=on_progress,
         )
         return Streets(
-            ingests=[
-                replace(ingest, is_final=is_final, on_progress=on_progress)
-                for ingest in ingests
-            ],
+            ingests=ingests,
+            told=told,
             stops=stops,
             settle=settle,
             relate=self._make_relate(settle, is_light=is_light),
@@ -124,20 +126,18 @@ class Desk:
 
     def _make_ingests(
         self, store: Store, settings: Settings, *, is_light: bool
-    ) -> list[Ingest]:
+    ) -> Iterator[Ingest]:
         from leslied.pipeline import Ingest  # noqa: PLC0415
         from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_WEIGHT  # noqa: PLC0415
 
-        return [
-            Ingest(
+        for adapter, roots in self.agent_roots(settings):
+            yield Ingest(
                 adapter=adapter,
                 store=store,
                 roots=tuple(roots),
                 is_excluded=make_exclude(settings, adapter.name),
                 weight=LIGHT_WEIGHT if is_light else BATCH_WEIGHT,
             )
-            for adapter, roots in self.agent_roots(settings)
-        ]
 
     def _make_relate(self, settle: Settle, *, is_light: bool) -> Relate:
         from leslied.pipeline.relate import LIGHT_WAITS, Relate  # noqa: PLC0415

@@ -61,7 +61,8 @@ def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, Collected, 
         streets = desk.make_streets(store, reader, is_final=stop_all)
         for ingest in streets.ingests:
             done += ingest.scan()
-        stopped = streets.stops.check() + (store.stop_all() if stop_all else 0)
+        stopped = streets.told.listen().stopped + streets.stops.check()
+        stopped += store.stop_all() if stop_all else 0
         # Sessions from before leslied are many, and nobody waits for their files.
         settled = streets.settle.run(has_old=stop_all)
         _relate(streets, settled, has_old=stop_all)

@@ -81,6 +81,7 @@ class Loop:
                 self._scan()
             else:
                 self._look()
+            self._listen()
             self._write()
         except LesliedError as error:
             # The disk is full or the store is busy: nothing is lost by waiting.
@@ -120,7 +121,7 @@ class Loop:
         streets.stops.live.update(self.streets.stops.live)
         streets.stops.over.update(self.streets.stops.over)
         self.streets = streets
-        self.watcher.follow(streets.roots)
+        self.watcher.follow(streets.watched)
 
     def _write(self) -> None:
         """Units that are over become files; old sessions only while nothing happens."""
@@ -171,6 +172,19 @@ class Loop:
             for ingest in self.streets.ingests:
                 self._tell("ingest.look", ingest.look(hint.paths))
             self.stopping.wait(_PAUSE)
+
+    def _listen(self) -> None:
+        """Logs that hooks named are looked at, and what ended is stopped."""
+        heard = self.streets.told.listen()
+        self._tell("ingest.look", heard.done)
+        if heard.events:
+            self.log.info("hooks.heard", events=heard.events, stopped=heard.stopped)
+        if heard.dropped:
+            self.log.warning("hooks.garbage", files=heard.dropped)
+        for folder in heard.unknown:
+            if self._told.get(str(folder)) != "unknown":
+                self.log.warning("hooks.unknown_folder", path=str(folder))
+            self._told[str(folder)] = "unknown"
 
     def _tell(self, event: str, done: Ingested) -> None:
         for path, reason in done.troubles.items():

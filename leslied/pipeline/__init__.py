@@ -15,10 +15,12 @@ from leslied.pipeline.relate import Relate, RelatedNow
 from leslied.pipeline.settle import Settle, Settled
 from leslied.pipeline.stops import Stops
 from leslied.pipeline.streets import Streets
+from leslied.pipeline.told import Heard, Told
 
 __all__ = [
     "Collect",
     "Collected",
+    "Heard",
     "Ingest",
     "Ingested",
     "Keep",
@@ -29,4 +31,5 @@ __all__ = [
     "Settled",
     "Stops",
     "Streets",
+    "Told",
 ]

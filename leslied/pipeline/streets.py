@@ -5,23 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from leslied.model.source import Root, Watch
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leslied.model.source import Root
     from leslied.pipeline.collect import Collect
     from leslied.pipeline.ingest import Ingest
     from leslied.pipeline.keep import Keep
     from leslied.pipeline.relate import Relate
     from leslied.pipeline.settle import Settle
     from leslied.pipeline.stops import Stops
+    from leslied.pipeline.told import Told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streets:
-    """One agent's ingest each, then stops, settle, relate, collect, then keep."""
+    """One ingest each, then what hooks told, stops, settle, relate, collect, keep."""
 
     ingests: Sequence[Ingest]
+    told: Told
     stops: Stops
     settle: Settle
     relate: Relate
@@ -32,3 +35,9 @@ class Streets:
     def roots(self) -> list[Root]:
         """Every folder an agent writes in."""
         return [root for ingest in self.ingests for root in ingest.roots]
+
+    @property
+    def watched(self) -> list[Root]:
+        """Those, and the folder where hooks leave word."""
+        spool = Root(path=self.told.folder, patterns=(), watch=Watch.FLAT)
+        return [*self.roots, spool]

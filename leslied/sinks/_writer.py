@@ -127,7 +127,10 @@ def _step(fd: int, folder: str, *, is_made: bool) -> int:
 
 def _replace(fd: int, file: str, data: bytes) -> None:
     """Written beside, synced, then renamed into place."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    # What a crash left there goes; a pipe or another name of a file would do harm.
+    with suppress(FileNotFoundError):
+        os.unlink(_TEMPORARY, dir_fd=fd)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(_TEMPORARY, flags, 0o600, dir_fd=fd)
     try:
         view = memoryview(data)
