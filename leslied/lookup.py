@@ -5,6 +5,7 @@ The counterpart of `pipeline`: it joins the store and the sessions room, and onl
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -164,3 +165,16 @@ def _with_children(
     return replace(
         main, usage=usage, subagents=len(children), ended_at=max(ends, default=None)
     )
+
+
+def tell_resume(session: SessionSummary) -> str:
+    """What to type to go on with it; empty for a subagent, and where that cannot be."""
+    from leslied.agents import load_adapters  # noqa: PLC0415 - few commands need them
+
+    adapter = load_adapters().get(session.key.agent)
+    if adapter is None or session.is_subagent:
+        return ""
+    command = adapter.resume_command(session.key.session_id)
+    if not command or not session.cwd:
+        return command
+    return f"cd {shlex.quote(session.cwd)} && {command}"

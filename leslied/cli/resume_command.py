@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.agents import load_adapters
 from leslied.cli.desk import sit_down
 from leslied.cli.output import clean, emit, json_option, say_time
 from leslied.hooks.files import read_part
 from leslied.hooks.thread import find_project
-from leslied.lookup import load_units, redact_unit, resolve
+from leslied.lookup import load_units, redact_unit, resolve, tell_resume
 from leslied.threads.context import render_context
+from leslied.threads.progress import parse_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,25 +118,20 @@ def _make(desk: Desk, session: SessionSummary, units: tuple[Unit, ...]) -> Brief
         unit=last,
         unanswered=tuple(r for r in records if r.metadata.get("is_unanswered")),
         open_tasks=tuple(map(desk.redact, _open_tasks(folder, session.thread_id))),
-        command=_resume_command(session),
+        command=tell_resume(session),
     )
 
 
-def _resume_command(session: SessionSummary) -> str:
-    """What to type, in the folder where the agent looks for the session."""
-    adapter = load_adapters()[session.key.agent]
-    words = adapter.resume_command(shlex.quote(session.key.session_id))
-    if not words or not Path(session.cwd).is_dir():
-        return words
-    return f"cd {shlex.quote(session.cwd)} && {words}"
-
-
 def _open_tasks(folder: str, thread: str) -> list[str]:
-    """Boxes that nobody ticked, and those that wait for something."""
+    """What is not done yet, and what waits, with its reason."""
     path = f"{folder}/.leslie/threads/{thread}/progress.md"
     text = (read_part(path, 0, _MOST_FILE) or b"").decode("utf-8", "replace")
-    found = re.findall(r"^[ \t]*[-*+] \[ \] (.+)$", text, re.MULTILINE)
-    return [each.strip() for each in found]
+    progress = parse_progress(text)
+    waiting = [
+        f"{item.text} (blocked{f': {item.reason}' if item.reason else ''})"
+        for item in progress.of("blocked")
+    ]
+    return [*(item.text for item in progress.of("open")), *waiting]
 
 
 def _answer(unit: Unit) -> str:
