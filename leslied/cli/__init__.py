@@ -25,6 +25,7 @@ COMMANDS = {
     "list": "Show the sessions, newest first.",
     "show": "Show one session, unit or subagent.",
     "search": "Find words in what was said, called and answered.",
+    "export": "Take sessions away: Markdown, HTML, JSON and other forms.",
     "follow": "Watch sessions as they happen.",
     "threads": "Show the threads of a project, and who came of whom.",
     "context": "Print what an agent is told of its thread.",

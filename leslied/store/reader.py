@@ -40,6 +40,7 @@ class Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._db = open_reader(path)
+        self._known_usage: tuple[int, dict[int, Usage]] = (-1, {})
 
     def __enter__(self) -> Self:
         return self
@@ -218,6 +219,13 @@ class Reader:
         return int(self._db.execute(query, tuple(values)).fetchone()[0])
 
     def _usage(self) -> dict[int, Usage]:
+        """Tokens per session, counted again only when the store has changed."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        if self._known_usage[0] != version:
+            self._known_usage = (version, self._count_usage())
+        return self._known_usage[1]
+
+    def _count_usage(self) -> dict[int, Usage]:
         """Tokens per session; a message that several show counts for its owner."""
         counts = "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens"
         sums = ", ".join(f"CAST(total({n}) AS INTEGER)" for n in counts.split(", "))
