@@ -53,13 +53,17 @@ def tell_facts(session: Session) -> Iterator[tuple[str, str]]:
         ("Units", str(summary.units)),
         ("Tool calls", str(summary.tool_calls)),
         ("Subagents", str(summary.subagents or "")),
-        ("Tokens in", f"{usage.input_tokens:,}"),
-        ("Tokens out", f"{usage.output_tokens:,}"),
-        ("Cache read", f"{usage.cache_read_tokens:,}"),
-        ("Cache written", f"{usage.cache_write_tokens:,}"),
+        ("Tokens in", _say_number(usage.input_tokens)),
+        ("Tokens out", _say_number(usage.output_tokens)),
+        ("Cache read", _say_number(usage.cache_read_tokens)),
+        ("Cache written", _say_number(usage.cache_write_tokens)),
         ("Cost", "" if session.cost_usd is None else f"${session.cost_usd:.4f}"),
     ]
     yield from ((name, first_line(value, 500)) for name, value in facts if value)
+
+
+def _say_number(number: int) -> str:
+    return f"{number:,}" if number else ""
 
 
 def say_time(time: datetime | None, session: Session) -> str:

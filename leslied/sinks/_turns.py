@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from leslied.model.session import Unit
 
 Speaker = Literal["user", "assistant", "tool", "event", "error", "unknown"]
+_DEEPEST = 100
+"""Some JSON readers stop at 200, and arguments stand a few levels down."""
 _SPEAKS = ("assistant_message", "thinking", "tool_use")
 _SPEAKERS: dict[str, Speaker] = {
     "user_message": "user",
@@ -145,14 +147,32 @@ def whole_text(record: Record) -> str:
 
 
 def parse_input(record: Record) -> dict[str, Any]:
-    """The call's arguments by name; those without names stand under `input`."""
-    if not record.tool_input:
+    """The call's arguments by name; those without names stand under `input`.
+
+    So does the text of those that are no JSON, or too deep for some readers.
+    """
+    text = record.tool_input
+    if not text:
         return {}
     try:
-        given = json.loads(record.tool_input, parse_constant=str)
+        given = json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
-        given = record.tool_input
+        given = text
+    if text.count("[") + text.count("{") > _DEEPEST and _is_deep(given):
+        given = text
     return given if isinstance(given, dict) else {"input": given}
+
+
+def _is_deep(value: Any) -> bool:
+    floor = [value]
+    for _ in range(_DEEPEST):
+        below = [
+            each.values() if isinstance(each, dict) else each
+            for each in floor
+            if isinstance(each, (dict, list))
+        ]
+        floor = [item for items in below for item in items]
+    return bool(floor)
 
 
 def find_version(units: Iterable[Unit]) -> str:

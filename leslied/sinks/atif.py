@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 VERSION = "ATIF-v1.7"
 _SOURCES = {"user": "user", "assistant": "agent"}
-_TOLD_EVENTS = ("context", "compacted", "notice")
+_TOLD_EVENTS = ("context", "compacted")
+"""Events whose words the agent was given; the others are bookkeeping."""
 
 
 def render(session: Session) -> tuple[Artifact, ...]:

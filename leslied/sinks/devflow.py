@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 COMPRESSED_FROM = 100 * 1024
 _STATUS = {"cancelled": "canceled", "error": "failed"}
-_TOLD_EVENTS = ("context", "compacted", "notice")
+_TOLD_EVENTS = ("context", "compacted")
+"""Events whose words the agent was given; the others are bookkeeping."""
 
 
 def render(session: Session) -> tuple[Artifact, ...]:

@@ -2,7 +2,7 @@
 
 What was said keeps its own Markdown. What could break the page, or fetch something when
 it is looked at, is taken apart: raw HTML, pictures, open fences, and lines that look
-like the page's own headings.
+like the page's own headings, which are of the first three levels.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from leslied.sinks._turns import Call, Chapter, Turn
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_SPAN = re.compile(r"((?<!`)(`+)(?!`).*?(?<!`)\2(?!`))")
+_SPAN = re.compile(r"((?<![`\\])(`+)(?!`).*?(?<!`)\2(?!`))")
+_ALIVE = re.compile(r"(\\*)(<(?=[A-Za-z/!?])|!\[)")
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#+!|~$]")
-_HEADS = re.compile(r"(\s{0,3})(#{1,6}\s|-{3,}\s*$|={3,}\s*$)")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
@@ -151,34 +153,41 @@ def _fence(text: str, language: str = "") -> list[str]:
 
 def _quote(text: str) -> Iterator[str]:
     """Somebody's Markdown as a part of the page: fences are closed, HTML is shown."""
-    fence = ""
+    fence, is_even = "", True
     for line in plain(text).split("\n"):
         found = _FENCE.fullmatch(line)
         if fence:
             yield line
             if found and found[1].startswith(fence) and not found[2].strip():
-                fence = ""
+                fence, is_even = "", True
         elif found and not (found[1][0] == "`" and "`" in found[2]):
             fence = found[1]
             yield line
         else:
-            yield _disarm(line)
+            # A backtick left over may pair with one in a later line of its paragraph.
+            is_even = not line.strip() or (is_even and "`" not in _SPAN.sub("", line))
+            yield _disarm(line, has_spans=is_even)
     if fence:
         yield fence
 
 
-def _disarm(line: str) -> str:
-    """One line outside fences: no HTML, no pictures, no heading of the page's own."""
-    line = _HEADS.sub(r"\1\\\2", line, count=1) if _HEADS.match(line) else line
+def _disarm(line: str, *, has_spans: bool) -> str:
+    """One line outside fences: no HTML, no pictures, no heading like the page's own."""
+    if _UNDERLINE.fullmatch(line):
+        return "***" if "---" in line else f"\\{line.strip()}"
+    line = _HEADING.sub(lambda m: "#" * min(len(m[1]) + 3, 6), line)
+    if not has_spans:
+        return _ALIVE.sub(_kill, line)
     parts = _SPAN.split(line)
     # split gives text, span, its backticks, text, …
-    plain_parts = (_open(part) for part in parts[0::3])
-    spans = [*parts[1::3], ""]
-    return "".join(a + b for a, b in zip(plain_parts, spans, strict=True))
+    words = (_ALIVE.sub(_kill, part) for part in parts[0::3])
+    return "".join(a + b for a, b in zip(words, [*parts[1::3], ""], strict=True))
 
 
-def _open(text: str) -> str:
-    return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", text).replace("![", "\\![")
+def _kill(found: re.Match[str]) -> str:
+    """One backslash more, unless the last of them does it already."""
+    is_dead = len(found[1]) % 2
+    return found[0] if is_dead else f"{found[1]}\\{found[2]}"
 
 
 def _escape(text: str) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from leslied.model.session import Session
 
 TYPE = "weakincentives.transcript:TranscriptEntry"
+_TOLD_EVENTS = ("context", "compacted")
 _FACES = {"system": "⚙️", "user": "👤", "assistant": "🤖"}
 
 
@@ -86,10 +87,11 @@ def _source(record: Record) -> str:
 
 
 def _tell(placed: Placed, session: Session) -> Iterator[str]:
-    """One entry as people read it; events without words are left out."""
+    """One entry as people read it; what only machines read is left out."""
     record = placed.record
     text = plain(_content(record))
-    if not text.strip() and not record.tool_name:
+    kind = record.metadata.get("kind", "context")
+    if kind not in _TOLD_EVENTS or not (text.strip() or record.tool_name):
         return
     source = _source(record)
     prefix = "" if source == "primary" else f"[{plain(source)}] "
