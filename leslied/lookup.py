@@ -87,7 +87,7 @@ def load_units(reader: Reader, found: Found) -> tuple[Unit, ...]:
         for child in reader.children(main)
     ]
     units = assemble(Stream(main, tuple(reader.records(main.row))), streams)
-    units = tuple(_with_files(unit, reader) for unit in units)
+    units = tuple(reader.locate(unit) for unit in units)
     if found.unit is not None:
         return tuple(unit for unit in units if unit.number == found.unit)
     if found.subagent:
@@ -107,12 +107,6 @@ def load_session(reader: Reader, found: Found, now: datetime, zone: tzinfo) -> S
         cost_usd=find_cost(units) if whole else None,
         zone=zone,
     )
-
-
-def _with_files(unit: Unit, reader: Reader) -> Unit:
-    file = reader.transcripts(unit.summary.row).get(unit.number, "")
-    below = tuple(_with_files(child, reader) for child in unit.subagents)
-    return replace(unit, transcript=file, subagents=below)
 
 
 def _descendants(unit: Unit) -> Iterator[Unit]:

@@ -32,6 +32,7 @@ COMMANDS = {
     "agents": "Show which agents are read, where, and how far.",
     "status": "Show what is read, how far, and what could not be.",
     "doctor": "Check that everything is as it should be.",
+    "bundle": "Pack what a bug report needs, without secrets.",
     "init": "Tell agents that work in a project about threads.",
     "pause": "Let the daemon rest until `unpause`.",
     "unpause": "Let a paused daemon go on.",

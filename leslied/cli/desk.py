@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leslied.config import Settings
     from leslied.model.session import Registry
     from leslied.model.source import Root
-    from leslied.pipeline import Keep, Relate, Settle, Streets
+    from leslied.pipeline import Keep, Publish, Relate, Settle, Streets
     from leslied.redact import Redactor
     from leslied.store import Reader, Store
 
@@ -124,8 +124,26 @@ class Desk:
         )
         keep = self._make_keep(store, settings)
         relate = self._make_relate(settle, is_light=is_light)
+        publish = self._make_publish(settle, settings)
         return Streets(
-            ingests=ingests, stops=stops, settle=settle, relate=relate, keep=keep
+            ingests=ingests,
+            stops=stops,
+            settle=settle,
+            relate=relate,
+            publish=publish,
+            keep=keep,
+        )
+
+    def _make_publish(self, settle: Settle, settings: Settings) -> Publish:
+        from leslied.pipeline import Publish  # noqa: PLC0415
+
+        return Publish(
+            store=settle.store,
+            reader=settle.reader,
+            redact=settle.redact,
+            clock=self.clock,
+            formats=settings.output.formats,
+            live=settle.live,
         )
 
     def _make_relate(self, settle: Settle, *, is_light: bool) -> Relate:

@@ -63,6 +63,9 @@ def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, int]:
         # Sessions from before leslied are many, and nobody waits for their files.
         settled = streets.settle.run(has_old=stop_all)
         _relate(streets, settled, has_old=stop_all)
+        published = streets.publish.run()
+        settled.troubles |= published.troubles
+        settled.exported = published.files
         if stop_all:
             settled.troubles |= streets.keep.run().troubles
     return done, settled, stopped
@@ -95,6 +98,7 @@ def _tell(
         "units_settled": settled.units,
         "transcripts_written": settled.written,
         "transcripts_removed": settled.removed,
+        "exports_written": settled.exported,
         "sessions_stopped": stopped,
         "seconds": round(seconds, 3),
         "missing_roots": [str(path) for path in done.missing],
@@ -119,5 +123,7 @@ def _lines(done: Ingested, data: dict[str, Any], desk: Desk) -> Iterator[str]:
         )
     if data["transcripts_written"]:
         yield f"{data['transcripts_written']} transcripts written"
+    if data["exports_written"]:
+        yield f"{data['exports_written']} files of other outputs written"
     if data["sessions_stopped"]:
         yield f"{data['sessions_stopped']} sessions and subagents marked as stopped"

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from leslied.model.source import Root
     from leslied.pipeline.ingest import Ingest
     from leslied.pipeline.keep import Keep
+    from leslied.pipeline.publish import Publish
     from leslied.pipeline.relate import Relate
     from leslied.pipeline.settle import Settle
     from leslied.pipeline.stops import Stops
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streets:
-    """One agent's ingest each, then stops, then settle, then relate, then keep."""
+    """One agent's ingest each, then stops, settle, relate, publish and keep."""
 
     ingests: Sequence[Ingest]
     stops: Stops
     settle: Settle
     relate: Relate
+    publish: Publish
     keep: Keep
 
     @property

@@ -21,6 +21,7 @@ from leslied.store.connection import (
 )
 from leslied.store.given import Giving
 from leslied.store.outbox import Outbox
+from leslied.store.published import Published
 from leslied.store.related import Related
 from leslied.store.rows import (
     CURSOR_COLUMNS,
@@ -194,6 +195,12 @@ class Store:
         """Notes about threads among others, kept together or not at all."""
         with self._transaction():
             yield Related(self._db)
+
+    @contextmanager
+    def publishing(self) -> Iterator[Published]:
+        """Notes about other outputs, kept together or not at all."""
+        with self._transaction():
+            yield Published(self._db)
 
     @contextmanager
     def giving(self) -> Iterator[Giving]:
