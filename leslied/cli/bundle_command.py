@@ -18,7 +18,7 @@ from leslied import __version__, sinks
 from leslied.agents import load_adapters
 from leslied.cli.desk import sit_down
 from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
-from leslied.errors import LesliedError, UserError
+from leslied.errors import LesliedError, StoreUnusable, UserError
 from leslied.lookup import load_session, resolve
 from leslied.redact.deep import redact_session
 
@@ -44,7 +44,13 @@ words and code of a session are only in session.json. Look through it before you
 
 @click.command(epilog="Example: leslied bundle last -o report.zip")
 @click.argument("wanted", metavar="[ID|last]", required=False, default="")
-@click.option("-o", "--output", default="leslied-bundle.zip", help="The file to write.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="PATH",
+    default="leslied-bundle.zip",
+    help="The file to write; leslied-bundle.zip here.",
+)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, wanted: str, output: str, as_json: bool) -> None:
@@ -78,7 +84,7 @@ def _gather(desk: Desk, wanted: str) -> Iterator[tuple[str, str]]:
     if config.is_file():
         yield "config.toml", config.read_text(encoding="utf-8", errors="replace")
     if wanted:
-        yield "session.json", _tell_session(desk, wanted)
+        yield "session.json", _try_session(desk, wanted)
 
 
 def _dump(tell: Callable[[], Any]) -> str:
@@ -118,6 +124,14 @@ def _tell_status(desk: Desk) -> dict[str, Any]:
 def _tell_rejected(desk: Desk) -> list[dict[str, Any]]:
     with desk.open_reader() as reader:
         return reader.rejected(_MOST_REJECTED)
+
+
+def _try_session(desk: Desk, wanted: str) -> str:
+    """The session; a store that cannot be opened is what the report is about."""
+    try:
+        return _tell_session(desk, wanted)
+    except StoreUnusable as error:
+        return json.dumps({"error": error.message}) + "\n"
 
 
 def _tell_session(desk: Desk, wanted: str) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leslied.config import Settings
     from leslied.model.session import Registry
     from leslied.model.source import Root
-    from leslied.pipeline import Keep, Publish, Relate, Settle, Streets
+    from leslied.pipeline import Ingest, Keep, Publish, Relate, Settle, Streets
     from leslied.redact import Redactor
     from leslied.store import Reader, Store
 
@@ -99,21 +99,12 @@ class Desk:
         on_progress: Callable[[], None] = lambda: None,
     ) -> Streets:
         """The daemon's work, as the settings want it now; `is_light` on memory."""
-        from leslied.pipeline import Ingest, Stops, Streets  # noqa: PLC0415
-        from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_WEIGHT  # noqa: PLC0415
+        from leslied.pipeline import Stops, Streets  # noqa: PLC0415
 
         settings = self.load_settings()
         ingests = [
-            Ingest(
-                adapter=adapter,
-                store=store,
-                roots=tuple(roots),
-                is_final=is_final,
-                is_excluded=make_exclude(settings, adapter.name),
-                weight=LIGHT_WEIGHT if is_light else BATCH_WEIGHT,
-                on_progress=on_progress,
-            )
-            for adapter, roots in self.agent_roots(settings)
+            replace(ingest, is_final=is_final, on_progress=on_progress)
+            for ingest in self._make_ingests(store, settings, is_light=is_light)
         ]
         stops = Stops(store=store, registries=self.registries(settings))
         settle = replace(
@@ -133,6 +124,21 @@ class Desk:
             publish=publish,
             keep=keep,
         )
+
+    def _make_ingests(
+        self, store: Store, settings: Settings, *, is_light: bool
+    ) -> Iterator[Ingest]:
+        from leslied.pipeline import Ingest  # noqa: PLC0415
+        from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_WEIGHT  # noqa: PLC0415
+
+        for adapter, roots in self.agent_roots(settings):
+            yield Ingest(
+                adapter=adapter,
+                store=store,
+                roots=tuple(roots),
+                is_excluded=make_exclude(settings, adapter.name),
+                weight=LIGHT_WEIGHT if is_light else BATCH_WEIGHT,
+            )
 
     def _make_publish(self, settle: Settle, settings: Settings) -> Publish:
         from leslied.pipeline import Publish  # noqa: PLC0415

@@ -50,7 +50,9 @@ FORMATS = (
     required=True,
     help="What to make of it.",
 )
-@click.option("-o", "--output", default="", help="The file or folder to write.")
+@click.option(
+    "-o", "--output", metavar="PATH", default="", help="The file or folder to write."
+)
 @click.option("--all", "has_all", is_flag=True, help="Every session, into a folder.")
 @click.option("--reveal", is_flag=True, help="Leave secrets as they are in the log.")
 @json_option

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -188,6 +189,30 @@ def test_what_cannot_be_done_is_a_sentence(
 
     assert ran.code == 2
     assert said in ran.err + ran.out
+
+
+def test_a_session_that_stops_has_the_outputs_that_the_settings_ask_for(
+    leslied: Command, claude: ClaudeHome
+):
+    config = leslied.home / ".config/leslied/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[output]\nformats = ["html", "atif"]\ntimezone = "utc"\n')
+    leslied("sync")
+    project = leslied.home / "app"
+    (project / ".git").mkdir(parents=True)
+    talk, now = Talk(cwd=str(project)), datetime.now(UTC).isoformat()
+    claude.write(
+        talk.prompt("go", timestamp=now), talk.answer("Done.") | {"timestamp": now}
+    )
+
+    ran = leslied("sync", "--stop-all", "--json")
+
+    folder = project / ".leslie/threads/thread-11111111/.meta/exports"
+    page, trajectory = sorted(folder.iterdir())
+    assert ran.json["data"]["exports_written"] == 2
+    assert page.read_text() == leslied("export", "last", "-f", "html").out
+    assert trajectory.read_text() == leslied("export", "last", "-f", "atif").out
+    assert leslied("sync", "--json").json["data"]["exports_written"] == 0
 
 
 def test_a_link_is_never_written_through(leslied: Command, talk: Talk):
