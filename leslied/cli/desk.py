@@ -30,7 +30,15 @@ if TYPE_CHECKING:
     from leslied.config import Settings
     from leslied.model.session import Registry
     from leslied.model.source import Root
-    from leslied.pipeline import Collect, Ingest, Keep, Relate, Settle, Streets
+    from leslied.pipeline import (
+        Collect,
+        Ingest,
+        Keep,
+        Publish,
+        Relate,
+        Settle,
+        Streets,
+    )
     from leslied.redact import Redactor
     from leslied.store import Reader, Store
 
@@ -121,6 +129,7 @@ class Desk:
             settle=settle,
             relate=self._make_relate(settle, is_light=is_light),
             collect=self._make_collect(settle, settings),
+            publish=self._make_publish(settle, settings),
             keep=self._make_keep(store, settings),
         )
 
@@ -138,6 +147,18 @@ class Desk:
                 is_excluded=make_exclude(settings, adapter.name),
                 weight=LIGHT_WEIGHT if is_light else BATCH_WEIGHT,
             )
+
+    def _make_publish(self, settle: Settle, settings: Settings) -> Publish:
+        from leslied.pipeline import Publish  # noqa: PLC0415
+
+        return Publish(
+            store=settle.store,
+            reader=settle.reader,
+            redact=settle.redact,
+            clock=self.clock,
+            formats=settings.output.formats,
+            live=settle.live,
+        )
 
     def _make_relate(self, settle: Settle, *, is_light: bool) -> Relate:
         from leslied.pipeline.relate import LIGHT_WAITS, Relate  # noqa: PLC0415

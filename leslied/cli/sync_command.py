@@ -68,6 +68,9 @@ def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, Collected, 
         _relate(streets, settled, has_old=stop_all)
         collected = streets.collect.scan(newest=2000)
         settled.troubles |= collected.troubles
+        published = streets.publish.run()
+        settled.troubles |= published.troubles
+        settled.exported = published.files
         if stop_all:
             settled.troubles |= streets.keep.run().troubles
     return done, settled, collected, stopped
@@ -100,6 +103,7 @@ def _tell(
         "units_settled": settled.units,
         "transcripts_written": settled.written,
         "transcripts_removed": settled.removed,
+        "exports_written": settled.exported,
         "sessions_stopped": stopped,
         "seconds": round(seconds, 3),
         "missing_roots": [str(path) for path in done.missing],
@@ -124,5 +128,7 @@ def _lines(done: Ingested, data: dict[str, Any], desk: Desk) -> Iterator[str]:
         )
     if data["transcripts_written"]:
         yield f"{data['transcripts_written']} transcripts written"
+    if data["exports_written"]:
+        yield f"{data['exports_written']} files of other outputs written"
     if data["sessions_stopped"]:
         yield f"{data['sessions_stopped']} sessions and subagents marked as stopped"

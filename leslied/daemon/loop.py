@@ -29,6 +29,7 @@ _TICK = 0.5
 _AT_ONCE = 20
 """Sessions settled in one turn, so that reading never waits long for writing."""
 _ARCHIVED_AT_ONCE = 200
+_PUBLISHED_AT_ONCE = 5
 _RETRY_SECONDS = 5.0
 
 
@@ -50,6 +51,7 @@ class Loop:
     _is_busy: bool = False
     _has_backlog: bool = False
     _is_related: bool = False
+    _is_published: bool = False
     _told: dict[str, str] = field(default_factory=dict)
 
     def scan_soon(self) -> None:
@@ -101,7 +103,7 @@ class Loop:
         self._tell_collected(self.streets.collect.scan())
         self._tell_kept(self.streets.keep.run(most=_ARCHIVED_AT_ONCE))
         has_events = self.watcher.mode == "events"
-        self._is_related = False
+        self._is_related = self._is_published = False
         self._next_scan = began + (SCAN_SECONDS if has_events else POLL_SECONDS)
 
     def _tell_kept(self, kept: KeptNow) -> None:
@@ -130,13 +132,15 @@ class Loop:
             self.log.info("session.stop", sessions=stopped)
         done = self.streets.settle.run(most=_AT_ONCE, has_old=not self._is_busy)
         if done.units or stopped:
-            self._is_related = False
+            self._is_related = self._is_published = False
         self._tell_troubles("sink.trouble", done.troubles)
         self._tell_collected(self.streets.collect.run(most=_AT_ONCE))
         if done.written:
             self.log.info("sink.write", units=done.units, files=done.written)
         elif not self._is_related:
             self._relate()
+        elif not self._is_published:
+            self._publish()
         elif self._has_backlog and not self._is_busy:
             self._tell_kept(self.streets.keep.go_on(most=_ARCHIVED_AT_ONCE))
 
@@ -161,6 +165,16 @@ class Loop:
             if self._told.get(name) != reason:
                 self.log.warning(event, name=name, reason=reason)
             self._told[name] = reason
+
+    def _publish(self) -> None:
+        """Sessions that stopped have their other outputs, a few at a time."""
+        published = self.streets.publish.run(most=_PUBLISHED_AT_ONCE)
+        self._is_published = not published.has_more
+        self._tell_troubles("publish.trouble", published.troubles)
+        if published.files:
+            self.log.info(
+                "publish.write", sessions=published.sessions, files=published.files
+            )
 
     def _look(self) -> None:
         left = self._next_scan - self.clock.monotonic()

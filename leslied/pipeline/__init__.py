@@ -11,6 +11,7 @@ from leslied.pipeline.batch import Ingested
 from leslied.pipeline.collect import Collect, Collected
 from leslied.pipeline.ingest import Ingest
 from leslied.pipeline.keep import Keep, KeptNow
+from leslied.pipeline.publish import Publish, PublishedNow
 from leslied.pipeline.relate import Relate, RelatedNow
 from leslied.pipeline.settle import Settle, Settled
 from leslied.pipeline.stops import Stops
@@ -25,6 +26,8 @@ __all__ = [
     "Ingested",
     "Keep",
     "KeptNow",
+    "Publish",
+    "PublishedNow",
     "Relate",
     "RelatedNow",
     "Settle",

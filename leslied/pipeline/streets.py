@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from leslied.pipeline.collect import Collect
     from leslied.pipeline.ingest import Ingest
     from leslied.pipeline.keep import Keep
+    from leslied.pipeline.publish import Publish
     from leslied.pipeline.relate import Relate
     from leslied.pipeline.settle import Settle
     from leslied.pipeline.stops import Stops
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streets:
-    """One ingest each, then what hooks told, stops, settle, relate, collect, keep."""
+    """Ingests, then what hooks told, stops, settle, relate, collect, publish, keep."""
 
     ingests: Sequence[Ingest]
     told: Told
@@ -29,6 +30,7 @@ class Streets:
     settle: Settle
     relate: Relate
     collect: Collect
+    publish: Publish
     keep: Keep
 
     @property

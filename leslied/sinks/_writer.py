@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from leslied.model.output import Artifact
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _TEMPORARY = ".leslied-new"
 _PIECE = 4096
@@ -27,6 +29,13 @@ def write_file(base: Path, name: str, data: bytes) -> None:
     *folders, file = name.split("/")
     with _open_folder(base, folders) as fd:
         _replace(fd, file, data)
+
+
+def write_artifact(base: Path, artifact: Artifact) -> None:
+    """The artifact stands below `base`, and nothing that contradicts it."""
+    write_file(base, artifact.path, artifact.body)
+    for name in artifact.replaces:
+        remove_file(base, name)
 
 
 def make_folder(path: Path) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
+
+from msgspec.structs import astuple
 
 from leslied.model.record import MAIN, Placed, SessionKey, Usage, name_chat
 from leslied.model.session import SessionSummary
@@ -15,6 +18,8 @@ from leslied.store.search import Hit, search
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from leslied.model.session import Unit
 
 _SUMMARY = (
     "id, agent, session_id, source, thread_id, title, first_prompt, cwd, model, "
@@ -40,6 +45,7 @@ class Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._db = open_reader(path)
+        self._known_usage: tuple[int, dict[int, Usage]] = (-1, {})
 
     def __enter__(self) -> Self:
         return self
@@ -167,6 +173,12 @@ class Reader:
         )
         return {unit: f"{os.fsdecode(folder)}/{file}" for unit, folder, file in rows}
 
+    def locate(self, unit: Unit) -> Unit:
+        """The unit, and its subagents, with the paths of their files."""
+        file = self.transcripts(unit.summary.row).get(unit.number, "")
+        below = tuple(self.locate(child) for child in unit.subagents)
+        return replace(unit, transcript=file, subagents=below)
+
     @telling
     def after(self, placement: int) -> list[Placed]:
         """What was placed after this, in any session; not numbered."""
@@ -273,7 +285,21 @@ class Reader:
     def _count(self, query: str, values: Iterable[Any]) -> int:
         return int(self._db.execute(query, tuple(values)).fetchone()[0])
 
+    @telling
+    def total_usage(self, sessions: Iterable[int]) -> Usage:
+        """The tokens of these streams together."""
+        known = self._usage()
+        found = [astuple(known[row]) for row in sessions if row in known]
+        return Usage(*map(sum, zip(*found, strict=True))) if found else Usage()
+
     def _usage(self) -> dict[int, Usage]:
+        """Tokens per session, counted again only when the store has changed."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        if self._known_usage[0] != version:
+            self._known_usage = (version, self._count_usage())
+        return self._known_usage[1]
+
+    def _count_usage(self) -> dict[int, Usage]:
         """Tokens per session; a message that several show counts for its owner."""
         counts = "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens"
         sums = ", ".join(f"CAST(total({n}) AS INTEGER)" for n in counts.split(", "))

@@ -268,11 +268,20 @@ def _add_index(connection: sqlite3.Connection) -> None:
     )
 
 
+def _add_published(connection: sqlite3.Connection) -> None:
+    """Sessions whose other outputs stand, in which forms, and how new they are."""
+    connection.execute(
+        "CREATE TABLE published (session INTEGER PRIMARY KEY, "
+        "seen_us INTEGER NOT NULL, formats TEXT NOT NULL)"
+    )
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
     ("relations", _add_relations),
     ("index", _add_index),
+    ("published", _add_published),
 ]
 """Every step a store has gone through, oldest first; a step is never changed."""
 

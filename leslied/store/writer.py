@@ -22,6 +22,7 @@ from leslied.store.connection import (
 )
 from leslied.store.given import Giving
 from leslied.store.outbox import Outbox
+from leslied.store.published import Published
 from leslied.store.related import Related
 from leslied.store.rows import (
     CURSOR_COLUMNS,
@@ -201,6 +202,12 @@ class Store:
         """Notes about threads, kept together or not at all."""
         with self._transaction():
             yield CollectedRows(self._db)
+
+    @contextmanager
+    def publishing(self) -> Iterator[Published]:
+        """Notes about other outputs, kept together or not at all."""
+        with self._transaction():
+            yield Published(self._db)
 
     @contextmanager
     def giving(self) -> Iterator[Giving]:
