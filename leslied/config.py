@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 _STRICT: Mapping[str, str] = {"extra": "forbid"}
 
 
+Format = Literal[
+    "markdown", "html", "json", "jsonl", "devflow", "chibi", "weakincentives", "atif"
+]
+
+
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
     """One agent."""
@@ -47,6 +52,7 @@ class OutputSettings:
     backfill: Literal["central", "project", "none"] = "central"
     timezone: Literal["local", "utc"] = "local"
     thinking: bool = False
+    formats: tuple[Format, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

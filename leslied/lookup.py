@@ -5,23 +5,27 @@ The counterpart of `pipeline`: it joins the store and the sessions room, and onl
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from msgspec import structs
-
 from leslied.errors import UserError
 from leslied.model.record import SessionKey, Usage
+from leslied.model.session import Session
 from leslied.model.stats import Cost
-from leslied.sessions import Stream, assemble
+from leslied.redact import deep
+from leslied.sessions import Stream, assemble, find_cost, tell_status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+    from datetime import datetime, tzinfo
 
-    from leslied.model.record import Placed
     from leslied.model.session import SessionSummary, Unit
     from leslied.store import Reader
+
+redact_unit = deep.redact_unit
+redact_placed = deep.redact_placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ def load_units(reader: Reader, found: Found) -> tuple[Unit, ...]:
         for child in reader.children(main)
     ]
     units = assemble(Stream(main, tuple(reader.records(main.row))), streams)
-    units = tuple(_with_files(unit, reader) for unit in units)
+    units = tuple(reader.locate(unit) for unit in units)
     if found.unit is not None:
         return tuple(unit for unit in units if unit.number == found.unit)
     if found.subagent:
@@ -99,26 +103,17 @@ def load_units(reader: Reader, found: Found) -> tuple[Unit, ...]:
     return units
 
 
-def redact_unit(unit: Unit, redact: Callable[[str], str]) -> Unit:
-    """The unit as it may leave the store: every text in it without definite secrets."""
-    return replace(
-        unit,
-        prompt=redact(unit.prompt),
-        entries=tuple(redact_placed(placed, redact) for placed in unit.entries),
-        subagents=tuple(redact_unit(child, redact) for child in unit.subagents),
+def load_session(reader: Reader, found: Found, now: datetime, zone: tzinfo) -> Session:
+    """The session, or the part that was asked for, as outputs take it."""
+    units = load_units(reader, found)
+    whole = found.unit is None and not found.subagent
+    return Session(
+        summary=found.session,
+        units=units,
+        status=tell_status(found.session, now),
+        cost_usd=find_cost(units) if whole else None,
+        zone=zone,
     )
-
-
-def redact_placed(placed: Placed, redact: Callable[[str], str]) -> Placed:
-    """The same record, without definite secrets."""
-    record = placed.record
-    clean = structs.replace(
-        record,
-        content=redact(record.content),
-        tool_input=redact(record.tool_input),
-        spilled=redact(record.spilled),
-    )
-    return structs.replace(placed, record=clean)
 
 
 def _find_costs(reader: Reader) -> dict[int, Cost]:
@@ -126,12 +121,6 @@ def _find_costs(reader: Reader) -> dict[int, Cost]:
     from leslied.stats import Ledger  # noqa: PLC0415
 
     return Ledger(reader.measures, load_prices()).session_costs()
-
-
-def _with_files(unit: Unit, reader: Reader) -> Unit:
-    file = reader.transcripts(unit.summary.row).get(unit.number, "")
-    below = tuple(_with_files(child, reader) for child in unit.subagents)
-    return replace(unit, transcript=file, subagents=below)
 
 
 def _descendants(unit: Unit) -> Iterator[Unit]:
@@ -177,3 +166,16 @@ def _with_children(
         subagents=len(children),
         ended_at=max(ends, default=None),
     )
+
+
+def tell_resume(session: SessionSummary) -> str:
+    """What to type to go on with it; empty for a subagent, and where that cannot be."""
+    from leslied.agents import load_adapters  # noqa: PLC0415 - few commands need them
+
+    adapter = load_adapters().get(session.key.agent)
+    if adapter is None or session.is_subagent:
+        return ""
+    command = adapter.resume_command(session.key.session_id)
+    if not command or not session.cwd:
+        return command
+    return f"cd {shlex.quote(session.cwd)} && {command}"

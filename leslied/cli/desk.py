@@ -30,7 +30,15 @@ if TYPE_CHECKING:
     from leslied.config import Settings
     from leslied.model.session import Registry
     from leslied.model.source import Root
-    from leslied.pipeline import Keep, Relate, Settle, Streets
+    from leslied.pipeline import (
+        Collect,
+        Ingest,
+        Keep,
+        Publish,
+        Relate,
+        Settle,
+        Streets,
+    )
     from leslied.redact import Redactor
     from leslied.store import Reader, Store
 
@@ -99,33 +107,57 @@ class Desk:
         on_progress: Callable[[], None] = lambda: None,
     ) -> Streets:
         """The daemon's work, as the settings want it now; `is_light` on memory."""
-        from leslied.pipeline import Ingest, Stops, Streets  # noqa: PLC0415
-        from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_WEIGHT  # noqa: PLC0415
+        from leslied.pipeline import Stops, Streets, Told  # noqa: PLC0415
 
         settings = self.load_settings()
         ingests = [
-            Ingest(
-                adapter=adapter,
-                store=store,
-                roots=tuple(roots),
-                is_final=is_final,
-                is_excluded=make_exclude(settings, adapter.name),
-                weight=LIGHT_WEIGHT if is_light else BATCH_WEIGHT,
-                on_progress=on_progress,
-            )
-            for adapter, roots in self.agent_roots(settings)
+            replace(each, is_final=is_final, on_progress=on_progress)
+            for each in self._make_ingests(store, settings, is_light=is_light)
         ]
         stops = Stops(store=store, registries=self.registries(settings))
+        told = Told(self.places.data_dir, ingests, stops, self.clock)
         settle = replace(
             self._make_settle(store, reader, settings),
             live=stops.live,
             is_final=is_final,
             on_progress=on_progress,
         )
-        keep = self._make_keep(store, settings)
-        relate = self._make_relate(settle, is_light=is_light)
         return Streets(
-            ingests=ingests, stops=stops, settle=settle, relate=relate, keep=keep
+            ingests=ingests,
+            told=told,
+            stops=stops,
+            settle=settle,
+            relate=self._make_relate(settle, is_light=is_light),
+            collect=self._make_collect(settle, settings),
+            publish=self._make_publish(settle, settings),
+            keep=self._make_keep(store, settings),
+        )
+
+    def _make_ingests(
+        self, store: Store, settings: Settings, *, is_light: bool
+    ) -> Iterator[Ingest]:
+        from leslied.pipeline import Ingest  # noqa: PLC0415
+        from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_WEIGHT  # noqa: PLC0415
+
+        for adapter, roots in self.agent_roots(settings):
+            yield Ingest(
+                adapter=adapter,
+                store=store,
+                roots=tuple(roots),
+                is_excluded=make_exclude(settings, adapter.name),
+                weight=LIGHT_WEIGHT if is_light else BATCH_WEIGHT,
+            )
+
+    def _make_publish(self, settle: Settle, settings: Settings) -> Publish:
+        from leslied.pipeline import Publish  # noqa: PLC0415
+
+        return Publish(
+            store=settle.store,
+            reader=settle.reader,
+            redact=settle.redact,
+            clock=self.clock,
+            formats=settings.output.formats,
+            live=settle.live,
         )
 
     def _make_relate(self, settle: Settle, *, is_light: bool) -> Relate:
@@ -139,6 +171,22 @@ class Desk:
             clock=self.clock,
             live=settle.live,
             waits=LIGHT_WAITS if is_light else WAITS,
+        )
+
+    def _make_collect(self, settle: Settle, settings: Settings) -> Collect:
+        from leslied.pipeline import Collect  # noqa: PLC0415
+
+        found = list(self.agent_roots(settings))
+        return Collect(
+            store=settle.store,
+            reader=settle.reader,
+            redact=settle.redact,
+            clock=self.clock,
+            zone=settle.zone,
+            titles={adapter.name: adapter.title for adapter, _ in found},
+            plan_folders=[r.path.parent / "plans" for _, roots in found for r in roots],
+            live=settle.live,
+            on_progress=settle.on_progress,
         )
 
     def _make_keep(self, store: Store, settings: Settings) -> Keep:

@@ -72,6 +72,7 @@ def command(
 
 def _plain(session: SessionSummary, now: datetime) -> dict[str, Any]:
     plain = plain_session(session, tell_status(session, now), session.cwd)
+    plain["unpriced_messages"] = session.cost.unpriced
     if session.is_subagent:
         plain |= {"id": session.subagent_id, "parent": session.key.session_id}
     return plain

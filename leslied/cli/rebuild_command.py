@@ -66,6 +66,7 @@ def _settle(desk: Desk) -> Settled:
         streets = desk.make_streets(store, reader)
         settled = streets.settle.run()
         settled.troubles |= streets.relate.run().troubles
+        settled.troubles |= streets.collect.run().troubles
         return settled
 
 

@@ -58,7 +58,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
             orders.loop = Loop(
                 streets=streets,
                 renew=make,
-                watcher=Watcher(streets.roots, _make_canary(desk), desk.clock),
+                watcher=Watcher(streets.watched, _make_canary(desk), desk.clock),
                 clock=desk.clock,
                 log=open_log(as_json=log_json),
                 notifier=notifier,

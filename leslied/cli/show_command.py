@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from leslied.agents import load_adapters
 from leslied.cli.desk import sit_down
 from leslied.cli.output import emit, json_option
 from leslied.cli.page import page_lines
-from leslied.lookup import load_units, redact_unit, resolve
+from leslied.lookup import load_units, redact_unit, resolve, tell_resume
 from leslied.model.codec import plain_session, plain_unit
 from leslied.sessions import tell_status
-
-if TYPE_CHECKING:
-    from leslied.model.session import SessionSummary
 
 
 @click.command(epilog="Example: leslied show last --full")
@@ -42,9 +37,10 @@ def command(
         session = replace(session, title=desk.redact(session.title))
         units = tuple(redact_unit(unit, desk.redact) for unit in units)
     status = tell_status(session, desk.clock.now())
-    resume = _tell_resume(session)
+    resume = tell_resume(session)
     data: dict[str, Any] = {
-        "session": plain_session(session, status, session.cwd),
+        "session": plain_session(session, status, session.cwd)
+        | {"unpriced_messages": session.cost.unpriced},
         "units": [plain_unit(unit) for unit in units] if as_json else [],
         "resume_command": resume or None,
     }
@@ -54,14 +50,3 @@ def command(
         lambda: page_lines(session, units, status, home, is_full=full, resume=resume),
         as_json=as_json,
     )
-
-
-def _tell_resume(session: SessionSummary) -> str:
-    """What to type, where the session's folder is still there and it has no parent."""
-    adapter = load_adapters().get(session.key.agent)
-    if adapter is None or session.is_subagent:
-        return ""
-    command = adapter.resume_command(session.key.session_id)
-    if not command or not session.cwd:
-        return command
-    return f"cd {shlex.quote(session.cwd)} && {command}"

@@ -9,7 +9,7 @@ import click
 
 from leslied.cli.desk import sit_down
 from leslied.cli.output import emit, json_option, say_bytes, say_path
-from leslied.pipeline import Ingested, Settled
+from leslied.pipeline import Collected, Ingested, Settled
 from leslied.store import Store
 
 if TYPE_CHECKING:
@@ -37,9 +37,11 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     gc.set_threshold(100_000, 20, 20)
     desk = sit_down(ctx)
     began = desk.clock.monotonic()
-    done, settled, stopped = _sync(desk, stop_all=stop_all)
+    done, settled, collected, stopped = _sync(desk, stop_all=stop_all)
     seconds = desk.clock.monotonic() - began
     data = _tell(done, settled, stopped, seconds)
+    data["threads_indexed"] = collected.threads
+    data["index_files_written"] = collected.written
     warnings = [f"{path}: {reason}" for path, reason in done.troubles.items()]
     warnings += [f"{name}: {reason}" for name, reason in settled.troubles.items()]
     emit(
@@ -50,7 +52,7 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     )
 
 
-def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, int]:
+def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, Collected, int]:
     done = Ingested()
     with (
         Store(desk.places.store_file, desk.clock) as store,
@@ -59,13 +61,19 @@ def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, int]:
         streets = desk.make_streets(store, reader, is_final=stop_all)
         for ingest in streets.ingests:
             done += ingest.scan()
-        stopped = streets.stops.check() + (store.stop_all() if stop_all else 0)
+        stopped = streets.told.listen().stopped + streets.stops.check()
+        stopped += store.stop_all() if stop_all else 0
         # Sessions from before leslied are many, and nobody waits for their files.
         settled = streets.settle.run(has_old=stop_all)
         _relate(streets, settled, has_old=stop_all)
+        collected = streets.collect.scan(newest=2000)
+        settled.troubles |= collected.troubles
+        published = streets.publish.run()
+        settled.troubles |= published.troubles
+        settled.exported = published.files
         if stop_all:
             settled.troubles |= streets.keep.run().troubles
-    return done, settled, stopped
+    return done, settled, collected, stopped
 
 
 def _relate(streets: Streets, settled: Settled, *, has_old: bool) -> None:
@@ -95,6 +103,7 @@ def _tell(
         "units_settled": settled.units,
         "transcripts_written": settled.written,
         "transcripts_removed": settled.removed,
+        "exports_written": settled.exported,
         "sessions_stopped": stopped,
         "seconds": round(seconds, 3),
         "missing_roots": [str(path) for path in done.missing],
@@ -119,5 +128,7 @@ def _lines(done: Ingested, data: dict[str, Any], desk: Desk) -> Iterator[str]:
         )
     if data["transcripts_written"]:
         yield f"{data['transcripts_written']} transcripts written"
+    if data["exports_written"]:
+        yield f"{data['exports_written']} files of other outputs written"
     if data["sessions_stopped"]:
         yield f"{data['sessions_stopped']} sessions and subagents marked as stopped"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from leslied.clock import Clock
     from leslied.daemon.notify import Notifier
-    from leslied.pipeline import Ingested, KeptNow, Streets
+    from leslied.pipeline import Collected, Ingested, KeptNow, Streets
     from leslied.tail.watch import Watcher
 
 SCAN_SECONDS = 30.0
@@ -29,6 +29,7 @@ _TICK = 0.5
 _AT_ONCE = 20
 """Sessions settled in one turn, so that reading never waits long for writing."""
 _ARCHIVED_AT_ONCE = 200
+_PUBLISHED_AT_ONCE = 5
 _RETRY_SECONDS = 5.0
 
 
@@ -50,6 +51,7 @@ class Loop:
     _is_busy: bool = False
     _has_backlog: bool = False
     _is_related: bool = False
+    _is_published: bool = False
     _told: dict[str, str] = field(default_factory=dict)
 
     def scan_soon(self) -> None:
@@ -81,6 +83,7 @@ class Loop:
                 self._scan()
             else:
                 self._look()
+            self._listen()
             self._write()
         except LesliedError as error:
             # The disk is full or the store is busy: nothing is lost by waiting.
@@ -97,9 +100,10 @@ class Loop:
             self.log.warning("watch.renew", reason=trouble or "all is well again")
         for ingest in self.streets.ingests:
             self._tell("ingest.scan", ingest.scan())
+        self._tell_collected(self.streets.collect.scan())
         self._tell_kept(self.streets.keep.run(most=_ARCHIVED_AT_ONCE))
         has_events = self.watcher.mode == "events"
-        self._is_related = False
+        self._is_related = self._is_published = False
         self._next_scan = began + (SCAN_SECONDS if has_events else POLL_SECONDS)
 
     def _tell_kept(self, kept: KeptNow) -> None:
@@ -119,7 +123,7 @@ class Loop:
         streets.stops.live.update(self.streets.stops.live)
         streets.stops.over.update(self.streets.stops.over)
         self.streets = streets
-        self.watcher.follow(streets.roots)
+        self.watcher.follow(streets.watched)
 
     def _write(self) -> None:
         """Units that are over become files; old sessions only while nothing happens."""
@@ -128,15 +132,15 @@ class Loop:
             self.log.info("session.stop", sessions=stopped)
         done = self.streets.settle.run(most=_AT_ONCE, has_old=not self._is_busy)
         if done.units or stopped:
-            self._is_related = False
-        for session, reason in done.troubles.items():
-            if self._told.get(session) != reason:
-                self.log.warning("sink.trouble", session=session, reason=reason)
-            self._told[session] = reason
+            self._is_related = self._is_published = False
+        self._tell_troubles("sink.trouble", done.troubles)
+        self._tell_collected(self.streets.collect.run(most=_AT_ONCE))
         if done.written:
             self.log.info("sink.write", units=done.units, files=done.written)
         elif not self._is_related:
             self._relate()
+        elif not self._is_published:
+            self._publish()
         elif self._has_backlog and not self._is_busy:
             self._tell_kept(self.streets.keep.go_on(most=_ARCHIVED_AT_ONCE))
 
@@ -146,12 +150,31 @@ class Loop:
         self._is_related = not (related.moved or related.is_waiting)
         for old, new in related.moved.items():
             self.log.info("thread.move", old=old, new=new)
-        for folder, reason in related.troubles.items():
-            if self._told.get(folder) != reason:
-                self.log.warning("relations.trouble", path=folder, reason=reason)
-            self._told[folder] = reason
+        self._tell_troubles("relations.trouble", related.troubles)
         if related.files:
             self.log.info("relations.write", files=related.files)
+
+    def _tell_collected(self, done: Collected) -> None:
+        self._tell_troubles("index.trouble", done.troubles)
+        if done.written:
+            self.log.info("index.write", threads=done.threads, files=done.written)
+
+    def _tell_troubles(self, event: str, troubles: dict[str, str]) -> None:
+        """Each is told once, until it is another one."""
+        for name, reason in troubles.items():
+            if self._told.get(name) != reason:
+                self.log.warning(event, name=name, reason=reason)
+            self._told[name] = reason
+
+    def _publish(self) -> None:
+        """Sessions that stopped have their other outputs, a few at a time."""
+        published = self.streets.publish.run(most=_PUBLISHED_AT_ONCE)
+        self._is_published = not published.has_more
+        self._tell_troubles("publish.trouble", published.troubles)
+        if published.files:
+            self.log.info(
+                "publish.write", sessions=published.sessions, files=published.files
+            )
 
     def _look(self) -> None:
         left = self._next_scan - self.clock.monotonic()
@@ -163,6 +186,19 @@ class Loop:
             for ingest in self.streets.ingests:
                 self._tell("ingest.look", ingest.look(hint.paths))
             self.stopping.wait(_PAUSE)
+
+    def _listen(self) -> None:
+        """Logs that hooks named are looked at, and what ended is stopped."""
+        heard = self.streets.told.listen()
+        self._tell("ingest.look", heard.done)
+        if heard.events:
+            self.log.info("hooks.heard", events=heard.events, stopped=heard.stopped)
+        if heard.dropped:
+            self.log.warning("hooks.garbage", files=heard.dropped)
+        for folder in heard.unknown:
+            if self._told.get(str(folder)) != "unknown":
+                self.log.warning("hooks.unknown_folder", path=str(folder))
+            self._told[str(folder)] = "unknown"
 
     def _tell(self, event: str, done: Ingested) -> None:
         for path, reason in done.troubles.items():

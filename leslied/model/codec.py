@@ -72,7 +72,6 @@ def plain_session(
         "model": session.model or None,
         "usage": plain_usage(session.usage),
         "cost_usd": session.cost.usd,
-        "unpriced_messages": session.cost.unpriced,
         "thread_id": session.thread_id or None,
         "transcripts_dir": session.transcripts_dir or None,
     }

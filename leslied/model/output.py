@@ -22,3 +22,16 @@ class Transcript:
     newest: int
     """The newest placement that went into it."""
     digest: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """One file that an output consists of."""
+
+    path: str
+    """Below the folder the output goes to; its parts are plain names."""
+    body: bytes
+    is_aside: bool = False
+    """Whether it only shows once more what the others hold."""
+    replaces: tuple[str, ...] = ()
+    """Files of earlier renderings that would contradict this one."""

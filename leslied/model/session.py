@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC
 from typing import TYPE_CHECKING, Literal
 
 from leslied.model.record import MAIN, SessionKey, Usage
 from leslied.model.stats import Cost
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, tzinfo
     from pathlib import Path
 
     from leslied.model.record import Placed
@@ -125,3 +126,16 @@ class Unit:
     def _times(self) -> list[datetime]:
         times = (placed.record.created_at for placed in self.entries)
         return [time for time in times if time]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A session with all it holds, or the part that was asked for: what outputs get."""
+
+    summary: SessionSummary
+    units: tuple[Unit, ...]
+    status: Status
+    cost_usd: float | None = None
+    """None where nobody told what it cost."""
+    zone: tzinfo = UTC
+    """The zone of the times that people read."""

@@ -42,6 +42,8 @@ class Settled:
     units: int = 0
     written: int = 0
     removed: int = 0
+    exported: int = 0
+    """Files of other outputs, written after it."""
     troubles: dict[str, str] = field(default_factory=dict)
 
 

@@ -45,6 +45,11 @@ class Stops:
             stopped += self.store.stop(adapter.name, gone) if gone else 0
         return stopped
 
+    def end(self, agent: str, session_ids: Sequence[str]) -> int:
+        """These sessions said themselves that they are over."""
+        self._note_over({(agent, each) for each in session_ids}, set())
+        return self.store.stop(agent, session_ids)
+
     def _note_over(self, gone: set[tuple[str, str]], now: set[tuple[str, str]]) -> None:
         for key in sorted(gone):
             self.over.setdefault(key)

@@ -5,28 +5,41 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from leslied.model.source import Root, Watch
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leslied.model.source import Root
+    from leslied.pipeline.collect import Collect
     from leslied.pipeline.ingest import Ingest
     from leslied.pipeline.keep import Keep
+    from leslied.pipeline.publish import Publish
     from leslied.pipeline.relate import Relate
     from leslied.pipeline.settle import Settle
     from leslied.pipeline.stops import Stops
+    from leslied.pipeline.told import Told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streets:
-    """One agent's ingest each, then stops, then settle, then relate, then keep."""
+    """Ingests, then what hooks told, stops, settle, relate, collect, publish, keep."""
 
     ingests: Sequence[Ingest]
+    told: Told
     stops: Stops
     settle: Settle
     relate: Relate
+    collect: Collect
+    publish: Publish
     keep: Keep
 
     @property
     def roots(self) -> list[Root]:
         """Every folder an agent writes in."""
         return [root for ingest in self.ingests for root in ingest.roots]
+
+    @property
+    def watched(self) -> list[Root]:
+        """Those, and the folder where hooks leave word."""
+        spool = Root(path=self.told.folder, patterns=(), watch=Watch.FLAT)
+        return [*self.roots, spool]

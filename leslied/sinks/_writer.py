@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from leslied.model.output import Artifact
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _TEMPORARY = ".leslied-new"
 _PIECE = 4096
@@ -27,6 +29,13 @@ def write_file(base: Path, name: str, data: bytes) -> None:
     *folders, file = name.split("/")
     with _open_folder(base, folders) as fd:
         _replace(fd, file, data)
+
+
+def write_artifact(base: Path, artifact: Artifact) -> None:
+    """The artifact stands below `base`, and nothing that contradicts it."""
+    write_file(base, artifact.path, artifact.body)
+    for name in artifact.replaces:
+        remove_file(base, name)
 
 
 def make_folder(path: Path) -> None:
@@ -127,7 +136,10 @@ def _step(fd: int, folder: str, *, is_made: bool) -> int:
 
 def _replace(fd: int, file: str, data: bytes) -> None:
     """Written beside, synced, then renamed into place."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    # What a crash left there goes; a pipe or another name of a file would do harm.
+    with suppress(FileNotFoundError):
+        os.unlink(_TEMPORARY, dir_fd=fd)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(_TEMPORARY, flags, 0o600, dir_fd=fd)
     try:
         view = memoryview(data)

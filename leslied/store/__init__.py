@@ -8,6 +8,7 @@ from __future__ import annotations
 from leslied.store.connection import read_lock
 from leslied.store.measure import Measures, Span
 from leslied.store.outbox import Outbox
+from leslied.store.published import DueSession, Published
 from leslied.store.reader import Reader
 from leslied.store.related import DueThread, Move, Related
 from leslied.store.search import Hit
@@ -16,11 +17,13 @@ from leslied.store.writer import Committed, Store
 
 __all__ = [
     "Committed",
+    "DueSession",
     "DueThread",
     "Hit",
     "Measures",
     "Move",
     "Outbox",
+    "Published",
     "Reader",
     "Related",
     "Span",

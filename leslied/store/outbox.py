@@ -158,6 +158,12 @@ class Outbox:
             "UPDATE session SET is_dirty = 0 WHERE agent = ? AND session_id = ?",
             (agent, session_id),
         )
+        self._db.execute(
+            "INSERT INTO collected (session) SELECT id FROM session WHERE agent = ? "
+            "AND session_id = ? AND source = 'main' AND folder <> x'' "
+            "ON CONFLICT DO UPDATE SET is_due = 1",
+            (agent, session_id),
+        )
 
     def forget_old(self) -> None:
         """Sessions that ended before the store was made are not due."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
+
+from msgspec.structs import astuple
 
 from leslied.model.record import MAIN, Placed, SessionKey, Usage, name_chat
 from leslied.model.session import SessionSummary
@@ -15,8 +18,10 @@ from leslied.store.rows import RECORD_COLUMNS, from_us, unpack_record
 from leslied.store.search import Hit, search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+    from leslied.model.session import Unit
 
 _SUMMARY = (
     "id, agent, session_id, source, thread_id, title, first_prompt, cwd, model, "
@@ -42,6 +47,7 @@ class Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._db = open_reader(path)
+        self._known_usage: tuple[int, dict[int, Usage]] = (-1, {})
 
     def __enter__(self) -> Self:
         return self
@@ -113,6 +119,62 @@ class Reader:
         return [_unpack_placed(row, before + n) for n, row in enumerate(rows, 1)]
 
     @telling
+    def session_at(self, row: int) -> SessionSummary | None:
+        """The session or subagent with this number; None while it holds nothing."""
+        found = self._db.execute(
+            f"SELECT {_SUMMARY} FROM session WHERE entries > 0 AND id = ?", (row,)
+        ).fetchone()
+        return _summarize(found, Usage()) if found else None
+
+    @telling
+    def calls(
+        self, session: int, unit: int, words: Sequence[str], tools: Sequence[str]
+    ) -> list[Placed]:
+        """Calls of a unit with one of the words in them, or of one of the tools.
+
+        With them their results, and what was told of folders; not numbered.
+        """
+        has_word = " OR ".join(["instr(r.tool_input, ?)"] * len(words))
+        named = ", ".join("?" * len(tools))
+        call = f"r.type = 'tool_use' AND (r.tool_name IN ({named}) OR {has_word})"
+        here = f"p.session = ? AND p.unit = ? AND {_SHOWN}"
+        rows = self._db.execute(
+            f"{_PLACED} WHERE {here} AND ({call} OR r.type = 'system_event' "
+            "AND instr(r.metadata, '\"cwd\"'))",
+            (session, unit, *tools, *words),
+        ).fetchall()
+        found = [_unpack_placed(row, 0) for row in rows]
+        ids = [p.record.tool_call_id for p in found if p.record.type == "tool_use"]
+        results = (
+            f"{_PLACED} WHERE {here} AND r.type = 'tool_result' AND r.tool_call_id"
+        )
+        for start in range(0, len(ids), 500):
+            part = ids[start : start + 500]
+            marks = ", ".join("?" * len(part))
+            query = f"{results} IN ({marks})"
+            rows = self._db.execute(query, (session, unit, *part)).fetchall()
+            found += [_unpack_placed(row, 0) for row in rows]
+        return sorted(found, key=lambda placed: placed.placement)
+
+    @telling
+    def chat_id(self, session: SessionSummary, unit: int) -> str:
+        """The id of a unit, or of all that a subagent did."""
+        first = "AND r.type = 'user_message'" if not unit else ""
+        query = (
+            "SELECT r.entry_id FROM placement p "
+            "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
+            "JOIN session s ON s.id = p.session "
+            f"WHERE p.session = ? AND p.unit = ? AND {_SHOWN}"
+        )
+        for more in dict.fromkeys((first, "")):
+            row = self._db.execute(
+                f"{query} {more} ORDER BY p.id LIMIT 1", (session.row, unit)
+            ).fetchone()
+            if row:
+                return name_unit(*session.key[:2], row[0])
+        return ""
+
+    @telling
     def transcripts(self, session: int) -> dict[int, str]:
         """The files of a stream's units that still stand, by unit."""
         rows = self._db.execute(
@@ -121,6 +183,12 @@ class Reader:
             (session,),
         )
         return {unit: f"{os.fsdecode(folder)}/{file}" for unit, folder, file in rows}
+
+    def locate(self, unit: Unit) -> Unit:
+        """The unit, and its subagents, with the paths of their files."""
+        file = self.transcripts(unit.summary.row).get(unit.number, "")
+        below = tuple(self.locate(child) for child in unit.subagents)
+        return replace(unit, transcript=file, subagents=below)
 
     @telling
     def after(self, placement: int) -> list[Placed]:
@@ -228,7 +296,21 @@ class Reader:
     def _count(self, query: str, values: Iterable[Any]) -> int:
         return int(self._db.execute(query, tuple(values)).fetchone()[0])
 
+    @telling
+    def total_usage(self, sessions: Iterable[int]) -> Usage:
+        """The tokens of these streams together."""
+        known = self._usage()
+        found = [astuple(known[row]) for row in sessions if row in known]
+        return Usage(*map(sum, zip(*found, strict=True))) if found else Usage()
+
     def _usage(self) -> dict[int, Usage]:
+        """Tokens per session, counted again only when the store has changed."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        if self._known_usage[0] != version:
+            self._known_usage = (version, self._count_usage())
+        return self._known_usage[1]
+
+    def _count_usage(self) -> dict[int, Usage]:
         """Tokens per session; a message that several show counts for its owner."""
         counts = ", ".join(Usage.__struct_fields__)
         sums = ", ".join(f"CAST(total({n}) AS INTEGER)" for n in counts.split(", "))

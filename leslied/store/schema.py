@@ -235,6 +235,47 @@ def _add_relations(connection: sqlite3.Connection) -> None:
     )
 
 
+def _add_index(connection: sqlite3.Connection) -> None:
+    """What sessions touched, and what the index tells of each thread."""
+    connection.execute(
+        "CREATE TABLE touch (session INTEGER NOT NULL, placement INTEGER NOT NULL, "
+        "nth INTEGER NOT NULL, unit INTEGER NOT NULL, kind TEXT NOT NULL, "
+        "path TEXT NOT NULL, tool TEXT NOT NULL, call_id TEXT NOT NULL, "
+        "chat_id TEXT NOT NULL, at_us INTEGER, body TEXT NOT NULL, "
+        "PRIMARY KEY (session, placement, nth)) WITHOUT ROWID"
+    )
+    connection.execute("CREATE INDEX touch_path ON touch (path)")
+    connection.execute(
+        "CREATE TABLE touched (session INTEGER PRIMARY KEY, newest INTEGER NOT NULL)"
+    )
+    connection.execute(
+        "CREATE TABLE collected (session INTEGER PRIMARY KEY, "
+        "is_due INTEGER NOT NULL DEFAULT 1, status TEXT NOT NULL DEFAULT '', "
+        "stamp BLOB NOT NULL DEFAULT x'', files TEXT NOT NULL DEFAULT '', "
+        "summary TEXT NOT NULL DEFAULT '')"
+    )
+    connection.execute("CREATE INDEX collected_due ON collected (session) WHERE is_due")
+    connection.execute(
+        "CREATE INDEX collected_unfinished ON collected (session) "
+        "WHERE status <> 'stopped'"
+    )
+    connection.execute(
+        "CREATE INDEX session_folder ON session (folder) WHERE folder <> x''"
+    )
+    connection.execute(
+        "INSERT INTO collected (session) SELECT id FROM session "
+        "WHERE source = 'main' AND folder <> x''"
+    )
+
+
+def _add_published(connection: sqlite3.Connection) -> None:
+    """Sessions whose other outputs stand, in which forms, and how new they are."""
+    connection.execute(
+        "CREATE TABLE published (session INTEGER PRIMARY KEY, "
+        "seen_us INTEGER NOT NULL, formats TEXT NOT NULL)"
+    )
+
+
 def _add_prices(connection: sqlite3.Connection) -> None:
     """What a price depends on besides the tokens, and messages by their time."""
     connection.execute(
@@ -251,6 +292,8 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
     ("relations", _add_relations),
+    ("index", _add_index),
+    ("published", _add_published),
     ("prices", _add_prices),
 ]
 """Every step a store has gone through, oldest first; a step is never changed."""

@@ -227,12 +227,17 @@ class Transaction:
         self._open_again()
 
     def _open_again(self) -> None:
-        """Units that now say something else are due to be written again."""
+        """Units that now say something else are due to be read and written again."""
         entries = [(entry,) for entry in self._switched]
         self._db.executemany(
             "UPDATE transcript SET newest = min(newest, p.id - 1) FROM placement p "
             "WHERE p.entry = ? AND p.session = transcript.session "
             "AND p.unit = transcript.unit",
+            entries,
+        )
+        self._db.executemany(
+            "UPDATE touched SET newest = min(newest, p.id - 1) FROM placement p "
+            "WHERE p.entry = ? AND p.session = touched.session",
             entries,
         )
         self._db.executemany(

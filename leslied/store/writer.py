@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from leslied.errors import StoreUnusable
 from leslied.points import reach
 from leslied.store.archived import Archived
+from leslied.store.collected import CollectedRows
 from leslied.store.connection import (
     begin_load,
     end_load,
@@ -21,6 +22,7 @@ from leslied.store.connection import (
 )
 from leslied.store.given import Giving
 from leslied.store.outbox import Outbox
+from leslied.store.published import Published
 from leslied.store.related import Related
 from leslied.store.rows import (
     CURSOR_COLUMNS,
@@ -194,6 +196,18 @@ class Store:
         """Notes about threads among others, kept together or not at all."""
         with self._transaction():
             yield Related(self._db)
+
+    @contextmanager
+    def collecting(self) -> Iterator[CollectedRows]:
+        """Notes about threads, kept together or not at all."""
+        with self._transaction():
+            yield CollectedRows(self._db)
+
+    @contextmanager
+    def publishing(self) -> Iterator[Published]:
+        """Notes about other outputs, kept together or not at all."""
+        with self._transaction():
+            yield Published(self._db)
 
     @contextmanager
     def giving(self) -> Iterator[Giving]:

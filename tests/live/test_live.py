@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -159,8 +160,10 @@ def test_a_turn_with_tools_is_a_transcript_within_three_seconds(
 
 @over_agents
 def test_a_killed_agent_is_stopped(live: Live, client: str):
-    live.run(client, "slowtool", signal="KILL", after=12)
+    killed = live.run(client, "slowtool", signal="KILL", after=12)
 
+    assert killed.exit_code == -signal.SIGKILL
+    assert wait(lambda: live.sessions(client), QUIET + SOON) < SOON
     has_registry = client in ("claude", "codex", "copilot")
     if has_registry:
         took = wait(lambda: live.sessions(client)[0]["status"] == "stopped", 35)
@@ -215,3 +218,29 @@ def test_six_agents_share_one_home(live: Live):
     assert all(len(live.sessions(client)) == 1 for client in NAMES)
     assert live.forbidden() == []
     assert live.end() == 0
+
+
+def test_a_plan_is_indexed_with_the_calls_that_made_it(live: Live):
+    from agents import Model  # noqa: PLC0415 - stands beside the repository
+
+    session = str(uuid.uuid4())
+    folder = live.work / ".leslie" / "threads" / f"thread-{session[:8]}"
+    plan = {"file_path": f"{folder}/plan.md"}
+    steps = [
+        ("Write", {**plan, "content": "# Build the mill\n\n1. Dam\n2. Wheel\n"}),
+        ("Edit", {**plan, "old_string": "Dam", "new_string": "Dam of oak"}),
+        ("Edit", {**plan, "old_string": "Wheel", "new_string": "Wheel\n3. Roof"}),
+        ("Bash", {"command": f"echo '- [x] Dam' > {folder}/progress.md"}),
+    ]
+    scenario = [{"blocks": [{"tool": name, "input": told}]} for name, told in steps]
+    with Model(scenarios={"mine": [*scenario, {"text": "Planned."}]}) as model:
+        live.run("claude", "mine", model=model, extra=["--session-id", session])
+
+    def read() -> list[list[str]]:
+        index = folder / ".meta" / "assets.json"
+        assets = json.loads(index.read_text())["assets"] if index.exists() else []
+        return [[call["tool"] for call in asset["calls"]] for asset in assets[:2]]
+
+    wanted = [["Write", "Edit", "Edit"], ["Bash"]]
+    print(f"\nindexed after {wait(lambda: read() == wanted, QUIET + SOON):.2f} s")
+    assert live.forbidden() == []

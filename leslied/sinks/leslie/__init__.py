@@ -18,9 +18,11 @@ from leslied.sinks.leslie.document import (
 )
 from leslied.sinks.leslie.names import make_slug, name_file
 from leslied.sinks.leslie.shape import Limits, Setting, shape
+from leslied.sinks.leslie.sink import SINK
 from leslied.sinks.leslie.text import parse, serialize
 
 __all__ = [
+    "SINK",
     "Assistant",
     "Call",
     "Cut",

@@ -1,0 +1,207 @@
+"""`leslied assets`: the plans, designs and notes of threads, and who wrote them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.desk import sit_down
+from leslied.cli.output import clean, emit, json_option, say_bytes, say_time, table
+from leslied.errors import UserError
+from leslied.lookup import gather_sessions, resolve
+from leslied.sinks import find_project
+from leslied.threads.assets import find_assets, list_names, read_text
+from leslied.threads.index import load_index
+from leslied.threads.lint import lint_assets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from leslied.cli.desk import Desk
+    from leslied.model.session import SessionSummary
+
+_COLUMNS = ("TYPE", "PATH", "TITLE", "SIZE", "CHANGED", "BY")
+_LARGEST = 16 * 1024 * 1024
+_MOST_THREADS = 200
+
+
+@click.command(
+    epilog="Examples: leslied assets, leslied assets last --json, leslied assets lint"
+)
+@click.argument("words", nargs=-1, metavar="[lint] [THREAD|last]")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, words: tuple[str, ...], as_json: bool) -> None:
+    """Show the assets of a thread, or of every thread of the project you are in.
+
+    An asset is a plan, progress, design, learnings, discuss or transcript in the
+    thread's folder; BY names the call that changed it last. `leslied assets lint`
+    checks their names and ends with 1 where it finds something.
+    """
+    desk = sit_down(ctx)
+    is_lint = words[:1] == ("lint",)
+    wanted = words[1:] if is_lint else words
+    if len(wanted) > 1:
+        raise UserError(
+            f"One thread at a time, not {len(wanted)}.", "Try: leslied assets --help"
+        )
+    sessions = _choose(desk, wanted[0] if wanted else "")
+    if is_lint:
+        ctx.exit(_lint(sessions, as_json=as_json))
+    threads = [index for each in sessions if (index := _load(each, desk))]
+    if wanted and not threads:
+        raise UserError(
+            f"{sessions[0].thread_id} has no index yet.", "Write it: leslied sync"
+        )
+    emit(
+        {"threads": threads},
+        lambda: _lines(threads, is_one=bool(wanted)),
+        as_json=as_json,
+    )
+
+
+def _choose(desk: Desk, wanted: str) -> list[SessionSummary]:
+    """The thread that is asked for, else those of the project here, else all."""
+    with desk.open_reader() as reader:
+        if wanted:
+            return [resolve(reader, wanted).session]
+        sessions = [s for s in gather_sessions(reader) if s.folder]
+    project = find_project(str(Path.cwd()))
+    here = [s for s in sessions if project and _is_in(s, project)]
+    return (here or sessions)[:_MOST_THREADS]
+
+
+def _is_in(session: SessionSummary, project: Path) -> bool:
+    return Path(session.folder) == project or find_project(session.cwd) == project
+
+
+def _load(session: SessionSummary, desk: Desk) -> dict[str, Any] | None:
+    name = f".leslie/threads/{session.thread_id}/.meta/assets.json"
+    text = read_text(Path(session.folder), name, _LARGEST)
+    index = load_index(desk.redact(text)) if text else None
+    return {**index, "folder": session.folder} if index else None
+
+
+def _lines(threads: Sequence[dict[str, Any]], *, is_one: bool) -> Iterator[str]:
+    if not threads:
+        yield "No thread has an index yet. Work with an agent, then run: leslied sync"
+        return
+    # A thread that holds nothing but its transcripts has no news in a long list.
+    told = [thread for thread in threads if is_one or _has_more(thread)]
+    for number, thread in enumerate(told):
+        if not is_one:
+            yield from [""] if number else []
+            title = clean(thread.get("title") or "").replace("\n", " ")
+            yield click.style(f"{clean(str(thread['thread']))}  {title}", bold=True)
+        yield from table(_COLUMNS, list(_rows(thread)), stretch=2, right="SIZE")
+        yield from _tell_progress(thread)
+    left = len(threads) - len(told)
+    if left:
+        noun = "thread holds" if left == 1 else "threads hold"
+        yield from [""] if told else []
+        yield f"{left} {noun} transcripts only. See them: leslied list"
+
+
+def _has_more(thread: dict[str, Any]) -> bool:
+    return any(asset["type"] != "transcript" for asset in thread["assets"])
+
+
+def _rows(thread: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    prefix = f".leslie/threads/{thread['thread']}/"
+    # The agent's own first; what leslied wrote stands last.
+    assets = sorted(thread["assets"], key=lambda a: a["type"] == "transcript")
+    for asset in assets:
+        files = asset.get("files", [asset])
+        if asset["type"] == "transcript":
+            yield _sum_up(asset, files, prefix)
+            continue
+        for file in files:
+            yield (
+                asset["type"],
+                file["path"].removeprefix(prefix),
+                file["title"],
+                say_bytes(file["size"]),
+                _say_time(file["updated_at"]),
+                _say_call(file),
+            )
+
+
+def _sum_up(
+    asset: dict[str, Any], files: list[dict[str, Any]], prefix: str
+) -> tuple[str, ...]:
+    newest = max((file["updated_at"] for file in files), default="")
+    return (
+        "transcript",
+        asset["path"].removeprefix(prefix),
+        f"{len(files)} files" if len(files) != 1 else "1 file",
+        say_bytes(sum(file["size"] for file in files)),
+        _say_time(newest),
+        "leslied",
+    )
+
+
+def _say_call(file: dict[str, Any]) -> str:
+    """The call that led to the file as it is; nobody's, if none is known."""
+    calls = {call["call_id"]: call["tool"] for call in file.get("calls", [])}
+    history = file.get("history", [])
+    last = history[-1]["calls"] if history else list(calls)
+    known = [call for call in last if call in calls]
+    if not known:
+        return "-"
+    more = f" (+{len(calls) - 1})" if len(calls) > 1 else ""
+    return f"{calls[known[-1]]} {known[-1]}{more}"
+
+
+def _say_time(text: str | None) -> str:
+    return say_time(datetime.fromisoformat(text)) if text else "-"
+
+
+def _tell_progress(thread: dict[str, Any]) -> Iterator[str]:
+    progress = thread.get("progress")
+    if not progress:
+        return
+    percent = progress["percent"]
+    yield ""
+    yield (
+        f"{progress['done']} done, {progress['open']} open, "
+        f"{progress['blocked']} blocked"
+        + (f" ({percent} %)" if percent is not None else "")
+    )
+    for item in progress["items"]:
+        mark = {"done": "✓", "blocked": "!"}.get(item["state"], "·")
+        why = f" (blocked: {item['reason']})" if item.get("reason") else ""
+        yield clean(f"{'  ' * item['depth']}{mark} {item['text']}{why}")
+
+
+def _lint(sessions: Sequence[SessionSummary], *, as_json: bool) -> int:
+    findings = [
+        {
+            "thread": session.thread_id,
+            "path": finding.path,
+            "rule": finding.rule,
+            "message": finding.message,
+            "better": finding.better or None,
+        }
+        for session in sessions
+        for finding in lint_assets(
+            find_assets(Path(session.folder), session.thread_id),
+            list_names(Path(session.folder), session.thread_id),
+        )
+    ]
+    emit({"findings": findings}, lambda: _lint_lines(findings), as_json=as_json)
+    return 1 if findings else 0
+
+
+def _lint_lines(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for (thread, path), group in groupby(findings, itemgetter("thread", "path")):
+        here = list(group)
+        told = "; ".join(each["message"] for each in here)
+        better = next((each["better"] for each in here if each["better"]), "")
+        yield clean(f"{thread}/{path}: {told}" + (f". Try: {better}" if better else ""))
+    if not findings:
+        yield "All assets are named as they should be."

@@ -1,0 +1,223 @@
+"""`leslied export`: sessions as files, in the form that somebody asked for."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from datetime import UTC
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied import sinks
+from leslied.cli.desk import sit_down
+from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
+from leslied.errors import UserError
+from leslied.lookup import Found, gather_sessions, load_session, resolve
+from leslied.redact.deep import redact_session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from leslied.cli.desk import Desk
+    from leslied.model.output import Artifact
+    from leslied.model.session import Session
+    from leslied.sinks import Sink
+    from leslied.store import Reader
+
+FORMATS = (
+    "leslie",
+    "markdown",
+    "html",
+    "json",
+    "jsonl",
+    "devflow",
+    "chibi",
+    "weakincentives",
+    "atif",
+)
+"""In the order people are told; a test holds it to the sinks that there are."""
+
+
+@click.command(epilog="Example: leslied export last --format html -o talk.html")
+@click.argument("wanted", metavar="[ID|last]", required=False, default="")
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    required=True,
+    help="What to make of it.",
+)
+@click.option(
+    "-o", "--output", metavar="PATH", default="", help="The file or folder to write."
+)
+@click.option("--all", "has_all", is_flag=True, help="Every session, into a folder.")
+@click.option("--reveal", is_flag=True, help="Leave secrets as they are in the log.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, wanted: str, form: str, **options: Any) -> None:
+    """Take a session, unit or subagent away, or all sessions.
+
+    Without -o, a form that is one text goes to standard output. A PATH that ends in /
+    or is a folder gets all files below it; any other is the file itself. Secrets are
+    replaced unless you ask to --reveal them.
+    """
+    desk = sit_down(ctx)
+    order = _Order(desk, sinks.load_sinks()[form], wanted, **options)
+    order.check()
+    if order.output in ("", "-"):
+        order.print()
+        return
+    written = list(order.write())
+    data = {
+        "format": form,
+        "sessions": order.sessions,
+        "files": [{"path": str(path), "bytes": size} for path, size in written],
+    }
+    emit(data, lambda: _lines(data, str(desk.home)), as_json=order.as_json)
+
+
+@dataclass(slots=True)
+class _Order:
+    """What was asked for."""
+
+    desk: Desk
+    sink: Sink
+    wanted: str
+    output: str
+    has_all: bool
+    reveal: bool
+    as_json: bool
+    sessions: int = 0
+
+    def check(self) -> None:
+        """Words that contradict each other are refused before anything is read."""
+        if self.has_all and self.wanted:
+            raise UserError(
+                "Either an ID or --all, not both.", "Leave one of them out."
+            )
+        if not self.has_all and not self.wanted:
+            raise UserError("Which session?", "See the ids: leslied list")
+        if self.has_all and self.output in ("", "-"):
+            raise UserError("--all makes many files.", "Say where: -o FOLDER")
+        if self.as_json and self.output in ("", "-"):
+            raise UserError(
+                "--json tells which files were written, and none would be.",
+                "Say where: -o PATH, or leave --json out.",
+            )
+
+    def print(self) -> None:
+        """The one text, on standard output."""
+        (artifacts,) = self._render()
+        needed = [artifact for artifact in artifacts if not artifact.is_aside]
+        if len(needed) != 1 or needed[0].path.endswith(".gz"):
+            raise UserError(
+                f"{self.sink.name} makes {say_count(len(artifacts), 'file')} of it.",
+                "Say where: -o FOLDER",
+            )
+        sys.stdout.buffer.write(needed[0].body)
+        sys.stdout.buffer.flush()
+
+    def write(self) -> Iterator[tuple[Path, int]]:
+        """Every file stands where it was wanted."""
+        target = self._find_target()
+        for artifacts in self._render():
+            needed = [artifact for artifact in artifacts if not artifact.is_aside]
+            if target.is_dir():
+                yield from _put(target, artifacts)
+            elif len(needed) == 1:
+                _put_one(target, needed[0])
+                yield target, len(needed[0].body)
+            else:
+                sinks.make_folder(target)
+                yield from _put(target, artifacts)
+
+    def _find_target(self) -> Path:
+        """The place as it really is; an agent's folder, or no file, is refused."""
+        path = Path(self.output).expanduser()
+        target = path.parent.resolve() / path.name if path.name else path.resolve()
+        _refuse(target, self.output)
+        settings = self.desk.load_settings()
+        for adapter, roots in self.desk.agent_roots(settings):
+            if any(target.is_relative_to(root.path.resolve()) for root in roots):
+                raise UserError(
+                    f"{target} is {adapter.name}'s own folder.",
+                    "leslied never writes there; choose another place.",
+                )
+        if self.has_all or self.output.endswith("/"):
+            sinks.make_folder(target)
+        elif not target.parent.is_dir():
+            raise UserError(
+                f"There is no folder {target.parent}.", f"mkdir -p {target.parent}"
+            )
+        return target
+
+    def _render(self) -> Iterator[tuple[Artifact, ...]]:
+        with self.desk.open_reader() as reader:
+            for session in self._sessions(reader):
+                self.sessions += 1
+                clean = session
+                if not self.reveal:
+                    clean = redact_session(session, self.desk.redact)
+                yield self.sink.render(clean)
+
+    def _sessions(self, reader: Reader) -> Iterator[Session]:
+        now = self.desk.clock.now()
+        is_utc = self.desk.load_settings().output.timezone == "utc"
+        for found in self._found(reader):
+            at = found.session.started_at or now
+            zone = UTC if is_utc else at.astimezone().tzinfo or UTC
+            yield load_session(reader, found, now, zone)
+
+    def _found(self, reader: Reader) -> Iterable[Found]:
+        if not self.has_all:
+            return [resolve(reader, self.wanted)]
+        everyone = [Found(session) for session in gather_sessions(reader)]
+        return _with_bar(everyone)
+
+
+def _with_bar(found: Sequence[Found]) -> Iterator[Found]:
+    """One after the other, with a bar where a person looks on."""
+    hidden = not sys.stderr.isatty()
+    with click.progressbar(
+        found, label="Sessions", file=sys.stderr, hidden=hidden
+    ) as b:
+        yield from b
+
+
+def _refuse(target: Path, said: str) -> None:
+    if target.is_symlink():
+        raise UserError(f"{said} is a link.", "Name the place it leads to.")
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        raise UserError(f"{said} is no file.", "Name a file or a folder.")
+
+
+def _put(folder: Path, artifacts: Sequence[Artifact]) -> Iterator[tuple[Path, int]]:
+    for artifact in artifacts:
+        sinks.write_artifact(folder, artifact)
+        yield folder / artifact.path, len(artifact.body)
+
+
+def _put_one(target: Path, artifact: Artifact) -> None:
+    sinks.write_file(target.parent, target.name, artifact.body)
+
+
+def _lines(data: dict[str, Any], home: str) -> Iterator[str]:
+    files = data["files"]
+    size = say_bytes(sum(each["bytes"] for each in files))
+    if len(files) == 1:
+        yield f"{say_path(files[0]['path'], home)} ({size})"
+        return
+    if not files:
+        yield "No sessions yet. Work with an agent, then run: leslied sync"
+        return
+    yield (
+        f"{say_count(data['sessions'], 'session')}, {say_count(len(files), 'file')} "
+        f"({size})"
+    )
+    for each in files[:10]:
+        yield f"  {say_path(each['path'], home)}"
+    if len(files) > 10:
+        yield f"  … and {len(files) - 10} more"

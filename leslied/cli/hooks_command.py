@@ -1,0 +1,181 @@
+"""`leslied hooks`: entries in Claude Code's settings, put in and taken out."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from leslied.cli.desk import sit_down
+from leslied.cli.output import clean, emit, json_option, say_path, table
+from leslied.errors import UserError
+from leslied.hooks import settings
+from leslied.hooks.place import Scope, SettingsFile, find_file
+from leslied.hooks.spool import FOLDER
+from leslied.hooks.thread import find_project
+from leslied.paths import make_private_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.cli.desk import Desk
+
+scope_option = click.option(
+    "--scope",
+    type=click.Choice(get_args(Scope)),
+    default="user",
+    show_default=True,
+    help="All of your projects; this project, for everybody; this project, for you.",
+)
+
+
+@click.group()
+def command() -> None:
+    """Let Claude Code tell leslied at once, and hear of its thread and inbox.
+
+    The hooks tell the agent which plan, design and transcripts its thread has, bring
+    it the messages of `leslied inject`, and tell the daemon when a turn ends.
+    """
+
+
+@command.command(epilog="Example: leslied hooks install --scope local")
+@scope_option
+@json_option
+@click.pass_context
+def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
+    """Add leslied's hooks to the settings; every other byte stays as it is."""
+    desk = sit_down(ctx)
+    file = SettingsFile(_find(desk, scope))
+    call = _make_call(desk)
+    make_private_dir(desk.places.data_dir / FOLDER)
+    is_changed = file.change(lambda text: settings.install(text, call))
+    path = clean(say_path(str(file.path), str(desk.home)))
+    said = f"The hooks are in {path}. Sessions that start from now on use them."
+    if not is_changed:
+        said = f"The hooks were in {path} already."
+    data = {"path": str(file.path), "changed": is_changed}
+    emit(data, lambda: [said], as_json=as_json, warnings=_doubts(desk, scope))
+
+
+@command.command()
+@scope_option
+@json_option
+@click.pass_context
+def uninstall(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
+    """Take leslied's hooks out again; the settings are as they were."""
+    desk = sit_down(ctx)
+    file = SettingsFile(_find(desk, scope))
+    is_changed = file.change(lambda text: text and settings.uninstall(text))
+    path = clean(say_path(str(file.path), str(desk.home)))
+    said = f"The hooks are gone from {path}."
+    if not is_changed:
+        said = f"There were no hooks of leslied's in {path}."
+    data = {"path": str(file.path), "changed": is_changed}
+    emit(data, lambda: [said], as_json=as_json)
+
+
+@command.command()
+@json_option
+@click.pass_context
+def status(ctx: click.Context, *, as_json: bool) -> None:
+    """Show which settings have leslied's hooks, and whether they can run."""
+    desk = sit_down(ctx)
+    states = [_look(desk, scope) for scope in get_args(Scope)]
+    data = {
+        "settings": [
+            {
+                "scope": state.scope,
+                "path": str(state.path),
+                "installed": state.is_installed,
+                "trouble": state.trouble or None,
+            }
+            for state in states
+            if state.path
+        ]
+    }
+    emit(data, lambda: _lines(states, desk), as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    scope: Scope
+    path: Path | None
+    is_installed: bool = False
+    trouble: str = ""
+
+
+def _find(desk: Desk, scope: Scope) -> Path:
+    project = find_project(str(Path.cwd()))
+    if scope != "user" and not project:
+        raise UserError(
+            "There is no project in this folder.", "Go into one and try again."
+        )
+    return find_file(scope, desk.home, desk.environ, Path(project))
+
+
+def _look(desk: Desk, scope: Scope) -> _State:
+    try:
+        path = _find(desk, scope)
+    except UserError:
+        return _State(scope, None)
+    try:
+        text = SettingsFile(path).read()
+        found = settings.find_commands(text) if text else {}
+        is_off = bool(text) and settings.is_switched_off(str(text))
+    except UserError as error:
+        return _State(scope, path, trouble=error.message)
+    if not found:
+        return _State(scope, path)
+    return _State(scope, path, True, _find_trouble(desk, found, is_off=is_off))
+
+
+def _find_trouble(desk: Desk, found: dict[str, str], *, is_off: bool) -> str:
+    """Why installed hooks may not do what they should."""
+    if is_off:
+        return "disableAllHooks is set"
+    if set(found) != set(settings.EVENTS):
+        return "some are missing; install again"
+    call = _make_call(desk)
+    if not all(call.is_in(each) for each in found.values()):
+        return "made by another leslied; install again"
+    return ""
+
+
+def _make_call(desk: Desk) -> settings.Call:
+    return settings.Call(sys.executable, str(desk.places.data_dir.absolute()))
+
+
+def _doubts(desk: Desk, scope: Scope) -> list[str]:
+    """What the person should know before relying on it."""
+    states = [_look(desk, each) for each in get_args(Scope)]
+    doubts = [
+        f"The {s.scope} settings have the hooks too: the agent hears everything twice."
+        for s in states
+        if s.is_installed and s.scope != scope
+    ]
+    doubts += [s.trouble for s in states if s.scope == scope and s.trouble]
+    if scope == "project":
+        doubts.append(
+            "These settings are shared through Git, and name paths of this machine; "
+            "--scope local is yours alone."
+        )
+    return doubts
+
+
+def _lines(states: list[_State], desk: Desk) -> Iterator[str]:
+    rows = [
+        (
+            state.scope,
+            "yes" if state.is_installed else "no",
+            say_path(str(state.path), str(desk.home)),
+            state.trouble or "-",
+        )
+        for state in states
+        if state.path
+    ]
+    yield from table(("SCOPE", "INSTALLED", "SETTINGS", "TROUBLE"), rows, stretch=3)
+    if not any(state.is_installed for state in states):
+        yield "To install: leslied hooks install"

@@ -1,0 +1,84 @@
+"""`leslied inbox`: what was left for agents, and what arrived."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.desk import sit_down
+from leslied.cli.output import emit, json_option, say_ago, table
+from leslied.errors import UserError
+from leslied.hooks import given, inbox
+from leslied.model.codec import plain_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from leslied.cli.desk import Desk
+
+_COLUMNS = ("ID", "THREAD", "STATE", "QUEUED", "TEXT")
+
+
+@click.command(epilog="Example: leslied inbox thread-5e551e11")
+@click.argument("wanted", metavar="[THREAD]", default="")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, wanted: str, as_json: bool) -> None:
+    """Show messages for agents: queued, claimed by a prompt, or delivered.
+
+    Claimed means said to the agent, but not yet seen in its log; an agent that dies
+    before it writes the message down gets it again.
+    """
+    desk = sit_down(ctx)
+    messages = _gather(desk, wanted)
+    data = {"messages": [_plain(message, desk) for message in messages]}
+    emit(data, lambda: _lines(messages, desk), as_json=as_json)
+
+
+def _gather(desk: Desk, wanted: str) -> list[inbox.Message]:
+    """The messages, newest last, as the logs prove them now."""
+    folder = str(desk.places.data_dir)
+    threads = [t for t in inbox.list_threads(folder) if t.startswith(wanted)]
+    if wanted and not threads:
+        raise UserError(
+            f"There is no message for a thread that starts with {wanted!r}.",
+            "See all of them: leslied inbox",
+        )
+    now_ns = int(desk.clock.now().timestamp() * 1e9)
+    found = [m for each in threads for m in inbox.list_messages(folder, each)]
+    inbox.settle(found, now_ns, lambda name: given.load(folder, name).transcript)
+    return sorted(found, key=lambda message: message.at_ns)
+
+
+def _plain(message: inbox.Message, desk: Desk) -> dict[str, Any]:
+    return {
+        "id": message.id,
+        "thread_id": message.thread,
+        "state": message.state,
+        "queued_at": plain_time(_time(message)),
+        "session_id": message.session or None,
+        "text": desk.redact(message.read()),
+    }
+
+
+def _time(message: inbox.Message) -> datetime:
+    return datetime.fromtimestamp(message.at_ns // 1_000_000_000, UTC)
+
+
+def _lines(messages: list[inbox.Message], desk: Desk) -> Iterable[str]:
+    if not messages:
+        return ['No messages. Leave one: leslied inject THREAD "text"']
+    now = desk.clock.now()
+    rows = [
+        (
+            message.id,
+            message.thread,
+            message.state,
+            say_ago(_time(message), now),
+            desk.redact(message.read()),
+        )
+        for message in messages
+    ]
+    return table(_COLUMNS, rows, stretch=4)

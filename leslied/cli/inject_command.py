@@ -1,0 +1,62 @@
+"""`leslied inject`: a message for a thread's agent."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from leslied.cli.desk import sit_down
+from leslied.cli.output import emit, json_option
+from leslied.errors import UserError
+from leslied.hooks import inbox, settings
+from leslied.hooks.place import Scope, SettingsFile, find_file
+from leslied.hooks.thread import AGENT, find_project
+from leslied.lookup import resolve
+
+if TYPE_CHECKING:
+    from leslied.cli.desk import Desk
+    from leslied.model.session import SessionSummary
+
+
+@click.command(epilog='Example: leslied inject last "Use the new API, see docs/api.md"')
+@click.argument("wanted", metavar="THREAD|last")
+@click.argument("text")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, wanted: str, text: str, as_json: bool) -> None:
+    """Leave a message that the thread's agent gets with its next prompt, once.
+
+    It needs the hooks: leslied hooks install. See what became of it: leslied inbox
+    """
+    desk = sit_down(ctx)
+    text = text.strip()
+    if not text or len(text) > inbox.MOST_TEXT:
+        raise UserError(
+            f"A message has 1 to {inbox.MOST_TEXT} characters; this one {len(text)}.",
+            "Put it into a file and tell the agent which.",
+        )
+    with desk.open_reader() as reader:
+        session = resolve(reader, wanted).session
+    now_ns = int(desk.clock.now().timestamp() * 1e9)
+    thread = session.thread_id
+    message_id = inbox.queue(str(desk.places.data_dir), thread, text, now_ns)
+    doubt = _find_doubt(desk, session)
+    data = {"id": message_id, "thread_id": thread, "state": "queued"}
+    said = f"Queued {message_id} for the next prompt of {thread}."
+    emit(data, lambda: [said], as_json=as_json, warnings=[doubt] if doubt else [])
+
+
+def _find_doubt(desk: Desk, session: SessionSummary) -> str:
+    """Why nobody may ever bring the message."""
+    if session.key.agent != AGENT:
+        return "Only Claude Code has hooks: no prompt will bring the message."
+    project = Path(find_project(session.cwd))
+    for scope in get_args(Scope):
+        file = SettingsFile(find_file(scope, desk.home, desk.environ, project))
+        with suppress(UserError):
+            if settings.find_commands(file.read() or "{}"):
+                return ""
+    return "The message waits for the hooks: leslied hooks install"

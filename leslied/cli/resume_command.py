@@ -1,0 +1,164 @@
+"""`leslied resume`: where a thread stands, for the agent that goes on with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.desk import sit_down
+from leslied.cli.output import clean, emit, json_option, say_time
+from leslied.hooks.files import read_part
+from leslied.hooks.thread import find_project
+from leslied.lookup import load_units, redact_unit, resolve, tell_resume
+from leslied.threads.context import render_context
+from leslied.threads.progress import parse_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.cli.desk import Desk
+    from leslied.model.record import Record
+    from leslied.model.session import SessionSummary, Unit
+
+_MOST_TEXT = 2000
+_MOST_INPUT = 200
+_MOST_FILE = 262_144
+
+
+@click.command(epilog='Example: claude "$(leslied resume last)"')
+@click.argument("wanted", metavar="THREAD|last")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, wanted: str, as_json: bool) -> None:
+    """Print a brief to start a new agent with, and the agent's own resume command.
+
+    It names the thread's assets, the last prompt and answer, calls that were never
+    answered, and what is still open.
+    """
+    desk = sit_down(ctx)
+    with desk.open_reader() as reader:
+        found = resolve(reader, wanted)
+        units = load_units(reader, found)
+    brief = _make(desk, found.session, units)
+    emit(brief.plain(), brief.lines, as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """What the next agent needs to know."""
+
+    session: SessionSummary
+    title: str
+    context: str
+    unit: Unit | None
+    unanswered: tuple[Record, ...]
+    open_tasks: tuple[str, ...]
+    command: str
+
+    def plain(self) -> dict[str, Any]:
+        """For scripts."""
+        return {
+            "thread_id": self.session.thread_id,
+            "session_id": self.session.key.session_id,
+            "agent": self.session.key.agent,
+            "title": self.title,
+            "context": self.context,
+            "last_unit": self._plain_unit(),
+            "unanswered": [
+                {"tool_name": each.tool_name, "tool_input": each.tool_input}
+                for each in self.unanswered
+            ],
+            "open": list(self.open_tasks),
+            "command": self.command or None,
+        }
+
+    def lines(self) -> Iterator[str]:
+        """For a person, or as the first prompt of an agent."""
+        yield clean(f"# Go on with {self.session.thread_id}: {self.title}")
+        if self.context:
+            yield ""
+            yield from map(clean, self.context.split("\n"))
+        if self.unit:
+            yield from self._unit_lines(self.unit)
+        yield from _section("Calls without an answer", map(_call, self.unanswered))
+        yield from _section("Still open", self.open_tasks)
+        yield from _section("The same agent goes on with", [self.command])
+
+    def _plain_unit(self) -> dict[str, Any] | None:
+        if self.unit is None:
+            return None
+        return {
+            "chat_id": self.unit.chat_id,
+            "prompt": self.unit.prompt,
+            "answer": _answer(self.unit),
+            "stop_reason": self.unit.stop_reason,
+            "transcript": self.unit.transcript or None,
+        }
+
+    def _unit_lines(self, unit: Unit) -> Iterator[str]:
+        at = say_time(unit.ended_at)
+        yield from _text("The last prompt", unit.prompt)
+        yield from _text(f"The last answer ({unit.stop_reason}, {at})", _answer(unit))
+        if unit.transcript:
+            yield ""
+            yield clean(f"The transcript: {unit.transcript}")
+
+
+def _make(desk: Desk, session: SessionSummary, units: tuple[Unit, ...]) -> Brief:
+    last = next((unit for unit in reversed(units) if unit.number), None)
+    last = redact_unit(last, desk.redact) if last else None
+    folder = session.folder or find_project(session.cwd)
+    records = [placed.record for placed in last.entries] if last else []
+    return Brief(
+        session=session,
+        title=desk.redact(session.title),
+        context=render_context(folder, session.thread_id) if folder else "",
+        unit=last,
+        unanswered=tuple(r for r in records if r.metadata.get("is_unanswered")),
+        open_tasks=tuple(map(desk.redact, _open_tasks(folder, session.thread_id))),
+        command=tell_resume(session),
+    )
+
+
+def _open_tasks(folder: str, thread: str) -> list[str]:
+    """What is not done yet, and what waits, with its reason."""
+    path = f"{folder}/.leslie/threads/{thread}/progress.md"
+    text = (read_part(path, 0, _MOST_FILE) or b"").decode("utf-8", "replace")
+    progress = parse_progress(text)
+    waiting = [
+        f"{item.text} (blocked{f': {item.reason}' if item.reason else ''})"
+        for item in progress.of("blocked")
+    ]
+    return [*(item.text for item in progress.of("open")), *waiting]
+
+
+def _answer(unit: Unit) -> str:
+    """The last thing the agent said in the unit."""
+    said = (placed.record for placed in reversed(unit.entries))
+    texts = (r.content for r in said if r.type == "assistant_message")
+    return next((text for text in texts if text.strip()), "")
+
+
+def _call(record: Record) -> str:
+    given = " ".join(record.tool_input.split())
+    cut = given if len(given) <= _MOST_INPUT else given[: _MOST_INPUT - 1] + "…"
+    return f"{record.tool_name} {cut}"
+
+
+def _text(title: str, text: str) -> Iterator[str]:
+    if not text.strip():
+        return
+    yield from ("", f"## {title}", "")
+    shown = text.strip()
+    if len(shown) > _MOST_TEXT:
+        shown = shown[: _MOST_TEXT - 1] + "…"
+    yield from map(clean, shown.split("\n"))
+
+
+def _section(title: str, items: Any) -> Iterator[str]:
+    shown = [clean(each).replace("\n", " ") for each in items if each]
+    if shown:
+        yield from ("", f"## {title}", "")
+        yield from (f"- {each}" for each in shown)

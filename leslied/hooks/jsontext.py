@@ -1,0 +1,96 @@
+"""JSON with comments, as text: where each value stands, so that the rest can stay.
+
+Comments and a comma after the last value are taken, as agents take them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+_SPACE = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_PLAIN = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")
+_DEEPEST = 100
+
+
+@dataclass(slots=True)
+class Node:
+    """One value: `text[start:end]`; a member of an object begins at its key."""
+
+    start: int
+    end: int
+    value: Any = None
+    """What a string, number or word means; None for objects and lists."""
+    kind: str = ""
+    """`{`, `[`, or nothing."""
+    children: list[Node] = field(default_factory=list)
+    key: str = ""
+    begins: int = 0
+    """Where the value itself begins."""
+
+    def find(self, key: str) -> Node | None:
+        """The member of this name; of several, the last one counts."""
+        named = [child for child in self.children if child.key == key]
+        return named[-1] if named and self.kind == "{" else None
+
+
+def parse(text: str) -> Node:
+    """The whole text as a tree; ValueError where it is no JSON."""
+    root = _Parser(text).read_value(skip_space(text, 0), 0)
+    if skip_space(text, root.end) != len(text):
+        raise ValueError(_place(text, root.end))
+    return root
+
+
+@dataclass(frozen=True, slots=True)
+class _Parser:
+    text: str
+
+    def read_value(self, at: int, depth: int) -> Node:
+        first = self.text[at : at + 1]
+        if depth > _DEEPEST:
+            raise ValueError(_place(self.text, at))
+        if first in ("{", "["):
+            return self._read_children(at, first, depth + 1)
+        found = (_STRING if first == '"' else _PLAIN).match(self.text, at)
+        if not found:
+            raise ValueError(_place(self.text, at))
+        return Node(at, found.end(), value=json.loads(found[0]), begins=at)
+
+    def _read_children(self, at: int, kind: str, depth: int) -> Node:
+        node = Node(at, at, kind=kind, begins=at)
+        closing = "}" if kind == "{" else "]"
+        at = skip_space(self.text, at + 1)
+        while self.text[at : at + 1] != closing:
+            read = self._read_member if kind == "{" else self.read_value
+            child = read(at, depth)
+            node.children.append(child)
+            at = skip_space(self.text, child.end)
+            if self.text[at : at + 1] == ",":
+                at = skip_space(self.text, at + 1)
+            elif self.text[at : at + 1] != closing:
+                raise ValueError(_place(self.text, at))
+        node.end = at + 1
+        return node
+
+    def _read_member(self, at: int, depth: int) -> Node:
+        key = _STRING.match(self.text, at)
+        colon = skip_space(self.text, key.end()) if key else at
+        if not key or self.text[colon : colon + 1] != ":":
+            raise ValueError(_place(self.text, at))
+        node = self.read_value(skip_space(self.text, colon + 1), depth)
+        node.start, node.key = at, json.loads(key[0])
+        return node
+
+
+def skip_space(text: str, at: int) -> int:
+    """Where the next thing stands that is neither space nor comment."""
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _place(text: str, at: int) -> str:
+    return f"line {text.count(chr(10), 0, at) + 1}"

@@ -1,0 +1,59 @@
+"""How full an agent's context is, from the end of its log."""
+
+from __future__ import annotations
+
+from leslied.hooks.files import read_tail
+from leslied.hooks.light import loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TAIL = 262_144
+_USUAL = 200_000
+_LARGE = 1_000_000
+_LARGE_MARK = "[1m]"
+_NEARLY_FULL = 0.9
+_PARTS = (
+    "input_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "output_tokens",
+)
+
+
+def is_nearly_full(transcript: str, model: str = "") -> bool:
+    """Whether the last answer's request and itself filled nine tenths of the window."""
+    for line in reversed(read_tail(transcript, TAIL).split(b"\n")):
+        if b'"usage"' not in line or b'"assistant"' not in line:
+            continue
+        used, named = _measure(line)
+        if used:
+            return used >= _NEARLY_FULL * _window(used, f"{model} {named}")
+    return False
+
+
+def _window(used: int, models: str) -> int:
+    """The model's window: a name with its mark, or what it holds already, says so."""
+    return _LARGE if _LARGE_MARK in models or used > _USUAL else _USUAL
+
+
+def _measure(line: bytes) -> tuple[int, str]:
+    """The tokens of an answer of the main agent, and the model's names; else 0."""
+    try:
+        entry = loads(line)
+    except (ValueError, RecursionError):
+        return 0, ""
+    if not isinstance(entry, dict) or entry.get("type") != "assistant":
+        return 0, ""
+    message = entry.get("message")
+    if entry.get("isSidechain") or not isinstance(message, dict):
+        return 0, ""
+    usage = message.get("usage")
+    counts = [_number(usage, name) for name in _PARTS]
+    return sum(counts), f"{message.get('model')} {entry.get('requestedModel')}"
+
+
+def _number(usage: Any, name: str) -> int:
+    value = usage.get(name) if isinstance(usage, dict) else 0
+    return value if isinstance(value, int) and value > 0 else 0

@@ -1,0 +1,223 @@
+"""The third street: what threads hold becomes their index, and their project's."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from leslied import sinks
+from leslied.errors import SinkError
+from leslied.model.codec import plain_time
+from leslied.pipeline.gather import Gather, stamp_thread
+from leslied.sessions import tell_status
+from leslied.sinks.index import MOST_THREADS, Page, render_index, render_page
+from leslied.store.collected import CollectedThread
+from leslied.threads.assets import has_folder, read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import tzinfo
+
+    from leslied.clock import Clock
+    from leslied.model.session import SessionSummary, Status
+    from leslied.store import Reader, Store
+    from leslied.store.collected import Watched
+
+_LARGEST = 16 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Collected:
+    """The work a collect did."""
+
+    threads: int = 0
+    written: int = 0
+    troubles: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collect:
+    """Threads whose session settled, or whose assets changed, are indexed anew."""
+
+    store: Store
+    reader: Reader
+    redact: Callable[[str], str]
+    clock: Clock
+    zone: tzinfo | None = None
+    """The zone of times on the page; None means the machine's own."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Each agent's name as people write it."""
+    plan_folders: Sequence[Path] = ()
+    """Where agents keep their plans."""
+    live: set[tuple[str, str]] = field(default_factory=set)
+    """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
+    on_progress: Callable[[], None] = lambda: None
+    """Called after every thread."""
+
+    def scan(self, newest: int = 500, others: int = 100) -> Collected:
+        """Threads whose assets or status changed are indexed, with all that are due.
+
+        Looked at are the last active threads, and some of the others each time.
+        """
+        with self.store.collecting() as rows:
+            watched = rows.watched(newest, others)
+            unfinished = rows.unfinished()
+        due = [each.session for each in watched if _is_changed(each)]
+        for row, status in unfinished:
+            session = self.reader.session_at(row)
+            if session and self._tell_status(session) != status:
+                due.append(row)
+        if due:
+            with self.store.collecting() as rows:
+                rows.mark_due(due, is_due=True)
+        return self.run()
+
+    def run(self, most: int = 1_000_000) -> Collected:
+        """Every thread that was settled since has its index, and so has its project."""
+        done = Collected()
+        with self.store.collecting() as rows:
+            due = rows.due(most)
+        if not due:
+            return done
+        due = self._note_touches(due)
+        folders: dict[str, None] = {}
+        for row in due:
+            session = self.reader.session_at(row)
+            if session and session.folder:
+                folders[session.folder] = None
+                self._collect(session, done)
+            self.on_progress()
+        for folder in folders:
+            try:
+                self._write_project(folder, done)
+            except SinkError as error:
+                done.troubles[folder] = error.message
+        # Not before: a project's index that a crash left out is still due.
+        with self.store.collecting() as rows:
+            rows.mark_due(due, is_due=False)
+        return done
+
+    def _note_touches(self, due: list[int]) -> list[int]:
+        """What sessions did is noted; a thread that another one touched is due, too."""
+        others: set[int] = set()
+        for row in due:
+            session = self.reader.session_at(row)
+            if session and session.folder:
+                others |= self._gather(session).note_touches()
+                self.on_progress()
+        return [*due, *sorted(others.difference(due))]
+
+    def _collect(self, session: SessionSummary, done: Collected) -> None:
+        done.threads += 1
+        if not has_folder(Path(session.folder), session.thread_id):
+            # Whoever took the folder away does not want it back.
+            self._save(CollectedThread(session=session.row, status="stopped"))
+            return
+        with self.store.collecting() as rows:
+            known = rows.thread(session.row)
+        try:
+            gathered = self._gather(session).run(known.files)
+        except SinkError as error:
+            done.troubles[session.key.session_id] = error.message
+            self._save(msgspec.structs.replace(known, stamp=b""))
+            return
+        done.written += gathered.written
+        status = self._tell_status(session)
+        summary = _sum_up(session, self.redact(session.title), status, gathered.index)
+        thread = CollectedThread(
+            session=session.row,
+            status=status,
+            stamp=gathered.stamp,
+            files=gathered.files,
+            summary=msgspec.json.encode(summary).decode(),
+        )
+        self._save(thread)
+
+    def _gather(self, session: SessionSummary) -> Gather:
+        return Gather(
+            store=self.store,
+            reader=self.reader,
+            session=session,
+            roots=_find_roots(session.folder, session.cwd),
+            redact=self.redact,
+            read_plan=self._read_plan,
+        )
+
+    def _save(self, thread: CollectedThread) -> None:
+        with self.store.collecting() as rows:
+            rows.save(thread)
+
+    def _write_project(self, folder: str, done: Collected) -> None:
+        """The two files that list a project's threads stand as they should."""
+        base, name = Path(folder), os.fsencode(folder)
+        with self.store.collecting() as rows:
+            told = rows.summaries(name, MOST_THREADS)
+            total = rows.count(name)
+        threads = [msgspec.json.decode(summary) for summary in told]
+        if not threads:
+            return
+        page = Page(total=total, zone=self.zone, titles=self.titles)
+        for file, data in (
+            (".leslie/index.json", render_index(threads, total)),
+            (".leslie/INDEX.md", render_page(threads, page)),
+        ):
+            if read_text(base, file, _LARGEST) != data.decode():
+                sinks.write_file(base, file, data)
+                done.written += 1
+
+    def _tell_status(self, session: SessionSummary) -> Status:
+        is_live = session.key[:2] in self.live
+        return tell_status(session, self.clock.now(), is_live=is_live)
+
+    def _read_plan(self, path: str) -> str | None:
+        """The words of a plan, if the file stands where agents keep them."""
+        folder, _, name = path.rpartition("/")
+        if Path(folder) not in self.plan_folders:
+            return None
+        return read_text(Path(folder), name, 1_000_000)
+
+
+def _is_changed(watched: Watched) -> bool:
+    if not has_folder(Path(watched.folder), watched.thread_id):
+        return False
+    roots = _find_roots(watched.folder, watched.cwd)
+    return stamp_thread(roots, watched.thread_id) != watched.stamp
+
+
+def _find_roots(folder: str, cwd: str) -> list[Path]:
+    """The folder that holds our files, and the project, where that is another one."""
+    base, project = Path(folder), sinks.find_project(cwd)
+    return [base] if project in (None, base) else [base, project]
+
+
+def _sum_up(
+    session: SessionSummary, title: str, status: Status, index: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the project's index tells of a thread."""
+    return {
+        "id": session.thread_id,
+        "title": title or None,
+        "agent": session.key.agent,
+        "session_id": session.key.session_id,
+        "status": status,
+        "started_at": plain_time(session.started_at),
+        "ended_at": plain_time(session.ended_at),
+        "prompts": session.units,
+        "tool_calls": session.tool_calls,
+        "assets": [_tell_asset(asset) for asset in index["assets"]],
+        "progress": index["progress"],
+    }
+
+
+def _tell_asset(asset: Mapping[str, Any]) -> dict[str, Any]:
+    wanted = ("type", "path", "form", "collected", "title", "updated_at")
+    told = {name: asset[name] for name in wanted if name in asset}
+    if asset["form"] == "folder":
+        files = asset["files"]
+        told["files"] = len(files) + asset.get("left_out", 0)
+        told["updated_at"] = max((file["updated_at"] for file in files), default=None)
+    return told

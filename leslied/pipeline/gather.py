@@ -1,0 +1,258 @@
+"""One thread: its calls read, its assets described, its index written."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from leslied import sinks
+from leslied.sessions.touches import LISTS, find_touches
+from leslied.sinks.index import render_json
+from leslied.threads.assets import (
+    describe,
+    find_assets,
+    find_title,
+    read_text,
+    shorten,
+    stamp_assets,
+    stamp_file,
+)
+from leslied.threads.collected import COLLECTED, PLAN_FILE, collect
+from leslied.threads.index import Asset, File, Thread, load_past, plain_thread
+from leslied.threads.progress import parse_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from leslied.model.session import SessionSummary
+    from leslied.model.touch import Touch
+    from leslied.store import Reader, Store
+    from leslied.threads.assets import Found, FoundFile
+    from leslied.threads.collected import Collected
+
+_THREADS = "/.leslie/threads/"
+_WORDS = (".leslie", "plans")
+"""A call without any of these words, in a folder without the first, is of no thread."""
+_LISTS = ("plan", "todos", "task", "folder")
+_LARGEST = 16 * 1024 * 1024
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class KnownFile(msgspec.Struct, frozen=True, array_like=True):
+    """What a file was found to be when it had this stamp."""
+
+    stamp: tuple[int, int, int, int]
+    sha256: str
+    title: str
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What was found and written."""
+
+    index: dict[str, Any]
+    stamp: bytes
+    files: str
+    written: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Gather:
+    """Everything that belongs to one thread."""
+
+    store: Store
+    reader: Reader
+    session: SessionSummary
+    roots: Sequence[Path]
+    """Where the thread may have a folder; the first is where we write."""
+    redact: Callable[[str], str]
+    read_plan: Callable[[str], str | None]
+    _known: dict[str, KnownFile] = field(default_factory=dict)
+    _now: dict[str, KnownFile] = field(default_factory=dict)
+    _written: int = 0
+
+    @property
+    def _folder(self) -> str:
+        return f".leslie/threads/{self.session.thread_id}"
+
+    def run(self, known_files: str) -> Gathered:
+        """The thread's index stands as it should; unchanged files were not read."""
+        self._known = msgspec.json.decode(
+            known_files or "{}", type=dict[str, KnownFile]
+        )
+        found = find_in(self.roots, self.session.thread_id)
+        assets = [self._describe(root, asset) for root, asset in found]
+        assets += self._collect({asset.type for asset in assets})
+        base, name = self.roots[0], f"{self._folder}/.meta/assets.json"
+        before = read_text(base, name, _LARGEST)
+        key = self.session.key
+        thread = Thread(
+            id=self.session.thread_id,
+            title=self.redact(self.session.title),
+            agent=key.agent,
+            session_id=key.session_id,
+            assets=assets,
+            progress=self._find_progress(assets),
+            past=load_past(before, self.session.thread_id),
+        )
+        index = plain_thread(thread)
+        self._put(name, render_json(index), before)
+        stamp = stamp_thread(self.roots, self.session.thread_id)
+        files = msgspec.json.encode(self._now).decode()
+        return Gathered(index, stamp, files, self._written)
+
+    def note_touches(self) -> set[int]:
+        """What the session and its subagents did is noted, unit by new unit.
+
+        Threads whose folders were touched are due; says which.
+        """
+        due: set[int] = set()
+        for stream in (self.session, *self.reader.subagents(self.session.key)):
+            with self.store.collecting() as rows:
+                for unit in rows.unread_units(stream.row):
+                    folder = rows.folder_before(stream.row, unit) or stream.cwd
+                    touches = self._read_unit(stream, unit, folder)
+                    rows.replace_touches(stream.row, unit, touches)
+                    below = (touch.path.partition(_THREADS)[2] for touch in touches)
+                    due.update(rows.named({path.partition("/")[0] for path in below}))
+                rows.note_read(stream.row)
+                rows.mark_due(due, is_due=True)
+        return due
+
+    def _read_unit(self, stream: SessionSummary, unit: int, folder: str) -> list[Touch]:
+        words = ("",) if ".leslie" in folder else _WORDS
+        entries = self.reader.calls(stream.row, unit, words, LISTS)
+        if any(".leslie" in str(p.record.metadata.get("cwd")) for p in entries):
+            entries = self.reader.calls(stream.row, unit, ("",), LISTS)
+        chat_id = self.reader.chat_id(stream, unit) if entries else ""
+        touches = find_touches(entries, folder, chat_id)
+        return [_trim(touch) for touch in touches if _is_wanted(touch)]
+
+    def _describe(self, root: Path, asset: Found) -> Asset:
+        below = self._find_touches(root, asset)
+        files = [self._describe_file(root, file, below) for file in asset.files]
+        return Asset(
+            type=asset.type,
+            path=asset.path,
+            is_folder=asset.is_folder,
+            files=files,
+            left_out=asset.left_out,
+        )
+
+    def _find_touches(self, root: Path, asset: Found) -> list[Touch]:
+        """What was done to the asset, under the thread's id now or the one before."""
+        touches = []
+        with self.store.collecting() as rows:
+            for thread_id in (*rows.old_ids(self.session.row), self.session.thread_id):
+                old = f"{root}{_THREADS}{thread_id}/{asset.place}"
+                found = [*rows.touches_below(old), *rows.touches_at(old)]
+                new = f"{root}/{asset.path}"
+                touches += [
+                    msgspec.structs.replace(t, path=new + t.path.removeprefix(old))
+                    for t in found
+                ]
+        return touches
+
+    def _describe_file(self, root: Path, file: FoundFile, below: list[Touch]) -> File:
+        path = _clean(file.path)
+        known = self._known.get(path)
+        if known is None or known.stamp != file.stamp or not known.sha256:
+            told = describe(root, file)
+            title = shorten(self.redact(told.title))
+            known = KnownFile(file.stamp, told.sha256, _clean(title))
+        self._now[path] = known
+        return File(
+            path=path,
+            title=known.title,
+            size=file.size,
+            sha256=known.sha256,
+            updated_at=file.updated_at,
+            touches=[touch for touch in below if touch.path == f"{root}/{file.path}"],
+        )
+
+    def _collect(self, own: set[str]) -> list[Asset]:
+        """Plans and lists from elsewhere, where the thread has none of its own."""
+        with self.store.collecting() as rows:
+            touches = rows.touches_of(self.session.row)
+        told = {each.type: each for each in collect(touches, self.read_plan)}
+        assets = []
+        for kind in ("plan", "progress"):
+            name = f"{self._folder}/{COLLECTED}/{kind}.md"
+            before = read_text(self.roots[0], name, _LARGEST)
+            if kind in told and kind not in own:
+                data = self.redact(told[kind].text).encode(errors="replace")
+                self._put(name, data, before)
+                assets.append(self._describe_collected(name, told[kind], data))
+            elif before is not None:
+                sinks.remove_file(self.roots[0], name)
+                self._written += 1
+        return assets
+
+    def _describe_collected(self, name: str, told: Collected, data: bytes) -> Asset:
+        text = data.decode()
+        file = File(
+            path=name,
+            title=find_title(text) or f"{told.type}.md",
+            size=len(data),
+            sha256=hashlib.sha256(data).hexdigest(),
+            updated_at=told.by.at or self.session.ended_at or _LONG_AGO,
+            touches=[told.by],
+        )
+        return Asset(type=told.type, path=name, is_collected=True, files=[file])
+
+    def _find_progress(self, assets: list[Asset]) -> Any:
+        for asset in assets:
+            if asset.type == "progress":
+                for root in self.roots:
+                    text = read_text(root, asset.path, _LARGEST)
+                    if text is not None:
+                        return parse_progress(self.redact(text))
+        return None
+
+    def _put(self, name: str, data: bytes, before: str | None) -> None:
+        if before is None or before.encode(errors="replace") != data:
+            sinks.write_file(self.roots[0], name, data)
+            self._written += 1
+
+
+def find_in(roots: Sequence[Path], thread_id: str) -> list[tuple[Path, Found]]:
+    """The assets, each once, though the thread may have two folders."""
+    found: dict[str, tuple[Path, Found]] = {}
+    for root in roots:
+        for asset in find_assets(root, thread_id):
+            found.setdefault(asset.path, (root, asset))
+    return list(found.values())
+
+
+def stamp_thread(roots: Sequence[Path], thread_id: str) -> bytes:
+    """Changes whenever an asset does, or somebody else writes to the index."""
+    index = stamp_file(roots[0], f".leslie/threads/{thread_id}/.meta/assets.json")
+    found = [
+        asset
+        for root in roots
+        for asset in find_assets(root, thread_id, has_transcripts=False)
+    ]
+    return stamp_assets(found) + repr(index).encode()
+
+
+def _is_wanted(touch: Touch) -> bool:
+    if touch.kind in _LISTS:
+        return True
+    return _THREADS in touch.path or PLAN_FILE.fullmatch(touch.path) is not None
+
+
+def _trim(touch: Touch) -> Touch:
+    """Only a plan's words are kept a second time."""
+    if touch.kind in _LISTS or PLAN_FILE.fullmatch(touch.path):
+        return touch
+    return msgspec.structs.replace(touch, body="")
+
+
+def _clean(text: str) -> str:
+    """Text that every encoding takes: a name of broken bytes included."""
+    return text.encode(errors="surrogateescape").decode(errors="replace")

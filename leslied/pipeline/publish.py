@@ -1,0 +1,138 @@
+"""After settle: sessions that stopped have the outputs that the settings ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leslied import sinks
+from leslied.errors import SinkError
+from leslied.model.record import SessionKey
+from leslied.model.session import Session
+from leslied.redact.deep import redact_session
+from leslied.sessions import Stream, assemble, find_cost, tell_status
+from leslied.sessions.status import QUIET
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from leslied.clock import Clock
+    from leslied.model.output import Artifact
+    from leslied.model.session import SessionSummary
+    from leslied.store import DueSession, Reader, Store
+
+
+@dataclass(slots=True)
+class PublishedNow:
+    """The work a publish did."""
+
+    sessions: int = 0
+    files: int = 0
+    troubles: dict[str, str] = field(default_factory=dict)
+    has_more: bool = False
+    """Whether some that are due were left for the next run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publish:
+    """Stopped sessions, on their way into other tools' forms."""
+
+    store: Store
+    reader: Reader
+    redact: Callable[[str], str]
+    clock: Clock
+    formats: tuple[str, ...] = ()
+    live: set[tuple[str, str]] = field(default_factory=set)
+    """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
+
+    def run(self, *, most: int = 1_000_000) -> PublishedNow:
+        """Every session that stopped has its outputs, as it is now; again if it grew.
+
+        They stand beside the thread's transcripts, in `.meta/exports`.
+        """
+        done = PublishedNow()
+        if not self.formats:
+            return done
+        key = " ".join(self.formats)
+        quiet = self.clock.now() - QUIET
+        with self.store.publishing() as published:
+            due = published.due(key, int(quiet.timestamp() * 1e6))
+        finished: list[DueSession] = []
+        for each in due:
+            if len(finished) >= most:
+                done.has_more = True
+                break
+            if self._try(each, done):
+                finished.append(each)
+        if finished:
+            with self.store.publishing() as published:
+                published.note(finished, key)
+        return done
+
+    def _try(self, due: DueSession, done: PublishedNow) -> bool:
+        """Whether the session's outputs stand; one that works goes on working."""
+        main = self.reader.session(SessionKey(due.agent, due.session_id))
+        is_live = (due.agent, due.session_id) in self.live
+        now = self.clock.now()
+        if main is None or tell_status(main, now, is_live=is_live) != "stopped":
+            return False
+        try:
+            self._write(main, done)
+        except SinkError as error:
+            done.troubles[due.session_id] = error.message
+            return False
+        done.sessions += 1
+        return True
+
+    def _write(self, main: SessionSummary, done: PublishedNow) -> None:
+        session = redact_session(self._load(main), self.redact)
+        folder = f".leslie/threads/{main.thread_id}/.meta/exports"
+        for name in self.formats:
+            for artifact in _render(name, session):
+                sinks.write_artifact(Path(main.folder), _below(folder, artifact))
+                done.files += 1
+
+    def _load(self, main: SessionSummary) -> Session:
+        children = self.reader.children(main)
+        units = assemble(
+            Stream(main, tuple(self.reader.records(main.row))),
+            [Stream(c, tuple(self.reader.records(c.row))) for c in children],
+        )
+        with self.store.publishing() as published:
+            offset = published.utc_offset(main.row)
+        return Session(
+            summary=self._sum_up(main),
+            units=tuple(self.reader.locate(unit) for unit in units),
+            status="stopped",
+            cost_usd=find_cost(units),
+            zone=timezone(timedelta(minutes=offset)),
+        )
+
+    def _sum_up(self, main: SessionSummary) -> SessionSummary:
+        """The session as lists show it: its subagents' tokens are its own."""
+        below = self.reader.subagents(main.key)
+        ends = [s.ended_at for s in (main, *below) if s.ended_at]
+        return replace(
+            main,
+            usage=self.reader.total_usage([main.row, *(s.row for s in below)]),
+            subagents=len(below),
+            ended_at=max(ends, default=None),
+        )
+
+
+def _render(name: str, session: Session) -> Iterator[Artifact]:
+    try:
+        yield from sinks.load_sinks()[name].render(session)
+    except Exception as error:
+        # A fault in one output must not stop the reading of everything else.
+        raise SinkError(f"{name} cannot be made of it: {error!r}") from error
+
+
+def _below(folder: str, artifact: Artifact) -> Artifact:
+    return replace(
+        artifact,
+        path=f"{folder}/{artifact.path}",
+        replaces=tuple(f"{folder}/{name}" for name in artifact.replaces),
+    )

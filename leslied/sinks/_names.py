@@ -1,0 +1,25 @@
+"""Ids of strangers as parts of file names."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from leslied.model.session import SessionSummary
+
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+
+
+def name_id(summary: SessionSummary) -> str:
+    """A short name that means this session alone, in letters any tool takes."""
+    known = summary.thread_id.removeprefix("thread-")
+    return name_part(known or "\0".join(summary.key[:2]))
+
+
+def name_part(text: str) -> str:
+    """The text itself where any file system takes it, else a hash of it."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]

@@ -1,0 +1,127 @@
+"""What Markdown and HTML pages say alike: the head, the calls, the marks of events."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from leslied.sinks._text import first_line, plain
+from leslied.sinks._turns import find_version, parse_input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from leslied.model.session import Session, Unit
+    from leslied.sinks._turns import Call, Turn
+
+_TELLING = (
+    "command",
+    "cmd",
+    "file_path",
+    "path",
+    "pattern",
+    "url",
+    "query",
+    "description",
+    "prompt",
+    "message",
+)
+"""Arguments that say what a call does, the most telling first."""
+_OLD = ("old_string", "old_str", "oldText")
+_NEW = ("new_string", "new_str", "newText")
+
+
+def tell_title(session: Session) -> str:
+    """The session's title on one line."""
+    return first_line(session.summary.title, 200) or session.summary.key.session_id
+
+
+def tell_facts(session: Session) -> Iterator[tuple[str, str]]:
+    """What stands in the head of a page, by name."""
+    summary, usage = session.summary, session.summary.usage
+    version = find_version(session.units)
+    facts = [
+        ("Session", summary.key.session_id),
+        ("Thread", summary.thread_id),
+        ("Agent", f"{summary.key.agent} {version}".strip()),
+        ("Model", summary.model),
+        ("Folder", summary.cwd),
+        ("Began", say_time(summary.started_at, session)),
+        ("Ended", say_time(summary.ended_at, session)),
+        ("Status", session.status),
+        ("Units", str(summary.units)),
+        ("Tool calls", str(summary.tool_calls)),
+        ("Subagents", str(summary.subagents or "")),
+        ("Tokens in", _say_number(usage.input_tokens)),
+        ("Tokens out", _say_number(usage.output_tokens)),
+        ("Cache read", _say_number(usage.cache_read_tokens)),
+        ("Cache written", _say_number(usage.cache_write_tokens)),
+        ("Cost", "" if session.cost_usd is None else f"${session.cost_usd:.4f}"),
+    ]
+    yield from ((name, first_line(value, 500)) for name, value in facts if value)
+
+
+def _say_number(number: int) -> str:
+    return f"{number:,}" if number else ""
+
+
+def say_time(time: datetime | None, session: Session) -> str:
+    """The time to the second, with its zone."""
+    if time is None:
+        return ""
+    local = time.astimezone(session.zone)
+    zone = local.strftime("%z")
+    return f"{local:%Y-%m-%d %H:%M:%S} {'UTC' if zone == '+0000' else zone}"
+
+
+def say_clock(turn: Turn, session: Session) -> str:
+    """The time of day of a turn, where its log told one."""
+    time = turn.placed.record.created_at
+    return f"{time.astimezone(session.zone):%H:%M:%S}" if time else ""
+
+
+def say_call(call: Call) -> str:
+    """The one argument that tells most, on one line."""
+    given = parse_input(call.placed.record)
+    for name in _TELLING:
+        if isinstance(given.get(name), str) and given[name].strip():
+            return first_line(given[name], 120)
+    return ""
+
+
+def say_subagent(unit: Unit) -> str:
+    """A subagent by its type, task and id."""
+    summary = unit.summary
+    words = (summary.agent_type, summary.description, summary.subagent_id)
+    return " · ".join(first_line(word, 100) for word in words if word)
+
+
+def say_event(turn: Turn) -> str:
+    """What happened, in a few words; empty for what only machines read."""
+    note = turn.placed.record.metadata.get("note")
+    if note == "interrupt":
+        return "interrupted"
+    if turn.kind == "compacted":
+        return "conversation compacted"
+    if turn.kind == "rewound":
+        return "conversation rewound"
+    return ""
+
+
+def make_diff(call: Call) -> str:
+    """What an edit changes, as a diff; empty where the call is no edit."""
+    given = parse_input(call.placed.record)
+    old = _first_text(given, _OLD)
+    new = _first_text(given, _NEW)
+    if old is None or new is None:
+        return ""
+    lines = difflib.unified_diff(
+        plain(old).split("\n"), plain(new).split("\n"), lineterm="", n=3
+    )
+    return "\n".join(list(lines)[2:])
+
+
+def _first_text(given: dict[str, Any], names: tuple[str, ...]) -> str | None:
+    found = (given[name] for name in names if isinstance(given.get(name), str))
+    return next(found, None)

@@ -1,0 +1,167 @@
+"""ATIF: an Agent Trajectory Interchange Format document, subagents embedded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leslied.model.codec import plain_time
+from leslied.model.output import Artifact
+from leslied.sinks._contract import Sink
+from leslied.sinks._text import dump_json, encode, name_stem
+from leslied.sinks._turns import find_version, make_chapters, parse_input, sum_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from leslied.model.record import Usage
+    from leslied.model.session import Session, SessionSummary, Unit
+    from leslied.sinks._turns import Call, Turn
+
+VERSION = "ATIF-v1.7"
+_SOURCES = {"user": "user", "assistant": "agent"}
+_TOLD_EVENTS = ("context", "compacted")
+"""Events whose words the agent was given; the others are bookkeeping."""
+
+
+def render(session: Session) -> tuple[Artifact, ...]:
+    """One trajectory; each subagent's stands in its parent's."""
+    told = _Trajectory(session.summary, session.units).tell()
+    told["trajectory_id"] = session.summary.thread_id or None
+    told["final_metrics"]["total_cost_usd"] = session.cost_usd
+    body = encode(dump_json(_present(told), 2) + "\n")
+    return (Artifact(path=f"{name_stem(session)}.trajectory.json", body=body),)
+
+
+class _Trajectory:
+    """One stream on its way into a document of its own."""
+
+    def __init__(self, summary: SessionSummary, units: Sequence[Unit]) -> None:
+        self._summary, self._units = summary, units
+        self._children: dict[str, dict[str, Any]] = {}
+
+    def tell(self) -> dict[str, Any]:
+        """The document; what is not known is None."""
+        steps = [
+            step
+            for chapter in make_chapters(self._units)
+            for turn in chapter.turns
+            if (step := self._step(turn, chapter.unit))
+        ]
+        for unit in self._units:
+            for child in unit.subagents:
+                self._embed(child)
+        # A trajectory without a step is none.
+        steps = steps or [{"source": "system", "message": ""}]
+        usage = sum_usage(self._units)
+        return {
+            "schema_version": VERSION,
+            "session_id": self._summary.key.session_id,
+            "trajectory_id": self._summary.key.source,
+            "agent": self._agent(),
+            "steps": [{"step_id": n, **step} for n, step in enumerate(steps, 1)],
+            "final_metrics": {**_totals(usage), "total_steps": len(steps)},
+            "subagent_trajectories": list(self._children.values()) or None,
+            "extra": _present({"title": self._summary.title or None}),
+        }
+
+    def _agent(self) -> dict[str, Any]:
+        summary = self._summary
+        extra = {
+            "agent_type": summary.agent_type or None,
+            "description": summary.description or None,
+            "cwd": summary.cwd or None,
+        }
+        return {
+            "name": summary.key.agent,
+            "version": find_version(self._units) or "unknown",
+            "model_name": summary.model or None,
+            "extra": _present(extra) or None,
+        }
+
+    def _step(self, turn: Turn, unit: Unit) -> dict[str, Any] | None:
+        if turn.speaker == "unknown":
+            return None
+        if turn.speaker == "event" and not (
+            turn.kind in _TOLD_EVENTS and turn.text.strip()
+        ):
+            return None
+        calls = [_call(call) for call in turn.calls]
+        step = {
+            "timestamp": plain_time(turn.placed.record.created_at),
+            "source": _SOURCES.get(turn.speaker, "system"),
+            "message": "" if turn.speaker == "tool" else turn.text,
+            "model_name": turn.model or None,
+            "reasoning_content": turn.thinking or None,
+            "tool_calls": calls or None,
+            "observation": self._observe(turn),
+            "metrics": _metrics(turn.usage) if turn.usage else None,
+            "extra": _present({"chat_id": unit.chat_id, "kind": turn.kind or None}),
+        }
+        if step["source"] != "agent":
+            step |= dict.fromkeys(("model_name", "reasoning_content", "metrics"))
+        return step
+
+    def _observe(self, turn: Turn) -> dict[str, Any] | None:
+        """What came back: results of the calls, and where the subagents stand."""
+        if turn.speaker == "tool":
+            return {"results": [{"content": turn.text}]}
+        results = [self._result(call) for call in turn.calls]
+        found = [result for result in results if len(result) > 1]
+        return {"results": found} if found else None
+
+    def _result(self, call: Call) -> dict[str, Any]:
+        told: dict[str, Any] = {"source_call_id": call.call_id}
+        if call.result:
+            told["content"] = call.output
+        if call.is_error:
+            told["extra"] = {"is_error": True}
+        if call.subagents:
+            ids = [self._embed(child) for child in call.subagents]
+            told["subagent_trajectory_ref"] = [{"trajectory_id": i} for i in ids]
+        return told
+
+    def _embed(self, child: Unit) -> str:
+        name = child.summary.key.source
+        if name not in self._children:
+            self._children[name] = _Trajectory(child.summary, [child]).tell()
+        return name
+
+
+def _call(call: Call) -> dict[str, Any]:
+    return {
+        "tool_call_id": call.call_id,
+        "function_name": call.name,
+        "arguments": parse_input(call.placed.record),
+    }
+
+
+def _metrics(usage: Usage) -> dict[str, Any]:
+    """Tokens of one message: the prompt's include those the cache had."""
+    return {
+        "prompt_tokens": usage.input_tokens
+        + usage.cache_read_tokens
+        + usage.cache_write_tokens,
+        "completion_tokens": usage.output_tokens,
+        "cached_tokens": usage.cache_read_tokens,
+        "extra": {"cache_write_tokens": usage.cache_write_tokens},
+    }
+
+
+def _totals(usage: Usage) -> dict[str, Any]:
+    told = _metrics(usage)
+    names = ("prompt_tokens", "completion_tokens", "cached_tokens")
+    return {f"total_{name}": told[name] for name in names}
+
+
+def _present(value: Any) -> Any:
+    """The value without the fields that nothing is known of."""
+    if isinstance(value, dict):
+        return {
+            name: item if name == "arguments" else _present(item)
+            for name, item in value.items()
+            if item is not None
+        }
+    return [_present(each) for each in value] if isinstance(value, list) else value
+
+
+SINK = Sink(name="atif", about="an ATIF trajectory, subagents inside", render=render)

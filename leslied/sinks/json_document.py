@@ -1,0 +1,36 @@
+"""JSON: the whole session as one document, in the form that `show --json` prints.
+
+`schemas/session.schema.json` says what it looks like.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.model.codec import plain_session, plain_unit
+from leslied.model.output import Artifact
+from leslied.sinks._contract import Sink
+from leslied.sinks._text import dump_json, encode, name_stem
+
+if TYPE_CHECKING:
+    from leslied.model.session import Session
+
+SCHEMA = "leslied/session.schema.json"
+
+
+def render(session: Session) -> tuple[Artifact, ...]:
+    """One document: the session, and its units with every record."""
+    summary = session.summary
+    told = {
+        "schema": SCHEMA,
+        "session": {
+            **plain_session(summary, session.status, summary.cwd),
+            "cost_usd": session.cost_usd,
+        },
+        "units": [plain_unit(unit) for unit in session.units],
+    }
+    body = encode(dump_json(told, 2) + "\n")
+    return (Artifact(path=f"{name_stem(session)}.json", body=body),)
+
+
+SINK = Sink(name="json", about="one JSON document with every record", render=render)

@@ -1,0 +1,28 @@
+"""JSON lines: one record on each, subagents behind the unit that spawned them.
+
+`schemas/record.schema.json` says what a line looks like.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.model.codec import plain_record
+from leslied.model.output import Artifact
+from leslied.sinks._contract import Sink
+from leslied.sinks._text import dump_lines, name_stem
+from leslied.sinks._turns import all_units
+
+if TYPE_CHECKING:
+    from leslied.model.session import Session
+
+
+def render(session: Session) -> tuple[Artifact, ...]:
+    """Every record, in reading order."""
+    units = all_units(session.units)
+    lines = [plain_record(placed) for unit in units for placed in unit.entries]
+    name = f"{name_stem(session)}.jsonl"
+    return (Artifact(path=name, body=dump_lines(lines)),)
+
+
+SINK = Sink(name="jsonl", about="JSON lines, one record on each", render=render)

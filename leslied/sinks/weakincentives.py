@@ -1,0 +1,115 @@
+"""weakincentives: a slice of `TranscriptEntry`s, and its readable form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from leslied.model.codec import plain_time, plain_usage
+from leslied.model.output import Artifact
+from leslied.model.record import MAIN
+from leslied.sinks._contract import Sink
+from leslied.sinks._text import dump_json, dump_lines, encode, name_stem, plain
+from leslied.sinks._turns import all_units, parse_input, whole_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.model.record import Placed, Record
+    from leslied.model.session import Session
+
+TYPE = "weakincentives.transcript:TranscriptEntry"
+_TOLD_EVENTS = ("context", "compacted")
+_FACES = {"system": "⚙️", "user": "👤", "assistant": "🤖"}
+
+
+def render(session: Session) -> tuple[Artifact, ...]:
+    """The slice file under the name its factory looks for, and a text to read."""
+    entries = [p for unit in all_units(session.units) for p in unit.entries]
+    stem = name_stem(session)
+    readable = "\n".join(line for p in entries for line in _tell(p, session))
+    return (
+        Artifact(
+            path=f"{stem}/{TYPE}.jsonl", body=dump_lines([_entry(p) for p in entries])
+        ),
+        Artifact(path=f"{stem}/transcript.txt", body=encode(readable), is_aside=True),
+    )
+
+
+def _entry(placed: Placed) -> dict[str, Any]:
+    record = placed.record
+    is_call = record.type == "tool_use"
+    return {
+        "__type__": TYPE,
+        "role": record.role,
+        "content": _content(record),
+        "created_at": _time(placed),
+        "tool_name": record.tool_name or None,
+        "tool_call_id": record.tool_call_id or None,
+        "tool_input": parse_input(record) if is_call else None,
+        "metadata": _metadata(placed),
+        "entry_id": str(UUID(placed.entry_id)),
+        "source": _source(record),
+        "sequence": placed.sequence,
+    }
+
+
+def _time(placed: Placed) -> str:
+    # A datetime is required there; where the log has none, it is when it was read.
+    time = placed.record.created_at or placed.observed_at
+    return (plain_time(time) or "").replace("Z", "+00:00")
+
+
+def _content(record: Record) -> str:
+    if record.type == "tool_use":
+        return dump_json(parse_input(record), 2)
+    return whole_text(record)
+
+
+def _metadata(placed: Placed) -> dict[str, Any]:
+    record = placed.record
+    told: dict[str, Any] = {
+        "entry_type": record.type,
+        "session_id": record.session.session_id,
+        "adapter": record.session.agent,
+        "model": record.model,
+        "usage": plain_usage(record.usage) if record.usage else None,
+        "message_id": record.message_id,
+        "native_id": record.native_id,
+        "is_time_observed": record.created_at is None,
+    }
+    return {k: v for k, v in told.items() if v} | dict(record.metadata)
+
+
+def _source(record: Record) -> str:
+    source = record.session.source
+    return "primary" if source == MAIN else source
+
+
+def _tell(placed: Placed, session: Session) -> Iterator[str]:
+    """One entry as people read it; what only machines read is left out."""
+    record = placed.record
+    text = plain(_content(record))
+    kind = record.metadata.get("kind", "context")
+    if kind not in _TOLD_EVENTS or not (text.strip() or record.tool_name):
+        return
+    source = _source(record)
+    prefix = "" if source == "primary" else f"[{plain(source)}] "
+    time = record.created_at or placed.observed_at
+    clock = f"{time.astimezone(session.zone):%H:%M:%S}"
+    name = " ".join(plain(record.tool_name).split())
+    who = (
+        f"🔧 {name}"
+        if name
+        else f"{_FACES.get(record.role, '•')} {record.role.upper()}"
+    )
+    yield f"{prefix}[{clock}] {who}"
+    yield dump_json(parse_input(record)) if record.type == "tool_use" else text
+    yield ""
+
+
+SINK = Sink(
+    name="weakincentives",
+    about="a weakincentives transcript slice, and its readable form",
+    render=render,
+)

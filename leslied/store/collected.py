@@ -1,0 +1,243 @@
+"""The index's side of the store: what each session touched, and what was told of it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from leslied.model.record import SessionKey
+from leslied.model.touch import Touch
+from leslied.store.rows import ask, from_us, to_us
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+_TOUCH = (
+    "session, placement, nth, unit, kind, path, tool, call_id, chat_id, at_us, body"
+)
+_TOLD = (
+    f"SELECT s.agent, s.session_id, s.source, {_TOUCH} FROM touch t "
+    "JOIN session s ON s.id = t.session"
+).replace(_TOUCH, ", ".join("t." + name for name in _TOUCH.split(", ")))
+_WATCHED = (
+    "SELECT c.session, c.stamp, s.thread_id, s.folder, s.cwd FROM collected c "
+    "JOIN session s ON s.id = c.session WHERE NOT c.is_due AND s.folder <> x''"
+)
+
+
+class Watched(Struct, frozen=True):
+    """A thread that may have changed, and all it takes to tell."""
+
+    session: int
+    stamp: bytes
+    thread_id: str
+    folder: str
+    cwd: str
+
+
+class CollectedThread(Struct, frozen=True, kw_only=True):
+    """What is known of a thread since it was last indexed."""
+
+    session: int
+    """The store's number of its main stream."""
+    status: str = ""
+    stamp: bytes = b""
+    """Changes with the asset files."""
+    files: str = ""
+    """Their stamps, hashes and titles, as JSON."""
+    summary: str = ""
+    """What the project's index tells of it, as JSON; empty: nothing."""
+
+
+class CollectedRows:
+    """Questions and notes about threads; the caller holds the transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def due(self, most: int) -> list[int]:
+        """Threads that were settled since they were last indexed."""
+        query = "SELECT session FROM collected WHERE is_due ORDER BY session LIMIT ?"
+        return [row for (row,) in self._db.execute(query, (most,))]
+
+    def unfinished(self) -> list[tuple[int, str]]:
+        """Threads whose session was not over when it was last told of."""
+        query = "SELECT session, status FROM collected WHERE status <> 'stopped'"
+        return self._db.execute(query).fetchall()
+
+    def watched(self, newest: int, others: int) -> list[Watched]:
+        """Threads to look at now: the latest, and some of the rest.
+
+        Whoever asks often enough is given every one of them.
+        """
+        rows = self._db.execute(
+            f"{_WATCHED} ORDER BY s.ended_us DESC LIMIT ?", (newest,)
+        ).fetchall()
+        if len(rows) == newest:
+            rows += self._next_others(others)
+        told = {row[0]: row for row in rows}
+        return [
+            Watched(row[0], row[1], row[2], os.fsdecode(row[3]), row[4])
+            for row in told.values()
+        ]
+
+    def _next_others(self, most: int) -> list[tuple[Any, ...]]:
+        query = "SELECT value FROM meta WHERE key = 'collect_at'"
+        at = self._db.execute(query).fetchone()
+        rows = self._db.execute(
+            f"{_WATCHED} AND c.session > ? ORDER BY c.session LIMIT ?",
+            (int(at[0]) if at else 0, most),
+        ).fetchall()
+        reached = rows[-1][0] if len(rows) == most else 0
+        self._db.execute(
+            "INSERT OR REPLACE INTO meta VALUES ('collect_at', ?)", (str(reached),)
+        )
+        return rows
+
+    def named(self, thread_ids: Iterable[str]) -> list[int]:
+        """Those of these threads that are indexed."""
+        query = (
+            "SELECT c.session FROM session s JOIN collected c ON c.session = s.id "
+            "WHERE s.thread_id <> '' AND s.thread_id"
+        )
+        return [row for (row,) in ask(self._db, query, thread_ids)]
+
+    def thread(self, session: int) -> CollectedThread:
+        """What is known of a thread."""
+        row = self._db.execute(
+            "SELECT session, status, stamp, files, summary FROM collected "
+            "WHERE session = ?",
+            (session,),
+        ).fetchone()
+        names = CollectedThread.__struct_fields__
+        return (
+            CollectedThread(**dict(zip(names, row, strict=True)))
+            if row
+            else CollectedThread(session=session)
+        )
+
+    def save(self, thread: CollectedThread) -> None:
+        """The thread is known so from now on."""
+        t = thread
+        self._db.execute(
+            "INSERT INTO collected (session, status, stamp, files, summary) "
+            "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET status = excluded.status,"
+            " stamp = excluded.stamp, files = excluded.files, "
+            "summary = excluded.summary",
+            (t.session, t.status, t.stamp, t.files, t.summary),
+        )
+
+    def mark_due(self, sessions: Iterable[int], *, is_due: bool) -> None:
+        """These threads have to be indexed, or have been."""
+        self._db.executemany(
+            "UPDATE collected SET is_due = ? WHERE session = ?",
+            [(int(is_due), session) for session in sessions],
+        )
+
+    def summaries(self, folder: bytes, most: int) -> list[str]:
+        """What is told of the threads in a folder, last active first."""
+        rows = self._db.execute(
+            "SELECT c.summary FROM session s JOIN collected c ON c.session = s.id "
+            "WHERE s.folder = ? AND s.folder <> x'' AND c.summary <> '' "
+            "ORDER BY s.ended_us DESC, s.id DESC LIMIT ?",
+            (folder, most),
+        )
+        return [summary for (summary,) in rows]
+
+    def count(self, folder: bytes) -> int:
+        """How many threads of a folder are told of."""
+        query = (
+            "SELECT count(*) FROM session s JOIN collected c ON c.session = s.id "
+            "WHERE s.folder = ? AND s.folder <> x'' AND c.summary <> ''"
+        )
+        return int(self._db.execute(query, (folder,)).fetchone()[0])
+
+    def unread_units(self, session: int) -> list[int]:
+        """Units of a stream with entries whose calls were not looked at."""
+        rows = self._db.execute(
+            "SELECT DISTINCT unit FROM placement WHERE session = ?1 AND id > "
+            "ifnull((SELECT newest FROM touched WHERE session = ?1), 0) ORDER BY unit",
+            (session,),
+        )
+        return [unit for (unit,) in rows]
+
+    def folder_before(self, session: int, unit: int) -> str:
+        """Where the agent worked when a unit began; empty where that is unknown."""
+        row = self._db.execute(
+            "SELECT path FROM touch WHERE session = ? AND kind = 'folder' "
+            "AND unit < ? ORDER BY placement DESC LIMIT 1",
+            (session, unit),
+        ).fetchone()
+        return row[0] if row else ""
+
+    def replace_touches(self, session: int, unit: int, touches: list[Touch]) -> None:
+        """These are the touches of a unit, and no others."""
+        self._db.execute(
+            "DELETE FROM touch WHERE session = ? AND unit = ?", (session, unit)
+        )
+        marks = ", ".join("?" * (_TOUCH.count(",") + 1))
+        self._db.executemany(
+            f"INSERT OR REPLACE INTO touch ({_TOUCH}) VALUES ({marks})",
+            [_pack(session, unit, nth, touch) for nth, touch in enumerate(touches)],
+        )
+
+    def note_read(self, session: int) -> None:
+        """All calls of a stream that are in the store were looked at."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO touched SELECT ?1, ifnull(max(id), 0) "
+            "FROM placement WHERE session = ?1",
+            (session,),
+        )
+
+    def touches_of(self, session: int) -> list[Touch]:
+        """What a stream touched, in order."""
+        query = f"{_TOLD} WHERE t.session = ? ORDER BY t.placement, t.nth"
+        return [_unpack(row) for row in self._db.execute(query, (session,))]
+
+    def touches_below(self, folder: str) -> list[Touch]:
+        """What any session touched below a folder, in the order of time."""
+        query = (
+            f"{_TOLD} WHERE t.path >= ? AND t.path < ? AND t.kind <> 'folder' "
+            "ORDER BY ifnull(t.at_us, 0), t.placement, t.nth"
+        )
+        # "0" is the character after "/".
+        rows = self._db.execute(query, (folder + "/", folder + "0"))
+        return [_unpack(row) for row in rows]
+
+    def old_ids(self, session: int) -> list[str]:
+        """The id a thread had before Leslie gave it another."""
+        query = "SELECT thread_id FROM thread_move WHERE session = ?"
+        return [old for (old,) in self._db.execute(query, (session,))]
+
+    def touches_at(self, path: str) -> list[Touch]:
+        """What any session did to one file, in the order of time."""
+        query = (
+            f"{_TOLD} WHERE t.path = ? AND t.kind <> 'folder' "
+            "ORDER BY ifnull(t.at_us, 0), t.placement, t.nth"
+        )
+        return [_unpack(row) for row in self._db.execute(query, (path,))]
+
+
+def _pack(session: int, unit: int, nth: int, touch: Touch) -> tuple[Any, ...]:
+    t = touch
+    at_us = to_us(t.at) if t.at else None
+    told = (t.kind, t.path, t.tool, t.call_id, t.chat_id, at_us, t.body)
+    return (session, t.placement, nth, unit, *told)
+
+
+def _unpack(row: tuple[Any, ...]) -> Touch:
+    return Touch(
+        session=SessionKey(*row[:3]),
+        placement=row[4],
+        unit=row[6],
+        kind=row[7],
+        path=row[8],
+        tool=row[9],
+        call_id=row[10],
+        chat_id=row[11],
+        at=from_us(row[12]) if row[12] is not None else None,
+        body=row[13],
+    )

@@ -1,0 +1,71 @@
+"""Time the hook program as Claude Code starts it: a shell, the program, its answer.
+
+    python tests/bench/hook.py [RUNS]
+
+Prints the median and the 95th percentile of a prompt's hook, which does the most: it
+reads the end of a large log, a thread of a hundred, and takes a message along.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from leslied.hooks import inbox
+from leslied.hooks.settings import make_command
+from tests.support.claude import SESSION, Talk, dump
+
+LIMIT = 60.0
+
+
+def make_event(folder: Path) -> dict[str, str]:
+    """A project with a hundred threads, and a log of some megabytes."""
+    project = folder / "project"
+    (project / ".git").mkdir(parents=True)
+    threads = {f"thread-{n:08}": {"session_id": f"{n}"} for n in range(100)}
+    for name in threads:
+        (project / ".leslie/threads" / name).mkdir(parents=True)
+    relations = project / ".leslie/thread_relations.json"
+    relations.write_text(json.dumps({"threads": threads}))
+    talk = Talk()
+    log = folder / "log.jsonl"
+    log.write_bytes(dump(*(talk.answer("x" * 1000) for _ in range(4000))))
+    return {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": SESSION,
+        "transcript_path": str(log),
+        "cwd": str(project),
+        "prompt_id": "1",
+        "prompt": "go on",
+    }
+
+
+def main() -> int:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        event = json.dumps(make_event(folder)).encode()
+        command = make_command(sys.executable, str(folder / "data"), "hooks")
+        took = []
+        for _ in range(runs):
+            inbox.queue(str(folder / "data"), "thread-11111111", "hi", time.time_ns())
+            began = time.perf_counter()
+            done = subprocess.run(
+                ["/bin/sh", "-c", command], input=event, capture_output=True, check=True
+            )
+            took.append((time.perf_counter() - began) * 1000)
+            assert b"leslie_message" in done.stdout
+    took.sort()
+    p50, p95 = took[runs // 2], took[runs * 95 // 100]
+    print(f"hook: {runs} runs, p50 {p50:.1f} ms, p95 {p95:.1f} ms, most {took[-1]:.1f}")
+    return int(p95 > LIMIT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""Every output of every fixture is one that its own readers take."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+import leslied
+from leslied.agents import AgentAdapter, load_adapters
+from leslied.cli.export_command import FORMATS
+from leslied.model.session import Session, Unit
+from leslied.sinks import load_sinks
+from leslied.sinks._turns import all_units, sum_usage
+from leslied.sinks.leslie import parse
+from tests.support.clock import FakeClock
+from tests.support.exports import Devflow, load_case, render, render_one, tell, write
+from tests.support.golden import FIXTURES, all_cases, name_case, recall
+
+SCHEMAS = Path(leslied.__file__).parent / "schemas"
+RECORD, SESSION = (
+    json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+    for name in ("record", "session")
+)
+REGISTRY = Registry().with_resources(
+    [(each["$id"], Resource.from_contents(each)) for each in (RECORD, SESSION)]
+)
+GOLDEN = FIXTURES.parent / "exports"
+SHOWN = ("sub2-old", "tools-old")
+
+
+@pytest.fixture
+def session(
+    request: pytest.FixtureRequest, home: Path, tmp_path: Path, clock: FakeClock
+) -> Session:
+    adapter, case = request.param
+    found = load_case(adapter, case, home, tmp_path / "store.db", clock)
+    if found is None:
+        pytest.skip("the fixture tells of no session")
+    return found
+
+
+def ids(value: tuple[AgentAdapter, Path]) -> str:
+    return "-".join(filter(None, map(name_case, value)))
+
+
+every_case = pytest.mark.parametrize("session", all_cases(), indirect=True, ids=ids)
+shown_cases = pytest.mark.parametrize(
+    "session",
+    [(load_adapters()["claude-code"], FIXTURES / "claude_code" / n) for n in SHOWN],
+    indirect=True,
+    ids=ids,
+)
+
+
+def records(units: tuple[Unit, ...]) -> list[str]:
+    return [p.entry_id for unit in all_units(units) for p in unit.entries]
+
+
+def test_every_sink_is_offered_and_every_offer_is_a_sink():
+    assert set(load_sinks()) == set(FORMATS)
+
+
+@shown_cases
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_output_looks_like_its_golden_file(
+    session: Session, form: str, home: Path, request: pytest.FixtureRequest
+):
+    told = tell(render(session, form), home)
+
+    case = next(name for name in SHOWN if name[:4] in session.summary.cwd)
+    path = GOLDEN / f"{case}.{form}.txt"
+    assert told == recall(path, told, request.config)
+
+
+@every_case
+def test_the_same_session_gives_the_same_bytes(session: Session):
+    for form in FORMATS:
+        assert render(session, form) == render(session, form), form
+
+
+@every_case
+def test_the_json_document_fits_its_schema(session: Session):
+    told = json.loads(render_one(session, "json"))
+
+    Draft202012Validator(SESSION, registry=REGISTRY).validate(told)
+    assert told["session"]["id"] == session.summary.key.session_id
+
+
+@every_case
+def test_json_lines_hold_every_record_and_fit_the_schema(session: Session):
+    lines = [json.loads(line) for line in render_one(session, "jsonl").split("\n")[:-1]]
+
+    for line in lines:
+        Draft202012Validator(RECORD).validate(line)
+    assert [line["entry_id"] for line in lines] == records(session.units)
+
+
+@every_case
+def test_weakincentives_entries_are_complete_and_numbered(session: Session):
+    text = render_one(session, "weakincentives")
+    lines = [json.loads(line) for line in text.split("\n")[:-1]]
+
+    assert len(lines) == len(records(session.units))
+    for line in lines:
+        assert line["role"] in ("system", "user", "assistant", "tool")
+        assert re.fullmatch(r"primary|subagent:.+", line["source"])
+        assert isinstance(line["content"], str)
+        assert line["tool_input"] is None or isinstance(line["tool_input"], dict)
+    for source in {line["source"] for line in lines}:
+        numbers = [line["sequence"] for line in lines if line["source"] == source]
+        assert numbers == sorted(numbers)
+
+
+@every_case
+def test_devflow_loads_every_run_and_its_tokens_add_up(
+    session: Session, tmp_path: Path
+):
+    write(tmp_path / "base", load_sinks()["devflow"].render(session))
+
+    runs = sorted((tmp_path / "base" / "runs").iterdir())
+    loaded = [Devflow(tmp_path / "base", run.name) for run in runs]
+
+    for run, folder in zip(loaded, runs, strict=True):
+        assert run.run_id == folder.name
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d-[a-z-]+-[\w-]+", run.run_id)
+        kept = json.loads((folder / "metadata.json").read_text())
+        assert kept["turnCount"] == len(run.turns)
+        for total, each in (
+            ("totalTokensIn", "tokensIn"),
+            ("totalTokensOut", "tokensOut"),
+        ):
+            assert run.metadata[total] >= sum(t.get(each, 0) for t in run.turns)
+    told = sum(run.metadata["totalTokensOut"] for run in loaded)
+    streams = [
+        session.units,
+        *([u] for u in all_units(session.units) if u.summary.is_subagent),
+    ]
+    assert told == sum(sum_usage(units).output_tokens for units in streams)
+
+
+@every_case
+def test_chibi_entries_have_their_fields(session: Session):
+    files = render(session, "chibi")
+
+    names = {path.rpartition("/")[2] for path in files}
+    assert {"context.jsonl", "transcript.md"} <= names
+    assert names <= {
+        "context.jsonl", "transcript.md", "transcript_archive.jsonl", "inbox.jsonl",
+    }  # fmt: skip
+    needed = {"id", "timestamp", "from", "to", "content"}
+    for path, body in files.items():
+        if not path.endswith(".jsonl"):
+            continue
+        for line in map(json.loads, body.decode().split("\n")[:-1]):
+            assert needed <= line.keys() <= needed | {"entry_type", "metadata"}
+            assert isinstance(line["timestamp"], int)
+            assert isinstance(line["content"], str)
+            assert ("entry_type" in line) == ("inbox" not in path)
+
+
+@every_case
+def test_leslie_transcripts_can_be_read_back(session: Session):
+    for path, body in render(session, "leslie").items():
+        document = parse(body.decode())
+
+        assert document.thread_id == session.summary.thread_id
+        assert bool(document.source) == ("/subagents/" in path)
+
+
+@every_case
+def test_an_html_page_is_whole_and_asks_for_nothing(session: Session):
+    page = render_one(session, "html")
+
+    assert page.startswith("<!doctype html>")
+    assert page.endswith("</html>\n")
+    assert page.count("<details") == page.count("</details>")
+    assert not re.search(
+        r"<(script|img|link|iframe|object|embed)\b|@import|url\(", page
+    )

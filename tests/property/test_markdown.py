@@ -1,0 +1,30 @@
+"""Whatever an agent writes, a Markdown page shows it and nothing comes alive."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from leslied.sinks.markdown import _quote
+
+PIECES = [
+    "`", "``", "```", "~~~", "\\", "<b>", "</b>", "<!--", "<script>", "\n", "\n\n",
+    "- ", "> ", "1. ", "    ", "\t", "![x](y)", "[x]: y", "words", " ", "#", "## h",
+    "---", "===", "|", "*", "<", "!", "[", "](z)",
+]  # fmt: skip
+EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "300"))
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+def test_no_tag_no_picture_and_no_high_heading_comes_alive(text: str):
+    page = "\n".join(["before", "", *_quote(text), "", "### After"])
+
+    shown = MarkdownIt("commonmark").render(page)
+
+    assert not re.search(r"<(b|script|img)\b|<!--|<h[12]>", shown)
+    assert shown.rstrip().endswith("<h3>After</h3>")

@@ -1,0 +1,87 @@
+"""A thread whose agent calls hooks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from leslied.hooks import inbox
+from leslied.hooks.answer import answer_bytes
+from leslied.hooks.settings import PROGRAM
+from tests.support.claude import SESSION, dump
+
+THREAD = "thread-11111111"
+SECOND = 1_000_000_000
+
+
+class HookedSession:
+    """One session in a project, with the log its agent writes."""
+
+    def __init__(self, folder: Path, session_id: str = SESSION) -> None:
+        self.project = folder / "project"
+        (self.project / ".git").mkdir(parents=True, exist_ok=True)
+        self.data = folder / "data"
+        self.log = folder / f"{session_id}.jsonl"
+        self.session_id = session_id
+        self.now_ns = 1_800_000_000 * SECOND
+
+    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+        return {
+            "hook_event_name": name,
+            "session_id": self.session_id,
+            "transcript_path": str(self.log),
+            "cwd": str(self.project),
+            **fields,
+        }
+
+    def hook(self, name: str, **fields: Any) -> str:
+        """What the model is told at this event."""
+        told = json.dumps(self.event(name, **fields)).encode()
+        said = answer_bytes(str(self.data), told, self.now_ns)
+        if not said:
+            return ""
+        out = json.loads(said)["hookSpecificOutput"]
+        assert out["hookEventName"] == name
+        return str(out["additionalContext"])
+
+    def prompt(self, text: str = "go on", **fields: Any) -> str:
+        return self.hook("UserPromptSubmit", prompt=text, **fields)
+
+    def write(self, *lines: Any) -> None:
+        with self.log.open("ab") as file:
+            file.write(dump(*lines))
+
+    def add(self, name: str) -> None:
+        """The agent keeps an asset."""
+        path = self.project / ".leslie/threads" / THREAD / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("# It\n")
+
+    def relate(self, **threads: Any) -> None:
+        """Leslie's own file knows these threads."""
+        folder = self.project / ".leslie"
+        folder.mkdir(exist_ok=True)
+        told = json.dumps({"threads": threads})
+        (folder / "thread_relations.json").write_text(told)
+
+    def queue(self, text: str) -> str:
+        return inbox.queue(str(self.data), THREAD, text, self.now_ns)
+
+    def messages(self) -> dict[str, str]:
+        found = inbox.list_messages(str(self.data), THREAD)
+        return {message.id: message.state for message in found}
+
+
+def run_program(told: bytes, *words: str, **more: Any) -> subprocess.CompletedProcess:
+    """The program as the agent starts it."""
+    return subprocess.run(
+        [sys.executable, "-I", "-S", str(PROGRAM), *words],
+        input=told,
+        capture_output=True,
+        check=False,
+        timeout=20,
+        **more,
+    )

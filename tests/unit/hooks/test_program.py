@@ -1,0 +1,195 @@
+"""The hook program: quick, silent, and never in the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leslied.hooks.light import dumps, loads
+from leslied.hooks.settings import PROGRAM, make_command
+from tests.support.hooks import HookedSession, run_program
+
+ROOT = Path(__file__).resolve().parents[3]
+HEAVY = {"typing", "dataclasses", "pathlib", "inspect", "hashlib", "subprocess"}
+"""What no hook may load; and what its own room does not load, either."""
+HALF_HEAVY = {"re", "json", "enum", "collections", "functools", "contextlib"}
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> HookedSession:
+    return HookedSession(tmp_path)
+
+
+def test_it_answers_on_standard_output(session: HookedSession):
+    told = json.dumps(session.event("SessionStart", source="startup")).encode()
+
+    done = run_program(told, str(session.data))
+
+    out = json.loads(done.stdout)["hookSpecificOutput"]
+    assert out["hookEventName"] == "SessionStart"
+    assert "<thread_context" in out["additionalContext"]
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        b"",
+        b"\xff\xfe",
+        b"{",
+        b"[]",
+        b"null",
+        b"{}",
+        b"[" * 100_000,
+        b'{"hook_event_name": 1}',
+        b'{"hook_event_name": "SessionStart"}',
+        b'{"hook_event_name": "Stop", "session_id": {}, "cwd": []}',
+        b'{"hook_event_name": "UserPromptSubmit", "session_id": "\\u0000/../x"}',
+        b'{"hook_event_name": "Novel", "session_id": "x", "cwd": "/"}',
+        b'{"hook_event_name": "SessionStart", "session_id": "x", "cwd": "\\ud800"}',
+    ],
+    ids=range(13),
+)
+def test_nonsense_is_answered_with_nothing(session: HookedSession, told: bytes):
+    done = run_program(told, str(session.data))
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_without_words_or_folder_it_leaves_quietly(session: HookedSession):
+    told = json.dumps(session.event("Stop")).encode()
+    session.data.write_text("no folder")
+
+    for words in ((), (str(session.data),), ("/proc/nowhere",), ("relative",)):
+        done = run_program(told, *words, cwd=session.project)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert [path.name for path in session.project.iterdir()] == [".git"]
+
+
+@pytest.mark.parametrize("name", ["SessionStart", "UserPromptSubmit", "Stop"])
+def test_a_full_disk_is_no_reason_to_fail(session: HookedSession, name: str):
+    """RLIMIT_FSIZE: every write fails, as on a full disk."""
+    told = json.dumps(session.event(name, prompt="go", source="startup")).encode()
+
+    def fill() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    done = run_program(told, str(session.data), preexec_fn=fill)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (b"<thread_context" in done.stdout) == (name != "Stop")
+    assert not [p for p in session.data.rglob("*") if p.is_file()]
+
+
+def test_who_never_stops_talking_is_left(session: HookedSession):
+    """A watchdog ends the program; nobody waits for an agent's pipe."""
+    read, write = os.pipe()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", str(PROGRAM), str(session.data)],
+            stdin=read,
+            capture_output=True,
+            check=False,
+            timeout=10,
+        )
+    finally:
+        os.close(read)
+        os.close(write)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_closed_streams_are_no_reason_to_fail(session: HookedSession):
+    done = subprocess.run(
+        ["/bin/sh", "-c", make_command(sys.executable, "/x", "file") + " <&- >&-"],
+        capture_output=True,
+        check=False,
+        timeout=20,
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(sys.executable, "/gone/python"), ("program.py", "gone.py")]
+)
+def test_the_command_is_harmless_when_leslied_is_gone(old: str, new: str):
+    command = make_command(sys.executable, "/x", "file").replace(old, new)
+
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def find_loaded(session: HookedSession, before: str) -> set[str]:
+    """The modules that answering a prompt needs."""
+    code = (
+        "import sys; sys.path.append(sys.argv[1])\n"
+        f"{before}\n"
+        "import leslied.hooks.answer as a, os\n"
+        "a.answer_bytes(sys.argv[2], os.read(0, 65536), 1)\n"
+        "print(*sys.modules)"
+    )
+    told = json.dumps(session.event("UserPromptSubmit", prompt="go")).encode()
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, str(ROOT), str(session.data)],
+        input=told,
+        capture_output=True,
+        check=True,
+    )
+    return set(done.stdout.decode().split())
+
+
+def test_nothing_heavy_is_loaded(session: HookedSession):
+    loaded = find_loaded(session, "")
+
+    assert "leslied.hooks.answer" in loaded
+    assert not HEAVY & loaded
+
+
+def test_the_room_itself_loads_next_to_nothing(session: HookedSession):
+    """Without whoever makes the context."""
+    without = (
+        "other = type(sys)('other'); other.render_context = lambda *_: ''\n"
+        "sys.modules['leslied.threads.context'] = other"
+    )
+
+    assert not (HEAVY | HALF_HEAVY) & find_loaded(session, without)
+
+
+def test_what_is_written_is_private(session: HookedSession):
+    before = os.umask(0)
+    try:
+        session.hook("SessionStart", source="startup")
+        session.hook("Stop")
+        session.queue("x")
+    finally:
+        os.umask(before)
+
+    modes = {oct(p.stat().st_mode & 0o777) for p in session.data.rglob("*")}
+    assert modes == {"0o700", "0o600"}
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": [1, 2.5, null, true, "é\\u00e9\\ud83d\\ude00"]}', " {} ", "NaN"]
+)
+def test_json_is_read_as_json_reads_it(text: str):
+    assert repr(loads(text.encode())) == repr(json.loads(text))
+
+
+@pytest.mark.parametrize("text", ["", "{", "{} x", '{"a":}', "nope", '{"a": "\n"}'])
+def test_what_is_no_json_is_a_value_error(text: str):
+    with pytest.raises(ValueError):  # noqa: PT011 - whatever kind of it
+        loads(text.encode())
+
+
+def test_json_is_written_as_json_reads_it():
+    value = {"a": 'x"\n\\é\0', "b": True, "c": {"d": ""}}
+
+    assert json.loads(dumps(value)) == value

@@ -1,0 +1,131 @@
+"""What hooks tell the daemon, and what the daemon makes of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from leslied.hooks import spool
+from leslied.model.source import Environment
+from leslied.pipeline import Ingest, Stops, Told
+from leslied.store import Reader, Store
+from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk
+from tests.support.clock import FakeClock
+
+NOW = 1_800_000_000_000_000_000
+
+
+def tell(data: Path, name: str, log: Path | str, **more: str) -> None:
+    event = {"hook_event_name": name, "session_id": SESSION, "prompt": "secret"}
+    spool.tell(str(data), {**event, "transcript_path": str(log), **more}, NOW)
+
+
+@pytest.fixture
+def told(claude: ClaudeHome, clock: FakeClock, tmp_path: Path):
+    with Store(claude.store_path, clock) as store:
+        env = Environment(home=claude.home, environ={}, platform="linux")
+        roots = tuple(ADAPTER.roots(env, []))
+        ingest = Ingest(adapter=ADAPTER, store=store, roots=roots)
+        stops = Stops(store=store, registries=[(ADAPTER, [])])
+        yield Told(data_dir=tmp_path, ingests=[ingest], stops=stops, clock=clock)
+
+
+def test_no_word_of_the_talk_is_in_the_spool(tmp_path: Path):
+    tell(tmp_path, "Stop", "/log", last_assistant_message="secret")
+
+    (file,) = (tmp_path / spool.FOLDER).iterdir()
+    assert "secret" not in file.read_text()
+
+
+def test_too_many_words_are_not_kept(tmp_path: Path):
+    folder = tmp_path / spool.FOLDER
+    folder.mkdir(parents=True)
+    for number in range(spool.MOST):
+        (folder / f"{number}.json").touch()
+
+    tell(tmp_path, "Stop", "/log")
+
+    assert len(list(folder.iterdir())) == spool.MOST
+
+
+def test_a_log_that_a_hook_named_is_read_at_once(told: Told, claude: ClaudeHome):
+    talk = Talk()
+    log = claude.write(talk.prompt("one"), talk.answer("two"))
+    tell(told.data_dir, "Stop", log)
+
+    heard = told.listen()
+
+    assert (heard.events, heard.stopped, heard.done.added.records) == (1, 0, 3)
+    assert told.listen().events == 0
+
+
+def test_a_session_that_says_so_is_over(told: Told, claude: ClaudeHome):
+    talk = Talk()
+    log = claude.write(talk.prompt("one"), talk.answer("two"))
+    tell(told.data_dir, "SessionEnd", log, reason="other")
+
+    assert told.listen().stopped == 1
+    with Reader(claude.store_path) as reader:
+        assert reader.sessions()[0].is_stopped
+
+
+def test_what_it_writes_on_its_way_out_does_not_open_it_again(
+    told: Told, claude: ClaudeHome
+):
+    talk = Talk()
+    log = claude.write(talk.prompt("one"), talk.answer("two"))
+    tell(told.data_dir, "SessionEnd", log)
+    told.listen()
+    claude.write(talk.answer("late"))
+
+    told.ingests[0].scan()
+    told.stops.check()
+
+    with Reader(claude.store_path) as reader:
+        assert reader.sessions()[0].is_stopped
+
+
+def test_a_log_in_a_folder_nobody_reads_is_named(told: Told, tmp_path: Path):
+    tell(told.data_dir, "Stop", tmp_path / "elsewhere" / "x.jsonl")
+
+    assert told.listen().unknown == {tmp_path / "elsewhere"}
+
+
+@pytest.mark.parametrize("path", ["", "relative", "/a\0b", "/" + "x" * 5000])
+def test_a_path_that_is_none_harms_nobody(told: Told, path: str):
+    tell(told.data_dir, "Stop", path)
+
+    assert told.listen().events == 1
+
+
+def test_garbage_is_removed_and_counted(told: Told, tmp_path: Path):
+    folder = told.folder
+    folder.mkdir(parents=True)
+    (folder / "1.json").write_bytes(b"\xff")
+    (folder / "2.json").write_bytes(b"[]")
+    (folder / "3.json").write_text(json.dumps({"hook_event_name": "Novel"}))
+    (folder / "4.json").write_bytes(b"{" * 20_000)
+    (folder / "5.json").symlink_to("/etc/passwd")
+    (folder / "folder").mkdir()
+    os.mkfifo(folder / "7.json")
+
+    assert told.listen().dropped == 6
+    assert [path.name for path in folder.iterdir()] == ["folder"]
+    assert told.listen().dropped == 0
+
+
+def test_a_word_that_is_just_being_written_is_left_alone(told: Told):
+    told.folder.mkdir(parents=True)
+    half = told.folder / ".1.json.99.new"
+    half.touch()
+    now = told.clock.now().timestamp()
+    os.utime(half, (now, now))
+
+    told.listen()
+    assert half.exists()
+    os.utime(half, (now - 61, now - 61))
+    told.listen()
+    assert not half.exists()

@@ -1,0 +1,44 @@
+"""The hook's own rules give the answers of the rooms they stand for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leslied.hooks.thread import AGENT, MARKS, find_project, propose_thread
+from leslied.model.record import SessionKey
+from leslied.sinks import _policy
+from leslied.sinks import find_project as find_in_sinks
+from leslied.store.fold import propose_thread_id
+
+
+@given(st.uuids(version=4).map(str) | st.uuids(version=1).map(str) | st.text())
+def test_a_session_has_the_thread_that_the_store_gives_it(session_id: str):
+    for length in (8, 12):
+        wanted = propose_thread_id(SessionKey(AGENT, session_id), length)
+        assert propose_thread(session_id, length) == wanted
+
+
+def test_the_marks_of_a_project_are_the_same():
+    assert MARKS == _policy.MARKS
+
+
+@pytest.mark.parametrize("below", ["", "/a", "/a/b", "/a/", "//a", "/a/./b", "/a/../b"])
+@pytest.mark.parametrize("mark", ["", ".git", "a/.git", "a/b/CLAUDE.md", "Makefile"])
+def test_a_folder_has_the_project_that_the_sinks_find(
+    tmp_path: Path, below: str, mark: str
+):
+    (tmp_path / "a/b").mkdir(parents=True)
+    if mark:
+        (tmp_path / mark).touch()
+    cwd = f"{tmp_path}{below}"
+
+    assert find_project(cwd) == str(find_in_sinks(cwd) or "")
+
+
+@pytest.mark.parametrize("cwd", ["", "relative", "/nowhere/at/all", "/a\0b", "/"])
+def test_what_is_no_folder_has_no_project(cwd: str):
+    assert find_project(cwd) == str(find_in_sinks(cwd) or "")

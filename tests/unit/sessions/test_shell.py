@@ -1,0 +1,113 @@
+"""What a shell command certainly wrote, and silence about everything else."""
+
+from __future__ import annotations
+
+import pytest
+
+from leslied.sessions.shell import find_written
+
+
+def told(command: str) -> list[tuple[str, str, str | None]]:
+    return [(each.path, each.mode, each.folder) for each in find_written(command)]
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "mode"),
+    [
+        ("echo hi > plan.md", "plan.md", "write"),
+        ("echo hi >plan.md", "plan.md", "write"),
+        ("echo hi >> plan.md", "plan.md", "append"),
+        ("echo hi >| plan.md", "plan.md", "write"),
+        ("make &> build.log", "build.log", "write"),
+        ("make 2> errors.txt", "errors.txt", "write"),
+        ("make > 'a b.md'", "a b.md", "write"),
+        ('make > "a b.md"', "a b.md", "write"),
+        ("make > a\\ b.md", "a b.md", "write"),
+        ("> empty.md", "empty.md", "write"),
+        ("echo '$HOME `x` $(y)' > plan.md", "plan.md", "write"),
+        ("ls | tee plan.md", "plan.md", "write"),
+        ("ls | tee -a plan.md", "plan.md", "append"),
+        ("ls | tee plan.md > /dev/null", "/dev/null", "write"),
+        ("mkdir -p a && echo hi > plan.md", "plan.md", "write"),
+        ("ls; echo hi > plan.md", "plan.md", "write"),
+        ("echo hi > plan.md; ls", "plan.md", "write"),
+        ("echo hi > plan.md || true", "plan.md", "write"),
+        ("echo hi > plan.md  # later > other.md", "plan.md", "write"),
+        ("echo $WHO > plan.md", "plan.md", "write"),
+        ("echo hi \\\n  > plan.md", "plan.md", "write"),
+    ],
+)
+def test_a_plain_redirection_is_seen(command: str, path: str, mode: str):
+    assert (path, mode, "") in told(command)
+
+
+@pytest.mark.parametrize("mark", ["EOF", "'EOF'", '"EOF"'])
+def test_a_heredoc_is_seen_whatever_stands_in_it(mark: str):
+    command = f"cat > plan.md <<{mark}\n# it's a `plan` > not.md\n$(odd)\nEOF\n"
+
+    assert told(command) == [("plan.md", "write", "")]
+
+
+def test_commands_after_a_heredoc_are_read_on():
+    command = "cat <<EOF > a.md\n> no.md\nEOF\ncat <<-X >> b.md\n\tx\n\tX\necho done"
+
+    assert told(command) == [("a.md", "write", ""), ("b.md", "append", "")]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "if true; then echo > plan.md; fi",
+        "for f in a b; do echo > plan.md; done",
+        "(cd x; echo > plan.md)",
+        "echo $(date) > plan.md",
+        "echo `date` > plan.md",
+        "echo > $FILE",
+        'echo > "$FILE"',
+        "echo > ~/plan.md",
+        "echo > plan-*.md",
+        "echo > {a,b}.md",
+        "true || echo > plan.md",
+        "true && echo > plan.md; ls",
+        "sleep 9 > plan.md &",
+        "echo '> plan.md",
+        'echo "> plan.md',
+        "cat > plan.md <<EOF\nnever ended",
+        "cat < plan.md",
+        "echo hi >&2",
+        "make 2>&1",
+        "ls | tee --output-error plan.md",
+        "exec > plan.md",
+        "eval 'echo > plan.md'",
+        "grep '>' plan.md",
+        "diff <(ls) plan.md",
+        "cat <> plan.md",
+        "set -e; echo > plan.md",
+        "echo >",
+        "&& echo > plan.md",
+        "echo hi\0 > plan.md",
+    ],
+)
+def test_what_is_not_certain_is_not_told(command: str):
+    assert told(command) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "folder"),
+    [
+        ("cd notes && echo > plan.md", "notes"),
+        ("cd notes && cd old && echo > plan.md", "notes/old"),
+        ("cd a && cd /srv && echo > plan.md", "/srv"),
+        ("cd notes; echo > plan.md", None),
+        ("cd $WHERE && echo > plan.md", None),
+        ("cd && echo > plan.md", None),
+        ("cd - && echo > plan.md", None),
+        ("pushd notes && echo > plan.md", None),
+        ("false || cd notes; echo > plan.md", None),
+        ("cd notes | true && echo > plan.md", None),
+    ],
+)
+def test_a_folder_counts_where_going_there_has_certainly_worked(
+    command: str, folder: str | None
+):
+    assert told(command) == [("plan.md", "write", folder)]

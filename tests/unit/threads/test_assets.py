@@ -1,0 +1,179 @@
+"""What stands in a thread's folder, and nothing that only pretends to."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from leslied.threads import assets
+from leslied.threads.assets import (
+    describe,
+    find_assets,
+    find_title,
+    read_text,
+    stamp_assets,
+)
+from leslied.threads.layout import thread_folder
+from tests.support.records import rewrite
+
+ID = "thread-1"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = thread_folder(tmp_path, ID)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def put(folder: Path, name: str, text: str = "x") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_assets_are_listed_in_order_both_forms_if_both_exist(
+    tmp_path: Path, folder: Path
+):
+    names = ["design/a.md", "plan/b.md", "progress.md", "plan.md", "learnings/c.md"]
+    for name in [*names, ".meta/transcripts/t.txt", "discuss/d.md", "design.md"]:
+        put(folder, name)
+
+    found = find_assets(tmp_path, ID)
+
+    assert [(asset.type, asset.place) for asset in found] == [
+        ("plan", "plan.md"),
+        ("plan", "plan"),
+        ("progress", "progress.md"),
+        ("design", "design.md"),
+        ("design", "design"),
+        ("learnings", "learnings"),
+        ("discuss", "discuss"),
+        ("transcript", ".meta/transcripts"),
+    ]
+    assert found[0].path == ".leslie/threads/thread-1/plan.md"
+
+
+def test_an_empty_folder_is_an_asset_a_missing_one_is_none(
+    tmp_path: Path, folder: Path
+):
+    (folder / "learnings").mkdir()
+
+    (found,) = find_assets(tmp_path, ID)
+
+    assert (found.place, found.files) == ("learnings", ())
+    assert find_assets(tmp_path, "thread-2") == []
+
+
+def test_folders_below_an_asset_belong_to_it(tmp_path: Path, folder: Path):
+    put(folder, "design/api/v2/routes.md")
+    put(folder, "design/.hidden")
+    put(folder, "design/a/b/c/d/too-deep.md")
+
+    (found,) = find_assets(tmp_path, ID)
+
+    (file,) = found.files
+    assert file.path.endswith("design/api/v2/routes.md")
+
+
+def test_nothing_is_followed(tmp_path: Path, folder: Path):
+    secret = put(tmp_path, "secret.md")
+    (folder / "plan.md").symlink_to(secret)
+    (folder / "design").symlink_to(tmp_path)
+    (folder / "learnings").mkdir()
+    (folder / "learnings" / "secret.md").symlink_to(secret)
+    os.mkfifo(folder / "progress.md")
+
+    (found,) = find_assets(tmp_path, ID)
+
+    assert (found.place, found.files) == ("learnings", ())
+
+
+def test_a_thread_folder_that_is_a_link_has_no_assets(tmp_path: Path, folder: Path):
+    put(tmp_path, "elsewhere/plan.md")
+    (folder.parent / "thread-2").symlink_to(tmp_path / "elsewhere")
+
+    assert find_assets(tmp_path, "thread-2") == []
+
+
+def test_a_file_is_described_by_its_hash_and_first_heading(
+    tmp_path: Path, folder: Path
+):
+    text = "intro\n```\n# code\n```\n## Build the mill ##\n# other\n"
+    put(folder, "plan.md", text)
+    ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
+
+    told = describe(tmp_path, file)
+
+    assert told.title == "Build the mill"
+    assert told.sha256 == hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# Plan", "Plan"),
+        ("\ufeff# Plan\r\n", "Plan"),
+        ("#Plan\n", ""),
+        ("#\n# \n## Plan\n", "Plan"),
+        ("# a\x1b[31mb\u202e\n", "a [31mb"),
+        ("# " + "x" * 300, "x" * 119 + "…"),
+        ("no heading", ""),
+    ],
+)
+def test_a_title_is_one_line_that_shows_what_it_is(text: str, title: str):
+    assert find_title(text) == title
+
+
+def test_a_large_file_is_listed_without_a_hash(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(assets, "MOST_BYTES", 10)
+    put(folder, "plan.md", "# Long\n" + "x" * 100)
+    ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
+
+    told = describe(tmp_path, file)
+
+    assert (told.sha256, told.title) == ("", "Long")
+
+
+def test_a_file_that_changed_meanwhile_has_no_hash(tmp_path: Path, folder: Path):
+    path = put(folder, "plan.md", "one")
+    ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
+    rewrite(path, b"two")
+
+    assert describe(tmp_path, file).sha256 == ""
+
+
+def test_more_files_than_the_limit_are_counted(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(assets, "MOST_FILES", 3)
+    for number in range(5):
+        put(folder, f"discuss/{number}.md")
+
+    (found,) = find_assets(tmp_path, ID)
+
+    assert (len(found.files), found.left_out) == (3, 2)
+
+
+def test_the_stamp_changes_with_any_asset_but_not_with_transcripts(
+    tmp_path: Path, folder: Path
+):
+    put(folder, "plan.md")
+    before = stamp_assets(find_assets(tmp_path, ID))
+    put(folder, ".meta/transcripts/t.txt")
+
+    assert stamp_assets(find_assets(tmp_path, ID)) == before
+    put(folder, "plan.md", "more")
+    assert stamp_assets(find_assets(tmp_path, ID)) != before
+
+
+def test_a_pipe_is_not_read(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+
+    assert read_text(tmp_path, "pipe", 10) is None
