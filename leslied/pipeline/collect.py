@@ -14,7 +14,7 @@ from leslied.errors import SinkError
 from leslied.model.codec import plain_time
 from leslied.pipeline.gather import Gather, stamp_thread
 from leslied.sessions import tell_status
-from leslied.sinks.index import MOST_THREADS, Page, render_index, render_page
+from leslied.sinks._index import MOST_THREADS, Page, render_index, render_page
 from leslied.store.collected import CollectedThread
 from leslied.threads.assets import has_folder, read_text
 

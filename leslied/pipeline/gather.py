@@ -11,7 +11,7 @@ import msgspec
 
 from leslied import sinks
 from leslied.sessions.touches import LISTS, find_touches
-from leslied.sinks.index import render_json
+from leslied.sinks._index import render_json
 from leslied.threads.assets import (
     describe,
     find_assets,
