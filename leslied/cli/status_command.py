@@ -130,6 +130,8 @@ def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
         for agent in agents
         if agent["found"] or agent["sessions"]
     ]
+    if not rows:
+        return ["No agent has written anything here yet. See: leslied agents"]
     return table(names, rows, stretch=0, right="LOGS SESSIONS LAG REJECTED")
 
 

@@ -175,3 +175,9 @@ def test_agents_say_where_and_how_far_they_are_read(
     assert told["lag_seconds"] == 0
     assert told["newest_source_at"] == told["newest_ingested_at"]
     assert {"path": str(claude.projects), "exists": True} in told["roots"]
+
+
+def test_status_says_so_where_no_agent_was_ever_used(leslied: Command):
+    leslied("sync")
+
+    assert "No agent has written anything here yet" in leslied("status").out
