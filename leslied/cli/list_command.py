@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.filters import filter_options, take_filters
 from leslied.cli.output import (
     emit,
     json_option,
+    say_cost,
     say_number,
     say_path,
     say_time,
     shorten_ids,
     table,
 )
+from leslied.errors import UserError
 from leslied.lookup import gather_sessions
 from leslied.model.codec import plain_session
-from leslied.sessions import tell_status
+from leslied.model.query import Order, Selection
+from leslied.redact.deep import redact_summary
+from leslied.sessions import quiet_us, tell_status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator
     from datetime import datetime
 
+    from leslied.cli.desk import Desk
     from leslied.model.session import SessionSummary
 
-_SHORTEST_ID = 8
-
-
+_SCREENFUL = 50
 _COLUMNS = (
     "ID",
     "AGENT",
@@ -39,34 +42,70 @@ _COLUMNS = (
     "TITLE",
     "UNITS",
     "TOOLS",
-    "OUT",
 )
+_NOTHING = "No sessions yet. Work with an agent, then run: leslied sync"
 
 
 @click.command(epilog="Example: leslied list --limit 5 --json")
-@click.option("-n", "--limit", type=click.IntRange(min=1), help="Show so many.")
+@filter_options
+@click.option(
+    "--sort",
+    "order",
+    type=click.Choice(get_args(Order)),
+    default="recent",
+    show_default=True,
+    help="What comes first.",
+)
+@click.option("--reverse", "is_reversed", is_flag=True, help="What comes last, first.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    help=f"Show so many; without it {_SCREENFUL}, as JSON all.",
+)
+@click.option("--all", "has_all", is_flag=True, help="Show all.")
 @click.option("--subagents", is_flag=True, help="Show subagents too.")
 @json_option
 @click.pass_context
-def command(
-    ctx: click.Context, *, limit: int | None, subagents: bool, as_json: bool
-) -> None:
+def command(ctx: click.Context, /, **asked: Any) -> None:
     """Show the sessions, last active first.
 
-    Tokens include the subagents'; what forks share counts once.
+    Tokens include the subagents'; what forks share counts once. Filters narrow the
+    list down: all of those given must hold.
     """
     desk = sit_down(ctx)
-    now = desk.clock.now()
+    as_json = asked["as_json"]
+    wanted = _select(desk, asked)
     with desk.open_reader() as reader:
-        all_found = gather_sessions(reader, with_subagents=True, with_costs=as_json)
-    found = [s for s in all_found if subagents or not s.is_subagent][:limit]
-    shorts = shorten_ids(map(_id_of, all_found))
-    sessions = [replace(each, title=desk.redact(each.title)) for each in found]
-    home = str(desk.home)
+        found = gather_sessions(
+            reader, wanted, with_subagents=asked["subagents"], with_costs=as_json
+        )
+        ids = [] if as_json else reader.ids()
+    now = desk.clock.now()
+    shown = None if as_json or wanted.limit is None else wanted.limit - 1
+    sessions = [redact_summary(each, desk.redact) for each in found[:shown]]
     emit(
-        {"sessions": [_plain(session, now) for session in sessions]},
-        lambda: _lines(sessions, shorts, now, home),
+        {"sessions": [_plain(each, now) for each in sessions]} if as_json else {},
+        lambda: _lines(
+            desk, sessions, ids, wanted, has_more=len(found) > len(sessions)
+        ),
         as_json=as_json,
+    )
+
+
+def _select(desk: Desk, asked: dict[str, Any]) -> Selection:
+    if asked["has_all"] and asked["limit"]:
+        raise UserError("Either --all or --limit, not both.", "Leave one of them out.")
+    limit = asked["limit"]
+    if not asked["as_json"] and not asked["has_all"]:
+        # One more than is shown tells whether there are more.
+        limit = (limit or _SCREENFUL) + 1
+    return Selection(
+        filters=take_filters(desk, asked),
+        order=asked["order"],
+        is_reversed=asked["is_reversed"],
+        limit=limit,
+        quiet_us=quiet_us(desk.clock.now()),
     )
 
 
@@ -83,10 +122,19 @@ def _id_of(session: SessionSummary) -> str:
 
 
 def _lines(
-    sessions: list[SessionSummary], shorts: Mapping[str, str], now: datetime, home: str
-) -> Iterable[str]:
+    desk: Desk,
+    sessions: list[SessionSummary],
+    ids: list[str],
+    wanted: Selection,
+    *,
+    has_more: bool,
+) -> Iterator[str]:
     if not sessions:
-        return ["No sessions yet. Work with an agent, then run: leslied sync"]
+        yield "No session is like that." if wanted.filters else _NOTHING
+        return
+    shorts = shorten_ids(map(_id_of, sessions), ids)
+    now, home = desk.clock.now(), str(desk.home)
+    shows_cost = wanted.order == "cost"
     rows = [
         (
             shorts[_id_of(session)],
@@ -97,8 +145,15 @@ def _lines(
             session.title or "-",
             str(session.units),
             str(session.tool_calls),
-            say_number(session.usage.output_tokens),
+            say_cost(session.cost) if shows_cost else _say_out(session),
         )
         for session in sessions
     ]
-    return table(_COLUMNS, rows, stretch=5, right="UNITS TOOLS OUT")
+    last = "COST" if shows_cost else "OUT"
+    yield from table((*_COLUMNS, last), rows, stretch=5, right=f"UNITS TOOLS {last}")
+    if has_more:
+        yield click.style("There are more: leslied list --all", dim=True)
+
+
+def _say_out(session: SessionSummary) -> str:
+    return say_number(session.usage.output_tokens)

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sys
+from bisect import bisect_left
 from datetime import UTC
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ _UNSAFE = re.compile(
     "\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 _PLAIN_WIDTH = 120
+_SHORTEST = 8
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -180,16 +182,24 @@ def say_count(number: int, thing: str) -> str:
     return f"{say_number(number)} {thing}{'' if number == 1 else 's'}"
 
 
-def shorten_ids(ids: Iterable[str]) -> dict[str, str]:
-    """Each id's shortest beginning that means it alone, of eight characters or more."""
-    ordered = sorted(set(ids))
-    around = zip(["", *ordered], ordered, [*ordered[1:], ""], strict=False)
-    return {
-        each: each[: max(8, _common(left, each) + 1, _common(each, right) + 1)]
-        for left, each, right in around
-    }
+def shorten_ids(
+    ids: Iterable[str], among: Iterable[str] | None = None
+) -> dict[str, str]:
+    """Each id's shortest beginning that means it alone, of eight characters or more.
+
+    Alone among all that there are, or among themselves.
+    """
+    wanted = list(ids)
+    ordered = sorted({*wanted, *(among or ())})
+    return {each: each[: _count_needed(each, ordered)] for each in wanted}
 
 
-def _common(one: str, other: str) -> int:
+def _count_needed(each: str, ordered: Sequence[str]) -> int:
+    at = bisect_left(ordered, each)
+    beside = [*ordered[max(at - 1, 0) : at], *ordered[at + 1 : at + 2]]
+    return max([_SHORTEST, *(_count_common(each, other) + 1 for other in beside)])
+
+
+def _count_common(one: str, other: str) -> int:
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -2,70 +2,150 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.filters import make_understand
 from leslied.cli.output import clean, emit, json_option, say_time
-from leslied.model.codec import plain_time
+from leslied.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from leslied.store import Hit
+    from leslied.lookup import Hit, Manner
+    from leslied.model.query import Term
+
+_ENTRY = 12
+_NUMBER = re.compile(r"-n[0-9]+")
+_HELD = "\0"
+"""Stands before a `-word`, which is no option; no argument can hold it."""
 
 
-@click.command(epilog='Example: leslied search "merge conflict" parser*')
+class _SearchCommand(click.Command):
+    """A command whose words may begin with `-`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [_hold(arg) for arg in args])
+
+
+def _hold(arg: str) -> str:
+    is_word = len(arg) > 2 and arg[0] == "-" and arg[1] != "-"
+    return _HELD + arg if is_word and not _NUMBER.fullmatch(arg) else arg
+
+
+@click.command(cls=_SearchCommand, epilog='Example: leslied search "merge conflict"')
 @click.argument("query", nargs=-1, required=True)
 @click.option(
     "-n", "--limit", type=click.IntRange(min=1), default=20, help="Show so many."
 )
 @click.option("--rank", is_flag=True, help="Best match first instead of newest.")
+@click.option(
+    "--substring", is_flag=True, help="Find any characters, also inside words; slower."
+)
+@click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")
 @json_option
 @click.pass_context
-def command(
-    ctx: click.Context, *, query: tuple[str, ...], limit: int, rank: bool, as_json: bool
-) -> None:
-    """Find entries that hold all the words.
+def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> None:
+    r"""Find what was said, thought, called and answered by the words in it.
 
-    A quoted phrase is found as a whole, `word*` finds every word that starts so.
+    \b
+    "two words"        a phrase; so is an argument with spaces
+    begin*             every word that begins so
+    one OR other       either; (…) group, AND is understood
+    -word, NOT word    without it
+    agent:codex        of this agent; several are alternatives, -agent: is without
+    project:app        of this project, by name or path; also thread:, session:
+    tool:Bash          calls and results of a tool; tool:mcp__* of several
+    model:opus         of models so named; also role:user, role:assistant, role:tool
+    after:7d           since then; before:2026-01-31 before that day
+    status:active      in sessions that work; also idle, stopped
+    is:error           what failed; is:subagent what subagents did
+
+    The newest entries come first. Any text is a query: what is no filter and no
+    operator is a word.
     """
     desk = sit_down(ctx)
-    # A shell takes the quotes off: an argument with spaces was a phrase.
-    words = " ".join(f'"{part}"' if _is_phrase(part) else part for part in query)
+    from leslied.lookup import parse_query, search  # noqa: PLC0415 - help is quicker
+    from leslied.sessions import quiet_us  # noqa: PLC0415
+
+    wanted = parse_query(_join(query), make_understand(desk))
     with desk.open_reader() as reader:
-        found = reader.search(words, limit, by_rank=rank)
-    hits = [replace(hit, snippet=desk.redact(hit.snippet)) for hit in found]
-    emit({"hits": [_plain(hit) for hit in hits]}, lambda: _lines(hits), as_json=as_json)
+        answer = search(
+            reader,
+            wanted,
+            _choose_manner(options),
+            options["limit"],
+            quiet_us=quiet_us(desk.clock.now()),
+            redact=str if options["reveal"] else desk.redact,
+        )
+    emit(
+        {"hits": [_plain(hit) for hit in answer.hits]},
+        lambda: _lines(answer.hits, wanted.terms),
+        as_json=options["as_json"],
+        warnings=answer.notes,
+    )
 
 
-def _is_phrase(part: str) -> bool:
-    return " " in part and '"' not in part
+def _choose_manner(options: dict[str, Any]) -> Manner:
+    if options["rank"] and options["substring"]:
+        raise UserError(
+            "--rank weighs words, --substring knows none.", "Choose one of them."
+        )
+    if options["substring"]:
+        return "substring"
+    return "rank" if options["rank"] else "newest"
+
+
+def _join(words: Iterable[str]) -> str:
+    """One text; a shell takes quotes off, so an argument with spaces was a phrase."""
+    from leslied.lookup import has_syntax  # noqa: PLC0415
+
+    parts = [word.removeprefix(_HELD) for word in words]
+    return " ".join(
+        f'"{part}"' if " " in part and not has_syntax(part) else part for part in parts
+    )
 
 
 def _plain(hit: Hit) -> dict[str, Any]:
+    from leslied.model.codec import plain_time  # noqa: PLC0415
+
     return {
-        "session_id": hit.session_id,
-        "source": hit.source,
-        "agent": hit.agent,
+        "session_id": hit.key.session_id,
+        "source": hit.key.source,
+        "agent": hit.key.agent,
         "chat_id": hit.chat_id or None,
         "entry_id": hit.entry_id,
         "type": hit.type,
         "tool_name": hit.tool_name or None,
         "at": plain_time(hit.at),
         "snippet": hit.snippet,
-        "score": round(hit.score, 3),
+        "score": round(hit.score, 3) if hit.score is not None else None,
+        "command": f"leslied show {hit.opened_by}",
     }
 
 
-def _lines(hits: list[Hit]) -> Iterator[str]:
+def _lines(hits: Iterable[Hit], terms: Iterable[Term]) -> Iterator[str]:
     if not hits:
         yield "Nothing found. Words are matched whole; try: leslied search 'part*'"
+    marks = _find_marks(terms)
     for hit in hits:
         what = hit.tool_name or hit.type.replace("_", " ")
-        place = hit.chat_id or hit.session_id[:8]
-        head = f"{say_time(hit.at)}  {what}  leslied show {place}"
+        if hit.tool_name and hit.type == "tool_result":
+            what += " result"
+        ids = f"{hit.key.session_id[:8]} {hit.entry_id[:_ENTRY]}"
+        head = f"{say_time(hit.at)}  {what}  {ids}  leslied show {hit.opened_by}"
         yield click.style(clean(head), dim=True)
-        yield "  " + clean(hit.snippet)
+        yield "  " + marks.sub(_mark, clean(hit.snippet))
+
+
+def _find_marks(terms: Iterable[Term]) -> re.Pattern[str]:
+    """What of a line was asked for; never, where nothing was."""
+    words = sorted((re.escape(term.text) for term in terms), key=len, reverse=True)
+    return re.compile("|".join(filter(None, words)) or "(?!)", re.IGNORECASE)
+
+
+def _mark(match: re.Match[str]) -> str:
+    return click.style(match[0], bold=True, fg="yellow")

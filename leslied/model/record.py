@@ -54,6 +54,11 @@ class SessionKey(NamedTuple):
     session_id: str
     source: str = MAIN
 
+    @property
+    def subagent_id(self) -> str:
+        """The subagent's own id; empty for a main session."""
+        return self.source.partition(":")[2]
+
 
 class Usage(Struct, frozen=True):
     """Tokens of one API message."""

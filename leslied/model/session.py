@@ -71,7 +71,7 @@ class SessionSummary:
     @property
     def subagent_id(self) -> str:
         """The subagent's own id; empty for a main session."""
-        return self.key.source.partition(":")[2]
+        return self.key.subagent_id
 
 
 @dataclass(frozen=True, slots=True)

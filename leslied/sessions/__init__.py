@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from leslied.sessions.assemble import Stream, assemble
 from leslied.sessions.cost import find_cost
-from leslied.sessions.status import tell_status
+from leslied.sessions.status import quiet_us, tell_status
 
-__all__ = ["Stream", "assemble", "find_cost", "tell_status"]
+__all__ = ["Stream", "assemble", "find_cost", "quiet_us", "tell_status"]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from leslied.model.session import SessionSummary, Status
 
 QUIET = timedelta(minutes=10)
@@ -26,3 +24,8 @@ def tell_status(
     if session.is_stopped or (is_quiet and not is_live):
         return "stopped"
     return "idle" if session.has_turn_ended else "active"
+
+
+def quiet_us(now: datetime) -> int:
+    """Microseconds since 1970 of the moment since which silence is an end."""
+    return (now - QUIET - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

@@ -37,6 +37,8 @@ class Span:
     """Before this, not at it."""
     session_id: str = ""
     """Only what this session and its subagents were the first to show."""
+    streams: tuple[int, ...] = ()
+    """Only what one of these shows."""
     offsets: tuple[tuple[int, int], ...] = ((0, 0),)
     """The local time's distance from UTC, each from a moment on, the earliest first."""
 
@@ -51,7 +53,14 @@ class Span:
             ),
         }
         held = {test: value for test, value in tests.items() if value is not None}
-        return " AND ".join(held) or "1", list(held.values())
+        shown = [self._is_shown] if self.streams else []
+        return " AND ".join([*held, *shown]) or "1", list(held.values())
+
+    @property
+    def _is_shown(self) -> str:
+        """SQL for whether one of the streams shows a message."""
+        named = f"session IN ({', '.join(f'{row:d}' for row in self.streams)})"
+        return f"({named} OR id IN (SELECT usage FROM usage_share WHERE {named}))"
 
     @property
     def local_us(self) -> str:

@@ -6,22 +6,23 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from msgspec.structs import astuple
-
-from leslied.model.record import MAIN, Placed, SessionKey, Usage, name_chat
+from leslied.model.record import MAIN, Placed, SessionKey, Usage
 from leslied.model.session import SessionSummary
-from leslied.model.stats import Cost
+from leslied.store.catalog import choose, find_entries, find_named
+from leslied.store.chats import find_chats, name_chat_of
 from leslied.store.connection import open_reader, telling
 from leslied.store.measure import Measures
-from leslied.store.ownership import Ownership
 from leslied.store.rows import RECORD_COLUMNS, from_us, unpack_record
-from leslied.store.search import Hit, search
+from leslied.store.search import Search
+from leslied.store.totals import Totals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
+    from leslied.model.query import Query, Selection
     from leslied.model.session import Unit
+    from leslied.store.catalog import Family
 
 _SUMMARY = (
     "id, agent, session_id, source, thread_id, title, first_prompt, cwd, model, "
@@ -39,6 +40,7 @@ _PLACED = (
 )
 _SHOWN = "(p.is_copy = 0 OR s.originals = 0)"
 _TITLE = 80
+_FEW = 500
 
 
 class Reader:
@@ -47,7 +49,7 @@ class Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._db = open_reader(path)
-        self._known_usage: tuple[int, dict[int, Usage]] = (-1, {})
+        self._totals = Totals(self._db)
 
     def __enter__(self) -> Self:
         return self
@@ -56,17 +58,43 @@ class Reader:
         self._db.close()
 
     @telling
-    def sessions(self, costs: Mapping[int, Cost] | None = None) -> list[SessionSummary]:
-        """Every session and subagent with anything in it, last active first."""
-        known = costs or {}
-        rows = self._db.execute(f"SELECT {_SUMMARY} FROM session WHERE entries > 0")
-        usage = self._usage()
-        found = [
-            _summarize(row, usage.get(row[0], Usage()), known.get(row[0], Cost()))
-            for row in rows
-        ]
+    def choose(self, wanted: Selection) -> list[Family]:
+        """The sessions wanted, in their order."""
+        return choose(self._db, wanted)
+
+    @telling
+    def ids(self) -> list[str]:
+        """The id of every session and subagent."""
+        rows = self._db.execute(
+            "SELECT session_id, source FROM session WHERE entries > 0"
+        )
+        return [name if source == MAIN else source[9:] for name, source in rows]
+
+    @telling
+    def sessions(
+        self, families: Sequence[Family] | None = None
+    ) -> list[SessionSummary]:
+        """Every session and subagent with anything in it, or these families'.
+
+        The last active is first.
+        """
+        rows = self._summary_rows(families)
+        usage = self._totals.of([row[0] for row in rows])
+        found = [_summarize(row, usage.get(row[0], Usage())) for row in rows]
         found.sort(key=lambda session: session.recency, reverse=True)
         return found
+
+    def _summary_rows(self, families: Sequence[Family] | None) -> list[tuple[Any, ...]]:
+        query = f"SELECT {_SUMMARY} FROM session WHERE entries > 0"
+        if families is not None and len(families) <= _FEW:
+            one = f"{query} AND agent = ? AND session_id = ?"
+            found = (self._db.execute(one, each) for each in families)
+            return [row for rows in found for row in rows]
+        rows = self._db.execute(query).fetchall()
+        if families is None:
+            return rows
+        wanted = set(families)
+        return [row for row in rows if row[1:3] in wanted]
 
     @property
     def measures(self) -> Measures:
@@ -106,8 +134,9 @@ class Reader:
             f"OR spawn_call_id <> '' AND spawn_call_id IN ({calls})) ORDER BY id",
             (parent.key.agent, parent.key.session_id, parent.row),
         )
-        usage = self._usage()
-        return [_summarize(row, usage.get(row[0], Usage())) for row in rows]
+        found = rows.fetchall()
+        usage = self._totals.of([row[0] for row in found])
+        return [_summarize(row, usage.get(row[0], Usage())) for row in found]
 
     @telling
     def records(self, session: int, unit: int | None = None) -> list[Placed]:
@@ -159,20 +188,7 @@ class Reader:
     @telling
     def chat_id(self, session: SessionSummary, unit: int) -> str:
         """The id of a unit, or of all that a subagent did."""
-        first = "AND r.type = 'user_message'" if not unit else ""
-        query = (
-            "SELECT r.entry_id FROM placement p "
-            "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
-            "JOIN session s ON s.id = p.session "
-            f"WHERE p.session = ? AND p.unit = ? AND {_SHOWN}"
-        )
-        for more in dict.fromkeys((first, "")):
-            row = self._db.execute(
-                f"{query} {more} ORDER BY p.id LIMIT 1", (session.row, unit)
-            ).fetchone()
-            if row:
-                return name_unit(*session.key[:2], row[0])
-        return ""
+        return name_chat_of(self._db, session.key, session.row, unit)
 
     @telling
     def transcripts(self, session: int) -> dict[int, str]:
@@ -206,23 +222,26 @@ class Reader:
         query = "SELECT count(*) FROM placement WHERE session = ? AND unit < ?"
         return self._count(query, (session, unit))
 
-    @telling
-    def search(self, words: str, limit: int, *, by_rank: bool = False) -> list[Hit]:
-        """Records that hold the words, newest first, or best first."""
-        return search(self._db, words, limit, by_rank=by_rank)
+    def search(
+        self, query: Query, quiet_us: int = 0, *, is_substring: bool = False
+    ) -> Search:
+        """A question to the text index."""
+        return Search(self._db, self.path, query, quiet_us, is_substring=is_substring)
 
     @telling
-    def find_chat(self, chat_id: str) -> list[tuple[int, int, str]]:
-        """Sessions and units whose chat id starts so: row, unit, chat id."""
-        rows = self._db.execute(
-            "SELECT p.session, p.unit, s.agent, s.session_id, r.entry_id "
-            "FROM placement p JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
-            "JOIN session s ON s.id = p.session "
-            "WHERE p.unit > 0 AND r.type = 'user_message' AND p.id = (SELECT min(id) "
-            "FROM placement f WHERE f.session = p.session AND f.unit = p.unit)"
-        )
-        named = ((row[0], row[1], name_unit(row[2], row[3], row[4])) for row in rows)
-        return [found for found in named if found[2].startswith(chat_id)]
+    def find_named(self, start: str) -> list[tuple[SessionKey, str]]:
+        """Streams whose session, thread or own id starts so, and their thread's."""
+        return find_named(self._db, start)
+
+    @telling
+    def find_chat(self, start: str) -> list[tuple[int, int, str]]:
+        """Units whose chat id starts so: the session's row, number, chat id."""
+        return find_chats(self._db, start)
+
+    @telling
+    def find_entries(self, start: str) -> list[tuple[SessionKey, str]]:
+        """Entries whose id starts so, each with the first stream that shows it."""
+        return find_entries(self._db, start)
 
     @telling
     def agents(self) -> list[dict[str, Any]]:
@@ -297,48 +316,13 @@ class Reader:
         return int(self._db.execute(query, tuple(values)).fetchone()[0])
 
     @telling
-    def total_usage(self, sessions: Iterable[int]) -> Usage:
+    def total_usage(self, sessions: Collection[int]) -> Usage:
         """The tokens of these streams together."""
-        known = self._usage()
-        found = [astuple(known[row]) for row in sessions if row in known]
-        return Usage(*map(sum, zip(*found, strict=True))) if found else Usage()
-
-    def _usage(self) -> dict[int, Usage]:
-        """Tokens per session, counted again only when the store has changed."""
-        (version,) = self._db.execute("PRAGMA data_version").fetchone()
-        if self._known_usage[0] != version:
-            self._known_usage = (version, self._count_usage())
-        return self._known_usage[1]
-
-    def _count_usage(self) -> dict[int, Usage]:
-        """Tokens per session; a message that several show counts for its owner."""
-        counts = ", ".join(Usage.__struct_fields__)
-        sums = ", ".join(f"CAST(total({n}) AS INTEGER)" for n in counts.split(", "))
-        total = {
-            row[0]: list(row[1:])
-            for row in self._db.execute(
-                f"SELECT session, {sums} FROM usage WHERE id NOT IN "
-                "(SELECT usage FROM usage_share) GROUP BY session"
-            )
-        }
-        owners = Ownership(self._db).owners
-        for row in self._db.execute(
-            f"SELECT id, {counts} FROM usage WHERE id IN "
-            "(SELECT usage FROM usage_share)"
-        ):
-            mine = total.setdefault(owners[row[0]], [0] * (len(row) - 1))
-            mine[:] = [a + b for a, b in zip(mine, row[1:], strict=True)]
-        return {session: Usage(*numbers) for session, numbers in total.items()}
+        known = self._totals.of(sessions)
+        return sum((known[row] for row in sessions if row in known), Usage())
 
 
-def name_unit(agent: str, session_id: str, entry_id: bytes) -> str:
-    """The chat id of the unit that this entry starts."""
-    return name_chat(agent, session_id, entry_id.hex())
-
-
-def _summarize(
-    row: tuple[Any, ...], usage: Usage, cost: Cost | None = None
-) -> SessionSummary:
+def _summarize(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
     title = row[5] or _first_line(row[6]) or row[18]
     return SessionSummary(
         row=row[0],
@@ -360,7 +344,6 @@ def _summarize(
         seen_at=from_us(row[19]) if row[19] else None,
         folder=os.fsdecode(row[20]),
         usage=usage,
-        cost=cost or Cost(),
     )
 
 

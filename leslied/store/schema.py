@@ -288,6 +288,23 @@ def _add_prices(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX usage_model ON usage (model)")
 
 
+def _add_times(connection: sqlite3.Connection) -> None:
+    """Records by their time, calls by their tool, results by their call.
+
+    A search walks back from the newest record, or looks at the few that it may be.
+    """
+    connection.execute(
+        "CREATE INDEX record_time ON record (created_us) WHERE is_current"
+    )
+    connection.execute(
+        "CREATE INDEX record_tool ON record (tool_name, tool_call_id) "
+        "WHERE type = 'tool_use'"
+    )
+    connection.execute(
+        "CREATE INDEX record_result ON record (tool_call_id) WHERE type = 'tool_result'"
+    )
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
@@ -295,6 +312,7 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("index", _add_index),
     ("published", _add_published),
     ("prices", _add_prices),
+    ("times", _add_times),
 ]
 """Every step a store has gone through, oldest first; a step is never changed."""
 

@@ -2,128 +2,271 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
+import json
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.record import name_chat
+from leslied.model.query import AllOf, OneOf, Term
+from leslied.model.record import MAIN, SessionKey
+from leslied.store.chats import name_chat_of
+from leslied.store.conditions import (
+    entries_where,
+    escape_like,
+    streams_where,
+    tools_where,
+)
+from leslied.store.connection import telling
 from leslied.store.rows import from_us
 from leslied.store.scrub import scrub_text
-from leslied.store.text import gather_words, space_cjk
+from leslied.store.text import INDEXED, gather_words, space_cjk
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
     from datetime import datetime
+    from pathlib import Path
 
-_WORD = re.compile(r'"([^"]*)"|(\S+)')
-_BEFORE, _AFTER = 60, 140
-_MOST_FOLDED = 200_000
+    from leslied.model.query import Part, Query
+
+MOST_RANKED = 20_000
+"""Of more hits than these, only the newest are weighed against each other."""
+_MOST_SCORED = 50_000
+_FEW = 5_000
+"""So few records are looked at one by one, whatever words they hold."""
+_TEXTS = ("r.content", "r.tool_input", "r.spilled", "r.tool_name")
+_TYPES = ", ".join(f"'{name}'" for name in sorted({*INDEXED, "error"}))
+_MATCH = "SELECT rowid FROM record_text WHERE record_text MATCH ?"
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One record that holds the words."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """One record that holds the words, with all its text."""
 
-    agent: str
-    session_id: str
-    source: str
+    key: SessionKey
     chat_id: str
+    """The unit it stands in, or all that a subagent did; empty before the first."""
     entry_id: str
     type: str
     tool_name: str
     at: datetime | None
-    snippet: str
-    score: float
+    text: str
+    score: float | None
+    """How well it fits; None where only the time counts."""
 
 
-def search(
-    db: sqlite3.Connection, words: str, limit: int, *, by_rank: bool
-) -> list[Hit]:
-    """Current records that hold all the words; any string is a valid query."""
-    terms = _split(scrub_text(words))
-    query = " ".join(filter(None, (_quote(term) for term in terms)))
-    if not query:
-        return []
-    order = "score" if by_rank else "r.created_us DESC, r.id DESC"
-    # `+p.id` keeps the planner on the text index.
-    rows = db.execute(
-        "SELECT s.agent, s.session_id, s.source, s.id, p.unit, r.entry_id, r.type, "
-        "r.tool_name, r.created_us, r.utc_offset, r.tool_input, r.content, r.spilled, "
-        "bm25(record_text) AS score FROM record_text t "
-        "JOIN record r ON r.id = t.rowid AND r.is_current = 1 "
-        "JOIN placement p ON p.id = "
-        "(SELECT min(id) FROM placement WHERE entry = r.entry) "
-        "JOIN session s ON s.id = p.session "
-        "WHERE record_text MATCH ? AND (p.is_copy = 0 OR s.originals = 0) "
-        f"ORDER BY {order} LIMIT ?",
-        (query, limit),
-    ).fetchall()
-    return [_make_hit(db, row, terms) for row in rows]
+class Search:
+    """One question to the text index."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        path: Path,
+        query: Query,
+        quiet_us: int,
+        *,
+        is_substring: bool,
+    ) -> None:
+        self._db = db
+        self.path = path
+        self._query = query
+        self._words = "" if is_substring else compile_words(query.words)
+        self._tests: list[str] = ["r.is_current"]
+        self._values: list[Any] = []
+        if is_substring:
+            self._add(*_spell_out(query.words))
+        elif not self._words:
+            self._leave_out(query.words.without)
+        if not self._words:
+            self._add(f"r.type IN ({_TYPES})")
+        self._add(*entries_where(query.filters))
+        if any(each.key == "tool" and not each.is_out for each in query.filters):
+            self._narrow_to_tools()
+        self._place, self._place_values = self._place_in(quiet_us)
+
+    @telling
+    def newest(self, limit: int) -> list[Match]:
+        """The latest records that answer it."""
+        is_found = f"AND r.id IN ({_MATCH})" if self._words else ""
+        words = [self._words] if self._words else []
+        # The walk goes back in time and ends with the last hit that is wanted.
+        rows = self._db.execute(
+            f"SELECT r.id, {self._place} AS place FROM record r INDEXED BY record_time "
+            f"WHERE {' AND '.join(self._tests)} {is_found} AND place IS NOT NULL "
+            "ORDER BY r.created_us DESC, r.id DESC LIMIT ?",
+            (*self._place_values, *self._values, *words, limit),
+        ).fetchall()
+        scores = self._score([row for row, _ in rows])
+        return [self._make(row, place, scores.get(row)) for row, place in rows]
+
+    @telling
+    def best(self, limit: int) -> list[Match]:
+        """The records that fit best; the latest where there are no words to fit."""
+        if not self._words:
+            return self.newest(limit)
+        rows = self._db.execute(
+            f"SELECT r.id, {self._place} AS place, bm25(record_text) AS score "
+            "FROM record_text t CROSS JOIN record r ON r.id = t.rowid "
+            "WHERE record_text MATCH ? AND t.rowid >= ? "
+            f"AND {' AND '.join(self._tests)} AND place IS NOT NULL "
+            "ORDER BY score LIMIT ?",
+            (
+                *self._place_values,
+                self._words,
+                self._oldest_ranked(),
+                *self._values,
+                limit,
+            ),
+        ).fetchall()
+        return [self._make(row, place, -score) for row, place, score in rows]
+
+    @property
+    @telling
+    def is_cut(self) -> bool:
+        """Whether there are too many hits to weigh them all."""
+        return bool(self._words) and self._oldest_ranked() > 0
+
+    def _oldest_ranked(self) -> int:
+        row = self._db.execute(
+            f"{_MATCH} ORDER BY rowid DESC LIMIT 1 OFFSET {MOST_RANKED - 1}",
+            (self._words,),
+        ).fetchone()
+        return row[0] if row else 0
+
+    def _score(self, records: list[int]) -> dict[int, float]:
+        """How well each fits, unless they lie too far apart to find out quickly."""
+        if not self._words or not records:
+            return {}
+        first, last = min(records), max(records)
+        if last - first > _MOST_SCORED:
+            return {}
+        rows = self._db.execute(
+            "SELECT rowid, -bm25(record_text) FROM record_text "
+            "WHERE record_text MATCH ? AND rowid BETWEEN ? AND ?",
+            (self._words, first, last),
+        )
+        return dict(rows.fetchall())
+
+    def _add(self, test: str, values: Iterable[Any] = ()) -> None:
+        self._tests.append(test)
+        self._values += values
+
+    def _leave_out(self, parts: Iterable[Part]) -> None:
+        refused = compile_words(OneOf(tuple(parts)))
+        if refused:
+            self._add(f"r.id NOT IN ({_MATCH})", [refused])
+
+    def _place_in(self, quiet_us: int) -> tuple[str, list[Any]]:
+        """SQL for the first place in a wanted session where the record is shown."""
+        where, values = streams_where(self._query.filters, quiet_us)
+        if where != "1":
+            self._narrow_to_streams(where, values)
+        place = (
+            "(SELECT min(p.id) FROM placement p JOIN session s ON s.id = p.session "
+            "WHERE p.entry = r.entry AND (p.is_copy = 0 OR s.originals = 0) "
+            f"AND {where})"
+        )
+        return place, values
+
+    def _narrow_to_streams(self, where: str, values: list[Any]) -> None:
+        """Where the sessions are small, only what stands in them is looked at."""
+        rows = self._db.execute(
+            f"SELECT s.id, s.entries FROM session s WHERE {where}", values
+        ).fetchall()
+        if sum(entries for _, entries in rows) < _FEW:
+            named = ", ".join(f"{row:d}" for row, _ in rows)
+            self._add(
+                "r.id IN (SELECT n.id FROM placement q JOIN record n "
+                f"ON n.entry = q.entry WHERE q.session IN ({named}))"
+            )
+
+    def _narrow_to_tools(self) -> None:
+        """Where a tool was rarely called, only its calls and results are looked at."""
+        where, values = tools_where(self._query.filters)
+        calls = f"FROM record c WHERE c.type = 'tool_use' AND {where}"
+        (count,) = self._db.execute(f"SELECT count(*) {calls}", values).fetchone()
+        if count < _FEW:
+            self._add(
+                f"r.id IN (SELECT c.id {calls} UNION ALL SELECT x.id FROM record x "
+                "WHERE x.type = 'tool_result' AND x.tool_call_id IN "
+                f"(SELECT c.tool_call_id {calls}))",
+                values * 2,
+            )
+
+    def _make(self, record: int, place: int, score: float | None) -> Match:
+        row = self._db.execute(
+            "SELECT s.agent, s.session_id, s.source, p.session, p.unit, r.entry_id, "
+            "r.type, r.created_us, r.utc_offset, r.spilled, r.content, r.tool_input, "
+            "ifnull((SELECT c.tool_name FROM record c WHERE c.type = 'tool_use' AND "
+            "c.tool_call_id = r.tool_call_id AND c.tool_call_id <> ''), r.tool_name) "
+            "FROM placement p JOIN record r ON r.id = ? "
+            "JOIN session s ON s.id = p.session WHERE p.id = ?",
+            (record, place),
+        ).fetchone()
+        key = SessionKey(*row[:3])
+        return Match(
+            key=key,
+            chat_id=self._name_unit(key, *row[3:5]),
+            entry_id=row[5].hex(),
+            type=row[6],
+            tool_name=row[12],
+            at=from_us(row[7], row[8]) if row[7] is not None else None,
+            text=row[9] or row[10] or f"{row[12]} {gather_words(row[11])}",
+            score=score,
+        )
+
+    def _name_unit(self, key: SessionKey, session: int, unit: int) -> str:
+        is_named = unit or key.source != MAIN
+        return name_chat_of(self._db, key, session, unit) if is_named else ""
 
 
-def _split(words: str) -> list[str]:
-    """Words and quoted phrases."""
-    return [quoted or word for quoted, word in _WORD.findall(words)]
+def compile_words(part: Part) -> str:
+    """The words as the index takes them; empty where they hold none."""
+    match part:
+        case Term():
+            return _quote(part)
+        case OneOf():
+            found = filter(None, map(compile_words, part.parts))
+            return _bracket(" OR ".join(found))
+        case AllOf():
+            wanted = _bracket(
+                " AND ".join(filter(None, map(compile_words, part.parts)))
+            )
+            refused = compile_words(OneOf(part.without)) if wanted else ""
+            return f"({wanted} NOT {refused})" if refused else wanted
 
 
-def _quote(term: str) -> str:
-    """The term as a phrase the index takes literally; `word*` keeps its star."""
-    star = "*" if term.endswith("*") and len(term) > 1 else ""
-    body = space_cjk(term.removesuffix("*") if star else term)
+def _bracket(text: str) -> str:
+    return f"({text})" if text else ""
+
+
+def _quote(term: Term) -> str:
+    """The term as a phrase the index takes literally."""
+    body = space_cjk(scrub_text(term.text))
     if not any(character.isalnum() for character in body):
         return ""
     escaped = body.replace('"', '""').replace("\0", " ")
-    return f'"{escaped}"{star}'
+    return f'"{escaped}"{"*" if term.is_start else ""}'
 
 
-def _make_hit(db: sqlite3.Connection, row: tuple[Any, ...], terms: list[str]) -> Hit:
-    agent, session_id, source, session, unit = row[:5]
-    chat_id = ""
-    if unit:
-        first = db.execute(
-            "SELECT r.entry_id FROM placement p JOIN record r ON r.entry = p.entry "
-            "WHERE p.session = ? AND p.unit = ? ORDER BY p.id LIMIT 1",
-            (session, unit),
-        ).fetchone()
-        chat_id = name_chat(agent, session_id, first[0].hex())
-    text = row[12] or row[11] or f"{row[7]} {gather_words(row[10])}"
-    return Hit(
-        agent=agent,
-        session_id=session_id,
-        source=source,
-        chat_id=chat_id,
-        entry_id=row[5].hex(),
-        type=row[6],
-        tool_name=row[7],
-        at=from_us(row[8], row[9]) if row[8] is not None else None,
-        snippet=cut_snippet(text, terms),
-        score=-row[13],
-    )
+def _spell_out(part: Part) -> tuple[str, list[str]]:
+    """SQL that compares letter by letter, with its values."""
+    match part:
+        case Term():
+            # Arguments are JSON text: a quote in them stands with a backslash.
+            text = scrub_text(part.text)
+            spelt = {text, json.dumps(text, ensure_ascii=False)[1:-1]}
+            tests = [f"{name} LIKE ? ESCAPE '\\'" for name in _TEXTS for _ in spelt]
+            values = [f"%{escape_like(each)}%" for _ in _TEXTS for each in spelt]
+            return f"({' OR '.join(tests)})", values
+        case OneOf():
+            return _join(part.parts, " OR ", "0")
+        case AllOf():
+            wanted, values = _join(part.parts, " AND ", "1")
+            refused, more = _join(part.without, " OR ", "0")
+            return f"({wanted} AND NOT {refused})", [*values, *more]
 
 
-def _fold(text: str) -> str:
-    """Lower case without accents, each character in its place."""
-    if text.isascii():
-        return text.lower()
-    return "".join(map(_fold_character, text[:_MOST_FOLDED]))
-
-
-@lru_cache(maxsize=4096)
-def _fold_character(character: str) -> str:
-    if "\uac00" <= character <= "\ud7a3":
-        return character  # taken apart, every Korean syllable would be its consonant
-    return unicodedata.normalize("NFD", character)[0].lower()[0]
-
-
-def cut_snippet(text: str, terms: list[str]) -> str:
-    """A line of the text around the first of the terms."""
-    folded = _fold(text)
-    places = [folded.find(_fold(term.strip("*"))) for term in terms]
-    at = min((place for place in places if place >= 0), default=0)
-    start, end = max(at - _BEFORE, 0), at + _AFTER
-    piece = " ".join(text[start:end].split())
-    head = "…" if start else ""
-    tail = "…" if end < len(text) else ""
-    return f"{head}{piece}{tail}"
+def _join(parts: Iterable[Part], word: str, nothing: str) -> tuple[str, list[str]]:
+    found = [_spell_out(part) for part in parts]
+    sql = word.join(test for test, _ in found) or nothing
+    return f"({sql})", [value for _, values in found for value in values]

@@ -23,14 +23,14 @@ _CJK_CHARACTER = re.compile(
 )
 _BELOW_CJK = bytes(range(0xE3))
 """UTF-8 bytes that occur in text without CJK: dropping them leaves nothing."""
-_INDEXED = frozenset(
+INDEXED = frozenset(
     {"user_message", "assistant_message", "thinking", "tool_use", "tool_result"}
 )
 
 
 def index_text(record: Record) -> str:
     """The words a record can be found by; empty for what nobody searches."""
-    if record.type not in _INDEXED:
+    if record.type not in INDEXED:
         return ""
     if record.type == "tool_use":
         text = f"{record.tool_name} {gather_words(record.tool_input)}"

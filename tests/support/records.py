@@ -13,11 +13,12 @@ from typing import Any, Self
 
 from leslied import tail
 from leslied.clock import Clock
+from leslied.lookup import Hit, Manner, parse_query, search
 from leslied.model.reading import ReadEntry, Reading
 from leslied.model.record import MAIN, Placed, Record, SessionKey
 from leslied.model.session import SessionSummary
 from leslied.model.source import Cursor, FileStamp, Rejected, Shape, SourceRef
-from leslied.store import Committed, Hit, Reader, Store
+from leslied.store import Committed, Reader, Store
 from leslied.tail import ReadLimits
 from leslied.tail.files import stamp_of
 
@@ -52,6 +53,29 @@ def make_event(kind: str, native_id: str = "", **fields: Any) -> Record:
     known = {"type": "system_event", "role": "system", "metadata": {"kind": kind}}
     known["metadata"] |= told
     return make_record(fields.pop("content", ""), native_id, **{**known, **fields})
+
+
+def make_call(tool: str, call_id: str, **fields: Any) -> Record:
+    given = {"tool_input": '{"command":"ls"}'} | fields
+    return make_record(
+        "",
+        f"call-{call_id}",
+        type="tool_use",
+        tool_name=tool,
+        tool_call_id=call_id,
+        **given,
+    )
+
+
+def make_result(content: str, call_id: str, **fields: Any) -> Record:
+    return make_record(
+        content,
+        f"result-{call_id}",
+        type="tool_result",
+        role="tool",
+        tool_call_id=call_id,
+        **fields,
+    )
 
 
 def make_source(path: Path, shape: Shape = Shape.APPEND_LOG) -> SourceRef:
@@ -120,9 +144,13 @@ class Shelf:
     def contents(self, session_id: str = "s", source: str = MAIN) -> list[str]:
         return [placed.record.content for placed in self.told(session_id, source)]
 
-    def search(self, words: str, *, by_rank: bool = False) -> list[Hit]:
+    def search(
+        self, words: str, manner: Manner = "newest", quiet_us: int = 0
+    ) -> list[Hit]:
+        query = parse_query(words, {"after": int, "before": int})
         with self.reader() as reader:
-            return reader.search(words, 50, by_rank=by_rank)
+            answer = search(reader, query, manner, 50, quiet_us=quiet_us, redact=str)
+        return list(answer.hits)
 
 
 class Tail:

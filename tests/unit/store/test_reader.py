@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from leslied.model.query import Selection
 from leslied.model.record import name_chat
 from leslied.model.source import Noise, Rejected
 from tests.support.clock import FakeClock
@@ -222,7 +223,7 @@ def test_an_empty_store_has_nothing_to_tell(shelf: Shelf):
         assert reader.troubles() == []
         assert reader.rejected(10) == []
         assert set(reader.counts().values()) == {0}
-        assert reader.search("a", 5) == []
+        assert reader.choose(Selection()) == []
 
 
 def test_the_store_says_how_much_it_holds(shelf: Shelf):

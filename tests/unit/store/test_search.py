@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from leslied.lookup import Manner, parse_query, search
+from leslied.model.query import AllOf, Query, Term
 from leslied.model.record import name_chat
-from leslied.store.search import cut_snippet
+from leslied.store.rows import to_us
 from tests.support.clock import FakeClock
 from tests.support.records import (
     AGENT,
     Shelf,
     at,
+    make_call,
     make_event,
     make_key,
     make_prompt,
     make_record,
+    make_result,
 )
 
 CJK = "今日は𠮷野家へ行く。佐々木さんと mixed日本語text 한국어텍스트 ｶﾀｶﾅ 時々"
@@ -141,8 +146,8 @@ def test_no_question_is_an_error(shelf: Shelf, words: str):
     """W7."""
     shelf.keep(make_record("a b", "1"))
 
-    shelf.search(words)
-    shelf.search(words, by_rank=True)
+    for manner in get_args(Manner):
+        shelf.search(words, manner)
 
 
 @pytest.mark.parametrize("words", ["a\ud800", "\udcff", '"x \udfff"', "\udcffb*"])
@@ -170,9 +175,11 @@ def test_two_thousand_random_questions_are_no_errors(shelf: Shelf):
             database=None,
             suppress_health_check=list(HealthCheck),
         )
-        @given(query, st.booleans())
-        def ask(words, by_rank):
-            assert len(reader.search(words, 5, by_rank=by_rank)) <= 5
+        @given(query, st.sampled_from(get_args(Manner)))
+        def ask(words, manner):
+            query = parse_query(words, {})
+            answer = search(reader, query, manner, 5, quiet_us=0, redact=str)
+            assert len(answer.hits) <= 5
 
         ask()
 
@@ -213,7 +220,7 @@ def test_a_record_that_a_fork_shows_too_is_found_once(shelf: Shelf):
         record = make_record("needle", "1", session=make_key(name))
         shelf.keep(record, log=f"{name}.jsonl")
 
-    assert [hit.session_id for hit in shelf.search("needle")] == ["first"]
+    assert [hit.key.session_id for hit in shelf.search("needle")] == ["first"]
 
 
 @pytest.mark.parametrize(
@@ -271,7 +278,7 @@ def test_the_best_come_first_when_asked(shelf: Shelf):
         make_record("needle " + "hay " * 200, "2", created_at=at(2)),
     )
 
-    hits = shelf.search("needle", by_rank=True)
+    hits = shelf.search("needle", "rank")
 
     assert [hit.at for hit in hits] == [at(1), at(2)]
     assert hits[0].score > hits[1].score
@@ -281,7 +288,9 @@ def test_no_more_than_asked_for_are_told(shelf: Shelf):
     shelf.keep(*[make_record(f"needle {n}", f"{n}") for n in range(9)])
 
     with shelf.reader() as reader:
-        assert len(reader.search("needle", 4)) == 4
+        query = parse_query("needle", {})
+        assert len(reader.search(query).newest(4)) == 4
+        assert len(reader.search(query).best(4)) == 4
 
 
 def test_a_hit_names_its_unit(shelf: Shelf):
@@ -298,47 +307,157 @@ def test_a_hit_before_any_prompt_has_no_unit(shelf: Shelf):
     assert shelf.search("needle")[0].chat_id == ""
 
 
-# Snippets
+def test_a_hit_of_a_subagent_is_opened_by_its_id(shelf: Shelf):
+    key = make_key("s", "subagent:a17")
+    shelf.keep(make_record("needle", "1", session=key), log="a17")
+    (hit,) = shelf.search("needle")
+
+    assert hit.opened_by == "a17"
+    assert hit.chat_id.startswith("chat-")
 
 
-def test_a_snippet_is_one_line_around_the_word():
-    text = "a\n" * 100 + "the needle\n\tis here" + " b" * 200
+def test_a_result_is_told_with_the_tool_that_was_called(shelf: Shelf):
+    shelf.keep(make_call("Bash", "c1"), make_result("needle", "c1"))
 
-    snippet = cut_snippet(text, ["needle"])
-
-    assert "the needle is here" in snippet
-    assert "\n" not in snippet
-    assert (snippet[0], snippet[-1]) == ("…", "…")
+    assert [hit.tool_name for hit in shelf.search("needle")] == ["Bash"]
 
 
-def test_a_short_text_is_its_own_snippet():
-    assert cut_snippet("needle", ["needle"]) == "needle"
+# Operators
 
 
-@pytest.mark.parametrize("terms", [["NEEDLE*"], ["nothing", "needle"], ["Needle"]])
-def test_a_snippet_shows_the_first_word_it_can(terms: list[str]):
-    assert "needle" in cut_snippet("x " * 300 + "needle", terms)
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("apple OR pear", ["apple pie", "apple tree", "pear tree"]),
+        ("apple AND tree", ["apple tree"]),
+        ("tree NOT apple", ["pear tree"]),
+        ("tree -apple", ["pear tree"]),
+        ('-"apple tree" apple', ["apple pie"]),
+        ("(pie OR pear) -tree", ["apple pie"]),
+        ("pie OR pear tree", ["apple pie", "pear tree"]),
+        ("-apple", ["pear tree"]),
+        ("apple OR", ["apple pie", "apple tree"]),
+        ("tr* -app*", ["pear tree"]),
+        ("or", []),
+    ],
+)
+def test_operators_join_the_words(shelf: Shelf, words: str, names: list[str]):
+    texts = ("apple pie", "apple tree", "pear tree")
+    shelf.keep(*[make_record(text, text) for text in texts])
+
+    assert found(shelf, words) == names
+    assert sorted(h.snippet for h in shelf.search(words, "rank")) == names
 
 
-def test_letters_that_grow_when_folded_do_not_move_the_snippet():
-    """`İ` becomes two characters in lower case."""
-    assert "needle" in cut_snippet("İ" * 400 + " needle", ["needle"])
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [("ppl", 2), ("pple pi", 1), ("PPL -tree", 1), ("%", 0), ("_", 0), ("xx OR ie", 1)],
+)
+def test_a_substring_is_found_inside_words(shelf: Shelf, words: str, count: int):
+    shelf.keep(*[make_record(text, text) for text in ("apple pie", "apple tree")])
+
+    assert len(shelf.search(words, "substring")) == count
 
 
-def test_a_word_found_without_its_accents_is_in_the_snippet(shelf: Shelf):
-    shelf.keep(make_record("x " * 300 + "café", "1"))
+def test_a_substring_with_a_quote_is_found_in_arguments(shelf: Shelf):
+    call = make_call("Bash", "c1", tool_input='{"command":"say \\"hi\\""}')
+    shelf.keep(call)
 
-    assert "café" in shelf.search("cafe")[0].snippet
-
-
-def test_a_word_found_in_a_long_cjk_text_is_in_the_snippet(shelf: Shelf):
-    shelf.keep(make_record("無" * 500 + "日本語", "1"))
-
-    assert "日本" in shelf.search("日本")[0].snippet
+    with shelf.reader() as reader:
+        query = Query(words=AllOf((Term('y "h'),)))
+        assert len(reader.search(query, is_substring=True).newest(5)) == 1
 
 
-def test_a_korean_word_is_not_mistaken_for_another_in_the_snippet(shelf: Shelf):
-    """Taken apart, both begin with the same letters."""
-    shelf.keep(make_record("하고 " + "x " * 300 + "한국", "1"))
+# Filters
 
-    assert "한국" in shelf.search("한국")[0].snippet
+
+@pytest.fixture
+def house(shelf: Shelf) -> Shelf:
+    """Two sessions in two projects, a subagent, calls and an error."""
+    app = make_key("aaaa-1")
+    below = make_key("aaaa-1", "subagent:b1")
+    lib = make_key("bbbb-2")
+    context = {"kind": "context"}
+    shelf.keep(
+        make_event("context", "x1", session=app, metadata=context | {"cwd": "/w/app"}),
+        make_prompt("needle prompt", "a1", session=app, created_at=at(1)),
+        make_call("Bash", "c1", session=app, created_at=at(2), model="opus-5"),
+        make_result("needle out", "c1", session=app, created_at=at(3)),
+        log="app",
+    )
+    shelf.keep(
+        make_record("needle below", "b1", session=below, created_at=at(4)), log="below"
+    )
+    shelf.keep(
+        make_event("context", "x2", session=lib, metadata=context | {"cwd": "/w/lib"}),
+        make_call("Read", "c2", session=lib, created_at=at(5)),
+        make_result(
+            "needle bad", "c2", session=lib, created_at=at(6), metadata={"is_error": 1}
+        ),
+        log="lib",
+    )
+    return shelf
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("needle project:app", ["below", "out", "prompt"]),
+        ("needle project:/w/lib", ["bad"]),
+        ("needle project:/w", ["bad", "below", "out", "prompt"]),
+        ("needle -project:app", ["bad"]),
+        ("needle project:app project:lib", ["bad", "below", "out", "prompt"]),
+        ("needle project:a%p", []),
+        ("needle tool:bash", ["out"]),
+        ("needle tool:B*", ["out"]),
+        ("needle tool:bash tool:read", ["bad", "out"]),
+        ("needle -tool:bash", ["bad", "below", "prompt"]),
+        ("needle tool:nope", []),
+        ("needle role:user", ["prompt"]),
+        ("needle is:error", ["bad"]),
+        ("needle -is:error role:tool", ["out"]),
+        ("needle is:subagent", ["below"]),
+        ("needle -is:subagent project:app", ["out", "prompt"]),
+        ("needle session:bbbb", ["bad"]),
+        ("needle agent:toy", ["bad", "below", "out", "prompt"]),
+        ("needle agent:codex", []),
+        ("needle status:stopped", ["bad", "below", "out", "prompt"]),
+        ("needle status:active", []),
+        ("is:error", ["bad"]),
+        ("project:lib role:tool", ["bad"]),
+    ],
+)
+def test_a_filter_narrows_the_search(house: Shelf, words: str, names: list[str]):
+    quiet = 2**60
+    for manner in ("newest", "rank"):
+        hits = house.search(words.replace("toy", AGENT), manner, quiet)
+
+        assert sorted(hit.snippet.split()[-1] for hit in hits) == names
+
+
+def test_a_session_that_spoke_lately_is_active(house: Shelf):
+    assert len(house.search("needle status:active", quiet_us=0)) == 4
+
+
+def test_after_counts_its_moment_and_before_does_not(house: Shelf):
+    third, fourth = (to_us(at(n)) for n in (3, 4))
+
+    hits = house.search(f"needle after:{third} before:{fourth}")
+
+    assert [hit.at for hit in hits] == [at(3)]
+
+
+def test_calls_of_a_model_are_found_without_words(house: Shelf):
+    assert [hit.tool_name for hit in house.search("model:opus")] == ["Bash"]
+
+
+def test_too_many_hits_are_not_all_weighed(shelf: Shelf, monkeypatch):
+    monkeypatch.setattr("leslied.store.search.MOST_RANKED", 3)
+    shelf.keep(*[make_record(f"needle {n}", f"{n}") for n in range(5)])
+
+    with shelf.reader() as reader:
+        question = reader.search(parse_query("needle", {}))
+        found, is_cut = question.best(10), question.is_cut
+
+    assert is_cut
+    assert sorted(match.text for match in found) == [f"needle {n}" for n in (2, 3, 4)]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from leslied import tail
+from leslied.lookup import parse_query
 from leslied.model.source import Cursor
 from leslied.store import Reader, Store
 from leslied.tail import ReadLimits
@@ -250,7 +251,7 @@ def test_a_lone_surrogate_in_a_call_can_be_shown_and_searched(claude: ClaudeHome
     claude.sync()
 
     with Reader(claude.store_path) as reader:
-        (hit,) = reader.search("needle", 5)
+        (hit,) = reader.search(parse_query("needle", {})).newest(5)
     assert hit.tool_name == "Ba\ufffdsh"
 
 

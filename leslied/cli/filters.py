@@ -1,0 +1,83 @@
+"""Options that choose sessions, the same for every command that lists them."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from leslied.cli.span import parse_moment
+from leslied.model.session import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
+
+    from leslied.cli.desk import Desk
+    from leslied.model.query import Filter, FilterKey
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+_KEYS: dict[str, FilterKey] = {"since": "after", "until": "before"}
+
+
+def filter_options(command: F) -> F:
+    """The command takes `--agent`, `--project`, `--model`, `--status`, and times."""
+    options = (
+        click.option("--agent", metavar="NAME", help="Only this agent's."),
+        click.option(
+            "--project", metavar="PATH|NAME", help="Only those of this project."
+        ),
+        click.option(
+            "--model", metavar="TEXT", help="Only those of a model so named, in part."
+        ),
+        click.option(
+            "--status", type=click.Choice(get_args(Status)), help="Only these."
+        ),
+        click.option(
+            "--since", metavar="WHEN", help="Active since: 2026-01-31, today, 7d."
+        ),
+        click.option("--until", metavar="WHEN", help="Begun by the end of that day."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def take_filters(desk: Desk, asked: dict[str, Any]) -> tuple[Filter, ...]:
+    """The conditions among the options, which are taken out of `asked`."""
+    from leslied.lookup import make_filter  # noqa: PLC0415 - help needs no look-ups
+
+    understand = make_understand(desk, is_end=True)
+    given = {
+        name: asked.pop(name)
+        for name in ("agent", "project", "model", "status", "since", "until")
+    }
+    keys = {name: _KEYS.get(name, name) for name in given}
+    return tuple(
+        make_filter(keys[name], text, understand)  # type: ignore[arg-type]
+        for name, text in given.items()
+        if text
+    )
+
+
+def make_understand(
+    desk: Desk, *, is_end: bool = False
+) -> Mapping[str, Callable[[str], str | int]]:
+    """How the values of filters are meant; `is_end`: up to the end of a day."""
+    now = desk.clock.now()
+    return {
+        "after": partial(parse_moment, now=now, zone=None),
+        "before": partial(parse_moment, now=now, zone=None, is_end=is_end),
+        "project": partial(_find_project, home=desk.home),
+    }
+
+
+def _find_project(text: str, home: Path) -> str:
+    """A name as it is; a path, however it was typed, from the root on."""
+    if "/" not in text and text not in (".", "..", "~"):
+        return text
+    path = text.replace("~", str(home), 1) if text[0] == "~" else text
+    return str(Path(path).absolute().resolve())

@@ -1,0 +1,118 @@
+"""What an id on the command line stands for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from leslied.errors import UserError
+from leslied.lookup.sessions import load_family
+from leslied.model.query import Selection
+
+if TYPE_CHECKING:
+    from leslied.model.session import SessionSummary
+    from leslied.store import Reader
+
+_MOST_TOLD = 5
+_ENTRY = re.compile("[0-9a-f]{8,32}")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an id on the command line stands for: a session, perhaps one part of it."""
+
+    session: SessionSummary
+    unit: int | None = None
+    subagent: str = ""
+    entry: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the session is meant."""
+        return self.unit is None and not self.subagent and not self.entry
+
+
+def resolve(reader: Reader, wanted: str, *, with_costs: bool = False) -> Found:
+    """What the id, or its beginning, names; a sentence where it names no one thing."""
+    meant = _only(_find(reader, wanted), wanted)
+    session = load_family(reader, meant.agent, meant.session_id, with_costs=with_costs)
+    return Found(session, meant.unit, meant.subagent, meant.entry)
+
+
+class _Meant(NamedTuple):
+    """What an id may stand for."""
+
+    agent: str
+    session_id: str
+    unit: int | None = None
+    subagent: str = ""
+    entry: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.entry or self.subagent or self.session_id
+
+
+def _find(reader: Reader, wanted: str) -> list[_Meant]:
+    if wanted == "last":
+        return [_Meant(*f[:2]) for f in reader.choose(Selection(limit=1))]
+    if not wanted:
+        return []
+    return (
+        _find_sessions(reader, wanted)
+        or _find_chats(reader, wanted)
+        or _find_entries(reader, wanted)
+    )
+
+
+def _find_sessions(reader: Reader, wanted: str) -> list[_Meant]:
+    bare = wanted.removeprefix("subagent:")
+    named = reader.find_named(bare)
+    exact = {key[:2] for key, thread in named if wanted in (key.session_id, thread)}
+    if len(exact) == 1:
+        return [_Meant(*exact.pop())]
+    whole = {
+        key[:2]
+        for key, thread in named
+        if key.session_id.startswith(wanted) or thread.startswith(wanted)
+    }
+    below = [
+        _Meant(*key[:2], subagent=key.subagent_id)
+        for key, _ in named
+        if key.subagent_id and key.subagent_id.startswith(bare)
+    ]
+    return [*(_Meant(*key) for key in sorted(whole)), *below]
+
+
+def _find_chats(reader: Reader, wanted: str) -> list[_Meant]:
+    if not "chat-".startswith(wanted[:5]):
+        return []
+    found = [
+        (reader.session_at(row), unit) for row, unit, _ in reader.find_chat(wanted)
+    ]
+    return [_Meant(*session.key[:2], unit) for session, unit in found if session]
+
+
+def _find_entries(reader: Reader, wanted: str) -> list[_Meant]:
+    if not _ENTRY.fullmatch(wanted):
+        return []
+    found = reader.find_entries(wanted)
+    return [_Meant(*key[:2], entry=entry) for key, entry in found]
+
+
+def _only(found: list[_Meant], wanted: str) -> _Meant:
+    if not found:
+        raise UserError(
+            f"No session, unit, subagent or entry has an id that starts with "
+            f"{wanted!r}.",
+            "See the ids: leslied list",
+        )
+    if len(found) > 1:
+        ids = ", ".join(each.name for each in found[:_MOST_TOLD])
+        raise UserError(
+            f"{wanted!r} is the beginning of {len(found)} ids: {ids}"
+            + (", …" if len(found) > _MOST_TOLD else "."),
+            "Type more of the id.",
+        )
+    return found[0]

@@ -1,0 +1,120 @@
+"""The sessions that a list shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from leslied.model.query import Selection
+from leslied.model.record import SessionKey, Usage
+from leslied.model.stats import Cost
+from leslied.store import Family
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from leslied.model.session import SessionSummary
+    from leslied.store import Reader
+
+EVERY = Selection()
+
+
+def gather_sessions(
+    reader: Reader,
+    wanted: Selection = EVERY,
+    *,
+    with_subagents: bool = False,
+    with_costs: bool = False,
+) -> list[SessionSummary]:
+    """The sessions wanted, in their order; each one's tokens include its subagents'.
+
+    Subagents, if they are listed, too, stand by their own time, else below their
+    session.
+    """
+    families = reader.choose(wanted)
+    everyone = reader.sessions(None if wanted == EVERY else families)
+    if with_costs or wanted.order == "cost":
+        everyone = _add_costs(reader, everyone)
+    grouped: dict[tuple[str, str], list[SessionSummary]] = {}
+    for session in everyone:
+        grouped.setdefault(session.key[:2], []).append(session)
+    found = [
+        each
+        for family in families
+        for each in _list_family(grouped[family[:2]], with_subagents=with_subagents)
+    ]
+    return _arrange(found, wanted)[: wanted.limit]
+
+
+def load_family(
+    reader: Reader, agent: str, session_id: str, *, with_costs: bool = False
+) -> SessionSummary:
+    """One session, with its subagents' tokens."""
+    members = reader.sessions([Family(agent, session_id)])
+    if with_costs:
+        members = _add_costs(reader, members)
+    return _list_family(members, with_subagents=False)[0]
+
+
+def _list_family(
+    members: list[SessionSummary], *, with_subagents: bool
+) -> list[SessionSummary]:
+    below = [session for session in members if session.is_subagent]
+    mains = [session for session in members if not session.is_subagent]
+    # A subagent whose parent's log is gone still stands for the session.
+    main = mains[0] if mains else _stand_in(below[-1])
+    whole = _with_children(main, below) if below else main
+    return [whole, *below] if with_subagents else [whole]
+
+
+def _stand_in(subagent: SessionSummary) -> SessionSummary:
+    key = SessionKey(*subagent.key[:2])
+    return replace(subagent, key=key, usage=Usage(), cost=Cost(), tool_calls=0)
+
+
+def _arrange(sessions: list[SessionSummary], wanted: Selection) -> list[SessionSummary]:
+    """In the order that only the whole sums, or the subagents' own times, tell."""
+    match wanted.order:
+        case "tokens":
+            sessions.sort(key=lambda s: _count_tokens(s.usage), reverse=True)
+        case "cost":
+            sessions.sort(key=lambda s: s.cost.pico, reverse=True)
+        case "recent":
+            sessions.sort(key=lambda s: s.recency[0], reverse=True)
+        case _:
+            return sessions
+    return sessions[::-1] if wanted.is_reversed else sessions
+
+
+def _count_tokens(usage: Usage) -> int:
+    cached = usage.cache_read_tokens + usage.cache_write_tokens
+    return usage.input_tokens + usage.output_tokens + cached
+
+
+def _add_costs(
+    reader: Reader, sessions: Iterable[SessionSummary]
+) -> list[SessionSummary]:
+    from leslied.prices import load_prices  # noqa: PLC0415 - most lists tell no cost
+    from leslied.stats import Ledger  # noqa: PLC0415
+
+    found = list(sessions)
+    ledger = Ledger(reader.measures, load_prices())
+    costs = ledger.session_costs([session.row for session in found])
+    return [replace(each, cost=costs.get(each.row, Cost())) for each in found]
+
+
+def _with_children(
+    main: SessionSummary, children: list[SessionSummary]
+) -> SessionSummary:
+    totals = [main, *children]
+    usage = sum((s.usage for s in totals), Usage())
+    cost = reduce(Cost.plus, (s.cost for s in totals))
+    ends = [s.ended_at for s in totals if s.ended_at]
+    return replace(
+        main,
+        usage=usage,
+        cost=cost,
+        subagents=len(children),
+        ended_at=max(ends, default=None),
+    )

@@ -1,0 +1,93 @@
+"""A question about sessions and entries: words to find, and what they are found in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+FilterKey = Literal[
+    "agent",
+    "project",
+    "thread",
+    "session",
+    "tool",
+    "model",
+    "role",
+    "status",
+    "after",
+    "before",
+    "is",
+]
+Order = Literal[
+    "recent", "started", "title", "project", "units", "tools", "tokens", "cost"
+]
+
+
+class Filter(NamedTuple):
+    """One condition; several of one key are alternatives."""
+
+    key: FilterKey
+    value: str | int
+    """The text asked for; for `after` and `before`, microseconds since 1970."""
+    is_out: bool = False
+    """What fulfils it is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word or phrase that stands in a text."""
+
+    text: str
+    is_start: bool = False
+    """The last word may go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Every one of the parts is true, and none of what is left out."""
+
+    parts: tuple[Part, ...]
+    without: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of the parts is true."""
+
+    parts: tuple[Part, ...]
+
+
+Part = Term | AllOf | OneOf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What is searched for."""
+
+    words: AllOf = AllOf(())
+    filters: tuple[Filter, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What was not understood as it was perhaps meant."""
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Every word and phrase that a text may be found by."""
+        return tuple(_gather_terms(self.words))
+
+
+def _gather_terms(part: Part) -> list[Term]:
+    if isinstance(part, Term):
+        return [part]
+    return [term for each in part.parts for term in _gather_terms(each)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which sessions are listed, and in which order."""
+
+    filters: tuple[Filter, ...] = ()
+    order: Order = "recent"
+    is_reversed: bool = False
+    limit: int | None = None
+    quiet_us: int = 0
+    """Sessions silent since then count as stopped."""

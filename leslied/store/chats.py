@@ -1,0 +1,45 @@
+"""The ids of units: made of the prompt that starts each, and kept nowhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.model.record import name_chat
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from leslied.model.record import SessionKey
+
+
+def name_chat_of(
+    db: sqlite3.Connection, key: SessionKey, session: int, unit: int
+) -> str:
+    """The id of a unit, or of all that a subagent did; empty where nothing is shown."""
+    first = "AND r.type = 'user_message'" if not unit else ""
+    query = (
+        "SELECT r.entry_id FROM placement p "
+        "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
+        "JOIN session s ON s.id = p.session WHERE p.session = ? AND p.unit = ? "
+        "AND (p.is_copy = 0 OR s.originals = 0)"
+    )
+    for more in dict.fromkeys((first, "")):
+        row = db.execute(
+            f"{query} {more} ORDER BY p.id LIMIT 1", (session, unit)
+        ).fetchone()
+        if row:
+            return name_chat(*key[:2], row[0].hex())
+    return ""
+
+
+def find_chats(db: sqlite3.Connection, start: str) -> list[tuple[int, int, str]]:
+    """Sessions and units whose chat id starts so: row, unit, chat id."""
+    rows = db.execute(
+        "SELECT p.session, p.unit, s.agent, s.session_id, r.entry_id "
+        "FROM placement p JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
+        "JOIN session s ON s.id = p.session "
+        "WHERE p.unit > 0 AND r.type = 'user_message' AND p.id = (SELECT min(id) "
+        "FROM placement f WHERE f.session = p.session AND f.unit = p.unit)"
+    )
+    named = ((row[0], row[1], name_chat(row[2], row[3], row[4].hex())) for row in rows)
+    return [found for found in named if found[2].startswith(start)]

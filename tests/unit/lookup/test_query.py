@@ -1,0 +1,98 @@
+"""The words of a search, understood."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leslied.errors import UserError
+from leslied.lookup import has_syntax, parse_query
+from leslied.model.query import AllOf, Filter, OneOf, Term
+
+A, B, C = Term("a"), Term("b"), Term("c")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "without"),
+    [
+        ("a b", (A, B), ()),
+        ("a AND b", (A, B), ()),
+        ("a OR b", (OneOf((A, B)),), ()),
+        ("a OR b c", (OneOf((A, AllOf((B, C)))),), ()),
+        ("(a OR b) c", (OneOf((A, B)), C), ()),
+        ("a -b", (A,), (B,)),
+        ("a NOT b", (A,), (B,)),
+        ("-b", (), (B,)),
+        ('"a b" c', (Term("a b"), C), ()),
+        ('-"a b"', (), (Term("a b"),)),
+        ("a*", (Term("a", is_start=True),), ()),
+        ('"a b"*', (Term("a b", is_start=True),), ()),
+        ('"a', (A,), ()),
+        ("and or not", (Term("and"), Term("or"), Term("not")), ()),
+        ("--a", (Term("--a"),), ()),
+        ("main()", (Term("main()"),), ()),
+        ("(main())", (Term("main()"),), ()),
+        ("a)", (Term("a)"),), ()),
+        ("http://a.b", (Term("http://a.b"),), ()),
+        ("NOT", (), ()),
+        ("OR OR", (), ()),
+        ("()", (), ()),
+    ],
+)
+def test_operators_are_understood(text: str, parts: tuple, without: tuple):
+    assert parse_query(text, {}).words == AllOf(parts, without)
+
+
+@pytest.mark.parametrize(
+    ("text", "filters"),
+    [
+        ("agent:codex", [Filter("agent", "codex")]),
+        ("-tool:Bash a", [Filter("tool", "Bash", is_out=True)]),
+        ("NOT tool:Bash", [Filter("tool", "Bash", is_out=True)]),
+        ('project:"my app"', [Filter("project", "my app")]),
+        ("after:5", [Filter("after", 5)]),
+        ("(is:error OR a)", [Filter("is", "error")]),
+        ("tool: Bash", []),
+        ("toll:Bash", []),
+    ],
+)
+def test_filters_are_taken_out_of_the_words(text: str, filters: list[Filter]):
+    assert list(parse_query(text, {"after": int}).filters) == filters
+
+
+@pytest.mark.parametrize("text", ["role:robot", "status:dead", "is:fine"])
+def test_a_filter_that_cannot_be_is_refused_with_those_that_can(text: str):
+    with pytest.raises(UserError) as refused:
+        parse_query(text, {})
+
+    assert text in refused.value.message
+    assert text.partition(":")[0] + ":" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "is_more"),
+    [
+        ("merge conflict", False),
+        ("a or b", False),
+        ("main() returns", False),
+        ("a OR b", True),
+        ("a -b", True),
+        ('say "hi"', True),
+        ("(a b)", True),
+        ("tool:Bash rm", True),
+    ],
+)
+def test_words_without_operators_are_a_phrase(text: str, is_more: bool):  # noqa: FBT001
+    assert has_syntax(text) is is_more
+
+
+@given(st.text())
+def test_any_text_is_a_query(text: str):
+    """Only a filter with an impossible value is refused."""
+    try:
+        query = parse_query(text, {})
+    except UserError:
+        assert ":" in text
+    else:
+        assert len(query.terms) <= 60
