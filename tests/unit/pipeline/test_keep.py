@@ -220,7 +220,9 @@ def test_a_spilled_result_is_kept_beside_its_log(
 def test_an_excluded_project_is_not_archived(
     claude: ClaudeHome, shelf: Shelf, talk: Talk, when: str
 ):
-    claude.write(talk.prompt("secret work"), talk.answer("1"))
+    log = claude.write(talk.prompt("secret work"), talk.answer("1"))
+    long_ago = claude.clock.now().timestamp() - 3600
+    os.utime(log, (long_ago, long_ago))
     more: dict[str, Any] = {}
     if when == "when read":
         more["is_excluded_when_read"] = lambda cwd: cwd == "/home/dev/app"
