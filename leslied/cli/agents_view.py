@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.codec import plain_time
-from leslied.tail import discover
+from leslied.tail import take_survey
 
 if TYPE_CHECKING:
     from leslied.agents import AgentAdapter
@@ -30,9 +30,10 @@ def gather_agents(
 def _tell(
     adapter: AgentAdapter, roots: list[Root], known: dict[str, Any]
 ) -> dict[str, Any]:
-    found = discover(adapter.name, roots)
-    newest = max((s.stamp.mtime_ns for s in found.sources), default=None)
-    source_at, ingested_at = _from_ns(newest), _from_ns(known.get("newest_ingested_ns"))
+    paths, looked_ns = known.get("paths", ()), known.get("looked_ns", 0)
+    found = take_survey(adapter.name, roots, paths, looked_ns)
+    source_at = _from_ns(found.newest_ns)
+    ingested_at = _from_ns(known.get("newest_ingested_ns"))
     lag = None
     if source_at and ingested_at:
         lag = max((source_at - ingested_at).total_seconds(), 0.0)

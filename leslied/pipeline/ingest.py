@@ -40,6 +40,10 @@ class Ingest:
 
     def scan(self) -> Ingested:
         """Everything new below the roots is in the store, each entry exactly once."""
+        with self.store.looking(self.adapter.name):
+            return self._scan()
+
+    def _scan(self) -> Ingested:
         name = self.adapter.name
         is_first = self.store.is_new(name)
         known = self.store.stamps(name, is_final=self.is_final)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from leslied.model.record import MAIN, Placed, SessionKey, Usage
 from leslied.model.session import SessionSummary
+from leslied.store.agents import tell_agents
 from leslied.store.catalog import choose, find_entries, find_named
 from leslied.store.chats import find_chats, name_chat_of
 from leslied.store.connection import open_reader, telling
@@ -246,11 +247,7 @@ class Reader:
     @telling
     def agents(self) -> list[dict[str, Any]]:
         """Per agent: sources, newest times, rejected entries, troubles."""
-        rows = self._db.execute(
-            "SELECT agent, count(*), max(mtime_ns), sum(is_gone), "
-            "sum(trouble <> '') FROM source GROUP BY agent"
-        ).fetchall()
-        return [self._agent(*row) for row in rows]
+        return tell_agents(self._db)
 
     @telling
     def check(self) -> str:
@@ -290,27 +287,6 @@ class Reader:
         """Sources that could not be read at the last look, and why."""
         rows = self._db.execute("SELECT path, trouble FROM source WHERE trouble <> ''")
         return [(os.fsdecode(path), reason) for path, reason in rows]
-
-    def _agent(
-        self, agent: str, sources: int, newest: int | None, gone: int, troubled: int
-    ) -> dict[str, Any]:
-        sessions = "SELECT count(*) FROM session WHERE agent = ? AND entries > 0 "
-        rejects = (
-            "SELECT count(*) FROM rejected j JOIN source s ON s.id = j.source "
-            "WHERE s.agent = ?"
-        )
-        seen = "SELECT ifnull(max(ended_us), 0) FROM session WHERE agent = ?"
-        one = (agent,)
-        return {
-            "name": agent,
-            "sources": sources - gone,
-            "gone": gone,
-            "unreadable": troubled,
-            "sessions": self._count(sessions + f"AND source = '{MAIN}'", one),
-            "newest_ingested_ns": newest,
-            "last_seen_ns": 1000 * self._count(seen, one),
-            "rejected": self._count(rejects, one),
-        }
 
     def _count(self, query: str, values: Iterable[Any]) -> int:
         return int(self._db.execute(query, tuple(values)).fetchone()[0])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from leslied.errors import StoreUnusable
 from leslied.points import reach
+from leslied.store.agents import note_look
 from leslied.store.archived import Archived
 from leslied.store.collected import CollectedRows
 from leslied.store.connection import (
@@ -150,6 +151,18 @@ class Store:
                 "WHERE trouble <> excluded.trouble",
                 values,
             )
+
+    @contextmanager
+    def looking(self, agent: str) -> Iterator[None]:
+        """A look at all of the agent's sources; when it began is kept, if it was new.
+
+        A look that found nothing writes nothing.
+        """
+        began, before = to_us(self._clock.now()), self._db.total_changes
+        yield
+        if self._db.total_changes != before:
+            with self._transaction():
+                note_look(self._db, agent, began)
 
     def note_gone(self, agent: str, paths: Iterable[bytes]) -> None:
         """The files are no longer there; their records stay."""

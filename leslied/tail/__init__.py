@@ -1,7 +1,7 @@
 """Finding sources and reading what is new in them.
 
-The door: `discover` finds, `read` reads, `salvage` cuts whole entries out of a
-damaged line, `Watcher` says which paths are worth a look now.
+The door: `discover` finds, `take_survey` looks from afar, `read` reads, `salvage` cuts
+whole entries out of a damaged line, `Watcher` says which paths are worth a look now.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from leslied.tail.limits import ReadLimits
 from leslied.tail.liveness import find_processes
 from leslied.tail.salvage import salvage
 from leslied.tail.spill import read_beside, read_spill
+from leslied.tail.survey import Survey, take_survey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Discovery",
     "ReadLimits",
+    "Survey",
     "discover",
     "find_processes",
     "identify",
@@ -32,6 +34,7 @@ __all__ = [
     "read_beside",
     "read_spill",
     "salvage",
+    "take_survey",
 ]
 
 

@@ -54,7 +54,7 @@ def discover(
         if not _is_there(root.path, found):
             continue
         for entry, name in _walk(root, found, seen):
-            pattern = _match(root, name)
+            pattern = match_source(root, name)
             if pattern is None:
                 continue
             stamp = _stamp(entry, root.path, found)
@@ -78,10 +78,10 @@ def identify(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
         if not path.is_relative_to(root.path):
             continue
         name = path.relative_to(root.path).as_posix()
-        pattern = _match(root, name)
+        pattern = match_source(root, name)
         if pattern is None and name.endswith(WAL):
             path, name = path.with_name(path.name.removesuffix(WAL)), name[: -len(WAL)]
-            pattern = _match(root, name)
+            pattern = match_source(root, name)
         if pattern is None:
             continue
         try:
@@ -96,7 +96,7 @@ def identify(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
     return None
 
 
-def _match(root: Root, name: str) -> Pattern | None:
+def match_source(root: Root, name: str) -> Pattern | None:
     """The pattern that makes a file of this name below the root a source."""
     if root.watch is Watch.FLAT and "/" in name:
         return None

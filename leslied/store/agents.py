@@ -1,0 +1,78 @@
+"""What the store knows of each agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leslied.model.record import MAIN
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+def tell_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Per agent: sources, newest times, rejected entries, troubles."""
+    # `+agent` reads the tables through once instead of by the index, row by row.
+    sources = db.execute(
+        "SELECT agent, count(*), max(mtime_ns), sum(is_gone), sum(trouble <> '') "
+        "FROM source GROUP BY +agent"
+    )
+    sessions = {
+        row[0]: row[1:]
+        for row in db.execute(
+            f"SELECT agent, sum(entries > 0 AND source = '{MAIN}'), "
+            "ifnull(max(ended_us), 0) FROM session GROUP BY +agent"
+        )
+    }
+    return [
+        {
+            "name": agent,
+            "sources": count - gone,
+            "gone": gone,
+            "unreadable": troubled,
+            "sessions": sessions.get(agent, (0, 0))[0],
+            "newest_ingested_ns": newest,
+            "last_seen_ns": 1000 * sessions.get(agent, (0, 0))[1],
+            "rejected": _count_rejected(db, agent),
+            "paths": _list_paths(db, agent),
+            "looked_ns": find_look(db, agent),
+        }
+        for agent, count, newest, gone, troubled in sources.fetchall()
+    ]
+
+
+def note_look(db: sqlite3.Connection, agent: str, at_us: int) -> None:
+    """It is known when all of an agent's sources were last looked at."""
+    db.execute(
+        "INSERT OR REPLACE INTO meta VALUES (?, ?)", (_name_look(agent), str(at_us))
+    )
+
+
+def find_look(db: sqlite3.Connection, agent: str) -> int:
+    """When all of an agent's sources were last looked at, in ns; 0 for never."""
+    query = "SELECT value FROM meta WHERE key = ?"
+    row = db.execute(query, (_name_look(agent),)).fetchone()
+    return 1000 * int(row[0]) if row else 0
+
+
+def _name_look(agent: str) -> str:
+    return f"looked:{agent}"
+
+
+def _count_rejected(db: sqlite3.Connection, agent: str) -> int:
+    query = (
+        "SELECT count(*) FROM rejected j JOIN source s ON s.id = j.source "
+        "WHERE s.agent = ?"
+    )
+    (count,) = db.execute(query, (agent,)).fetchone()
+    return int(count)
+
+
+def _list_paths(db: sqlite3.Connection, agent: str) -> list[bytes]:
+    """Every source that is there, the latest first."""
+    rows = db.execute(
+        "SELECT path FROM source WHERE +agent = ? AND NOT is_gone "
+        "ORDER BY mtime_ns DESC",
+        (agent,),
+    )
+    return [row[0] for row in rows]
