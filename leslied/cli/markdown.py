@@ -1,0 +1,164 @@
+"""An answer's Markdown, as a terminal shows it.
+
+What was said is all there: raw HTML, the addresses of links and pictures, every line
+break. Colours are the terminal's own sixteen, without backgrounds, so that it can be
+read on light and dark. Nothing but colours is ever sent to the terminal.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+from markdown_it import MarkdownIt
+from pygments.token import Token as Code
+from rich.color import ColorSystem
+from rich.console import Console
+from rich.markdown import CodeBlock, Heading, Markdown
+from rich.segment import Segment
+from rich.style import Style
+from rich.syntax import ANSISyntaxTheme, Syntax
+from rich.theme import Theme
+
+from leslied.cli.output import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from markdown_it.token import Token
+    from rich.console import ConsoleOptions, JustifyMethod, RenderResult
+    from rich.markdown import MarkdownElement
+
+LONGEST = 40_000
+"""Longer texts are for programs; to lay them out would take long."""
+_LANGUAGES = frozenset(
+    """
+    bash c cpp css diff docker dockerfile go graphql html ini java javascript js json
+    jsx kotlin lua make makefile php py python rb rs ruby rust scss sh shell sql swift
+    toml ts tsx typescript xml yaml yml zsh
+    """.split()  # noqa: SIM905 - forty lines of names say no more
+)
+"""Known by name: a search for the others would look through all that is installed."""
+_STYLES = {
+    "markdown.block_quote": "dim",
+    "markdown.code": "cyan",
+    "markdown.code_block": "none",
+    "markdown.h1": "bold underline",
+    "markdown.h2": "bold underline",
+    "markdown.h3": "bold",
+    "markdown.h4": "bold italic",
+    "markdown.h5": "italic",
+    "markdown.h6": "italic",
+    "markdown.hr": "dim",
+    "markdown.item.bullet": "dim",
+    "markdown.item.number": "dim",
+    "markdown.link": "none",
+    "markdown.link_url": "blue",
+    "markdown.list": "none",
+    "markdown.table.border": "dim",
+    "markdown.table.header": "bold",
+}
+_CODE = ANSISyntaxTheme(
+    {
+        Code.Comment: Style(dim=True),
+        Code.Keyword: Style(color="magenta"),
+        Code.Literal.Number: Style(color="cyan"),
+        Code.Literal.String: Style(color="green"),
+        Code.Name.Class: Style(color="blue"),
+        Code.Name.Decorator: Style(color="blue"),
+        Code.Name.Function: Style(color="blue"),
+        Code.Name.Tag: Style(color="magenta"),
+        Code.Generic.Deleted: Style(color="red"),
+        Code.Generic.Inserted: Style(color="green"),
+        Code.Generic.Subheading: Style(dim=True),
+    }
+)
+
+
+def render_markdown(text: str, width: int) -> Iterator[str]:
+    """The text laid out in so many columns, line by line."""
+    console = _console()
+    options = console.options.update(width=width)
+    for line in console.render_lines(_Page(clean(text)), options, pad=False):
+        yield "".join(_paint(_trim(line)))
+
+
+class _Left(Heading):
+    LEVEL_ALIGN: ClassVar[dict[str, JustifyMethod]] = {}
+
+
+class _Block(CodeBlock):
+    """Code, indented instead of framed."""
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> RenderResult:
+        del console, options
+        name = self.lexer_name.lower()
+        yield Syntax(
+            str(self.text).rstrip(),
+            name if name in _LANGUAGES else "text",
+            theme=_CODE,
+            word_wrap=True,
+            padding=(0, 0, 0, 2),
+        )
+
+
+class _Page(Markdown):
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **Markdown.elements,
+        "heading_open": _Left,
+        "fence": _Block,
+        "code_block": _Block,
+    }
+
+    def __init__(self, text: str) -> None:
+        super().__init__("", hyperlinks=False)
+        self.parsed = _parser().parse(text)
+        for token in self.parsed:
+            for child in token.children or ():
+                _keep_break(child)
+
+
+def _keep_break(token: Token) -> None:
+    """An agent ends a line where it means to."""
+    if token.type == "softbreak":
+        token.type = "hardbreak"
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False})
+    return parser.enable(["strikethrough", "table"]).disable(["image"])
+
+
+@cache
+def _console() -> Console:
+    return Console(
+        force_terminal=True,
+        color_system="standard",
+        theme=Theme(_STYLES),
+        highlight=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+
+
+def _trim(line: Iterable[Segment]) -> list[Segment]:
+    """The line without the spaces that only fill it up."""
+    kept = [segment for segment in line if segment.text and not segment.control]
+    while kept and not kept[-1].text.rstrip():
+        kept.pop()
+    if kept:
+        kept[-1] = Segment(kept[-1].text.rstrip(), kept[-1].style)
+    return kept
+
+
+def _paint(line: Iterable[Segment]) -> Iterator[str]:
+    for text, style, _ in line:
+        # `&#13;` is a control character only now.
+        shown = clean(text)
+        colour = style.update_link(None) if style else None
+        yield (
+            colour.render(shown, color_system=ColorSystem.STANDARD) if colour else shown
+        )
