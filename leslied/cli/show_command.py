@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.excerpt import Excerpt, choose, thin
 from leslied.cli.look import Look, find_width
 from leslied.cli.output import clean, emit, json_option
 from leslied.cli.page import answer_lines, head_lines, page_lines
 from leslied.cli.pager import show_lines
-from leslied.cli.selection import Selection, choose, thin
 from leslied.cli.summary import summary_lines
 from leslied.errors import UserError
 from leslied.lookup import load_session, redact_unit, resolve, tell_resume
@@ -153,9 +153,9 @@ class _Asked:
         return value is not None and value is not False
 
     @property
-    def selection(self) -> Selection:
+    def excerpt(self) -> Excerpt:
         """What is to be left of the session; a page sees to thinking itself."""
-        return Selection(
+        return Excerpt(
             unit=self.unit,
             first=self.first,
             last=self.last,
@@ -184,18 +184,18 @@ def _option(name: str) -> str:
 def _load(desk: Desk, wanted: str, asked: _Asked) -> _Showing:
     with desk.open_reader() as reader:
         found = resolve(reader, wanted, with_costs=True)
-        _check_part(found, asked.selection)
+        _check_part(found, asked.excerpt)
         zone = _find_zone(desk, found, asked.style)
         session = load_session(reader, found, desk.clock.now(), zone)
     summary = session.summary
     if not asked.reveal:
         summary = redact_summary(summary, desk.redact)
-    units = choose(session.units, asked.selection)
+    units = choose(session.units, asked.excerpt)
     return _Showing(desk, replace(session, summary=summary, units=units), asked)
 
 
-def _check_part(found: Found, selection: Selection) -> None:
-    if (found.unit is None and not found.subagent) or selection.is_whole:
+def _check_part(found: Found, excerpt: Excerpt) -> None:
+    if (found.unit is None and not found.subagent) or excerpt.is_whole:
         return
     what = "a subagent" if found.subagent else "one unit"
     raise UserError(
@@ -270,7 +270,7 @@ class _Showing:
             yield unit if self.asked.reveal else redact_unit(unit, self.desk.redact)
 
     def _thinned(self) -> Iterator[Unit]:
-        return (thin(unit, self.asked.selection) for unit in self._units())
+        return (thin(unit, self.asked.excerpt) for unit in self._units())
 
     def _plain_unit(self, unit: Unit) -> dict[str, Any]:
         plain = self._thin_plain(plain_unit(unit))
@@ -278,11 +278,11 @@ class _Showing:
 
     def _thin_plain(self, plain: dict[str, Any]) -> dict[str, Any]:
         """Counts and times stay the whole unit's, whatever is left out of it."""
-        selection = self.asked.selection
+        excerpt = self.asked.excerpt
         entries = [] if self.asked.summary else plain["entries"]
-        below = plain["subagents"] if selection.shows_subagents else []
+        below = plain["subagents"] if excerpt.shows_subagents else []
         return {
             **plain,
-            "entries": [each for each in entries if selection.keeps(each["type"])],
+            "entries": [each for each in entries if excerpt.keeps(each["type"])],
             "subagents": [self._thin_plain(child) for child in below],
         }

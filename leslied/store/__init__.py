@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from leslied.store.connection import read_lock
 from leslied.store.measure import Measures, Span
+from leslied.store.news import News
 from leslied.store.outbox import Outbox
 from leslied.store.published import DueSession, Published
 from leslied.store.reader import Reader
@@ -22,6 +23,7 @@ __all__ = [
     "Hit",
     "Measures",
     "Move",
+    "News",
     "Outbox",
     "Published",
     "Reader",

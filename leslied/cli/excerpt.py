@@ -17,7 +17,7 @@ _TOOLS = ("tool_use", "tool_result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Excerpt:
     """What was asked for; by default, everything."""
 
     unit: int | None = None
@@ -49,29 +49,29 @@ class Selection:
         return self.has_tools or kind not in _TOOLS
 
 
-def choose(units: Sequence[Unit], selection: Selection) -> tuple[Unit, ...]:
+def choose(units: Sequence[Unit], excerpt: Excerpt) -> tuple[Unit, ...]:
     """The units asked for, in order; a sentence where there is none of that number.
 
     What stands before the first prompt is unit 0: it counts as none of the first.
     """
-    if selection.unit is not None:
-        return _find(units, selection.unit)
-    if selection.is_whole:
+    if excerpt.unit is not None:
+        return _find(units, excerpt.unit)
+    if excerpt.is_whole:
         return tuple(units)
     counted = tuple(unit for unit in units if unit.number) or tuple(units)
-    if selection.first is not None:
-        return counted[: selection.first]
-    return counted[-(selection.last or 0) :]
+    if excerpt.first is not None:
+        return counted[: excerpt.first]
+    return counted[-(excerpt.last or 0) :]
 
 
-def thin(unit: Unit, selection: Selection) -> Unit:
+def thin(unit: Unit, excerpt: Excerpt) -> Unit:
     """The unit with those of its entries and subagents that were asked for."""
-    below = unit.subagents if selection.shows_subagents else ()
-    kept = (p for p in unit.entries if selection.keeps(p.record.type))
+    below = unit.subagents if excerpt.shows_subagents else ()
+    kept = (p for p in unit.entries if excerpt.keeps(p.record.type))
     return replace(
         unit,
         entries=tuple(kept),
-        subagents=tuple(thin(child, selection) for child in below),
+        subagents=tuple(thin(child, excerpt) for child in below),
     )
 
 
