@@ -75,15 +75,15 @@ class Teller:
         if not look.is_rich:
             yield from self._quote(record.content, indent)
             return
-        from leslied.cli.markdown import LONGEST, render_markdown  # noqa: PLC0415
+        from leslied.cli.markdown import render_markdown  # noqa: PLC0415
 
         yield Gap(indent.rstrip())
-        if len(record.content) > LONGEST:
+        room = look.room(indent, is_text=True)
+        laid_out = render_markdown(record.content.strip("\n"), room)
+        if laid_out is None:
             yield from self._quote(record.content, indent)
         else:
-            room = look.room(indent, is_text=True)
-            for line in render_markdown(record.content.strip("\n"), room):
-                yield (indent + line).rstrip()
+            yield from ((indent + line).rstrip() for line in laid_out)
         yield Gap(indent.rstrip())
 
     def _thought(self, record: Record, indent: str) -> Iterator[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import select
+import sys
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,8 +78,18 @@ def command(ctx: click.Context, /, wanted: tuple[str, ...], **options: Any) -> N
         following.begin(options["last"], is_all=once)
         while True:
             following.look()
-            if once or threading.Event().wait(_PAUSE):
+            if once or not _pause():
                 return
+
+
+def _pause() -> bool:
+    """A moment has passed; False where nobody reads what we print any more."""
+    if sys.stdout.isatty():
+        threading.Event().wait(_PAUSE)
+        return True
+    poll = select.poll()
+    poll.register(sys.stdout, 0)
+    return not poll.poll(_PAUSE * 1000)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """An answer's Markdown, as a terminal shows it.
 
-What was said is all there: raw HTML, the addresses of links and pictures, every line
-break. Colours are the terminal's own sixteen, without backgrounds, so that it can be
-read on light and dark. Nothing but colours is ever sent to the terminal.
+Nothing is hidden that a page would hide: raw HTML, the addresses of links and pictures,
+definitions of links, every line break. Colours are the terminal's own sixteen, without
+backgrounds, so that it can be read on light and dark. Nothing but colours is ever sent
+to the terminal.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from rich.markdown import CodeBlock, Heading, Markdown
 from rich.segment import Segment
 from rich.style import Style
 from rich.syntax import ANSISyntaxTheme, Syntax
+from rich.text import Text
 from rich.theme import Theme
 
 from leslied.cli.output import clean
@@ -29,8 +31,10 @@ if TYPE_CHECKING:
     from rich.console import ConsoleOptions, JustifyMethod, RenderResult
     from rich.markdown import MarkdownElement
 
-LONGEST = 40_000
+_LONGEST = 40_000
 """Longer texts are for programs; to lay them out would take long."""
+_DEEPEST = 20
+"""What is nested deeper has no room on a terminal."""
 _LANGUAGES = frozenset(
     """
     bash c cpp css diff docker dockerfile go graphql html ini java javascript js json
@@ -75,12 +79,19 @@ _CODE = ANSISyntaxTheme(
 )
 
 
-def render_markdown(text: str, width: int) -> Iterator[str]:
-    """The text laid out in so many columns, line by line."""
-    console = _console()
-    options = console.options.update(width=width)
-    for line in console.render_lines(_Page(clean(text)), options, pad=False):
-        yield "".join(_paint(_trim(line)))
+def render_markdown(text: str, width: int) -> Iterator[str] | None:
+    """The text laid out in so many columns, line by line; None where it cannot be."""
+    if len(text) > _LONGEST:
+        return None
+    parsed = _parser().parse(clean(text))
+    if any(token.level >= _DEEPEST for token in parsed):
+        return None
+    options = _console().options.update(width=width)
+    found = _console().render_lines(_Page(parsed), options, pad=False)
+    lines = [_trim(line) for line in found]
+    while lines and not lines[-1]:
+        lines.pop()
+    return ("".join(_paint(line)) for line in lines)
 
 
 class _Left(Heading):
@@ -90,11 +101,19 @@ class _Left(Heading):
 class _Block(CodeBlock):
     """Code, indented instead of framed."""
 
+    @classmethod
+    def create(cls, markdown: Markdown, token: Token) -> _Block:
+        """One for this token."""
+        del markdown
+        return cls(clean(token.info).strip(), "")
+
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
         del console, options
-        name = self.lexer_name.lower()
+        name, _, more = self.lexer_name.lower().partition(" ")
+        if more:
+            yield Text(f"  {self.lexer_name}", style="dim")
         yield Syntax(
             str(self.text).rstrip(),
             name if name in _LANGUAGES else "text",
@@ -112,10 +131,10 @@ class _Page(Markdown):
         "code_block": _Block,
     }
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, parsed: list[Token]) -> None:
         super().__init__("", hyperlinks=False)
-        self.parsed = _parser().parse(text)
-        for token in self.parsed:
+        self.parsed = parsed
+        for token in parsed:
             for child in token.children or ():
                 _keep_break(child)
 
@@ -128,8 +147,9 @@ def _keep_break(token: Token) -> None:
 
 @cache
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False})
-    return parser.enable(["strikethrough", "table"]).disable(["image"])
+    more = {"html": False, "maxNesting": _DEEPEST + 2}
+    parser = MarkdownIt("commonmark", more)
+    return parser.enable(["strikethrough", "table"]).disable(["image", "reference"])
 
 
 @cache

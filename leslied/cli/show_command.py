@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -73,8 +74,12 @@ Examples:
 @click.option(
     "--unit", type=int, metavar="N", help="Show one unit; -1 is the last, 0 the start."
 )
-@click.option("--first", type=click.IntRange(min=1), help="Show the first so many.")
-@click.option("--last", type=click.IntRange(min=1), help="Show the last so many.")
+@click.option(
+    "--first", type=click.IntRange(min=1), metavar="N", help="Show the first N units."
+)
+@click.option(
+    "--last", type=click.IntRange(min=1), metavar="N", help="Show the last N units."
+)
 @click.option("--assistant", is_flag=True, help="Show only what the agent answered.")
 @click.option("--no-subagents", is_flag=True, help="Leave out what subagents did.")
 @click.option("--thinking", is_flag=True, help="Show what the agent thought, too.")
@@ -226,7 +231,7 @@ class _Showing:
         return {
             "session": plain_session(session, self.session.status, session.cwd)
             | {"unpriced_messages": session.cost.unpriced},
-            "units": [self._plain_unit(unit) for unit in self._units()],
+            "units": [self._plain_unit(u) for u in self._units(is_thin=False)],
             "resume_command": tell_resume(session) or None,
         }
 
@@ -236,7 +241,7 @@ class _Showing:
         if STYLES[self.asked.style]:
             yield from self._styled()
         elif self.asked.assistant:
-            yield from answer_lines(self._thinned(), look)
+            yield from answer_lines(self._units(), look)
         else:
             home = str(self.desk.home)
             yield from head_lines(self.session.summary, self.session.status, home, look)
@@ -246,7 +251,7 @@ class _Showing:
         if self.asked.summary:
             yield from summary_lines(tuple(self._units()))
             return
-        yield from page_lines(self._thinned(), look)
+        yield from page_lines(self._units(), look)
         resume = tell_resume(self.session.summary)
         if resume:
             yield ""
@@ -257,20 +262,20 @@ class _Showing:
 
         style = self.asked.style
         sink = load_sinks()[STYLES[style]]
-        session = replace(self.session, units=tuple(self._thinned()))
+        session = replace(self.session, units=tuple(self._units()))
         for number, artifact in enumerate(sink.render(session)):
             if artifact.is_aside == (style == "log"):
                 yield from [""] * bool(number and style == "leslie")
                 text = artifact.body.decode(errors="replace")
                 yield from map(clean, text.removesuffix("\n").split("\n"))
 
-    def _units(self) -> Iterator[Unit]:
+    def _units(self, *, is_thin: bool = True) -> Iterator[Unit]:
         """The units as they may be seen, one after the other as they are needed."""
-        for unit in self.session.units:
-            yield unit if self.asked.reveal else redact_unit(unit, self.desk.redact)
-
-    def _thinned(self) -> Iterator[Unit]:
-        return (thin(unit, self.asked.excerpt) for unit in self._units())
+        # The same names and ids stand in every entry.
+        redact = lru_cache(maxsize=4096)(self.desk.redact)
+        for whole in self.session.units:
+            unit = thin(whole, self.asked.excerpt) if is_thin else whole
+            yield unit if self.asked.reveal else redact_unit(unit, redact)
 
     def _plain_unit(self, unit: Unit) -> dict[str, Any]:
         plain = self._thin_plain(plain_unit(unit))
