@@ -46,7 +46,7 @@ class Look:
 
     def paint(self, text: str, **style: Any) -> str:
         """The text in colour, where there is any."""
-        return click.style(text, **style) if self.width else text
+        return click.style(text, **style) if text and self.width else text
 
     def room(self, indent: str, *, is_text: bool = False) -> int:
         """The columns that are left behind the indent."""

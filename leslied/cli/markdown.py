@@ -89,9 +89,9 @@ def render_markdown(text: str, width: int) -> Iterator[str] | None:
     options = _console().options.update(width=width)
     found = _console().render_lines(_Page(parsed), options, pad=False)
     lines = [_trim(line) for line in found]
-    while lines and not lines[-1]:
-        lines.pop()
-    return ("".join(_paint(line)) for line in lines)
+    full = [number for number, line in enumerate(lines) if line]
+    shown = lines[full[0] : full[-1] + 1] if full else []
+    return ("".join(_paint(line)) for line in shown)
 
 
 class _Left(Heading):
