@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     Sign = Literal["+", "-", " ", "@"]
     Change = tuple[Sign, str]
 
-_PATHS = ("file_path", "filePath", "path", "notebook_path", "absolute_path")
+PATHS = ("file_path", "filePath", "path", "notebook_path", "absolute_path")
+"""What agents call the argument that names a file."""
 _OLD = ("old_string", "oldString", "old_str", "oldText")
 _NEW = ("new_string", "newString", "new_str", "newText")
 _WHOLE = ("content", "file_text", "new_source")
@@ -70,7 +71,7 @@ def find_edits(tool: str, given: Any) -> list[Edit]:
     patch = _find_patch(tool, given)
     if patch:
         return list(_read_patch(patch))
-    path = _first(given, _PATHS)
+    path = _first(given, PATHS)
     if not path:
         return []
     changes = list(_changes(tool, given))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from leslied.cli.edits import edit_lines, find_edits
-from leslied.cli.look import PLAIN_WIDTH, Gap, say_more
+from leslied.cli.edits import PATHS, edit_lines, find_edits
+from leslied.cli.look import PLAIN_WIDTH, Gap, measure, say_more
 from leslied.cli.output import clean
 
 if TYPE_CHECKING:
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from leslied.cli.look import Look
     from leslied.model.record import Record
 
-_PATHS = ("file_path", "filePath", "path", "notebook_path", "absolute_path")
 _TELLING = (
     "command",
     "cmd",
     "pattern",
-    *_PATHS,
+    *PATHS,
     "url",
     "query",
     "description",
@@ -114,10 +113,11 @@ class Teller:
     def _call_lines(self, name: str, words: str, indent: str) -> Iterator[str]:
         look = self._look
         room = look.room(indent)
+        name = look.cut(name, room - 12)
         head = look.paint("● ", fg="blue") + look.paint(name, fg="blue", bold=True)
-        left = room - len(name) - 3
+        left = room - measure(name) - 3
         if not look.is_full or len(words) <= left:
-            yield indent + f"{head} {look.cut(words, max(left, 8))}".rstrip()
+            yield indent + f"{head} {look.cut(words, left)}".rstrip()
             return
         yield indent + head
         for piece in look.fit(words, room - 2):
@@ -135,7 +135,7 @@ class Teller:
         for name in _TELLING:
             told = _say(given.get(name))
             if told:
-                told = look.shorten(told) if name in _PATHS else told
+                told = look.shorten(told) if name in PATHS else told
                 return self._line(told)
         return self._line(record.tool_input)
 
@@ -174,9 +174,9 @@ class Teller:
     def _event(self, record: Record, indent: str) -> Iterator[str]:
         kind, note = record.metadata.get("kind"), record.metadata.get("note")
         if note == "interrupt":
-            yield indent + self._look.paint("✗ interrupted", fg="yellow")
+            yield indent + self._look.paint("✗ interrupted", fg="magenta")
         elif kind == "compacted" and note == "compact_boundary":
-            yield indent + self._look.paint("≈ conversation compacted", fg="yellow")
+            yield indent + self._look.paint("≈ conversation compacted", fg="magenta")
         elif self._look.is_full:
             text = record.content.strip().replace("\n", " ")[:PLAIN_WIDTH]
             words = " ".join(str(word) for word in (kind, note, text) if word)

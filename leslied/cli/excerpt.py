@@ -83,11 +83,11 @@ def _find(units: Sequence[Unit], wanted: int) -> tuple[Unit, ...]:
     else:
         number = wanted if wanted in numbers else None
     if number is None:
-        raise UserError(f"There is no unit {wanted}: {_tell(counted)}.", _HINT)
+        raise UserError(
+            f"There is no unit {wanted}: {_tell(counted)}.",
+            "See the units: leslied show ID --summary",
+        )
     return tuple(unit for unit in units if unit.number == number)
-
-
-_HINT = "See the units: leslied show ID --summary"
 
 
 def _tell(numbers: Sequence[int]) -> str:

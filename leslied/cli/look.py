@@ -5,12 +5,15 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from rich.console import Console
 
 Output = Literal["none", "short", "whole"]
 PLAIN_WIDTH = 160
@@ -116,9 +119,14 @@ def find_width() -> int:
 
 
 def _wrap(line: str, room: int) -> Iterator[str]:
-    from rich.console import Console  # noqa: PLC0415 - only terminals wrap
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415 - only terminals wrap
 
-    text = Text(line, tab_size=4)
-    for piece in text.wrap(Console(width=room), room, tab_size=4):
+    for piece in Text(line).wrap(_console(), room, tab_size=4):
         yield piece.plain.rstrip()
+
+
+@cache
+def _console() -> Console:
+    from rich.console import Console  # noqa: PLC0415 - only terminals wrap
+
+    return Console()

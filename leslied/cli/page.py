@@ -88,15 +88,22 @@ def has_talk(unit: Unit) -> bool:
 def _unit_lines(unit: Unit, indent: str, teller: Teller, look: Look) -> Iterator[str]:
     yield Gap(indent.rstrip())
     yield _head(unit, indent, look)
+    if look.is_rich:
+        yield Gap(indent.rstrip())
     below = indent + (look.paint("  │ ", dim=True) if look.is_rich else "    ")
-    waiting = {child.summary.spawn_call_id: child for child in unit.subagents}
+    waiting = list(unit.subagents)
     for record in _in_reading_order(unit.entries):
         yield from teller.tell(record, indent)
-        if record.type == "tool_use" and record.tool_call_id in waiting:
-            child = waiting.pop(record.tool_call_id)
+        for child in _spawned(record, waiting):
+            waiting.remove(child)
             yield from _unit_lines(child, below, teller, look)
-    for child in waiting.values():
+    for child in waiting:
         yield from _unit_lines(child, below, teller, look)
+
+
+def _spawned(record: Record, waiting: Sequence[Unit]) -> list[Unit]:
+    call = record.tool_call_id if record.type == "tool_use" else ""
+    return [child for child in waiting if call and child.summary.spawn_call_id == call]
 
 
 def _head(unit: Unit, indent: str, look: Look) -> str:
@@ -118,7 +125,9 @@ def _head(unit: Unit, indent: str, look: Look) -> str:
 def _in_reading_order(entries: Sequence[Placed]) -> Iterator[Record]:
     """Every result right under its call, also when calls ran side by side."""
     records = [placed.record for placed in entries]
-    results = {r.tool_call_id: r for r in records if r.type == "tool_result"}
+    results = {
+        r.tool_call_id: r for r in records if r.type == "tool_result" and r.tool_call_id
+    }
     told: set[str] = set()
     for record in records:
         if record.type == "tool_result" and record.tool_call_id in told:

@@ -40,6 +40,9 @@ def find_pager(environ: Mapping[str, str]) -> list[str]:
         words = shlex.split(wanted)
     except ValueError:
         return []
+    if words and words[0].rpartition("/")[2] == _PAGER:
+        # Also where the person's own LESS does not say so.
+        words.append("-R")
     return [] if words == ["cat"] else words
 
 

@@ -12,9 +12,9 @@ TERM = {"TERM": "xterm"}
 @pytest.mark.parametrize(
     ("environ", "words"),
     [
-        ({}, ["less"]),
+        ({}, ["less", "-R"]),
         ({"PAGER": "most -s"}, ["most", "-s"]),
-        ({"PAGER": "most", "LESLIED_PAGER": "less -S"}, ["less", "-S"]),
+        ({"PAGER": "most", "LESLIED_PAGER": "/bin/less -S"}, ["/bin/less", "-S", "-R"]),
         ({"PAGER": "most", "LESLIED_PAGER": ""}, []),
         ({"PAGER": "cat"}, []),
         ({"PAGER": "an 'open quote"}, []),
