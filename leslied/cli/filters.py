@@ -71,11 +71,11 @@ def make_understand(
     return {
         "after": partial(parse_moment, now=now, zone=None),
         "before": partial(parse_moment, now=now, zone=None, is_end=is_end),
-        "project": partial(_find_project, home=desk.home),
+        "project": partial(find_project, home=desk.home),
     }
 
 
-def _find_project(text: str, home: Path) -> str:
+def find_project(text: str, home: Path) -> str:
     """A name as it is; a path, however it was typed, from the root on."""
     if "/" not in text and text not in (".", "..", "~"):
         return text

@@ -1,12 +1,11 @@
-"""A session as a page of text for the terminal."""
+"""A session as a page: its head, unit by unit, and how to go on."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-import click
-
+from leslied.cli.entry import Teller
+from leslied.cli.look import Gap, Look, find_width, measure, squeeze
 from leslied.cli.output import (
     clean,
     say_cost,
@@ -17,40 +16,21 @@ from leslied.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from leslied.cli.look import Output
     from leslied.model.record import Placed, Record
     from leslied.model.session import SessionSummary, Status, Unit
 
-_RESULT_LINES = 4
-_WIDTH = 160
-_TELLING = (
-    "command",
-    "cmd",
-    "file_path",
-    "path",
-    "pattern",
-    "url",
-    "query",
-    "prompt",
-    "message",
-    "input",
-)
-"""Arguments that say what a call does, the most telling first."""
 _ANSWERS = {"user_message", "assistant_message", "tool_use", "tool_result", "error"}
 
 
-def page_lines(
-    session: SessionSummary,
-    units: Sequence[Unit],
-    status: Status,
-    home: str,
-    *,
-    is_full: bool,
-    resume: str = "",
+def head_lines(
+    session: SessionSummary, status: Status, home: str, look: Look
 ) -> Iterator[str]:
-    """The whole page: a head, unit by unit, and how to go on."""
-    yield click.style(clean(session.title or session.key.session_id), bold=True)
+    """What the session is called, and what is known of it."""
+    title = clean(" ".join((session.title or session.key.session_id).split()))
+    yield from (look.paint(piece, bold=True) for piece in look.fit(title, look.width))
     facts = [
         session.key.session_id,
         session.key.agent,
@@ -63,43 +43,91 @@ def page_lines(
         f"{say_number(session.usage.output_tokens)} tokens out",
         say_cost(session.cost) if session.cost.priced else "",
     ]
-    yield click.style(clean(" · ".join(fact for fact in facts if fact)), dim=True)
+    told = clean(" · ".join(fact for fact in facts if fact))
+    yield from (look.paint(piece, dim=True) for piece in look.fit(told, look.width))
+
+
+def page_lines(units: Iterable[Unit], look: Look) -> Iterator[str]:
+    """The units one after the other; each is asked for when it is needed."""
+    lines = (
+        line
+        for unit in units
+        if unit.number or look.is_full or has_talk(unit)
+        for line in _unit_lines(unit, "", Teller(look), look)
+    )
+    return squeeze(lines) if look.is_rich else lines
+
+
+def answer_lines(units: Iterable[Unit], look: Look) -> Iterator[str]:
+    """What the agent answered, and nothing else."""
+    teller = Teller(look)
+    is_first = True
     for unit in units:
-        if unit.number or is_full or _has_talk(unit):
-            yield from _unit_lines(unit, "", is_full=is_full)
-    if resume:
-        yield ""
-        yield click.style(clean(f"go on with it: {resume}"), dim=True)
+        for placed in unit.entries:
+            told = list(teller.tell(placed.record, ""))
+            if told and not is_first:
+                yield ""
+            is_first = is_first and not told
+            yield from told[1:-1] if look.is_rich else told
 
 
-def _has_talk(unit: Unit) -> bool:
+def entry_lines(record: Record, indent: str, *, is_full: bool) -> Iterator[str]:
+    """One record as a reader wants to see it; nothing for what only machines read."""
+    output: Output = "whole" if is_full else "short"
+    look = Look(
+        width=find_width(), is_full=is_full, has_thinking=is_full, output=output
+    )
+    return Teller(look).tell(record, indent)
+
+
+def has_talk(unit: Unit) -> bool:
+    """Whether there is anything in it that people read."""
     return any(placed.record.type in _ANSWERS for placed in unit.entries)
 
 
-def _unit_lines(unit: Unit, indent: str, *, is_full: bool) -> Iterator[str]:
-    yield ""
-    if unit.summary.is_subagent:
-        name = unit.summary.description or unit.summary.agent_type or "subagent"
-        head = f"subagent {name} · {unit.summary.subagent_id}"
-    else:
-        head = f"{unit.chat_id} · {say_time(unit.started_at)} · {unit.stop_reason}"
-        if unit.agent_mode != "agent":
-            head += f" · {unit.agent_mode}"
-    yield indent + click.style(clean(f"── {head} ──"), dim=True)
-    waiting = {child.summary.spawn_call_id: child for child in unit.subagents}
+def _unit_lines(unit: Unit, indent: str, teller: Teller, look: Look) -> Iterator[str]:
+    yield Gap(indent.rstrip())
+    yield _head(unit, indent, look)
+    if look.is_rich:
+        yield Gap(indent.rstrip())
+    below = indent + (look.paint("  │ ", dim=True) if look.is_rich else "    ")
+    waiting = list(unit.subagents)
     for record in _in_reading_order(unit.entries):
-        yield from entry_lines(record, indent, is_full=is_full)
-        if record.type == "tool_use" and record.tool_call_id in waiting:
-            child = waiting.pop(record.tool_call_id)
-            yield from _unit_lines(child, indent + "    ", is_full=is_full)
-    for child in waiting.values():
-        yield from _unit_lines(child, indent + "    ", is_full=is_full)
+        yield from teller.tell(record, indent)
+        for child in _spawned(record, waiting):
+            waiting.remove(child)
+            yield from _unit_lines(child, below, teller, look)
+    for child in waiting:
+        yield from _unit_lines(child, below, teller, look)
+
+
+def _spawned(record: Record, waiting: Sequence[Unit]) -> list[Unit]:
+    call = record.tool_call_id if record.type == "tool_use" else ""
+    return [child for child in waiting if call and child.summary.spawn_call_id == call]
+
+
+def _head(unit: Unit, indent: str, look: Look) -> str:
+    if unit.summary.is_subagent:
+        name = unit.summary.description or unit.summary.agent_type
+        facts = [f"subagent {name}".strip(), unit.summary.subagent_id]
+    else:
+        facts = [str(unit.number), unit.chat_id, say_time(unit.started_at)]
+        facts.append(unit.stop_reason)
+        facts += [unit.agent_mode] if unit.agent_mode != "agent" else []
+    head = f"── {clean(' · '.join(facts))} ──"
+    if look.is_rich:
+        room = look.room(indent)
+        head = look.cut(head, room)
+        head += "─" * (room - measure(head))
+    return indent + look.paint(head, dim=True)
 
 
 def _in_reading_order(entries: Sequence[Placed]) -> Iterator[Record]:
     """Every result right under its call, also when calls ran side by side."""
     records = [placed.record for placed in entries]
-    results = {r.tool_call_id: r for r in records if r.type == "tool_result"}
+    results = {
+        r.tool_call_id: r for r in records if r.type == "tool_result" and r.tool_call_id
+    }
     told: set[str] = set()
     for record in records:
         if record.type == "tool_result" and record.tool_call_id in told:
@@ -108,81 +136,3 @@ def _in_reading_order(entries: Sequence[Placed]) -> Iterator[Record]:
         if record.type == "tool_use" and record.tool_call_id in results:
             told.add(record.tool_call_id)
             yield results[record.tool_call_id]
-
-
-def entry_lines(record: Record, indent: str, *, is_full: bool) -> Iterator[str]:
-    """One record as a reader wants to see it; nothing for what only machines read."""
-    match record.type:
-        case "user_message":
-            yield ""
-            yield from _quote(record.content, indent + click.style("> ", fg="cyan"))
-            yield ""
-        case "assistant_message" if record.content.strip():
-            yield from _quote(record.content, indent)
-        case "tool_use":
-            name = " ".join(record.tool_name.split())
-            call = f"● {name} {_arguments(record, is_full=is_full)}"
-            yield indent + click.style(clean(call), fg="blue")
-            if record.metadata.get("is_unanswered"):
-                yield indent + click.style("  └ no answer", dim=True)
-        case "tool_result":
-            yield from _result_lines(record, indent, is_full=is_full)
-        case "error":
-            yield indent + click.style(clean(f"✗ {record.content}"), fg="red")
-        case "thinking" if is_full and record.content.strip():
-            dim = click.style("~ ", dim=True)
-            yield from _quote(record.content, indent + dim)
-        case "unknown" if is_full:
-            yield indent + clean(f"? {record.content[:_WIDTH]}")
-        case "system_event":
-            yield from _event_lines(record, indent, is_full=is_full)
-
-
-def _event_lines(record: Record, indent: str, *, is_full: bool) -> Iterator[str]:
-    kind, note = record.metadata.get("kind"), record.metadata.get("note")
-    if note == "interrupt":
-        yield indent + click.style("✗ interrupted", fg="yellow")
-    elif kind == "compacted" and note == "compact_boundary":
-        yield indent + click.style("≈ conversation compacted", fg="yellow")
-    elif is_full:
-        text = record.content.strip().replace("\n", " ")[:_WIDTH]
-        words = " ".join(str(word) for word in (kind, note, text) if word)
-        yield indent + click.style(clean(f"· {words}"), dim=True)
-
-
-def _arguments(record: Record, *, is_full: bool) -> str:
-    """The call's arguments: the telling one alone, or all of them."""
-    try:
-        given = json.loads(record.tool_input)
-    except ValueError:
-        return record.tool_input[:_WIDTH]
-    if is_full or not isinstance(given, dict):
-        return record.tool_input
-    for name in _TELLING:
-        if isinstance(given.get(name), str):
-            return _cut(given[name])
-    return _cut(record.tool_input)
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
-
-
-def _result_lines(record: Record, indent: str, *, is_full: bool) -> Iterator[str]:
-    text = (record.spilled or record.content).strip("\n")
-    lines = text.split("\n")
-    color = "red" if record.metadata.get("is_error") else None
-    shown = lines if is_full else lines[:_RESULT_LINES]
-    for number, line in enumerate(shown):
-        mark = "  └ " if number == 0 else "    "
-        text = line if is_full else line[:_WIDTH]
-        yield indent + mark + click.style(clean(text), fg=color, dim=not color)
-    if len(shown) < len(lines):
-        more = f"    … {len(lines) - len(shown)} more lines"
-        yield indent + click.style(more, dim=True)
-
-
-def _quote(text: str, mark: str) -> Iterator[str]:
-    for line in text.strip("\n").split("\n"):
-        yield mark + clean(line)

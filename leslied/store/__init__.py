@@ -8,6 +8,7 @@ from __future__ import annotations
 from leslied.store.catalog import Family
 from leslied.store.connection import read_lock
 from leslied.store.measure import Measures, Span
+from leslied.store.news import News
 from leslied.store.outbox import Outbox
 from leslied.store.published import DueSession, Published
 from leslied.store.reader import Reader
@@ -25,6 +26,7 @@ __all__ = [
     "Match",
     "Measures",
     "Move",
+    "News",
     "Outbox",
     "Published",
     "Reader",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.record import SessionKey
 from leslied.store.conditions import HEADS, listed_where
+from leslied.store.placed import SHOWN
 
 if TYPE_CHECKING:
     import sqlite3
@@ -65,7 +66,7 @@ def find_entries(db: sqlite3.Connection, start: str) -> list[tuple[SessionKey, s
         "SELECT s.agent, s.session_id, s.source, r.entry_id FROM record r "
         "JOIN placement p ON p.entry = r.entry JOIN session s ON s.id = p.session "
         "WHERE r.is_current = 1 AND r.entry_id BETWEEN ? AND ? "
-        "AND (p.is_copy = 0 OR s.originals = 0) GROUP BY r.entry_id "
+        f"AND {SHOWN} GROUP BY r.entry_id "
         "HAVING p.id = min(p.id)",
         (low, high),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leslied.model.record import name_chat
+from leslied.store.placed import SHOWN
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,7 +22,7 @@ def name_chat_of(
         "SELECT r.entry_id FROM placement p "
         "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
         "JOIN session s ON s.id = p.session WHERE p.session = ? AND p.unit = ? "
-        "AND (p.is_copy = 0 OR s.originals = 0)"
+        f"AND {SHOWN}"
     )
     for more in dict.fromkeys((first, "")):
         row = db.execute(

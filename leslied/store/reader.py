@@ -13,7 +13,9 @@ from leslied.store.catalog import choose, find_entries, find_named
 from leslied.store.chats import find_chats, name_chat_of
 from leslied.store.connection import open_reader, telling
 from leslied.store.measure import Measures
-from leslied.store.rows import RECORD_COLUMNS, from_us, unpack_record
+from leslied.store.news import News
+from leslied.store.placed import PLACED, SHOWN, unpack_placed
+from leslied.store.rows import from_us
 from leslied.store.search import Search
 from leslied.store.totals import Totals
 
@@ -32,14 +34,6 @@ _SUMMARY = (
     "has_turn_ended, stopped_us, spawn_call_id, parent_agent, agent_type, "
     "description, seen_us, folder"
 )
-_RECORD = ", ".join("r." + name for name in RECORD_COLUMNS.split(", "))
-_PLACED = (
-    "SELECT p.id, p.unit, p.generation, p.offset, p.length, o.path, o.agent, "
-    f"s.session_id, s.source, r.entry_id, {_RECORD} FROM placement p "
-    "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
-    "JOIN source o ON o.id = p.source JOIN session s ON s.id = p.session"
-)
-_SHOWN = "(p.is_copy = 0 OR s.originals = 0)"
 _TITLE = 80
 _FEW = 500
 
@@ -102,6 +96,11 @@ class Reader:
         """What can be counted."""
         return Measures(self._db, self.path)
 
+    @property
+    def news(self) -> News:
+        """What comes in while one looks."""
+        return News(self._db, self.path)
+
     @telling
     def session(self, key: SessionKey) -> SessionSummary | None:
         """One session or subagent; None while it holds nothing."""
@@ -143,10 +142,10 @@ class Reader:
     def records(self, session: int, unit: int | None = None) -> list[Placed]:
         """The session's current records in order, numbered without a gap."""
         only = "" if unit is None else f"AND p.unit = {unit:d}"
-        query = f"{_PLACED} WHERE p.session = ? {only} AND {_SHOWN} ORDER BY p.id"
+        query = f"{PLACED} WHERE p.session = ? {only} AND {SHOWN} ORDER BY p.id"
         rows = self._db.execute(query, (session,)).fetchall()
         before = self._count_before(session, unit) if unit else 0
-        return [_unpack_placed(row, before + n) for n, row in enumerate(rows, 1)]
+        return [unpack_placed(row, before + n) for n, row in enumerate(rows, 1)]
 
     @telling
     def session_at(self, row: int) -> SessionSummary | None:
@@ -167,23 +166,21 @@ class Reader:
         has_word = " OR ".join(["instr(r.tool_input, ?)"] * len(words))
         named = ", ".join("?" * len(tools))
         call = f"r.type = 'tool_use' AND (r.tool_name IN ({named}) OR {has_word})"
-        here = f"p.session = ? AND p.unit = ? AND {_SHOWN}"
+        here = f"p.session = ? AND p.unit = ? AND {SHOWN}"
         rows = self._db.execute(
-            f"{_PLACED} WHERE {here} AND ({call} OR r.type = 'system_event' "
+            f"{PLACED} WHERE {here} AND ({call} OR r.type = 'system_event' "
             "AND instr(r.metadata, '\"cwd\"'))",
             (session, unit, *tools, *words),
         ).fetchall()
-        found = [_unpack_placed(row, 0) for row in rows]
+        found = [unpack_placed(row, 0) for row in rows]
         ids = [p.record.tool_call_id for p in found if p.record.type == "tool_use"]
-        results = (
-            f"{_PLACED} WHERE {here} AND r.type = 'tool_result' AND r.tool_call_id"
-        )
+        results = f"{PLACED} WHERE {here} AND r.type = 'tool_result' AND r.tool_call_id"
         for start in range(0, len(ids), 500):
             part = ids[start : start + 500]
             marks = ", ".join("?" * len(part))
             query = f"{results} IN ({marks})"
             rows = self._db.execute(query, (session, unit, *part)).fetchall()
-            found += [_unpack_placed(row, 0) for row in rows]
+            found += [unpack_placed(row, 0) for row in rows]
         return sorted(found, key=lambda placed: placed.placement)
 
     @telling
@@ -206,18 +203,6 @@ class Reader:
         file = self.transcripts(unit.summary.row).get(unit.number, "")
         below = tuple(self.locate(child) for child in unit.subagents)
         return replace(unit, transcript=file, subagents=below)
-
-    @telling
-    def after(self, placement: int) -> list[Placed]:
-        """What was placed after this, in any session; not numbered."""
-        query = f"{_PLACED} WHERE p.id > ? AND {_SHOWN} ORDER BY p.id LIMIT 500"
-        rows = self._db.execute(query, (placement,)).fetchall()
-        return [_unpack_placed(row, 0) for row in rows]
-
-    @telling
-    def newest(self) -> int:
-        """The number of the newest placement."""
-        return self._count("SELECT ifnull(max(id), 0) FROM placement", ())
 
     def _count_before(self, session: int, unit: int) -> int:
         query = "SELECT count(*) FROM placement WHERE session = ? AND unit < ?"
@@ -326,20 +311,3 @@ def _summarize(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
 def _first_line(text: str) -> str:
     line = text.strip().split("\n", 1)[0]
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
-
-
-def _unpack_placed(row: tuple[Any, ...], sequence: int) -> Placed:
-    record, observed_at, version = unpack_record(row[10:], SessionKey(*row[6:9]))
-    return Placed(
-        record=record,
-        entry_id=row[9].hex(),
-        sequence=sequence,
-        unit=row[1],
-        placement=row[0],
-        observed_at=observed_at,
-        decoder_version=version,
-        path=os.fsdecode(row[5]),
-        generation=row[2],
-        offset=row[3],
-        length=row[4],
-    )

@@ -16,6 +16,7 @@ from leslied.store.conditions import (
     tools_where,
 )
 from leslied.store.connection import telling
+from leslied.store.placed import SHOWN
 from leslied.store.rows import from_us
 from leslied.store.scrub import scrub_text
 from leslied.store.text import INDEXED, gather_words, space_cjk
@@ -162,8 +163,7 @@ class Search:
             self._narrow_to_streams(where, values)
         place = (
             "(SELECT min(p.id) FROM placement p JOIN session s ON s.id = p.session "
-            "WHERE p.entry = r.entry AND (p.is_copy = 0 OR s.originals = 0) "
-            f"AND {where})"
+            f"WHERE p.entry = r.entry AND {SHOWN} AND {where})"
         )
         return place, values
 

@@ -1,0 +1,56 @@
+"""A short name for every session that is followed, and a colour that stays its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from leslied.cli.output import clean, shorten_ids
+
+if TYPE_CHECKING:
+    from leslied.model.record import SessionKey
+    from leslied.model.session import SessionSummary
+
+WIDTH = 24
+_COLOURS = ("cyan", "magenta", "green", "blue")
+"""Those that can be read on light and on dark; red is for errors."""
+
+
+_UNDER = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
+
+
+class Labels:
+    """What stands before every line."""
+
+    def __init__(self) -> None:
+        self._shorts: dict[str, str] = {}
+
+    def name(self, key: SessionKey, summary: SessionSummary | None) -> str:
+        """Its id and folder, or for a subagent its parent's id and what it is."""
+        short = self._shorten(key.session_id)
+        if summary is None or not summary.is_subagent:
+            folder = summary.cwd.rstrip("/").rpartition("/")[2] if summary else ""
+            return _fill(f"{short} {folder or key.agent}")
+        told = summary.agent_type or summary.description or summary.subagent_id[:8]
+        return _fill(f"{short} {_UNDER} {told}")
+
+    def _shorten(self, session_id: str) -> str:
+        """A beginning that no session before it has: a name never changes."""
+        if session_id not in self._shorts:
+            shorts = shorten_ids([*self._shorts, session_id])
+            self._shorts[session_id] = shorts[session_id]
+        return self._shorts[session_id]
+
+
+def find_colour(session_id: str) -> str:
+    """The same for this session, today and tomorrow."""
+    return _COLOURS[crc32(session_id.encode(errors="replace")) % len(_COLOURS)]
+
+
+def _fill(label: str) -> str:
+    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
+
+    line = clean(" ".join(label.split()))
+    if cell_len(line) > WIDTH:
+        return set_cell_size(line, WIDTH - 1) + "…"
+    return set_cell_size(line, WIDTH)

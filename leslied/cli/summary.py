@@ -1,0 +1,48 @@
+"""A session unit by unit, a line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.cli.output import say_time, table
+from leslied.cli.page import has_talk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from leslied.model.session import Unit
+
+_COLUMNS = ("N", "BEGAN", "TOOK", "TOOLS", "STOP", "CHAT", "PROMPT")
+
+
+def summary_lines(units: Sequence[Unit]) -> Iterator[str]:
+    """A table of the units, with what `leslied show` takes to show one of them."""
+    yield ""
+    rows = [
+        (
+            str(unit.number),
+            say_time(unit.started_at)[len("2026-") :] or "-",
+            say_duration(unit),
+            str(unit.tool_calls),
+            unit.stop_reason,
+            unit.chat_id,
+            " ".join(unit.prompt.split()) or "-",
+        )
+        for unit in units
+        if unit.number or has_talk(unit)
+    ]
+    if not rows:
+        yield "There is nothing in it yet."
+        return
+    yield from table(_COLUMNS, rows, stretch=len(_COLUMNS) - 1, right="N TOOLS TOOK")
+
+
+def say_duration(unit: Unit) -> str:
+    """How long it took, as people say it: `8 s`, `3 min`, `2 h 5 min`."""
+    if unit.started_at is None or unit.ended_at is None:
+        return "-"
+    seconds = round((unit.ended_at - unit.started_at).total_seconds())
+    if seconds < 60:
+        return f"{max(seconds, 0)} s"
+    hours, minutes = divmod(seconds // 60, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

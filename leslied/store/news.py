@@ -1,0 +1,80 @@
+"""What comes into the store while somebody looks on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leslied.model.record import MAIN, Placed, SessionKey
+from leslied.store.connection import telling
+from leslied.store.placed import PLACED, SHOWN, unpack_placed
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+_AT_ONCE = 500
+
+
+class News:
+    """What is new, in any session. What it finds is not numbered."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        self._db = db
+        self.path = path
+
+    @telling
+    def version(self) -> int:
+        """Another number whenever something was written; nothing is cheaper to ask."""
+        return self._one("PRAGMA data_version")
+
+    @telling
+    def newest(self) -> int:
+        """The number of the newest placement."""
+        return self._one("SELECT ifnull(max(id), 0) FROM placement")
+
+    @telling
+    def after(self, placement: int) -> list[Placed]:
+        """The next that were placed after this; call again until there are none."""
+        query = f"{PLACED} WHERE p.id > ? AND {SHOWN} ORDER BY p.id LIMIT {_AT_ONCE}"
+        rows = self._db.execute(query, (placement,)).fetchall()
+        return [unpack_placed(row, 0) for row in rows]
+
+    @telling
+    def last(
+        self, count: int, types: Sequence[str], rows: Collection[int] | None = None
+    ) -> list[Placed]:
+        """The last of these types, in any session or in some, in their order."""
+        named = ", ".join("?" * len(types))
+        listed = ", ".join(f"{row:d}" for row in rows or ())
+        only = "" if rows is None else f"AND p.session IN ({listed})"
+        found = self._db.execute(
+            f"{PLACED} WHERE r.type IN ({named}) AND {SHOWN} {only} "
+            "ORDER BY p.id DESC LIMIT ?",
+            (*types, count),
+        ).fetchall()
+        return [unpack_placed(row, 0) for row in reversed(found)]
+
+    @telling
+    def number(self, placed: Placed) -> int:
+        """Which of its stream's entries it is, counted from 1."""
+        return self._one(
+            "SELECT count(*) FROM placement p JOIN session s ON s.id = p.session "
+            "WHERE s.agent = ? AND s.session_id = ? AND s.source = ? "
+            f"AND p.id <= ? AND {SHOWN}",
+            *placed.record.session,
+            placed.placement,
+        )
+
+    @telling
+    def stops(self, since_us: int) -> list[tuple[SessionKey, int]]:
+        """The sessions that stopped after that moment, and when."""
+        rows = self._db.execute(
+            "SELECT agent, session_id, stopped_us FROM session "
+            f"WHERE source = '{MAIN}' AND stopped_us > ? ORDER BY stopped_us",
+            (since_us,),
+        )
+        return [(SessionKey(*row[:2]), row[2]) for row in rows]
+
+    def _one(self, query: str, *values: Any) -> int:
+        return int(self._db.execute(query, values).fetchone()[0])

@@ -1,0 +1,80 @@
+"""A session with something of everything, as pages show it."""
+
+from __future__ import annotations
+
+import itertools
+
+from tests.support.claude import SESSION, ClaudeHome, Talk
+
+ANSWER = """## What was wrong
+
+The parser drops the last line when there is **no newline** at its end:
+`read_lines()` throws the rest away, also of a `List<T>` <b>like this</b>.
+
+1. `parser.py` keeps the rest
+2. 長い行は端末の幅できちんと折り返されるべきです。絵文字も 🎉 です。
+
+```python
+def close(self) -> list[str]:
+    return [self._rest]  # all of it
+
+
+x = 42
+```
+
+| file | lines |
+|---|---:|
+| `parser.py` | 12 |
+
+See [the issue](https://example.org/12) and ![it](https://example.org/p.png).
+"""
+OLD = "def read_lines(text):\n    return text.split('\\n')[:-1]\n\n# end"
+NEW = "def read_lines(text):\n    lines = text.split('\\n')\n    return lines\n\n# end"
+
+
+def write_everything(claude: ClaudeHome) -> None:
+    """A prompt, thoughts, calls, edits, an error, a subagent, and a second prompt."""
+    talk = Talk()
+    failed = talk.result("c5", "No module named 'app'")
+    failed["message"]["content"][0]["is_error"] = True
+    code = "/home/dev/app/src/parser.py"
+    task = {"description": "Look for callers", "prompt": "Find all callers."}
+    claude.write(
+        talk.prompt(
+            "The parser loses the last line.\n\n" + "Please find out why. " * 5
+        ),
+        talk.think("I should look at the parser first."),
+        talk.answer("I'll look at it.", stop_reason="tool_use"),
+        talk.call("Bash", {"command": "grep -rn split src | head -20"}, "c1"),
+        talk.result("c1", "\n".join(f"src/parser.py:{n}: split " * 5 for n in "12345")),
+        talk.call("Task", task, "c2"),
+        talk.result("c2", "One caller.", toolUseResult={"agentId": "a5c0041"}),
+        talk.call(
+            "Edit", {"file_path": code, "old_string": OLD, "new_string": NEW}, "c3"
+        ),
+        talk.result("c3", f"The file {code} has been updated."),
+        talk.call("Write", {"file_path": "/tmp/n.txt", "content": "one\n" * 20}, "c4"),
+        talk.result("c4", "File created."),
+        talk.call("Bash", {"command": "pytest -q"}, "c5"),
+        failed,
+        talk.answer(ANSWER),
+        talk.prompt("thanks"),
+        talk.answer("Gladly."),
+    )
+    _write_subagent(claude)
+
+
+def _write_subagent(claude: ClaudeHome) -> None:
+    talk = Talk()
+    talk._numbers = itertools.count(100)
+    lines = [
+        talk.prompt("Find all callers."),
+        talk.call("Grep", {"pattern": "read_lines", "path": "/home/dev/app"}, "s1"),
+        talk.result("s1", "a.py:1"),
+        talk.answer("One caller: `a.py`"),
+    ]
+    folder = f"-home-dev-app/{SESSION}/subagents"
+    claude.write(
+        *(line | {"isSidechain": True, "agentId": "a5c0041"} for line in lines),
+        name=f"{folder}/agent-a5c0041.jsonl",
+    )

@@ -1,0 +1,96 @@
+"""Choosing among the units and entries of a session."""
+
+from __future__ import annotations
+
+import pytest
+
+from leslied.cli.excerpt import Excerpt, choose, thin
+from leslied.errors import UserError
+from leslied.model.session import Unit
+from tests.support.claude import ClaudeHome, Talk
+from tests.support.clock import FakeClock
+from tests.support.exports import load
+from tests.support.pages import write_everything
+
+
+@pytest.fixture
+def units(claude: ClaudeHome, clock: FakeClock) -> tuple[Unit, ...]:
+    """Three prompts, and what stands before the first."""
+    talk = Talk()
+    claude.write(*(talk.prompt(word) for word in ("one", "two", "three")))
+    claude.sync(is_final=True)
+    return load(claude.store_path, clock).units
+
+
+@pytest.fixture
+def unit(claude: ClaudeHome, clock: FakeClock) -> Unit:
+    """One with something of everything."""
+    write_everything(claude)
+    claude.sync(is_final=True)
+    return load(claude.store_path, clock).units[1]
+
+
+def types(unit: Unit) -> set[str]:
+    return {placed.record.type for placed in unit.entries}
+
+
+@pytest.mark.parametrize(
+    ("excerpt", "numbers"),
+    [
+        (Excerpt(), [0, 1, 2, 3]),
+        (Excerpt(unit=2), [2]),
+        (Excerpt(unit=0), [0]),
+        (Excerpt(unit=-1), [3]),
+        (Excerpt(unit=-3), [1]),
+        (Excerpt(first=1), [1]),
+        (Excerpt(first=9), [1, 2, 3]),
+        (Excerpt(last=2), [2, 3]),
+        (Excerpt(last=9), [1, 2, 3]),
+    ],
+)
+def test_units_are_chosen_by_number_or_from_an_end(
+    units: tuple[Unit, ...], excerpt: Excerpt, numbers: list[int]
+):
+    assert [unit.number for unit in choose(units, excerpt)] == numbers
+
+
+@pytest.mark.parametrize("number", [4, -4, 99])
+def test_a_unit_that_is_not_there_is_a_sentence(units: tuple[Unit, ...], number: int):
+    with pytest.raises(UserError, match=f"no unit {number}: the session has 1 to 3"):
+        choose(units, Excerpt(unit=number))
+
+
+def test_without_a_prompt_there_is_what_stands_before_it(units: tuple[Unit, ...]):
+    assert choose(units[:1], Excerpt(first=1)) == units[:1]
+    with pytest.raises(UserError, match="no prompt yet"):
+        choose(units[:1], Excerpt(unit=1))
+
+
+def test_everything_is_kept_unless_asked_otherwise(unit: Unit):
+    assert thin(unit, Excerpt()) == unit
+
+
+def test_answers_are_only_the_agents_own(unit: Unit):
+    thinned = thin(unit, Excerpt(is_answers=True))
+
+    assert types(thinned) == {"assistant_message"}
+    assert thinned.subagents == ()
+
+
+def test_without_tools_subagents_lose_theirs_too(unit: Unit):
+    thinned = thin(unit, Excerpt(has_tools=False))
+
+    assert not types(thinned) & {"tool_use", "tool_result"}
+    assert "thinking" in types(thinned)
+    assert types(thinned.subagents[0]) >= {"user_message", "assistant_message"}
+    assert not types(thinned.subagents[0]) & {"tool_use", "tool_result"}
+
+
+def test_thinking_and_subagents_are_left_out_each_for_itself(unit: Unit):
+    without_thinking = thin(unit, Excerpt(has_thinking=False))
+    without_subagents = thin(unit, Excerpt(has_subagents=False))
+
+    assert types(unit) - types(without_thinking) == {"thinking"}
+    assert without_thinking.subagents
+    assert without_subagents.entries == unit.entries
+    assert without_subagents.subagents == ()
