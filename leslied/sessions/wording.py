@@ -1,0 +1,153 @@
+"""What an entry says, and how two wordings differ. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from leslied.model.difference import Line, TextDifference
+from leslied.sessions.pairs import find_pairs, weave
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from leslied.model.record import Record
+
+MOST_LINES = 2_000
+"""Texts that differ over more lines than this are not compared line by line."""
+MOST_CHARACTERS = 4_000
+"""Lines that are longer than this are not compared word by word."""
+_LIKE = 0.5
+_JUDGED = 2_000
+"""Whether two texts are alike is judged by so many characters of each."""
+_HAN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+_WORD = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+")
+"""Scripts that put no spaces between their words are judged letter by letter."""
+_PIECE = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+|\s+|.", re.DOTALL)
+
+
+def word_record(record: Record) -> str:
+    """The entry's words without what is only spacing; a call's arguments by name."""
+    if record.type == "tool_use":
+        return _tidy(_word_input(record.tool_input))
+    if record.type == "system_event":
+        return str(record.metadata.get("note") or "")
+    return _tidy(record.spilled or record.content)
+
+
+@lru_cache(maxsize=16_384)
+def find_words(text: str) -> frozenset[str]:
+    """The words by which the text is judged."""
+    return frozenset(_WORD.findall(text[:_JUDGED].casefold()))
+
+
+def tell_likeness(one: str, other: str) -> float:
+    """How many words two texts share, from 0 to 1."""
+    if one == other:
+        return 1.0
+    words, others = find_words(one), find_words(other)
+    # No two texts that differ are as alike as equal ones.
+    return 1.98 * len(words & others) / (len(words) + len(others) or 1)
+
+
+def compare_texts(a: str, b: str) -> TextDifference:
+    """The lines of both, and in lines that are alike, the words that differ."""
+    ours, theirs = a.split("\n"), b.split("\n")
+    begin, end = _find_ends(ours, theirs)
+    shared = [Line(" ", line) for line in ours[:begin]]
+    after = [Line(" ", line) for line in ours[len(ours) - end :]]
+    ours, theirs = ours[begin : len(ours) - end], theirs[begin : len(theirs) - end]
+    left_out = (0, 0)
+    if max(len(ours), len(theirs)) > MOST_LINES:
+        left_out = (max(len(ours) - 1, 0), max(len(theirs) - 1, 0))
+        ours, theirs, after = ours[:1], theirs[:1], []
+    found = list(_compare_lines(ours, theirs))
+    return TextDifference(
+        lines=(*shared, *found, *after),
+        is_coarse=any(len(line.text) > MOST_CHARACTERS for line in found),
+        uncompared=left_out,
+    )
+
+
+def _tidy(text: str) -> str:
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join(line.rstrip() for line in lines).strip("\n")
+
+
+def _word_input(text: str) -> str:
+    """One argument a line, by name; whoever writes JSON may order it at will."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if not isinstance(given, dict):
+        return _word_value(given)
+    return "\n".join(f"{key}: {_word_value(given[key])}" for key in sorted(given))
+
+
+def _word_value(value: Any) -> str:
+    if isinstance(value, str):
+        return "\n" + value if "\n" in value else value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _find_ends(ours: Sequence[str], theirs: Sequence[str]) -> tuple[int, int]:
+    """How many lines are the same at the beginning, and at the end."""
+    most = min(len(ours), len(theirs))
+    begin = next((at for at in range(most) if ours[at] != theirs[at]), most)
+    rest = most - begin
+    end = next((at for at in range(rest) if ours[-1 - at] != theirs[-1 - at]), rest)
+    return begin, end
+
+
+def _compare_lines(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[Line]:
+    pairs = find_pairs(ours, theirs, _tell_line_likeness)
+    for at_a, at_b in weave(pairs, len(ours), len(theirs)):
+        if at_a is None or at_b is None:
+            if at_a is not None:
+                yield Line("-", ours[at_a])
+            if at_b is not None:
+                yield Line("+", theirs[at_b])
+        elif ours[at_a] == theirs[at_b]:
+            yield Line(" ", ours[at_a])
+        else:
+            marks, others = _mark_words(ours[at_a], theirs[at_b])
+            yield Line("-", ours[at_a], marks)
+            yield Line("+", theirs[at_b], others)
+
+
+def _tell_line_likeness(one: str, other: str) -> float:
+    likeness = tell_likeness(one, other)
+    return likeness if likeness >= _LIKE else 0.0
+
+
+Marks = tuple[tuple[int, int], ...]
+
+
+def _mark_words(a: str, b: str) -> tuple[Marks, Marks]:
+    """Which characters of either line are not in the other."""
+    if max(len(a), len(b)) > MOST_CHARACTERS:
+        begin, end = _find_ends(a, b)
+        return ((begin, len(a) - end),), ((begin, len(b) - end),)
+    ours, theirs = _PIECE.findall(a), _PIECE.findall(b)
+    pairs = find_pairs(ours, theirs)
+    return (
+        _mark(ours, {at for at, _ in pairs}),
+        _mark(theirs, {at for _, at in pairs}),
+    )
+
+
+def _mark(pieces: Sequence[str], paired: set[int]) -> Marks:
+    """Where the pieces without a partner stand, neighbours as one."""
+    marks: list[tuple[int, int]] = []
+    begin = 0
+    for at, piece in enumerate(pieces):
+        end = begin + len(piece)
+        if at not in paired:
+            if marks and marks[-1][1] == begin:
+                begin = marks.pop()[0]
+            marks.append((begin, end))
+        begin = end
+    return tuple(marks)

@@ -1,0 +1,108 @@
+"""What an entry says, and how two wordings differ."""
+
+from __future__ import annotations
+
+from leslied.model.difference import Line
+from leslied.sessions.wording import (
+    MOST_CHARACTERS,
+    MOST_LINES,
+    compare_texts,
+    tell_likeness,
+    word_record,
+)
+from tests.support.records import make_event, make_record
+from tests.support.units import make_call
+
+
+def signs(a: str, b: str) -> list[str]:
+    return [f"{line.sign}{line.text}" for line in compare_texts(a, b).lines]
+
+
+def test_the_order_of_arguments_is_no_wording():
+    one = make_call("Edit", '{"path": "a.py", "line": 3}', "1")
+    other = make_call("Edit", '{"line":3,"path":"a.py"}', "2")
+
+    assert word_record(one) == word_record(other) == "line: 3\npath: a.py"
+
+
+def test_an_argument_of_many_lines_stands_below_its_name():
+    call = make_call("Write", '{"text": "one\\ntwo"}', "1")
+
+    assert word_record(call) == "text:\none\ntwo"
+
+
+def test_arguments_that_are_no_json_are_told_as_they_are():
+    assert word_record(make_call("apply", "*** Begin", "1")) == "*** Begin"
+
+
+def test_line_ends_and_trailing_spaces_are_no_wording():
+    assert word_record(make_record("a  \r\nb\n\n")) == "a\nb"
+
+
+def test_a_result_kept_in_a_file_of_its_own_is_told_whole():
+    assert word_record(make_record("cut", spilled="cut and whole")) == "cut and whole"
+
+
+def test_an_event_is_told_by_its_note():
+    assert word_record(make_event("notice", told={"note": "interrupt"})) == "interrupt"
+
+
+def test_likeness_counts_words_in_any_script():
+    assert tell_likeness("fix the login", "fix the login") == 1.0
+    assert 0.6 < tell_likeness("fix the login", "fix the logout") < 1.0
+    assert tell_likeness("修复登录错误", "修复登录问题") > 0.6
+    assert tell_likeness("fix", "登录") == 0.0
+    assert tell_likeness("?", "!") == 0.0
+
+
+def test_lines_are_compared_one_by_one():
+    assert signs("a\nb\nc", "a\nx\nc") == [" a", "-b", "+x", " c"]
+
+
+def test_equal_texts_have_no_difference():
+    assert signs("a\nb", "a\nb") == [" a", " b"]
+
+
+def test_like_lines_stand_side_by_side_with_their_words_marked():
+    compared = compare_texts("the red fox ran", "the blue fox ran")
+
+    assert compared.lines == (
+        Line("-", "the red fox ran", ((4, 7),)),
+        Line("+", "the blue fox ran", ((4, 8),)),
+    )
+
+
+def test_a_line_too_long_for_words_is_marked_between_its_equal_ends():
+    body = "word " * MOST_CHARACTERS
+
+    compared = compare_texts(f"{body}red end", f"{body}blue end")
+
+    begin = len(body)
+    assert compared.is_coarse
+    assert [line.marks for line in compared.lines] == [
+        ((begin, begin + 3),),
+        ((begin, begin + 4),),
+    ]
+
+
+def test_texts_too_long_for_lines_say_how_much_was_left_out():
+    ours = "\n".join(["same", *(f"a{n}" for n in range(MOST_LINES + 10)), "end"])
+    theirs = "same\nb\nend"
+
+    compared = compare_texts(ours, theirs)
+
+    assert [f"{line.sign}{line.text}" for line in compared.lines] == [
+        " same",
+        "-a0",
+        "+b",
+    ]
+    assert compared.uncompared == (MOST_LINES + 9, 0)
+
+
+def test_a_long_text_with_a_small_change_is_compared_all_the_same():
+    lines = [f"line {n}" for n in range(5 * MOST_LINES)]
+
+    compared = compare_texts("\n".join(lines), "\n".join([*lines[:700], *lines[701:]]))
+
+    assert [line.text for line in compared.lines if line.sign == "-"] == ["line 700"]
+    assert compared.uncompared == (0, 0)
