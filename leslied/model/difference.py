@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
     from leslied.model.record import Placed
@@ -43,6 +44,25 @@ class TextDifference:
     """How many lines of A and of B were too many to be compared, and left out."""
 
 
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines that differ, with some around them, and where they stand on both sides."""
+
+    start_a: int
+    start_b: int
+    lines: tuple[Line, ...]
+
+    @property
+    def count_a(self) -> int:
+        """How many of its lines are A's."""
+        return sum(line.sign != "+" for line in self.lines)
+
+    @property
+    def count_b(self) -> int:
+        """How many of its lines are B's."""
+        return sum(line.sign != "-" for line in self.lines)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryDifference:
     """An entry of A and the one of B that stands against it, or one of them alone."""
@@ -72,6 +92,12 @@ class UnitDifference:
     entries: tuple[EntryDifference, ...] = ()
     """All that was compared, what is the same among it; empty where a side is alone."""
     subagents: tuple[UnitDifference, ...] = ()
+
+    @property
+    def counts(self) -> dict[Standing, int]:
+        """How many entries stand how."""
+        counts = Counter(entry.status for entry in self.entries)
+        return {status: counts[status] for status in get_args(Standing)}
 
     @property
     def either(self) -> Unit:

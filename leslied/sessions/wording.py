@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.difference import Line, TextDifference
+from leslied.model.difference import Hunk, Line, TextDifference
 from leslied.sessions.pairs import find_pairs, weave
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from leslied.model.difference import EntryDifference, Sign
     from leslied.model.record import Record
+
+    Marks = tuple[tuple[int, int], ...]
 
 MOST_LINES = 2_000
 """Texts that differ over more lines than this are not compared line by line."""
 MOST_CHARACTERS = 4_000
 """Lines that are longer than this are not compared word by word."""
+MOST_WORDING = 200_000
+"""Nor are any where so many characters differ."""
 _LIKE = 0.5
 _JUDGED = 2_000
 """Whether two texts are alike is judged by so many characters of each."""
@@ -52,6 +58,15 @@ def tell_likeness(one: str, other: str) -> float:
     return 1.98 * len(words & others) / (len(words) + len(others) or 1)
 
 
+def compare_entry(entry: EntryDifference) -> TextDifference:
+    """The words of both sides, or of the one that there is."""
+    if entry.a and entry.b:
+        return compare_texts(word_record(entry.a.record), word_record(entry.b.record))
+    sign: Sign = "-" if entry.a else "+"
+    lines = word_record(entry.either.record).split("\n")
+    return TextDifference(lines=tuple(Line(sign, line) for line in lines))
+
+
 def compare_texts(a: str, b: str) -> TextDifference:
     """The lines of both, and in lines that are alike, the words that differ."""
     ours, theirs = a.split("\n"), b.split("\n")
@@ -63,12 +78,35 @@ def compare_texts(a: str, b: str) -> TextDifference:
     if max(len(ours), len(theirs)) > MOST_LINES:
         left_out = (max(len(ours) - 1, 0), max(len(theirs) - 1, 0))
         ours, theirs, after = ours[:1], theirs[:1], []
-    found = list(_compare_lines(ours, theirs))
+    size = sum(map(len, ours)) + sum(map(len, theirs))
+    longest = MOST_CHARACTERS if size <= MOST_WORDING else 0
+    found = list(_compare_lines(ours, theirs, longest))
     return TextDifference(
         lines=(*shared, *found, *after),
-        is_coarse=any(len(line.text) > MOST_CHARACTERS for line in found),
+        is_coarse=any(len(line.text) > longest for line in found if line.marks),
         uncompared=left_out,
     )
+
+
+def cut_hunks(lines: Sequence[Line], context: int) -> Iterator[Hunk]:
+    """What differs, with so many lines around it."""
+    before_a = [0, *accumulate(line.sign != "+" for line in lines)]
+    before_b = [0, *accumulate(line.sign != "-" for line in lines)]
+    for begin, end in _find_spans(lines, context):
+        part = tuple(lines[begin:end])
+        yield Hunk(before_a[begin] + 1, before_b[begin] + 1, part)
+
+
+def _find_spans(lines: Sequence[Line], context: int) -> list[tuple[int, int]]:
+    """From where to where lines are told; what touches is one."""
+    spans: list[tuple[int, int]] = []
+    for at, line in enumerate(lines):
+        if line.sign != " ":
+            begin = max(at - context, 0)
+            if spans and begin <= spans[-1][1]:
+                begin = spans.pop()[0]
+            spans.append((begin, at + context + 1))
+    return spans
 
 
 def _tidy(text: str) -> str:
@@ -79,9 +117,12 @@ def _tidy(text: str) -> str:
 def _word_input(text: str) -> str:
     """One argument a line, by name; whoever writes JSON may order it at will."""
     try:
-        given = json.loads(text)
+        return _word_given(json.loads(text))
     except (ValueError, RecursionError):
         return text
+
+
+def _word_given(given: Any) -> str:
     if not isinstance(given, dict):
         return _word_value(given)
     return "\n".join(f"{key}: {_word_value(given[key])}" for key in sorted(given))
@@ -102,18 +143,19 @@ def _find_ends(ours: Sequence[str], theirs: Sequence[str]) -> tuple[int, int]:
     return begin, end
 
 
-def _compare_lines(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[Line]:
+def _compare_lines(
+    ours: Sequence[str], theirs: Sequence[str], longest: int
+) -> Iterator[Line]:
     pairs = find_pairs(ours, theirs, _tell_line_likeness)
     for at_a, at_b in weave(pairs, len(ours), len(theirs)):
-        if at_a is None or at_b is None:
-            if at_a is not None:
-                yield Line("-", ours[at_a])
-            if at_b is not None:
-                yield Line("+", theirs[at_b])
+        if at_b is None:
+            yield Line("-", ours[at_a or 0])
+        elif at_a is None:
+            yield Line("+", theirs[at_b])
         elif ours[at_a] == theirs[at_b]:
             yield Line(" ", ours[at_a])
         else:
-            marks, others = _mark_words(ours[at_a], theirs[at_b])
+            marks, others = _mark_words(ours[at_a], theirs[at_b], longest)
             yield Line("-", ours[at_a], marks)
             yield Line("+", theirs[at_b], others)
 
@@ -123,12 +165,9 @@ def _tell_line_likeness(one: str, other: str) -> float:
     return likeness if likeness >= _LIKE else 0.0
 
 
-Marks = tuple[tuple[int, int], ...]
-
-
-def _mark_words(a: str, b: str) -> tuple[Marks, Marks]:
-    """Which characters of either line are not in the other."""
-    if max(len(a), len(b)) > MOST_CHARACTERS:
+def _mark_words(a: str, b: str, longest: int) -> tuple[Marks, Marks]:
+    """Which characters of either line are not in the other; roughly in long ones."""
+    if max(len(a), len(b)) > longest:
         begin, end = _find_ends(a, b)
         return ((begin, len(a) - end),), ((begin, len(b) - end),)
     ours, theirs = _PIECE.findall(a), _PIECE.findall(b)

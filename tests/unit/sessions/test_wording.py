@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from leslied.model.difference import Line
+from leslied.model.difference import EntryDifference, Line
 from leslied.sessions.wording import (
     MOST_CHARACTERS,
     MOST_LINES,
+    MOST_WORDING,
+    compare_entry,
     compare_texts,
+    cut_hunks,
     tell_likeness,
     word_record,
 )
 from tests.support.records import make_event, make_record
-from tests.support.units import make_call
+from tests.support.units import make_call, place
 
 
 def signs(a: str, b: str) -> list[str]:
@@ -106,3 +109,38 @@ def test_a_long_text_with_a_small_change_is_compared_all_the_same():
 
     assert [line.text for line in compared.lines if line.sign == "-"] == ["line 700"]
     assert compared.uncompared == (0, 0)
+
+
+def test_where_very_much_differs_no_line_is_compared_word_by_word():
+    line = "a red fox " * 20
+    ours = "\n".join(f"{line}{n}" for n in range(MOST_WORDING // len(line)))
+
+    compared = compare_texts(ours, ours.replace("red", "blue"))
+
+    assert compared.is_coarse
+    assert all(len(each.marks) == 1 for each in compared.lines)
+
+
+def test_an_entry_alone_is_all_its_lines():
+    entry = EntryDifference(status="only_b", a=None, b=place(make_record("a\nb")))
+
+    assert compare_entry(entry).lines == (Line("+", "a"), Line("+", "b"))
+
+
+def test_changes_are_cut_out_with_some_lines_around_them():
+    lines = [Line(" ", str(n)) for n in range(20)]
+    lines[5], lines[7], lines[15] = Line("-", "5"), Line("+", "7"), Line("+", "15")
+
+    hunks = list(cut_hunks(lines, 1))
+
+    told = [(h.start_a, h.count_a, h.start_b, h.count_b) for h in hunks]
+    assert told == [(5, 4, 5, 4), (14, 2, 14, 3)]
+    assert [line.text for line in hunks[1].lines] == ["14", "15", "16"]
+
+
+def test_without_context_only_changes_are_left():
+    lines = compare_texts("a\nb\nc", "a\nx\nc").lines
+
+    (hunk,) = cut_hunks(lines, 0)
+
+    assert [line.sign for line in hunk.lines] == ["-", "+"]
