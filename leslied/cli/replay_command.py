@@ -11,22 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.cli.cues import make_cues
 from leslied.cli.desk import sit_down
 from leslied.cli.output import clean, say_count, say_time
-from leslied.cli.page import entry_lines
-from leslied.cli.player import Cue, Nobody, Player
+from leslied.cli.player import Nobody, Player
 from leslied.errors import UserError
 from leslied.lookup import load_units, redact_unit, resolve
-from leslied.sessions.schedule import schedule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from leslied.cli.player import Keys, Manner
+    from leslied.cli.player import Keys
     from leslied.clock import Clock
-    from leslied.model.beat import Beat
-    from leslied.model.record import Record
     from leslied.model.session import SessionSummary, Unit
 
 _USUAL_SPEED = 10.0
@@ -161,40 +158,3 @@ def _head_lines(session: SessionSummary, *, has_keys: bool) -> Iterator[str]:
     yield click.style(clean(" · ".join(facts)), dim=True)
     if has_keys:
         yield click.style(f"{_KEYS} · q ends", dim=True)
-
-
-def make_cues(units: Sequence[Unit], *, is_full: bool) -> Iterator[Cue]:
-    """What is played, entry by entry; a line says where a unit or subagent begins."""
-
-    def is_told(record: Record) -> bool:
-        return any(entry_lines(record, "", is_full=is_full))
-
-    heard: dict[int, str] = {}
-    for beat in schedule(units, is_told):
-        indent, pause = "    " * beat.depth, beat.pause.total_seconds()
-        if heard.get(beat.depth) != beat.unit.chat_id:
-            heard[beat.depth] = beat.unit.chat_id
-            label = click.style(clean(_label(beat)), dim=True)
-            yield Cue(pause, f"\n{indent}{label}\n")
-            pause = 0.0
-        lines = entry_lines(beat.placed.record, indent, is_full=is_full)
-        yield Cue(pause, "".join(f"{line}\n" for line in lines), _find_manner(beat))
-
-
-def _label(beat: Beat) -> str:
-    summary = beat.unit.summary
-    if summary.is_subagent:
-        name = summary.description or summary.agent_type or "subagent"
-        return f"── subagent {name} · {summary.subagent_id} ──"
-    at = say_time(beat.placed.record.created_at)
-    return f"── unit {beat.unit.number} · {beat.unit.chat_id} · {at} ──"
-
-
-def _find_manner(beat: Beat) -> Manner:
-    match beat.placed.record.type:
-        case "user_message" if beat.depth == 0:
-            return "typed"
-        case "user_message" | "assistant_message" | "thinking":
-            return "spoken"
-        case _:
-            return "at once"
