@@ -25,7 +25,7 @@ class Side:
     @property
     def part(self) -> str:
         """The id of the unit or subagent that was asked for; empty for a session."""
-        if self.found.unit is not None:
+        if self.found.unit is not None and self.units:
             return self.units[0].chat_id
         return self.found.subagent
 
@@ -65,17 +65,17 @@ def _find_facts(side: Side) -> dict[str, Any]:
         "cost_usd": session.cost,
         "status": side.status,
     }
-    return facts | _find_part_facts(side) if side.part else facts
+    if side.part and side.units:
+        facts |= {"part": side.part, **_find_part_facts(side.units[0])}
+    return facts
 
 
-def _find_part_facts(side: Side) -> dict[str, Any]:
+def _find_part_facts(unit: Unit) -> dict[str, Any]:
     """What is not the whole session's; tokens and cost are known of sessions only."""
-    (unit,) = side.units
     models = dict.fromkeys(p.record.model for p in unit.entries if p.record.model)
     tokens = ("input_tokens", "output_tokens", "cache_read_tokens")
     return {
         **dict.fromkeys((*tokens, "cache_write_tokens", "cost_usd", "units")),
-        "part": side.part,
         "title": unit.summary.description or unit.prompt or None,
         "model": ", ".join(models) or None,
         "started_at": unit.started_at,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 if TYPE_CHECKING:
     from leslied.model.record import Placed
@@ -75,10 +75,7 @@ class EntryDifference:
     @property
     def either(self) -> Placed:
         """The entry of A, or that of B where A has none."""
-        found = self.a or self.b
-        if found is None:
-            raise ValueError("a difference has a side")
-        return found
+        return self.a or cast("Placed", self.b)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +99,4 @@ class UnitDifference:
     @property
     def either(self) -> Unit:
         """The unit of A, or that of B where A has none."""
-        found = self.a or self.b
-        if found is None:
-            raise ValueError("a difference has a side")
-        return found
+        return self.a or cast("Unit", self.b)

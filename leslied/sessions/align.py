@@ -84,7 +84,7 @@ def _pair_units(a: Sequence[Unit], b: Sequence[Unit]) -> list[tuple[int, int]]:
     pins = find_pins([_name(unit) for unit in a], [_name(unit) for unit in b])
     prompts_a, prompts_b = [_ask(unit) for unit in a], [_ask(unit) for unit in b]
     pairs = list(pins)
-    for gap_a, gap_b in find_gaps(pins, len(a), len(b)):
+    for gap_a, gap_b in find_gaps(pins, (len(a), len(b))):
         found = find_pairs(prompts_a[gap_a], prompts_b[gap_b], _tell_prompt_likeness)
         pairs += [(at_a + gap_a.start, at_b + gap_b.start) for at_a, at_b in found]
     return sorted(pairs)

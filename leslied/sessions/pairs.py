@@ -51,11 +51,11 @@ def find_pins(a: Sequence[T], b: Sequence[T]) -> list[Pair]:
 
 
 def find_gaps(
-    pins: Sequence[Pair], len_a: int, len_b: int
+    pins: Sequence[Pair], ends: Pair, starts: Pair = (0, 0)
 ) -> Iterator[tuple[slice, slice]]:
     """The stretches before, between and after the pins."""
-    before_a = before_b = 0
-    for at_a, at_b in [*pins, (len_a, len_b)]:
+    before_a, before_b = starts
+    for at_a, at_b in [*pins, ends]:
         yield slice(before_a, at_a), slice(before_b, at_b)
         before_a, before_b = at_a + 1, at_b + 1
 
@@ -65,7 +65,7 @@ def weave(
 ) -> Iterator[tuple[int | None, int | None]]:
     """Both sequences as one: every pair, and before it what stands alone, A's first."""
     end = (len_a, len_b)
-    gaps = find_gaps(pairs, len_a, len_b)
+    gaps = find_gaps(pairs, end)
     for (alone_a, alone_b), pair in zip(gaps, [*pairs, end], strict=True):
         yield from ((at, None) for at in range(alone_a.start, alone_a.stop))
         yield from ((None, at) for at in range(alone_b.start, alone_b.stop))
@@ -110,8 +110,9 @@ class _Pairing:
         pins = self._pin(stretch) if rounds else []
         if pins:
             self.pairs += pins
-            for within in self._between(stretch, pins):
-                self.pair(within, rounds - 1)
+            ends, starts = (stretch.end_a, stretch.end_b), (stretch.a, stretch.b)
+            for a, b in find_gaps(pins, ends, starts):
+                self.pair(_Stretch(a.start, a.stop, b.start, b.stop), rounds - 1)
         elif stretch.cells <= _MOST_CELLS:
             self._weigh(stretch)
         else:
@@ -134,12 +135,6 @@ class _Pairing:
             self._a[stretch.a : stretch.end_a], self._b[stretch.b : stretch.end_b]
         )
         return [(a + stretch.a, b + stretch.b) for a, b in pins]
-
-    def _between(self, stretch: _Stretch, pins: list[Pair]) -> Iterator[_Stretch]:
-        a, b = stretch.a, stretch.b
-        for at_a, at_b in [*pins, (stretch.end_a, stretch.end_b)]:
-            yield _Stretch(a, at_a, b, at_b)
-            a, b = at_a + 1, at_b + 1
 
     def _weigh(self, stretch: _Stretch) -> None:
         """The pairs that fit best in sum."""

@@ -43,17 +43,11 @@ def word_record(record: Record) -> str:
     return _tidy(record.spilled or record.content)
 
 
-@lru_cache(maxsize=16_384)
-def find_words(text: str) -> frozenset[str]:
-    """The words by which the text is judged."""
-    return frozenset(_WORD.findall(text[:_JUDGED].casefold()))
-
-
 def tell_likeness(one: str, other: str) -> float:
     """How many words two texts share, from 0 to 1."""
     if one == other:
         return 1.0
-    words, others = find_words(one), find_words(other)
+    words, others = _find_words(one), _find_words(other)
     # No two texts that differ are as alike as equal ones.
     return 1.98 * len(words & others) / (len(words) + len(others) or 1)
 
@@ -107,6 +101,12 @@ def _find_spans(lines: Sequence[Line], context: int) -> list[tuple[int, int]]:
                 begin = spans.pop()[0]
             spans.append((begin, at + context + 1))
     return spans
+
+
+@lru_cache(maxsize=16_384)
+def _find_words(text: str) -> frozenset[str]:
+    """The words by which the text is judged."""
+    return frozenset(_WORD.findall(text[:_JUDGED].casefold()))
 
 
 def _tidy(text: str) -> str:
