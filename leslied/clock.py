@@ -1,4 +1,4 @@
-"""The only room that may ask what time it is."""
+"""The only room that may ask what time it is, or let it pass."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Seconds that never jump."""
 
+    def sleep(self, seconds: float) -> None:
+        """So many seconds have passed."""
+
 
 class SystemClock:
     """The machine's own clocks."""
@@ -27,3 +30,7 @@ class SystemClock:
     def monotonic(self) -> float:
         """Seconds that never jump."""
         return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """So many seconds have passed."""
+        time.sleep(seconds)

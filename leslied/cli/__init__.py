@@ -24,6 +24,8 @@ COMMANDS = {
     "sync": "Read everything that is new, once, and leave.",
     "list": "Show the sessions, newest first.",
     "show": "Show one session, unit or subagent.",
+    "diff": "Compare two sessions, units or subagents.",
+    "replay": "Play a session again, as it happened.",
     "search": "Find words in what was said, called and answered.",
     "stats": "Count tokens, cost and tools by day, model, project and more.",
     "statusline": "Print one line for Claude Code's status line.",

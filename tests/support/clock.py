@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 
 class FakeClock:
-    """Time moves only by `advance`."""
+    """Time moves only by `advance`, or because somebody sleeps."""
 
     def __init__(self) -> None:
         self.at = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
@@ -17,6 +17,9 @@ class FakeClock:
 
     def monotonic(self) -> float:
         return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.advance(seconds)
 
     def advance(self, seconds: float) -> None:
         self.at += timedelta(seconds=seconds)

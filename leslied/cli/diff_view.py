@@ -1,0 +1,288 @@
+"""What differs between two sessions, as lines for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.output import (
+    clean,
+    say_cost,
+    say_count,
+    say_number,
+    say_path,
+    say_time,
+    table,
+)
+from leslied.cli.page import entry_lines
+from leslied.model.stats import Cost
+from leslied.sessions.wording import compare_entry, cut_hunks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from leslied.model.difference import (
+        EntryDifference,
+        FieldDifference,
+        Hunk,
+        Line,
+        TextDifference,
+        UnitDifference,
+    )
+    from leslied.model.session import Unit
+
+_MOST_LINES = 40
+_WIDTH = 160
+_LEAD = 60
+"""So many characters stand before the first change in a line that is cut."""
+_COLORS = {"-": "red", "+": "green"}
+_STANDINGS = {
+    "same": "the same",
+    "changed": "changed",
+    "only_a": "only in A",
+    "only_b": "only in B",
+}
+_FIELDS = {
+    "started_at": "started",
+    "duration_seconds": "duration",
+    "tool_calls": "tool calls",
+    "input_tokens": "tokens in",
+    "output_tokens": "tokens out",
+    "cache_read_tokens": "cache read",
+    "cache_write_tokens": "cache written",
+    "cost_usd": "cost",
+    "stop_reason": "stop reason",
+    "agent_mode": "mode",
+}
+_TYPES = {
+    "user_message": "prompt",
+    "assistant_message": "answer",
+    "tool_use": "call of",
+    "tool_result": "result of",
+    "system_event": "event",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How much of it is shown."""
+
+    context: int
+    is_full: bool
+    is_summary: bool
+    home: str
+
+
+def difference_lines(
+    facts: Sequence[FieldDifference], units: Sequence[UnitDifference], look: Look
+) -> Iterator[str]:
+    """The facts side by side, and what differs, unit by unit."""
+    yield from _fact_lines(facts, look.home)
+    if all(unit.status == "same" for unit in units):
+        yield from ("", "The sessions say the same.")
+    else:
+        yield from _unit_lines(units, look, "")
+
+
+def _fact_lines(facts: Sequence[FieldDifference], home: str) -> Iterator[str]:
+    rows = [
+        (_FIELDS.get(fact.field, fact.field), _say(fact.a, home), _say(fact.b, home))
+        for fact in facts
+        if (fact.a, fact.b) != (None, None)
+    ]
+    head, *lines = table(("", "A", "B"), rows, stretch=1)
+    yield head
+    for line, (_, said_a, said_b) in zip(lines, rows, strict=True):
+        yield click.style(line, dim=True) if said_a == said_b else line
+
+
+def _say(fact: Any, home: str) -> str:
+    match fact:
+        case None:
+            return "-"
+        case Cost():
+            return say_cost(fact)
+        case datetime():
+            return say_time(fact)
+        case int():
+            return say_number(fact)
+        case float():
+            return str(timedelta(seconds=round(fact)))
+        case _:
+            return say_path(str(fact), home)
+
+
+def _unit_lines(
+    units: Iterable[UnitDifference], look: Look, indent: str
+) -> Iterator[str]:
+    for is_same, group in groupby(units, key=lambda unit: unit.status == "same"):
+        if is_same:
+            yield from ("", indent + _say_same(list(group)))
+            continue
+        for unit in group:
+            yield from ("", indent + _head(unit))
+            yield from _prompt_lines(unit, look, indent)
+            yield from _field_lines(unit, indent)
+            if not look.is_summary:
+                yield from _entries_lines(unit.entries, look, indent)
+            yield from _unit_lines(unit.subagents, look, indent + "    ")
+
+
+def _say_same(units: Sequence[UnitDifference]) -> str:
+    thing = "subagent" if units[0].either.summary.is_subagent else "unit"
+    verb = "is" if len(units) == 1 else "are"
+    return click.style(f"{say_count(len(units), thing)} {verb} the same.", dim=True)
+
+
+def _head(unit: UnitDifference) -> str:
+    names = dict.fromkeys(_name(each) for each in (unit.a, unit.b) if each)
+    head = f"{_STANDINGS[unit.status]}: {' ↔ '.join(names)}"
+    counts = ", ".join(
+        f"{count} {_STANDINGS[status]}"
+        for status, count in unit.counts.items()
+        if count
+    )
+    told = counts or say_count(unit.either.tool_calls, "tool call")
+    return click.style(clean(f"── {head} · {told} ──"), bold=True)
+
+
+def _name(unit: Unit) -> str:
+    if not unit.summary.is_subagent:
+        return f"unit {unit.number} {unit.chat_id}"
+    name = unit.summary.description or unit.summary.agent_type
+    return " ".join(f"subagent {unit.summary.subagent_id} {name}".split())
+
+
+def _prompt_lines(unit: UnitDifference, look: Look, indent: str) -> Iterator[str]:
+    """What was asked, where that is not told below as a change."""
+    prompts = {
+        "-": unit.a.prompt if unit.a else "",
+        "+": unit.b.prompt if unit.b else "",
+    }
+    if prompts["-"] == prompts["+"]:
+        prompts = {" ": prompts["-"]}
+    elif unit.status == "changed" and not look.is_summary:
+        return
+    for sign, prompt in prompts.items():
+        if prompt.strip():
+            line = _cut(" ".join(prompt.split()))
+            yield indent + click.style(clean(f"{sign} > {line}"), fg=_COLORS.get(sign))
+
+
+def _field_lines(unit: UnitDifference, indent: str) -> Iterator[str]:
+    for field in unit.fields:
+        name = _FIELDS.get(field.field, field.field)
+        yield indent + clean(f"  {name}: {field.a or '-'} → {field.b or '-'}")
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
+
+
+def _entries_lines(
+    entries: Sequence[EntryDifference], look: Look, indent: str
+) -> Iterator[str]:
+    """What differs; a call stands above its result, also where it is the same."""
+    alike: list[EntryDifference] = []
+    for entry in entries:
+        if entry.status == "same":
+            alike.append(entry)
+            continue
+        call = alike.pop() if alike and _is_result_of(entry, alike[-1]) else None
+        yield from _alike_lines(len(alike), indent)
+        if call:
+            yield from entry_lines(call.either.record, indent + "  ", is_full=False)
+        yield from _entry_lines(entry, look, indent)
+        alike = []
+    yield from _alike_lines(len(alike), indent)
+
+
+def _is_result_of(result: EntryDifference, call: EntryDifference) -> bool:
+    """Whether the one answers the other, on the side that it is told of."""
+    side = call.a if result.a else call.b
+    if side is None or side.record.type != "tool_use":
+        return False
+    record = result.either.record
+    is_result = record.type == "tool_result"
+    return is_result and record.tool_call_id == side.record.tool_call_id
+
+
+def _alike_lines(count: int, indent: str) -> Iterator[str]:
+    if count:
+        told = "1 entry is the same" if count == 1 else f"{count} entries are the same"
+        yield indent + click.style(f"  … {told}", dim=True)
+
+
+def _entry_lines(entry: EntryDifference, look: Look, indent: str) -> Iterator[str]:
+    compared = compare_entry(entry)
+    lines = list(_hunk_lines(cut_hunks(compared.lines, look.context), look))
+    most = len(lines) if look.is_full else _MOST_LINES
+    yield indent + click.style(clean(_label(entry)), fg="cyan")
+    yield from (indent + line for line in lines[:most])
+    for note in _notes(compared, len(lines) - most):
+        yield indent + click.style(f"  … {note}", dim=True)
+
+
+def _label(entry: EntryDifference) -> str:
+    record = entry.either.record
+    words = [f"{_TYPES.get(record.type, record.type)} {record.tool_name}".strip()]
+    if entry.a is None or entry.b is None:
+        words.append(_STANDINGS[entry.status])
+    words += [f"failed in {'A' if field.a else 'B'} only" for field in entry.fields]
+    return f"@@ {' '.join(', '.join(words).split())} @@"
+
+
+def _notes(compared: TextDifference, hidden: int) -> Iterator[str]:
+    if hidden > 0:
+        yield f"{say_count(hidden, 'more line')}; --full shows all"
+    if any(compared.uncompared):
+        a, b = (say_count(count, "more line") for count in compared.uncompared)
+        yield f"too long to be compared line by line: {a} in A, {b} in B"
+    if compared.is_coarse:
+        yield "too long to be compared word by word"
+
+
+def _hunk_lines(hunks: Iterable[Hunk], look: Look) -> Iterator[str]:
+    for number, hunk in enumerate(hunks):
+        if number or hunk.start_a > 1 or hunk.start_b > 1:
+            yield click.style("  …", dim=True)
+        yield from (_line(line, look) for line in hunk.lines)
+
+
+def _line(line: Line, look: Look) -> str:
+    """The line with its sign; what differs in it from its partner stands out."""
+    begin, end = _find_window(line, look)
+    color, is_dim = _COLORS.get(line.sign), line.sign == " "
+    pieces = [
+        (line.sign + (" …" if begin else " "), False),
+        *_cut_at_marks(line, begin, end),
+        ("…" if end < len(line.text) else "", False),
+    ]
+    return "".join(
+        click.style(clean(text), fg=color, dim=is_dim, reverse=is_marked)
+        for text, is_marked in pieces
+        if text
+    )
+
+
+def _find_window(line: Line, look: Look) -> tuple[int, int]:
+    """The part of a long line in which it differs first."""
+    if look.is_full or len(line.text) <= _WIDTH:
+        return 0, len(line.text)
+    first = line.marks[0][0] if line.marks else 0
+    begin = max(min(first - _LEAD, len(line.text) - _WIDTH), 0)
+    return begin, begin + _WIDTH
+
+
+def _cut_at_marks(line: Line, begin: int, end: int) -> Iterator[tuple[str, bool]]:
+    at = begin
+    for mark in line.marks:
+        start, stop = (min(max(place, at), end) for place in mark)
+        yield line.text[at:start], False
+        yield line.text[start:stop], True
+        at = stop
+    yield line.text[at:end], False

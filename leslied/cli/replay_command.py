@@ -1,0 +1,160 @@
+"""`leslied replay`: a session as it happened."""
+
+from __future__ import annotations
+
+import math
+import sys
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.cues import make_cues
+from leslied.cli.desk import sit_down
+from leslied.cli.output import clean, say_count, say_time
+from leslied.cli.player import Nobody, Player
+from leslied.errors import UserError
+from leslied.lookup import load_units, redact_unit, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from leslied.cli.player import Keys
+    from leslied.clock import Clock
+    from leslied.model.session import SessionSummary, Unit
+
+_USUAL_SPEED = 10.0
+_KEYS = "space pauses · → or Enter goes to the next entry · + and - change the speed"
+_EPILOG = """\b
+Examples:
+  leslied replay last
+  leslied replay 4f0d9df4 --speed 1 --max-pause 10
+  leslied replay 4f0d9df4 --from 3
+  leslied replay chat-51c2 --instant
+
+\b
+Keys, on a terminal:
+  space          pause, and go on
+  → or Enter     the rest of this entry, and the next one, now
+  + and -        twice and half the speed
+  q or Ctrl-C    enough
+"""
+
+
+def _check_number(_: click.Context, __: click.Parameter, value: float | None) -> Any:
+    if value is not None and not (math.isfinite(value) and value >= 0):
+        raise click.BadParameter(f"{value:g} is no number from 0 up.")
+    return value
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("wanted", metavar="ID|last")
+@click.option(
+    "--speed",
+    metavar="X",
+    type=float,
+    callback=_check_number,
+    help="X times as fast as it was; 0 is without pauses.  "
+    "[default: 10 on a terminal, else 0]",
+)
+@click.option("--instant", is_flag=True, help="Without pauses, as --speed 0.")
+@click.option(
+    "--max-pause",
+    metavar="SECONDS",
+    type=float,
+    callback=_check_number,
+    default=2.0,
+    show_default=True,
+    help="Never wait longer than this.",
+)
+@click.option(
+    "--from",
+    "first",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Begin with the session's unit N.",
+)
+@click.option("--full", is_flag=True, help="Show everything, thinking included, uncut.")
+@click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")
+@click.pass_context
+def command(ctx: click.Context, /, wanted: str, **asked: Any) -> None:
+    """Play a session, unit or subagent on the terminal, as it happened.
+
+    The entries come one after the other with the pauses that were between them, ten
+    times as fast as they were unless you say otherwise, and never with a pause of more
+    than two seconds. Prompts are typed, answers are spoken word by word, and subagents
+    stand indented among the rest, when they came.
+
+    Piped, the lines come plain and at once; with --speed they take their time there,
+    too.
+    """
+    desk = sit_down(ctx)
+    if asked["instant"] and asked["speed"]:
+        raise UserError(
+            "--instant and --speed exclude each other.", "Choose one of them."
+        )
+    with desk.open_reader() as reader:
+        found = resolve(reader, wanted)
+        units = load_units(reader, found)
+    units = _cut(units, asked["first"], wanted)
+    session = found.session
+    if not asked["reveal"]:
+        session = replace(session, title=desk.redact(session.title))
+        units = tuple(redact_unit(unit, desk.redact) for unit in units)
+    _play(desk.clock, session, units, asked)
+
+
+def _cut(units: tuple[Unit, ...], first: int | None, wanted: str) -> tuple[Unit, ...]:
+    if first is None:
+        return units
+    last = max((unit.number for unit in units), default=0)
+    if first > last:
+        raise UserError(
+            f"There is no unit {first}: it has {say_count(last, 'unit')}.",
+            f"Try: leslied replay {wanted} --from {max(last, 1)}",
+        )
+    return tuple(unit for unit in units if unit.number >= first)
+
+
+def _play(
+    clock: Clock,
+    session: SessionSummary,
+    units: Sequence[Unit],
+    asked: dict[str, Any],
+) -> None:
+    is_terminal = sys.stdout.isatty()
+    usual = _USUAL_SPEED if is_terminal and not asked["instant"] else 0.0
+    speed = usual if asked["speed"] is None else asked["speed"]
+    has_keys = is_terminal and sys.stdin.isatty() and speed > 0
+    for line in _head_lines(session, has_keys=has_keys):
+        click.echo(line)
+    with _open_keys(clock, has_keys=has_keys) as keys:
+        player = Player(
+            keys=keys,
+            clock=clock,
+            write=partial(click.echo, nl=False),
+            speed=speed,
+            most=asked["max_pause"],
+            is_terminal=is_terminal,
+        )
+        player.play(make_cues(units, is_full=asked["full"]))
+
+
+def _open_keys(clock: Clock, *, has_keys: bool) -> AbstractContextManager[Keys]:
+    if not has_keys:
+        return nullcontext(Nobody(clock))
+    from leslied.cli.keyboard import open_keyboard  # noqa: PLC0415 - a terminal has one
+
+    return open_keyboard()
+
+
+def _head_lines(session: SessionSummary, *, has_keys: bool) -> Iterator[str]:
+    yield click.style(clean(session.title or session.key.session_id), bold=True)
+    at = say_time(session.started_at)
+    facts = [session.key.session_id, session.key.agent, at]
+    yield click.style(clean(" · ".join(facts)), dim=True)
+    if has_keys:
+        yield click.style(f"{_KEYS} · q ends", dim=True)

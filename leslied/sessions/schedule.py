@@ -1,0 +1,73 @@
+"""In which order, and after which pauses, the entries of a session came. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from leslied.model.beat import Beat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from leslied.model.record import Placed, Record
+    from leslied.model.session import Unit
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+class _Moment(NamedTuple):
+    """An entry, and a time that never runs back in its log."""
+
+    at: datetime
+    placed: Placed
+    unit: Unit
+    depth: int
+
+
+def schedule(
+    units: Sequence[Unit], is_told: Callable[[Record], bool] = lambda _: True
+) -> tuple[Beat, ...]:
+    """The entries that are told, subagents' among the others as they came.
+
+    The lines of one log keep their order: a time that runs back, or that is missing,
+    costs no pause. A pause goes from one told entry to the next.
+    """
+    beats: list[Beat] = []
+    last: datetime | None = None
+    for moment in sorted(_walk(units), key=lambda moment: moment.at):
+        if is_told(moment.placed.record):
+            at = moment.placed.record.created_at
+            pause = max(at - last, timedelta()) if at and last else timedelta()
+            last = at or last
+            beats.append(
+                Beat(
+                    pause=pause,
+                    placed=moment.placed,
+                    unit=moment.unit,
+                    depth=moment.depth,
+                )
+            )
+    return tuple(beats)
+
+
+def _walk(units: Sequence[Unit]) -> Iterator[_Moment]:
+    at = _NEVER
+    for unit in units:
+        for moment in _walk_one(unit, at, 0):
+            yield moment
+            at = moment.at if moment.depth == 0 else at
+
+
+def _walk_one(unit: Unit, since: datetime, depth: int) -> Iterator[_Moment]:
+    """The unit's entries, then those of its subagents, none before its call."""
+    called: dict[str, datetime] = {}
+    at = since
+    for placed in unit.entries:
+        at = max(at, placed.record.created_at or at)
+        if placed.record.type == "tool_use":
+            called[placed.record.tool_call_id] = at
+        yield _Moment(at, placed, unit, depth)
+    for child in unit.subagents:
+        begin = called.get(child.summary.spawn_call_id, since)
+        yield from _walk_one(child, begin, depth + 1)

@@ -1,0 +1,89 @@
+"""Units made by hand, without a store."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from leslied.model.record import Placed, Record, SessionKey
+from leslied.model.session import SessionSummary, Unit
+from tests.support.records import BEGAN, make_key, make_prompt, make_record
+
+_IDS = itertools.count()
+
+
+def make_summary(key: SessionKey | None = None, **fields: Any) -> SessionSummary:
+    known: dict[str, Any] = {
+        "row": 1,
+        "key": key or make_key(),
+        "thread_id": "thread-1",
+        "title": "",
+        "cwd": "/home/dev/app",
+        "model": "",
+        "started_at": None,
+        "ended_at": None,
+        "units": 1,
+        "tool_calls": 0,
+        "has_turn_ended": True,
+        "is_stopped": False,
+    }
+    return SessionSummary(**{**known, **fields})
+
+
+def place(record: Record, entry_id: str = "") -> Placed:
+    """The record with an id that no other has, unless one is given."""
+    number = next(_IDS)
+    return Placed(
+        record=record,
+        entry_id=entry_id or f"entry-{number}",
+        sequence=1,
+        unit=1,
+        placement=number,
+        observed_at=BEGAN,
+        decoder_version=1,
+        path="/logs/a.jsonl",
+        generation=1,
+        offset=0,
+        length=1,
+    )
+
+
+def make_unit(*entries: Record | Placed, number: int = 1, **fields: Any) -> Unit:
+    """A unit of these entries; the first user message is its prompt."""
+    placed = tuple(e if isinstance(e, Placed) else place(e) for e in entries)
+    prompts = [p.record.content for p in placed if p.record.type == "user_message"]
+    known = {
+        "chat_id": f"chat-{next(_IDS)}",
+        "summary": make_summary(),
+        "prompt": prompts[0] if prompts and number else "",
+        "stop_reason": "end_turn",
+        "agent_mode": "agent",
+    }
+    return Unit(number=number, entries=placed, **{**known, **fields})
+
+
+def make_child(
+    *entries: Record | Placed, name: str = "a1", call: str = "", **fields: Any
+) -> Unit:
+    """A subagent, spawned by this call."""
+    summary = make_summary(
+        make_key(source=f"subagent:{name}"), spawn_call_id=call, description=name
+    )
+    placed = [e.record if isinstance(e, Placed) else e for e in entries]
+    prompt = next((r.content for r in placed if r.type == "user_message"), "")
+    known = {"number": 0, "summary": summary, "prompt": prompt}
+    return make_unit(*entries, **{**known, **fields})
+
+
+def ask(prompt: str, answer: str = "done", **fields: Any) -> Unit:
+    return make_unit(make_prompt(prompt), make_record(answer), **fields)
+
+
+def make_call(tool: str, given: str, call_id: str, **fields: Any) -> Record:
+    known = {"type": "tool_use", "tool_name": tool, "tool_input": given}
+    return make_record("", **{**known, "tool_call_id": call_id, **fields})
+
+
+def make_result(call_id: str, content: str, **fields: Any) -> Record:
+    known = {"type": "tool_result", "role": "tool", "tool_call_id": call_id}
+    return make_record(content, **{**known, **fields})

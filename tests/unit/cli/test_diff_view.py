@@ -1,0 +1,214 @@
+"""What people and scripts are told of a difference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+
+from leslied.cli.diff_plain import plain_facts, plain_units
+from leslied.cli.diff_view import Look, difference_lines
+from leslied.model.difference import FieldDifference
+from leslied.model.session import Unit
+from leslied.model.stats import Cost
+from leslied.sessions.align import align
+from tests.support.records import at, make_prompt, make_record
+from tests.support.units import (
+    ask,
+    make_call,
+    make_child,
+    make_result,
+    make_unit,
+)
+
+FACTS = [FieldDifference("agent", "claude-code", "codex")]
+
+
+def look(**fields: Any) -> Look:
+    known = {"context": 3, "is_full": False, "is_summary": False, "home": "/home/dev"}
+    return Look(**{**known, **fields})
+
+
+def styled(a: list[Unit], b: list[Unit], **fields: Any) -> list[str]:
+    return list(difference_lines(FACTS, align(a, b), look(**fields)))
+
+
+def told(a: list[Unit], b: list[Unit], **fields: Any) -> str:
+    return click.unstyle("\n".join(styled(a, b, **fields)))
+
+
+def test_facts_stand_side_by_side():
+    facts = [
+        FieldDifference("project", "/home/dev/app", "/srv"),
+        FieldDifference("started_at", at(0), None),
+        FieldDifference("duration_seconds", 3661.2, 5.0),
+        FieldDifference("output_tokens", 123_456, 0),
+        FieldDifference("cost_usd", Cost(5 * 10**12, 1), Cost()),
+        FieldDifference("part", None, None),
+    ]
+
+    lines = click.unstyle("\n".join(difference_lines(facts, (), look()))).split("\n")
+
+    assert [line.split() for line in lines[3:6]] == [
+        ["duration", "1:01:01", "0:00:05"],
+        ["tokens", "out", "123k", "0"],
+        ["cost", "$5.00", "-"],
+    ]
+    assert lines[1].split() == ["project", "~/app", "/srv"]
+    assert not any(line.startswith("part") for line in lines)
+
+
+def test_sessions_that_say_the_same_are_told_in_a_sentence():
+    assert told([ask("go")], [ask("go")]).endswith("\n\nThe sessions say the same.")
+
+
+def test_what_forks_share_is_one_line():
+    shared = [ask(f"step {n}") for n in range(12)]
+
+    page = told([*shared, ask("left")], [*shared, ask("right")])
+
+    assert "\n12 units are the same.\n" in page
+    assert "step" not in page
+
+
+def test_a_changed_answer_is_told_with_signs():
+    page = told([ask("go", "it works\nwell")], [ask("go", "it fails\nwell")])
+
+    assert "@@ answer @@\n- it works\n+ it fails\n  well" in page
+    assert "  > go\n" in page
+    assert "… 1 entry is the same" in page
+
+
+def test_words_stand_out_where_they_differ():
+    lines = styled([ask("go", "a red fox ran")], [ask("go", "a blue fox ran")])
+
+    (removed,) = [line for line in lines if "- " in line]
+    assert click.style("red", fg="red", dim=False, reverse=True) in removed
+
+
+def test_a_unit_alone_is_told_by_its_prompt():
+    page = told([ask("one"), ask("two")], [ask("one")])
+
+    assert "── only in A: unit 1 chat-" in page
+    assert page.endswith("- > two")
+
+
+def test_a_call_stands_above_its_other_result():
+    call = make_call("Bash", '{"command": "make"}', "1")
+    page = told(
+        [make_unit(make_prompt("go"), call, make_result("1", "ok", tool_name="Bash"))],
+        [make_unit(make_prompt("go"), call, make_result("1", "no", tool_name="Bash"))],
+    )
+
+    assert "  ● Bash make\n@@ result of Bash @@\n- ok\n+ no" in page
+
+
+def test_a_result_that_failed_on_one_side_says_so():
+    call = make_call("Bash", "{}", "1")
+    failed = make_result("1", "x", tool_name="Bash", metadata={"is_error": True})
+
+    page = told([make_unit(call, make_result("1", "x"))], [make_unit(call, failed)])
+
+    assert "failed in B only" in page
+
+
+def test_a_summary_tells_which_and_not_how():
+    page = told([ask("go", "yes")], [ask("go now", "no")], is_summary=True)
+
+    assert "2 changed ──\n- > go\n+ > go now" in page
+    assert "@@" not in page
+
+
+def test_fields_of_a_unit_are_told():
+    other = ask("go", stop_reason="cancelled")
+
+    assert "  stop reason: end_turn → cancelled" in told([ask("go")], [other])
+
+
+def test_a_subagents_differences_are_indented():
+    def spawn(answer: str) -> Unit:
+        child = make_child(make_prompt("look"), make_record(answer), name="kid")
+        return make_unit(make_prompt("go"), subagents=(child,))
+
+    page = told([spawn("x")], [spawn("y")])
+
+    assert "    ── changed: subagent kid kid · 1 the same, 1 changed ──" in page
+    assert "    - x\n    + y" in page
+
+
+@pytest.mark.parametrize(("is_full", "count"), [(False, 40), (True, 100)])
+def test_long_texts_are_cut_unless_asked_for(is_full: bool, count: int):  # noqa: FBT001
+    long = "\n".join(f"line {n}" for n in range(100))
+    page = told(
+        [make_unit(make_prompt("go"), make_record(long))],
+        [make_unit(make_prompt("go"))],
+        is_full=is_full,
+    )
+
+    assert page.count("\n- line") == count
+    assert ("60 more lines; --full shows all" in page) is not is_full
+
+
+def test_a_long_line_is_shown_where_it_differs():
+    body = " ".join(f"w{n}" for n in range(200))
+    page = told([ask("go", f"{body} red {body}")], [ask("go", f"{body} blue {body}")])
+
+    (removed,) = [line for line in page.split("\n") if line.startswith("- ")]
+    assert "red" in removed
+    assert len(removed) < 200
+
+
+def test_texts_too_long_to_compare_say_so():
+    ours = "\n".join(f"a{n}" for n in range(3000))
+    page = told([ask("go", ours)], [ask("go", "b")])
+
+    assert "too long to be compared line by line: 2999 more lines in A" in page
+
+
+def test_control_characters_never_reach_the_terminal():
+    evil = "\x1b]0;pwned\x07\x1b[2J"
+    a = make_unit(make_prompt(evil), make_call(evil, "{}", "1"), make_record(evil))
+
+    page = told([a], [make_unit(make_prompt("go"))])
+
+    assert "\x1b]" not in page
+    assert "\x1b[2J" not in page
+    assert "␛]0;pwned␇" in page
+
+
+def test_scripts_get_every_unit_and_every_change():
+    a, b = [ask("one"), ask("go", "yes")], [ask("one"), ask("go", "no"), ask("more")]
+
+    same, changed, alone = plain_units(align(a, b), look())
+
+    (change,) = changed["changes"]
+    assert (same["status"], same["changes"]) == ("same", [])
+    assert change["diff"] == ["@@ -1,1 +1,1 @@", "-yes", "+no"]
+    assert (change["a"]["text"], change["b"]["text"]) == ("yes", "no")
+    assert (alone["status"], alone["a"], alone["b"]["prompt"]) == (
+        "only_b",
+        None,
+        "more",
+    )
+
+
+def test_a_summary_for_scripts_counts_and_shows_nothing():
+    (unit,) = plain_units(
+        align([ask("a", "x")], [ask("a", "y")]), look(is_summary=True)
+    )
+
+    assert unit["changes"] == []
+    assert unit["entries"] == {"same": 1, "changed": 1, "only_a": 0, "only_b": 0}
+
+
+def test_facts_for_scripts_are_plain_values():
+    facts = [
+        FieldDifference("cost_usd", Cost(5 * 10**11, 1), Cost()),
+        FieldDifference("started_at", at(0), None),
+    ]
+
+    assert plain_facts(facts) == [
+        {"field": "cost_usd", "a": 0.5, "b": None},
+        {"field": "started_at", "a": "2026-11-16T10:00:00.000Z", "b": None},
+    ]

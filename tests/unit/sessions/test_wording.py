@@ -1,0 +1,146 @@
+"""What an entry says, and how two wordings differ."""
+
+from __future__ import annotations
+
+from leslied.model.difference import EntryDifference, Line
+from leslied.sessions.wording import (
+    MOST_CHARACTERS,
+    MOST_LINES,
+    MOST_WORDING,
+    compare_entry,
+    compare_texts,
+    cut_hunks,
+    tell_likeness,
+    word_record,
+)
+from tests.support.records import make_event, make_record
+from tests.support.units import make_call, place
+
+
+def signs(a: str, b: str) -> list[str]:
+    return [f"{line.sign}{line.text}" for line in compare_texts(a, b).lines]
+
+
+def test_the_order_of_arguments_is_no_wording():
+    one = make_call("Edit", '{"path": "a.py", "line": 3}', "1")
+    other = make_call("Edit", '{"line":3,"path":"a.py"}', "2")
+
+    assert word_record(one) == word_record(other) == "line: 3\npath: a.py"
+
+
+def test_an_argument_of_many_lines_stands_below_its_name():
+    call = make_call("Write", '{"text": "one\\ntwo"}', "1")
+
+    assert word_record(call) == "text:\none\ntwo"
+
+
+def test_arguments_that_are_no_json_are_told_as_they_are():
+    assert word_record(make_call("apply", "*** Begin", "1")) == "*** Begin"
+
+
+def test_line_ends_and_trailing_spaces_are_no_wording():
+    assert word_record(make_record("a  \r\nb\n\n")) == "a\nb"
+
+
+def test_a_result_kept_in_a_file_of_its_own_is_told_whole():
+    assert word_record(make_record("cut", spilled="cut and whole")) == "cut and whole"
+
+
+def test_an_event_is_told_by_its_note():
+    assert word_record(make_event("notice", told={"note": "interrupt"})) == "interrupt"
+
+
+def test_likeness_counts_words_in_any_script():
+    assert tell_likeness("fix the login", "fix the login") == 1.0
+    assert 0.6 < tell_likeness("fix the login", "fix the logout") < 1.0
+    assert tell_likeness("修复登录错误", "修复登录问题") > 0.6
+    assert tell_likeness("fix", "登录") == 0.0
+    assert tell_likeness("?", "!") == 0.0
+
+
+def test_lines_are_compared_one_by_one():
+    assert signs("a\nb\nc", "a\nx\nc") == [" a", "-b", "+x", " c"]
+
+
+def test_equal_texts_have_no_difference():
+    assert signs("a\nb", "a\nb") == [" a", " b"]
+
+
+def test_like_lines_stand_side_by_side_with_their_words_marked():
+    compared = compare_texts("the red fox ran", "the blue fox ran")
+
+    assert compared.lines == (
+        Line("-", "the red fox ran", ((4, 7),)),
+        Line("+", "the blue fox ran", ((4, 8),)),
+    )
+
+
+def test_a_line_too_long_for_words_is_marked_between_its_equal_ends():
+    body = "word " * MOST_CHARACTERS
+
+    compared = compare_texts(f"{body}red end", f"{body}blue end")
+
+    begin = len(body)
+    assert compared.is_coarse
+    assert [line.marks for line in compared.lines] == [
+        ((begin, begin + 3),),
+        ((begin, begin + 4),),
+    ]
+
+
+def test_texts_too_long_for_lines_say_how_much_was_left_out():
+    ours = "\n".join(["same", *(f"a{n}" for n in range(MOST_LINES + 10)), "end"])
+    theirs = "same\nb\nend"
+
+    compared = compare_texts(ours, theirs)
+
+    assert [f"{line.sign}{line.text}" for line in compared.lines] == [
+        " same",
+        "-a0",
+        "+b",
+    ]
+    assert compared.uncompared == (MOST_LINES + 9, 0)
+
+
+def test_a_long_text_with_a_small_change_is_compared_all_the_same():
+    lines = [f"line {n}" for n in range(5 * MOST_LINES)]
+
+    compared = compare_texts("\n".join(lines), "\n".join([*lines[:700], *lines[701:]]))
+
+    assert [line.text for line in compared.lines if line.sign == "-"] == ["line 700"]
+    assert compared.uncompared == (0, 0)
+
+
+def test_where_very_much_differs_no_line_is_compared_word_by_word():
+    line = "a red fox " * 20
+    ours = "\n".join(f"{line}{n}" for n in range(MOST_WORDING // len(line)))
+
+    compared = compare_texts(ours, ours.replace("red", "blue"))
+
+    assert compared.is_coarse
+    assert all(len(each.marks) == 1 for each in compared.lines)
+
+
+def test_an_entry_alone_is_all_its_lines():
+    entry = EntryDifference(status="only_b", a=None, b=place(make_record("a\nb")))
+
+    assert compare_entry(entry).lines == (Line("+", "a"), Line("+", "b"))
+
+
+def test_changes_are_cut_out_with_some_lines_around_them():
+    lines = [Line(" ", str(n)) for n in range(20)]
+    lines[5], lines[7], lines[15] = Line("-", "5"), Line("+", "7"), Line("+", "15")
+
+    hunks = list(cut_hunks(lines, 1))
+
+    told = [(h.start_a, h.count_a, h.start_b, h.count_b) for h in hunks]
+    assert told == [(5, 4, 5, 4), (14, 2, 14, 3)]
+    assert [line.text for line in hunks[1].lines] == ["14", "15", "16"]
+
+
+def test_without_context_only_changes_are_left():
+    lines = compare_texts("a\nb\nc", "a\nx\nc").lines
+
+    (hunk,) = cut_hunks(lines, 0)
+
+    assert [line.sign for line in hunk.lines] == ["-", "+"]
