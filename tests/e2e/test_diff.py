@@ -77,4 +77,4 @@ def test_an_id_that_nobody_has_is_a_sentence(leslied: Command):
     ran = leslied("diff", "last", "zzz")
 
     assert (ran.code, ran.out) == (2, "")
-    assert "No session, unit or subagent has an id that starts with 'zzz'." in ran.err
+    assert "has an id that starts with 'zzz'." in ran.err

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.support.claude import SESSION, ClaudeHome, Talk
@@ -58,7 +59,7 @@ class Terminal:
 
     def read_until(self, words: str, patience: float = 30.0) -> None:
         deadline = time.monotonic() + patience
-        while words.encode() not in self.seen:
+        while words not in click.unstyle(self.seen.decode(errors="replace")):
             left = deadline - time.monotonic()
             assert left > 0, self.seen.decode()
             if select.select([self.ours], [], [], left)[0]:
