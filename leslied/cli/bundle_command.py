@@ -16,7 +16,9 @@ import click
 
 from leslied import __version__, sinks
 from leslied.agents import load_adapters
+from leslied.cli.completion import complete_session
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
 from leslied.errors import LesliedError, StoreUnusable, UserError
 from leslied.lookup import load_session, resolve
@@ -42,19 +44,37 @@ words and code of a session are only in session.json. Look through it before you
 """
 
 
-@click.command(epilog="Example: leslied bundle last -o report.zip")
-@click.argument("wanted", metavar="[ID|last]", required=False, default="")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied bundle", "leslied-bundle.zip, without any talk"),
+        ("leslied bundle last -o report.zip", "with the newest session in it"),
+    ],
+    see_also=["doctor", "status", "export"],
+)
+@click.argument(
+    "wanted",
+    metavar="[ID|last]",
+    required=False,
+    default="",
+    shell_complete=complete_session,
+)
 @click.option(
     "-o",
     "--output",
     metavar="PATH",
+    type=click.Path(),
     default="leslied-bundle.zip",
-    help="The file to write; leslied-bundle.zip here.",
+    show_default=True,
+    help="The file to write.",
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, wanted: str, output: str, as_json: bool) -> None:
     """Pack what a bug report needs into one file: no secrets, and no talk.
+
+    It holds versions, settings, what is read of each agent, and where entries stand
+    that could not be understood.
 
     With an ID, that session is in it too, with its secrets replaced. Nothing is sent:
     you look through the file and send it, or not.

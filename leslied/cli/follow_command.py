@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import clean
 from leslied.cli.page import entry_lines
 from leslied.lookup import redact_placed, resolve
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
 _PAUSE = 0.3
 
 
-@click.command(epilog="Example: leslied follow, in a second terminal")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied follow", "all sessions, in a second terminal"),
+        ("leslied follow last", "only the newest"),
+    ],
+    see_also=["show", "run", "service"],
+)
 @click.argument("wanted", metavar="[ID]", required=False)
 @click.option("--once", is_flag=True, hidden=True)
 @click.pass_context

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import (
     emit,
     json_option,
@@ -43,7 +44,16 @@ _COLUMNS = (
 )
 
 
-@click.command(epilog="Example: leslied list --limit 5 --json")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied list", "all sessions"),
+        ("leslied list -n 5", "the five newest"),
+        ("leslied list --subagents", "with subagents among them"),
+        ("leslied list --json | jq .data.sessions[0]", "the newest, with its cost"),
+    ],
+    see_also=["show", "search", "stats"],
+)
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="Show so many.")
 @click.option("--subagents", is_flag=True, help="Show subagents too.")
 @json_option

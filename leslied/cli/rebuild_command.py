@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.cli.desk import make_exclude, sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option
 from leslied.paths import load_key
 from leslied.pipeline.rebuild import Rebuild, Rebuilt
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
     from leslied.pipeline import Settled
 
 
-@click.command(epilog="Example: leslied rebuild && leslied status")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied rebuild", "make it anew; refused where that would lose"),
+        ("leslied rebuild --accept-loss", "even so"),
+    ],
+    see_also=["sync", "status", "doctor"],
+)
 @click.option(
     "--accept-loss",
     is_flag=True,
@@ -31,6 +39,10 @@ if TYPE_CHECKING:
 @click.pass_context
 def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
     """Make the store anew from the archive and the logs.
+
+    For when the store is damaged, or when a newer leslied understands old logs
+    better. Where the old store holds entries that nothing else has, nothing happens
+    unless you accept their loss. The daemon must not run.
 
     Transcripts keep their names. The old store stays beside the new one, as
     store.db.before-rebuild.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import clean, emit, json_option, say_time
 from leslied.model.codec import plain_time
 
@@ -17,7 +18,15 @@ if TYPE_CHECKING:
     from leslied.store import Hit
 
 
-@click.command(epilog='Example: leslied search "merge conflict" parser*')
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied search login bug", "entries with both words"),
+        ('leslied search "merge conflict"', "with this phrase"),
+        ("leslied search 'parse*' --rank", "with words that begin so, best first"),
+    ],
+    see_also=["show", "list"],
+)
 @click.argument("query", nargs=-1, required=True)
 @click.option(
     "-n", "--limit", type=click.IntRange(min=1), default=20, help="Show so many."

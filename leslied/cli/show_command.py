@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option
 from leslied.cli.page import page_lines
 from leslied.lookup import load_units, redact_unit, resolve, tell_resume
@@ -15,7 +16,16 @@ from leslied.model.codec import plain_session, plain_unit
 from leslied.sessions import tell_status
 
 
-@click.command(epilog="Example: leslied show last --full")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied show last", "read the newest session"),
+        ("leslied show 5e551e11", "one, by the beginning of its id"),
+        ("leslied show chat-01922cb7 --full", "one unit, uncut and with thinking"),
+        ("leslied show last --json", "all of it for a script"),
+    ],
+    see_also=["list", "search", "export", "resume"],
+)
 @click.argument("wanted", metavar="ID|last")
 @click.option("--full", is_flag=True, help="Show everything, thinking included, uncut.")
 @click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from leslied.cli.completion import complete_agent, complete_project
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option
 from leslied.cli.span import parse_moment
 from leslied.cli.stats_view import (
@@ -58,7 +60,17 @@ class _Answer:
     unpriced: list[str]
 
 
-@click.command(epilog="Example: leslied stats --by model --since 7d")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied stats", "day by day"),
+        ("leslied stats --by model --since 7d", "by model, in the last seven days"),
+        ("leslied stats --by project -n 5", "the five dearest projects"),
+        ("leslied stats --by tool --agent codex", "how Codex's tools did"),
+        ("leslied stats --csv > stats.csv", "for a spreadsheet"),
+    ],
+    see_also=["list", "statusline"],
+)
 @click.option(
     "--by",
     type=click.Choice(get_args(Grouping)),
@@ -70,8 +82,15 @@ class _Answer:
     "--since", metavar="WHEN", help="From this day or time on: 2026-01-31, 7d."
 )
 @click.option("--until", metavar="WHEN", help="Up to this day, or before this time.")
-@click.option("--agent", metavar="NAME", help="Only this agent.")
-@click.option("--project", metavar="PATH|NAME", help="Only this project's sessions.")
+@click.option(
+    "--agent", metavar="NAME", shell_complete=complete_agent, help="Only this agent."
+)
+@click.option(
+    "--project",
+    metavar="PATH|NAME",
+    shell_complete=complete_project,
+    help="Only this project's sessions.",
+)
 @click.option(
     "-n",
     "--limit",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_bytes, say_path
 from leslied.pipeline import Collected, Ingested, Settled
 from leslied.store import Store
@@ -20,15 +21,26 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="Example: leslied sync && leslied list",
+    cls=Command,
+    examples=[
+        ("leslied sync && leslied list", "read what is new and look at it"),
+        ("leslied sync --stop-all", "with files for every session, old ones too"),
+        ("leslied sync --json", "what it did, for a script"),
+    ],
+    see_also=["run", "service", "status"],
 )
 @click.option(
-    "--stop-all", is_flag=True, help="Treat every session as stopped from now on."
+    "--stop-all",
+    is_flag=True,
+    help="Treat every session as stopped now, and write the files of old ones too.",
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     """Read everything that is new, once, and leave.
+
+    The daemon's work, for scripts, cron, and whoever wants no daemon. It cannot run
+    beside the daemon, which reads everything as it comes.
 
     Each complete entry of every watched log is kept exactly once, however often
     this runs and however it is interrupted.
