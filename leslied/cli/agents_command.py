@@ -76,7 +76,9 @@ def _lines(agents: list[dict[str, Any]], desk: Desk) -> Iterator[str]:
         )
         for agent in agents
     ]
-    yield from table(_COLUMNS, rows, stretch=0, right="LOGS SESSIONS REJECTED")
+    least = ("NEWEST READ", "NEWEST LOG", "REJECTED", "LAST SEEN")
+    right = "LOGS SESSIONS REJECTED"
+    yield from table(_COLUMNS, rows, stretch=0, right=right, least=least)
     yield ""
     for agent in agents:
         for root in agent["roots"]:

@@ -113,7 +113,8 @@ def _lines(threads: Sequence[dict[str, Any]], *, is_one: bool) -> Iterator[str]:
             yield from [""] if number else []
             title = clean(thread.get("title") or "").replace("\n", " ")
             yield click.style(f"{clean(str(thread['thread']))}  {title}", bold=True)
-        yield from table(_COLUMNS, list(_rows(thread)), stretch=2, right="SIZE")
+        rows, least = list(_rows(thread)), ("SIZE", "BY", "CHANGED")
+        yield from table(_COLUMNS, rows, stretch=2, right="SIZE", least=least)
         yield from _tell_progress(thread)
     left = len(threads) - len(told)
     if left:

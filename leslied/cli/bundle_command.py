@@ -20,6 +20,7 @@ from leslied.cli.completion import complete_session
 from leslied.cli.desk import sit_down
 from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
+from leslied.cli.progress import Bar
 from leslied.errors import LesliedError, StoreUnusable, UserError
 from leslied.lookup import load_session, resolve
 from leslied.redact.deep import redact_session
@@ -87,24 +88,27 @@ def command(ctx: click.Context, *, wanted: str, output: str, as_json: bool) -> N
         raise UserError(
             f"There is no folder {target.parent}.", f"mkdir -p {target.parent}"
         )
-    files = {name: _seal(text, desk) for name, text in _gather(desk, wanted)}
+    with Bar(desk.clock) as bar:
+        bar.begin("Packing")
+        gathered = bar.over([*_gather(desk, wanted)])
+        files = {name: _seal(tell(), desk) for name, tell in gathered}
     data = _pack(files)
     sinks.write_file(target.parent.resolve(), target.name, data)
     told = {"path": str(target), "bytes": len(data), "files": sorted(files)}
     emit(told, lambda: _lines(told, str(desk.home)), as_json=as_json)
 
 
-def _gather(desk: Desk, wanted: str) -> Iterator[tuple[str, str]]:
-    """Each file's name and text; what cannot be told says why."""
-    yield "README.txt", _README.format(version=__version__)
-    yield "about.json", _dump(_tell_about)
-    yield "status.json", _dump(lambda: _tell_status(desk))
-    yield "rejected.json", _dump(lambda: _tell_rejected(desk))
+def _gather(desk: Desk, wanted: str) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Each file's name, and how to get its text; what cannot be told says why."""
+    yield "README.txt", lambda: _README.format(version=__version__)
+    yield "about.json", lambda: _dump(_tell_about)
+    yield "status.json", lambda: _dump(lambda: _tell_status(desk))
+    yield "rejected.json", lambda: _dump(lambda: _tell_rejected(desk))
     config = desk.places.config_file
     if config.is_file():
-        yield "config.toml", config.read_text(encoding="utf-8", errors="replace")
+        yield "config.toml", lambda: config.read_text("utf-8", "replace")
     if wanted:
-        yield "session.json", _try_session(desk, wanted)
+        yield "session.json", lambda: _try_session(desk, wanted)
 
 
 def _dump(tell: Callable[[], Any]) -> str:

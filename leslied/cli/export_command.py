@@ -15,6 +15,7 @@ from leslied.cli.completion import complete_session
 from leslied.cli.desk import sit_down
 from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
+from leslied.cli.progress import Bar
 from leslied.errors import UserError
 from leslied.lookup import Found, gather_sessions, load_session, resolve
 from leslied.redact.deep import redact_session
@@ -202,17 +203,12 @@ class _Order:
     def _found(self, reader: Reader) -> Iterable[Found]:
         if not self.has_all:
             return [resolve(reader, self.wanted)]
-        everyone = [Found(session) for session in gather_sessions(reader)]
-        return _with_bar(everyone)
+        return self._over([Found(session) for session in gather_sessions(reader)])
 
-
-def _with_bar(found: Sequence[Found]) -> Iterator[Found]:
-    """One after the other, with a bar where a person looks on."""
-    hidden = not sys.stderr.isatty()
-    with click.progressbar(
-        found, label="Sessions", file=sys.stderr, hidden=hidden
-    ) as b:
-        yield from b
+    def _over(self, found: Sequence[Found]) -> Iterator[Found]:
+        with Bar(self.desk.clock) as bar:
+            bar.begin("Writing sessions")
+            yield from bar.over(found)
 
 
 def _refuse(target: Path, said: str) -> None:

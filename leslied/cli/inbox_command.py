@@ -93,4 +93,4 @@ def _lines(messages: list[inbox.Message], desk: Desk) -> Iterable[str]:
         )
         for message in messages
     ]
-    return table(_COLUMNS, rows, stretch=4)
+    return table(_COLUMNS, rows, stretch=4, least=("QUEUED", "ID"))

@@ -121,7 +121,8 @@ def table(
     cells = [list(names), *([_even(cell) for cell in row] for row in rows)]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     numbers = {at for at, name in enumerate(names) if name in right.split()}
-    kept = _fit(widths, stretch, [names.index(name) for name in least], numbers)
+    spare = [names.index(name) for name in least if name in names]
+    kept = _fit(widths, stretch, spare, numbers)
     for number, row in enumerate(cells):
         fitted = [_pad(row[at], widths[at], is_right=at in numbers) for at in kept]
         line = "  ".join(fitted).rstrip()
@@ -149,8 +150,8 @@ def _fit(
             break
         kept.remove(at)
     widths[stretch] = min(wanted, max(room(), _NARROW))
-    # A word may be cut, a number never: it would read as another.
-    words = [at for at in kept if at not in numbers] if columns else []
+    # Words may be cut; never a number, nor the first column, which is to be typed.
+    words = [at for at in kept[1:] if at not in numbers] if columns else []
     while words and room() < widths[stretch]:
         widest = max(words, key=widths.__getitem__)
         if widths[widest] <= _NARROW:

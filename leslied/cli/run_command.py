@@ -63,7 +63,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
                 store,
                 reader,
                 is_light=True,
-                on_progress=notifier.ping,
+                on_progress=lambda *_: notifier.ping(),
             )
             streets = make()
             orders.loop = Loop(
@@ -102,7 +102,8 @@ def _scan(desk: Desk, on_progress: Callable[[], None]) -> None:
         desk.open_reader() as reader,
     ):
         _sign(store, desk)
-        for ingest in desk.make_streets(store, reader, on_progress=on_progress).ingests:
+        streets = desk.make_streets(store, reader, on_progress=lambda *_: on_progress())
+        for ingest in streets.ingests:
             ingest.scan()
 
 

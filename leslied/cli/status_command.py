@@ -144,7 +144,8 @@ def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
     ]
     if not rows:
         return ["No agent has written anything here yet. See: leslied agents"]
-    return table(names, rows, stretch=0, right="LOGS SESSIONS LAG REJECTED")
+    right, least = "LOGS SESSIONS LAG REJECTED", ("NEWEST READ", "LOGS", "NEWEST LOG")
+    return table(names, rows, stretch=0, right=right, least=least)
 
 
 def _parse(text: str | None) -> datetime | None:

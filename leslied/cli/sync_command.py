@@ -10,6 +10,7 @@ import click
 from leslied.cli.desk import sit_down
 from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_bytes, say_path
+from leslied.cli.progress import Bar
 from leslied.pipeline import Collected, Ingested, Settled
 from leslied.store import Store
 
@@ -67,23 +68,30 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
 def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, Collected, int]:
     done = Ingested()
     with (
+        Bar(desk.clock) as bar,
         Store(desk.places.store_file, desk.clock) as store,
         desk.open_reader() as reader,
     ):
-        streets = desk.make_streets(store, reader, is_final=stop_all)
+        streets = desk.make_streets(
+            store, reader, is_final=stop_all, on_progress=bar.tell
+        )
         for ingest in streets.ingests:
+            bar.begin(f"Reading {ingest.adapter.title}", say_bytes)
             done += ingest.scan()
         stopped = streets.told.listen().stopped + streets.stops.check()
         stopped += store.stop_all() if stop_all else 0
         # Sessions from before leslied are many, and nobody waits for their files.
+        bar.begin("Writing transcripts")
         settled = streets.settle.run(has_old=stop_all)
         _relate(streets, settled, has_old=stop_all)
+        bar.begin("Indexing threads")
         collected = streets.collect.scan(newest=2000)
         settled.troubles |= collected.troubles
         published = streets.publish.run()
         settled.troubles |= published.troubles
         settled.exported = published.files
         if stop_all:
+            bar.begin("Archiving logs")
             settled.troubles |= streets.keep.run().troubles
     return done, settled, collected, stopped
 

@@ -160,4 +160,6 @@ def _list_lines(flat: list[tuple[Path, list[Node]]], desk: Desk) -> Iterable[str
     ]
     names = ("THREAD", "STATUS", "CHANGED", "PROJECT", "TITLE")
     counts = ("FORKS", "REFS", "SUBAGENTS")
-    return table((*names, *counts), rows, stretch=4, right=" ".join(counts))
+    least = ("REFS", "SUBAGENTS", "FORKS", "PROJECT", "STATUS", "CHANGED")
+    right = " ".join(counts)
+    return table((*names, *counts), rows, stretch=4, right=right, least=least)
