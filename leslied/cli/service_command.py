@@ -134,6 +134,7 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
 @click.option(
     "-n",
     "lines",
+    metavar="N",
     type=click.IntRange(min=0),
     default=50,
     show_default=True,

@@ -79,7 +79,9 @@ class _Answer:
     help="What makes a line.",
 )
 @click.option(
-    "--since", metavar="WHEN", help="From this day or time on: 2026-01-31, 7d."
+    "--since",
+    metavar="WHEN",
+    help="From this day or time on: 2026-01-31, today, 12h, 7d.",
 )
 @click.option("--until", metavar="WHEN", help="Up to this day, or before this time.")
 @click.option(
@@ -94,6 +96,7 @@ class _Answer:
 @click.option(
     "-n",
     "--limit",
+    metavar="N",
     type=click.IntRange(min=1),
     help="So many lines: the latest days, or the largest sums.",
 )
@@ -103,6 +106,9 @@ class _Answer:
 @click.pass_context
 def command(ctx: click.Context, /, **asked: Any) -> None:
     """Count tokens and what they cost, or how tools did.
+
+    For what was spent, on what and when; `--by tool` tells how often tools failed and
+    how long they took.
 
     Subagents are counted in, and every API message counts once. The cost is that of
     the list prices, whatever your plan is; `+` marks sums in which some messages have

@@ -43,7 +43,7 @@ def command() -> None:
 @command.command(
     examples=[
         ("leslied threads tree", "those of the project here"),
-        ("leslied threads tree --project ~/app", "those of another"),
+        ("leslied threads tree --project ..", "those of the project above"),
         ("leslied threads tree --dot | dot -Tsvg > threads.svg", "a picture"),
     ],
     see_also=["threads list"],
