@@ -176,7 +176,7 @@ def has_room(columns: int) -> bool:
 
 def _screen() -> int | None:
     """The columns that lines must keep to; None where no one said."""
-    if sys.stdout.isatty() or read_environ().get("COLUMNS", "0").strip("0").isdecimal():
+    if sys.stdout.isatty() or read_environ().get("COLUMNS"):
         return shutil.get_terminal_size().columns
     return None
 
