@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +110,7 @@ def install(
 ) -> None:
     """Put the script where the shell finds it; no file of yours is changed.
 
-    Without SHELL, for the one in $SHELL. bash and fish look there by themselves; for
+    SHELL is bash, zsh or fish; without it, the one in $SHELL. bash and fish look there by themselves; for
     zsh you are told the lines that make it look. Shells that start from then on
     complete.
     """
@@ -145,7 +146,10 @@ def install(
 def uninstall(
     ctx: click.Context, *, shell: str | None, folder: str | None, as_json: bool
 ) -> None:
-    """Remove what `leslied completion install` put there."""
+    """Remove what `leslied completion install` put there.
+
+    Without SHELL, for every shell.
+    """
     desk = sit_down(ctx)
     shells = [shell] if shell else ["zsh"] if folder else SHELLS
     paths = [_find_file(desk, each, folder) for each in shells]
@@ -212,11 +216,16 @@ def _read_own(path: Path) -> bytes | None:
 def _find_lines_to_add(shell: str, path: Path, desk: Desk) -> Iterator[str]:
     """What the shell's own settings must say, where they might not."""
     if shell == "zsh":
-        folder = say_path(str(path.parent), str(desk.home))
-        yield f"fpath=({folder} $fpath)"
+        yield f"fpath=({_quote(path.parent, desk)} $fpath)"
         yield "autoload -Uz compinit && compinit"
     elif shell == "bash" and not any(Path(each).exists() for each in _BASH_HOMES):
-        yield f"source {say_path(str(path), str(desk.home))}"
+        yield f"source {_quote(path, desk)}"
+
+
+def _quote(path: Path, desk: Desk) -> str:
+    """The path as a shell reads it, with `~` where that is as good."""
+    said = say_path(str(path), str(desk.home))
+    return said if shlex.quote(said[1:]) == said[1:] else shlex.quote(str(path))
 
 
 def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _WIDEST_EXAMPLE = 42
+_SENTENCE = 200
 
 
 class Command(click.Command):
@@ -52,6 +53,20 @@ class Group(Command, click.Group):
     """Commands under one name; alone, the name tells which there are."""
 
     command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The commands, in the order they were written down."""
+        return list(self.commands)
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Each command with its whole first sentence."""
+        found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(n, c.get_short_help_str(_SENTENCE)) for n, c in found.items() if c]
+            )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The words, taken apart; without any, the help is all there is to say."""

@@ -62,6 +62,12 @@ def test_zsh_takes_a_folder_and_is_told_the_lines(home: Path):
     assert told["lines_to_add"][0] == "fpath=(~/fun $fpath)"
 
 
+def test_a_folder_with_a_space_is_quoted(home: Path):
+    told = ask_json("install", "zsh", "--folder", str(home / "my fun"))
+
+    assert told["lines_to_add"][0] == f"fpath=('{home}/my fun' $fpath)"
+
+
 def test_other_shells_take_no_folder():
     assert isinstance(ask("install", "fish", "--folder", "x").exception, UserError)
 

@@ -90,6 +90,12 @@ def test_exit_codes_of_its_own_stand_in_the_help():
     assert "Exit codes:\n  1  something is broken\n" in ask("doctor", "-h").output
 
 
+def test_a_group_tells_whole_sentences():
+    told = ask("hooks", "-h").output
+
+    assert " ".join(told.split()).count("every other byte stays as it is.") == 1
+
+
 def test_commands_are_told_by_what_one_wants():
     told = ask("--help").output
 
@@ -113,8 +119,8 @@ def test_the_word_help_may_come_first(words: list[str]):
     ("typed", "hint"),
     [
         (["lst"], "Did you mean `list`?"),
-        (["service", "isntall"], "Did you mean `install` or `uninstall`?"),
-        (["help", "exprot"], "Did you mean `export`?"),
+        (["service", "statuss"], "Did you mean `status`?"),
+        (["help", "expor"], "Did you mean `export`?"),
         (["xyzzy"], "See which there are: leslied --help"),
         (["help", "list", "all"], "Try: leslied list --help"),
     ],
