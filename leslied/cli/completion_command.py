@@ -110,9 +110,9 @@ def install(
 ) -> None:
     """Put the script where the shell finds it; no file of yours is changed.
 
-    SHELL is bash, zsh or fish; without it, the one in $SHELL. bash and fish look there by themselves; for
-    zsh you are told the lines that make it look. Shells that start from then on
-    complete.
+    SHELL is bash, zsh or fish; without it, the one in $SHELL. bash and fish look
+    there by themselves; for zsh you are told the lines that make it look. Shells that
+    start from then on complete.
     """
     desk = sit_down(ctx)
     chosen = shell or _find_shell(desk)

@@ -119,7 +119,7 @@ def test_the_word_help_may_come_first(words: list[str]):
     ("typed", "hint"),
     [
         (["lst"], "Did you mean `list`?"),
-        (["service", "statuss"], "Did you mean `status`?"),
+        (["service", "stat"], "Did you mean `status`?"),
         (["help", "expor"], "Did you mean `export`?"),
         (["xyzzy"], "See which there are: leslied --help"),
         (["help", "list", "all"], "Try: leslied list --help"),
