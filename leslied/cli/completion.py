@@ -72,7 +72,8 @@ def _tell_ids(
     redact = Redactor(os.urandom(32)).redact
     yield CompletionItem("last", help="the newest session")
     for each in found:
-        title = clean(redact(each.title.strip().split("\n")[0]))[:_LONGEST]
+        first = redact(each.title).strip().split("\n")[0]
+        title = clean(" ".join(first.split()))[:_LONGEST]
         if has_threads or incomplete:
             yield CompletionItem(each.thread_id, help=title or None)
         if incomplete or not has_threads:

@@ -196,11 +196,8 @@ def _find_file(desk: Desk, shell: str, folder: str | None) -> Path:
     if shell == "fish":
         config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
         return config / "fish" / "completions" / "leslied.fish"
-    return (
-        Path(folder).expanduser().absolute() / "_leslied"
-        if folder
-        else (home / ".zfunc" / "_leslied")
-    )
+    chosen = Path(folder).expanduser().absolute() if folder else home / ".zfunc"
+    return chosen / "_leslied"
 
 
 def _read_own(path: Path) -> bytes | None:

@@ -9,8 +9,8 @@ from leslied.store.connection import open_reader, telling
 if TYPE_CHECKING:
     from pathlib import Path
 
-_TITLE = "coalesce(nullif(title, ''), substr(first_prompt, 1, 200))"
-_NEWEST = "coalesce(ended_us, started_us, 0) DESC"
+_TITLE = "coalesce(nullif(title, ''), substr(first_prompt, 1, 1000))"
+_ACTIVE = "coalesce(ended_us, started_us, 0)"
 
 
 class Named(NamedTuple):
@@ -41,7 +41,7 @@ class Names:
             f"SELECT session_id, thread_id, {_TITLE} FROM session "
             "WHERE source = 'main' AND entries > 0 "
             "AND (instr(session_id, ?1) = 1 OR instr(thread_id, ?1) = 1 OR ?1 = '') "
-            f"ORDER BY {_NEWEST} LIMIT ?2",
+            f"ORDER BY {_ACTIVE} DESC LIMIT ?2",
             (beginning, most),
         )
         return [Named(*row) for row in rows]
@@ -57,6 +57,6 @@ class Names:
         """Where sessions worked, the latest first."""
         rows = self._db.execute(
             "SELECT cwd FROM session WHERE cwd <> '' AND source = 'main' "
-            f"GROUP BY cwd ORDER BY max({_NEWEST.removesuffix(' DESC')}) DESC"
+            f"GROUP BY cwd ORDER BY max({_ACTIVE}) DESC"
         )
         return [cwd for (cwd,) in rows]
