@@ -10,48 +10,67 @@ import importlib
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from leslied import __version__
-from leslied.cli.output import tell_error
+from leslied.cli.help import Group
+from leslied.cli.output import find_color, tell_error
 from leslied.errors import ConfigError, LesliedError
 from leslied.paths import read_environ
 
-COMMANDS = {
-    "run": "Watch and keep what agents write, until stopped.",
-    "service": "Run leslied in the background, at every login.",
-    "sync": "Read everything that is new, once, and leave.",
-    "list": "Show the sessions, newest first.",
-    "show": "Show one session, unit or subagent.",
-    "diff": "Compare two sessions, units or subagents.",
-    "replay": "Play a session again, as it happened.",
-    "search": "Find words in what was said, called and answered.",
-    "stats": "Count tokens, cost and tools by day, model, project and more.",
-    "statusline": "Print one line for Claude Code's status line.",
-    "assets": "Show the plans, designs and notes of threads, and who wrote them.",
-    "export": "Take sessions away: Markdown, HTML, JSON and other forms.",
-    "follow": "Watch sessions as they happen.",
-    "threads": "Show the threads of a project, and who came of whom.",
-    "context": "Print what an agent is told of its thread.",
-    "resume": "Show where a thread stands, and how to go on with it.",
-    "inject": "Leave a message for a thread's agent.",
-    "inbox": "Show the messages for agents, and which arrived.",
-    "hooks": "Let Claude Code tell leslied, and hear from it, at once.",
-    "agents": "Show which agents are read, where, and how far.",
-    "status": "Show what is read, how far, and what could not be.",
-    "doctor": "Check that everything is as it should be.",
-    "bundle": "Pack what a bug report needs, without secrets.",
-    "init": "Tell agents that work in a project about threads.",
-    "pause": "Let the daemon rest until `unpause`.",
-    "unpause": "Let a paused daemon go on.",
-    "demo": "See it work: a scripted session, live, in a minute.",
-    "rebuild": "Make the store anew from the archive and the logs.",
-    "config": "Show the settings and where they are kept.",
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+SECTIONS = {
+    "Read": {
+        "list": "Show the sessions, newest first.",
+        "show": "Show one session, unit or subagent.",
+        "search": "Find words in what was said, called and answered.",
+        "follow": "Watch sessions as they happen.",
+        "diff": "Compare two sessions, units or subagents.",
+        "replay": "Play a session again, as it happened.",
+        "stats": "Count tokens, cost and tools by day, model, project and more.",
+        "statusline": "Print one line for Claude Code's status line.",
+    },
+    "Take away": {
+        "export": "Take sessions away: Markdown, HTML, JSON and other forms.",
+        "bundle": "Pack what a bug report needs, without secrets.",
+    },
+    "Threads": {
+        "threads": "Show the threads of a project, and who came of whom.",
+        "assets": "Show the plans, designs and notes of threads, and their writers.",
+        "context": "Print what an agent is told of its thread.",
+        "resume": "Show where a thread stands, and how to go on with it.",
+        "inject": "Leave a message for a thread's agent.",
+        "inbox": "Show the messages for agents, and which arrived.",
+        "init": "Tell agents that work in a project about threads.",
+        "hooks": "Let Claude Code tell leslied, and hear from it, at once.",
+    },
+    "Run": {
+        "run": "Watch and keep what agents write, until stopped.",
+        "service": "Run leslied in the background, at every login.",
+        "sync": "Read everything that is new, once, and leave.",
+        "pause": "Let the daemon rest until `unpause`.",
+        "unpause": "Let a paused daemon go on.",
+        "demo": "See it work: a scripted session, live, in a minute.",
+    },
+    "Keep house": {
+        "status": "Show what is read, how far, and what could not be.",
+        "agents": "Show which agents are read, where, and how far.",
+        "doctor": "Check that everything is as it should be.",
+        "rebuild": "Make the store anew from the archive and the logs.",
+        "config": "Show the settings and where they are kept.",
+        "completion": "Let the shell complete commands, options and ids.",
+        "help": "Show the help of a command.",
+    },
 }
+"""The commands, by what one wants, each in a line."""
+COMMANDS = {name: line for each in SECTIONS.values() for name, line in each.items()}
 
 
-class _Commands(click.Group):
+class _Commands(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
@@ -66,15 +85,45 @@ class _Commands(click.Group):
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        longest = max(map(len, COMMANDS))
+        for section, commands in SECTIONS.items():
+            with formatter.section(section):
+                rows = [(f"{name:<{longest}}", line) for name, line in commands.items()]
+                formatter.write_dl(rows)
+
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> list[CompletionItem]:
+        """The commands, none of them loaded; and the options, once one is begun."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415
+
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return [
+            CompletionItem(name, help=line)
+            for name, line in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
 
 
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 1 failed, 2 wrong use, 3 store unusable, "
-    "4 another leslied is writing, 78 config file wrong.",
+    examples=[
+        ("leslied sync", "read what agents have written"),
+        ("leslied list", "the sessions, newest first"),
+        ("leslied show last", "read the newest"),
+        ("leslied help export", "what `export` does, with examples"),
+    ],
+    exit_codes=[
+        (0, "done"),
+        (1, "failed"),
+        (2, "wrong use"),
+        (3, "the store cannot be used"),
+        (4, "another leslied is writing"),
+        (78, "the config file is wrong"),
+    ],
+    epilog="NO_COLOR turns colour off and FORCE_COLOR on; COLUMNS sets the width.",
 )
 @click.version_option(__version__, "--version", prog_name="leslied")
 @click.option(
@@ -84,10 +133,12 @@ class _Commands(click.Group):
 )
 @click.pass_context
 def leslied(ctx: click.Context, config: Path | None) -> None:
-    """Keep what coding agents write on disk, and make it worth reading."""
-    environ = read_environ()
-    if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
-        ctx.color = False
+    """Keep what coding agents write on disk, and make it worth reading.
+
+    Most commands take --json and print {"success", "data", "warnings", "error"}.
+    Where one wants an ID, any unique beginning will do, and `last` is the newest
+    session.
+    """
     if config and not config.exists():
         raise ConfigError(f"There is no config file {config}.", "Check the path.")
     ctx.obj = config
@@ -113,7 +164,8 @@ def main() -> None:
     _open_streams()
     as_json = "--json" in sys.argv
     try:
-        code = leslied.main(standalone_mode=False)
+        color = find_color(read_environ())
+        code = leslied.main(prog_name="leslied", standalone_mode=False, color=color)
     except LesliedError as error:
         code = tell_error(error.message, error.hint, error.exit_code, as_json=as_json)
     except click.UsageError as error:

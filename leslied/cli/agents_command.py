@@ -10,6 +10,7 @@ import click
 
 from leslied.cli.agents_view import gather_agents
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import clean, emit, json_option, say_ago, say_path, table
 
 if TYPE_CHECKING:
@@ -30,14 +31,22 @@ _COLUMNS = (
 )
 
 
-@click.command(epilog="Example: leslied agents --json")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied agents", "every agent, found or not"),
+        ("leslied agents --json", "the same for a script"),
+    ],
+    see_also=["status", "doctor", "config path"],
+)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, as_json: bool) -> None:
     """Show every agent leslied can read: found or not, where, and how far it is read.
 
-    Other folders than the usual ones are set in the config file, see
-    `leslied config path`.
+    For when an agent's sessions are missing: FOUND says whether any of its folders,
+    told below the table, is there. Other folders than the usual ones are set in the
+    config file, see `leslied config path`.
     """
     desk = sit_down(ctx)
     settings = desk.load_settings()
@@ -67,7 +76,9 @@ def _lines(agents: list[dict[str, Any]], desk: Desk) -> Iterator[str]:
         )
         for agent in agents
     ]
-    yield from table(_COLUMNS, rows, stretch=0, right="LOGS SESSIONS REJECTED")
+    least = ("NEWEST READ", "NEWEST LOG", "REJECTED", "LAST SEEN")
+    right = "LOGS SESSIONS REJECTED"
+    yield from table(_COLUMNS, rows, stretch=0, right=right, least=least)
     yield ""
     for agent in agents:
         for root in agent["roots"]:

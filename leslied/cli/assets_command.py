@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.cli.completion import complete_thread
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import clean, emit, json_option, say_bytes, say_time, table
 from leslied.errors import UserError
 from leslied.lookup import gather_sessions, resolve
@@ -31,13 +33,26 @@ _MOST_THREADS = 200
 
 
 @click.command(
-    epilog="Examples: leslied assets, leslied assets last --json, leslied assets lint"
+    cls=Command,
+    examples=[
+        ("leslied assets", "those of every thread of the project here"),
+        ("leslied assets last", "those of the newest session's thread"),
+        ("leslied assets last --json", "the same, with hashes and calls"),
+        ("leslied assets lint", "check the names of all of them"),
+    ],
+    exit_codes=[(1, "`lint` found something")],
+    see_also=["threads", "context", "show"],
 )
-@click.argument("words", nargs=-1, metavar="[lint] [THREAD|last]")
+@click.argument(
+    "words", nargs=-1, metavar="[lint] [THREAD|last]", shell_complete=complete_thread
+)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, words: tuple[str, ...], as_json: bool) -> None:
     """Show the assets of a thread, or of every thread of the project you are in.
+
+    For when you want to know what agents left behind beside code, and which of them
+    did. Outside of any project, it shows every thread.
 
     An asset is a plan, progress, design, learnings, discuss or transcript in the
     thread's folder; BY names the call that changed it last. `leslied assets lint`
@@ -98,7 +113,8 @@ def _lines(threads: Sequence[dict[str, Any]], *, is_one: bool) -> Iterator[str]:
             yield from [""] if number else []
             title = clean(thread.get("title") or "").replace("\n", " ")
             yield click.style(f"{clean(str(thread['thread']))}  {title}", bold=True)
-        yield from table(_COLUMNS, list(_rows(thread)), stretch=2, right="SIZE")
+        rows, least = list(_rows(thread)), ("SIZE", "BY", "CHANGED")
+        yield from table(_COLUMNS, rows, stretch=2, right="SIZE", least=least)
         yield from _tell_progress(thread)
     left = len(threads) - len(told)
     if left:

@@ -16,8 +16,11 @@ import click
 
 from leslied import __version__, sinks
 from leslied.agents import load_adapters
+from leslied.cli.completion import complete_session
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
+from leslied.cli.progress import Bar
 from leslied.errors import LesliedError, StoreUnusable, UserError
 from leslied.lookup import load_session, resolve
 from leslied.redact.deep import redact_session
@@ -42,19 +45,37 @@ words and code of a session are only in session.json. Look through it before you
 """
 
 
-@click.command(epilog="Example: leslied bundle last -o report.zip")
-@click.argument("wanted", metavar="[ID|last]", required=False, default="")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied bundle", "leslied-bundle.zip, without any talk"),
+        ("leslied bundle last -o report.zip", "with the newest session in it"),
+    ],
+    see_also=["doctor", "status", "export"],
+)
+@click.argument(
+    "wanted",
+    metavar="[ID|last]",
+    required=False,
+    default="",
+    shell_complete=complete_session,
+)
 @click.option(
     "-o",
     "--output",
     metavar="PATH",
+    type=click.Path(),
     default="leslied-bundle.zip",
-    help="The file to write; leslied-bundle.zip here.",
+    show_default=True,
+    help="The file to write.",
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, wanted: str, output: str, as_json: bool) -> None:
     """Pack what a bug report needs into one file: no secrets, and no talk.
+
+    It holds versions, settings, what is read of each agent, and where entries stand
+    that could not be understood.
 
     With an ID, that session is in it too, with its secrets replaced. Nothing is sent:
     you look through the file and send it, or not.
@@ -67,24 +88,27 @@ def command(ctx: click.Context, *, wanted: str, output: str, as_json: bool) -> N
         raise UserError(
             f"There is no folder {target.parent}.", f"mkdir -p {target.parent}"
         )
-    files = {name: _seal(text, desk) for name, text in _gather(desk, wanted)}
+    with Bar(desk.clock) as bar:
+        bar.begin("Packing")
+        gathered = bar.over([*_gather(desk, wanted)])
+        files = {name: _seal(tell(), desk) for name, tell in gathered}
     data = _pack(files)
     sinks.write_file(target.parent.resolve(), target.name, data)
     told = {"path": str(target), "bytes": len(data), "files": sorted(files)}
     emit(told, lambda: _lines(told, str(desk.home)), as_json=as_json)
 
 
-def _gather(desk: Desk, wanted: str) -> Iterator[tuple[str, str]]:
-    """Each file's name and text; what cannot be told says why."""
-    yield "README.txt", _README.format(version=__version__)
-    yield "about.json", _dump(_tell_about)
-    yield "status.json", _dump(lambda: _tell_status(desk))
-    yield "rejected.json", _dump(lambda: _tell_rejected(desk))
+def _gather(desk: Desk, wanted: str) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Each file's name, and how to get its text; what cannot be told says why."""
+    yield "README.txt", lambda: _README.format(version=__version__)
+    yield "about.json", lambda: _dump(_tell_about)
+    yield "status.json", lambda: _dump(lambda: _tell_status(desk))
+    yield "rejected.json", lambda: _dump(lambda: _tell_rejected(desk))
     config = desk.places.config_file
     if config.is_file():
-        yield "config.toml", config.read_text(encoding="utf-8", errors="replace")
+        yield "config.toml", lambda: config.read_text("utf-8", "replace")
     if wanted:
-        yield "session.json", _try_session(desk, wanted)
+        yield "session.json", lambda: _try_session(desk, wanted)
 
 
 def _dump(tell: Callable[[], Any]) -> str:

@@ -9,22 +9,38 @@ import click
 
 from leslied.agents import load_adapters
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Group
 from leslied.cli.output import emit, json_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@click.group()
+@click.group(cls=Group, see_also=["doctor", "service install"])
 def command() -> None:
-    """Show the settings and where they are kept."""
+    """Show the settings and where they are kept.
+
+    The file is config.toml in the usual folder for settings, unless --config or the
+    variable LESLIED_CONFIG names another. The store is in the usual folder for data,
+    or in LESLIED_DATA_DIR. The daemon reads the file again every half minute.
+    """
 
 
-@command.command(epilog="Example: leslied config show > my-config.toml")
+@command.command(
+    examples=[
+        ("leslied config show", "every setting in force"),
+        ("leslied config show > my-config.toml", "a file to begin with"),
+        ("leslied --config my-config.toml config show", "what that file makes of it"),
+    ],
+    see_also=["config path"],
+)
 @json_option
 @click.pass_context
 def show(ctx: click.Context, *, as_json: bool) -> None:
-    """Print every setting in force, as TOML."""
+    """Print every setting in force, as TOML.
+
+    What the file does not say has its default. The output is a config file itself.
+    """
     desk = sit_down(ctx)
     settings = desk.load_settings()
     data: dict[str, Any] = asdict(settings)
@@ -37,11 +53,17 @@ def show(ctx: click.Context, *, as_json: bool) -> None:
     )
 
 
-@command.command()
+@command.command(
+    examples=[
+        ("leslied config path", "where it is looked for"),
+        ('$EDITOR "$(leslied config path)"', "change it"),
+    ],
+    see_also=["config show"],
+)
 @json_option
 @click.pass_context
 def path(ctx: click.Context, *, as_json: bool) -> None:
-    """Print where the config file is looked for."""
+    """Print where the config file is looked for; it need not be there."""
     file = sit_down(ctx).places.config_file
     data = {"path": str(file), "exists": file.exists()}
     emit(data, lambda: [str(file)], as_json=as_json)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.cli.completion import complete_thread
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import clean, emit, json_option
 from leslied.cli.thread_places import Place, find_latest, find_thread
 from leslied.errors import LesliedError, UserError
@@ -19,15 +21,38 @@ if TYPE_CHECKING:
     from leslied.threads.context import Context
 
 
-@click.command(epilog="Example: leslied context thread-1a2b3c4d --ref thread-5e6f7a8b")
-@click.argument("thread", required=False)
-@click.option("--ref", "refs", multiple=True, metavar="THREAD", help="Refer to it too.")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied context", "that of the thread last active here"),
+        ("leslied context thread-1a2b3c4d", "that of one thread"),
+        (
+            "leslied context --ref thread-5e6f7a8b",
+            "with the assets of another one, too",
+        ),
+    ],
+    see_also=["resume", "assets", "hooks", "threads"],
+)
+@click.argument(
+    "thread", metavar="[THREAD|last]", required=False, shell_complete=complete_thread
+)
+@click.option(
+    "--ref",
+    "refs",
+    multiple=True,
+    metavar="THREAD",
+    shell_complete=complete_thread,
+    help="Refer to it too; may be given again.",
+)
 @json_option
 @click.pass_context
 def command(
     ctx: click.Context, *, thread: str | None, refs: tuple[str, ...], as_json: bool
 ) -> None:
     """Print the <thread_context> of a thread: its assets, and those it refers to.
+
+    This is what the hooks tell an agent when it starts; print it to see that, or to
+    give it to an agent without hooks.
 
     Without a thread: the one that was last active in this folder's project. What
     `--ref` names is shown for this once and noted nowhere.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.cli.demo_script import SESSION, play
+from leslied.cli.help import Command
 from leslied.cli.output import clean
 from leslied.errors import LesliedError
 from leslied.paths import read_environ
@@ -26,13 +27,22 @@ if TYPE_CHECKING:
 _PATIENCE = 200
 
 
-@click.command(epilog="Example: leslied demo --fast")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied demo", "watch it at an agent's pace"),
+        ("leslied demo --fast", "see the result"),
+        ("leslied demo --keep", "and look around in it afterwards"),
+    ],
+    see_also=["service install", "sync", "list"],
+)
 @click.option("--fast", is_flag=True, help="Do not wait between the lines.")
 @click.option("--keep", is_flag=True, help="Leave the folder for a look around.")
 def command(*, fast: bool, keep: bool) -> None:
     """Play a scripted session with a subagent and show its transcript appear.
 
-    Nothing of yours is read or written: it all happens in a temporary home.
+    For a first look, before anything is installed. Nothing of yours is read or
+    written: it all happens in a temporary home.
     """
     home = Path(tempfile.mkdtemp(prefix="leslied-demo-"))
     try:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Settle,
         Streets,
     )
+    from leslied.pipeline.progress import Progress
     from leslied.redact import Redactor
     from leslied.store import Reader, Store
 
@@ -104,12 +105,14 @@ class Desk:
         *,
         is_final: bool = False,
         is_light: bool = False,
-        on_progress: Callable[[], None] = lambda: None,
+        on_progress: Progress | None = None,
     ) -> Streets:
         """The daemon's work, as the settings want it now; `is_light` on memory."""
         from leslied.pipeline import Stops, Streets, Told  # noqa: PLC0415
+        from leslied.pipeline.progress import tell_nobody  # noqa: PLC0415
 
         settings = self.load_settings()
+        on_progress = on_progress or tell_nobody
         ingests = [
             replace(each, is_final=is_final, on_progress=on_progress)
             for each in self._make_ingests(store, settings, is_light=is_light)
@@ -130,7 +133,7 @@ class Desk:
             relate=self._make_relate(settle, is_light=is_light),
             collect=self._make_collect(settle, settings),
             publish=self._make_publish(settle, settings),
-            keep=self._make_keep(store, settings),
+            keep=replace(self._make_keep(store, settings), on_progress=on_progress),
         )
 
     def _make_ingests(

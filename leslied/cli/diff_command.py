@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.cli.completion import complete_session
 from leslied.cli.desk import sit_down
 from leslied.cli.diff_facts import Side, compare_facts
 from leslied.cli.diff_plain import plain_facts, plain_units
 from leslied.cli.diff_view import Look, difference_lines
+from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option
 from leslied.lookup import load_units, redact_unit, resolve
 from leslied.redact.deep import redact_summary
@@ -22,21 +24,20 @@ if TYPE_CHECKING:
     from leslied.cli.desk import Desk
     from leslied.store import Reader
 
-_EPILOG = """\b
-Examples:
-  leslied diff last 4f0d9df4
-  leslied diff 4f0d9df4 1ae3259b --summary
-  leslied diff chat-51c2 chat-90ab --context 10
-  leslied diff last 4f0d9df4 --json | jq .data.is_same
 
-Exit code 0 says that the two were compared, whether they differ or not; data.is_same
-tells a script which.
-"""
-
-
-@click.command(epilog=_EPILOG)
-@click.argument("a", metavar="A")
-@click.argument("b", metavar="B")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied diff last 4f0d9df4", "the newest session beside another"),
+        ("leslied diff 4f0d9df4 1ae3259b --summary", "only which units differ"),
+        ("leslied diff chat-51c2 chat-90ab -U 10", "two units, with more around"),
+        ("leslied diff last 4f0d9df4 --json | jq .data.is_same", "for a script"),
+    ],
+    exit_codes=[(0, "compared, whether they differ or not: see data.is_same")],
+    see_also=["show", "replay", "threads"],
+)
+@click.argument("a", metavar="A", shell_complete=complete_session)
+@click.argument("b", metavar="B", shell_complete=complete_session)
 @click.option("--summary", is_flag=True, help="Tell which units differ, not how.")
 @click.option(
     "-U",

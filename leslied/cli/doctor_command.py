@@ -13,6 +13,7 @@ import click
 from leslied import archive
 from leslied.agents import load_adapters
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import clean, emit, json_option, say_bytes, say_path
 from leslied.errors import LesliedError
 from leslied.store import read_lock
@@ -38,13 +39,22 @@ class Finding(NamedTuple):
     hint: str = ""
 
 
-@click.command(epilog="Example: leslied doctor --json")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied doctor", "check, and be told what to do"),
+        ("leslied doctor --json", "the findings for a script"),
+    ],
+    exit_codes=[(1, "something is broken")],
+    see_also=["status", "agents", "bundle"],
+)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, as_json: bool) -> None:
     """Check logs, store, settings and machine, and say what to do.
 
-    Leaves with exit code 1 when something is broken.
+    The first thing to run when anything seems wrong. It changes nothing: it reads the
+    whole store and archive for damage, so it may take a while.
     """
     desk = sit_down(ctx)
     found = list(_examine(desk))

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied import sinks
+from leslied.cli.completion import complete_session
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
+from leslied.cli.progress import Bar
 from leslied.errors import UserError
 from leslied.lookup import Found, gather_sessions, load_session, resolve
 from leslied.redact.deep import redact_session
@@ -40,18 +43,40 @@ FORMATS = (
 """In the order people are told; a test holds it to the sinks that there are."""
 
 
-@click.command(epilog="Example: leslied export last --format html -o talk.html")
-@click.argument("wanted", metavar="[ID|last]", required=False, default="")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied export last -f markdown", "the newest session, on the screen"),
+        ("leslied export last -f html -o talk.html", "a page to send to somebody"),
+        ("leslied export chat-01922cb7 -f json", "one unit, for a program"),
+        ("leslied export --all -f html -o talks/", "every session, each a page"),
+        ("leslied export last -f jsonl | jq .type", "its records, one a line"),
+    ],
+    see_also=["list", "show", "bundle"],
+)
+@click.argument(
+    "wanted",
+    metavar="[ID|last]",
+    required=False,
+    default="",
+    shell_complete=complete_session,
+)
 @click.option(
     "-f",
     "--format",
     "form",
     type=click.Choice(FORMATS),
+    metavar="FORM",
     required=True,
-    help="What to make of it.",
+    help=f"What to make of it: {', '.join(FORMATS)}.",
 )
 @click.option(
-    "-o", "--output", metavar="PATH", default="", help="The file or folder to write."
+    "-o",
+    "--output",
+    metavar="PATH",
+    default="",
+    type=click.Path(),
+    help="The file or folder to write.",
 )
 @click.option("--all", "has_all", is_flag=True, help="Every session, into a folder.")
 @click.option("--reveal", is_flag=True, help="Leave secrets as they are in the log.")
@@ -59,6 +84,10 @@ FORMATS = (
 @click.pass_context
 def command(ctx: click.Context, /, wanted: str, form: str, **options: Any) -> None:
     """Take a session, unit or subagent away, or all sessions.
+
+    For reading elsewhere, for sending, or for another program: markdown and html are
+    for people, json, jsonl and atif for programs; leslie, devflow, chibi and
+    weakincentives are what the tools of these names read.
 
     Without -o, a form that is one text goes to standard output. A PATH that ends in /
     or is a folder gets all files below it; any other is the file itself. Secrets are
@@ -174,17 +203,12 @@ class _Order:
     def _found(self, reader: Reader) -> Iterable[Found]:
         if not self.has_all:
             return [resolve(reader, self.wanted)]
-        everyone = [Found(session) for session in gather_sessions(reader)]
-        return _with_bar(everyone)
+        return self._over([Found(session) for session in gather_sessions(reader)])
 
-
-def _with_bar(found: Sequence[Found]) -> Iterator[Found]:
-    """One after the other, with a bar where a person looks on."""
-    hidden = not sys.stderr.isatty()
-    with click.progressbar(
-        found, label="Sessions", file=sys.stderr, hidden=hidden
-    ) as b:
-        yield from b
+    def _over(self, found: Sequence[Found]) -> Iterator[Found]:
+        with Bar(self.desk.clock) as bar:
+            bar.begin("Writing sessions")
+            yield from bar.over(found)
 
 
 def _refuse(target: Path, said: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from leslied.cli.completion import complete_agent, complete_project
 from leslied.cli.span import parse_moment
 from leslied.model.session import Status
 
@@ -26,9 +27,17 @@ _KEYS: dict[str, FilterKey] = {"since": "after", "until": "before"}
 def filter_options(command: F) -> F:
     """The command takes `--agent`, `--project`, `--model`, `--status`, and times."""
     options = (
-        click.option("--agent", metavar="NAME", help="Only this agent's."),
         click.option(
-            "--project", metavar="PATH|NAME", help="Only those of this project."
+            "--agent",
+            metavar="NAME",
+            shell_complete=complete_agent,
+            help="Only this agent's.",
+        ),
+        click.option(
+            "--project",
+            metavar="PATH|NAME",
+            shell_complete=complete_project,
+            help="Only those of this project.",
         ),
         click.option(
             "--model", metavar="TEXT", help="Only those of a model so named, in part."

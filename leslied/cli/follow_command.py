@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import structs
 
+from leslied.cli.completion import (
+    complete_agent,
+    complete_project,
+    complete_session,
+)
 from leslied.cli.desk import sit_down
 from leslied.cli.filters import find_project
+from leslied.cli.help import Command
 from leslied.cli.look import Look, find_width
 from leslied.cli.telling import Telling
 from leslied.errors import UserError
@@ -34,20 +40,34 @@ if TYPE_CHECKING:
 
 _PAUSE = 0.3
 _TOLD = ("user_message", "assistant_message", "tool_use", "tool_result", "error")
-_EPILOG = """\b
-Examples:
-  leslied follow                    everything, in a second terminal
-  leslied follow last --last 20     the last session, and what it did before
-  leslied follow --project app      only what works in a folder named app
-  leslied follow --json | jq .type  one record a line
-"""
 
 
-@click.command(epilog=_EPILOG)
-@click.argument("wanted", metavar="[ID|last]...", nargs=-1)
-@click.option("--agent", metavar="NAME", default="", help="Only this agent's sessions.")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied follow", "everything, in a second terminal"),
+        ("leslied follow last --last 20", "the last session, and what it did before"),
+        ("leslied follow --project app", "only what works in a folder named app"),
+        ("leslied follow --json | jq .type", "one record a line"),
+    ],
+    see_also=["show", "run", "service"],
+)
+@click.argument(
+    "wanted", metavar="[ID|last]...", nargs=-1, shell_complete=complete_session
+)
 @click.option(
-    "--project", metavar="PATH|NAME", default="", help="Only this project's sessions."
+    "--agent",
+    metavar="NAME",
+    default="",
+    shell_complete=complete_agent,
+    help="Only this agent's sessions.",
+)
+@click.option(
+    "--project",
+    metavar="PATH|NAME",
+    default="",
+    shell_complete=complete_project,
+    help="Only this project's sessions.",
 )
 @click.option(
     "--last",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Group
 from leslied.cli.output import clean, emit, json_option, say_path, table
 from leslied.errors import UserError
 from leslied.hooks import settings
@@ -32,21 +33,33 @@ scope_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group, see_also=["inject", "inbox", "context"])
 def command() -> None:
     """Let Claude Code tell leslied at once, and hear of its thread and inbox.
 
     The hooks tell the agent which plan, design and transcripts its thread has, bring
-    it the messages of `leslied inject`, and tell the daemon when a turn ends.
+    it the messages of `leslied inject`, and tell the daemon when a turn ends. They
+    never make the agent wait or fail. Without them everything else works, a little
+    later.
     """
 
 
-@command.command(epilog="Example: leslied hooks install --scope local")
+@command.command(
+    examples=[
+        ("leslied hooks install", "for all of your projects"),
+        ("leslied hooks install --scope local", "for you, in the project here"),
+    ],
+    see_also=["hooks status", "hooks uninstall"],
+)
 @scope_option
 @json_option
 @click.pass_context
 def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
-    """Add leslied's hooks to the settings; every other byte stays as it is."""
+    """Add leslied's hooks to the settings; every other byte stays as it is.
+
+    Sessions that start from then on use them. Installing again brings them up to
+    date, as after an update of leslied.
+    """
     desk = sit_down(ctx)
     file = SettingsFile(_find(desk, scope))
     call = _make_call(desk)
@@ -60,7 +73,13 @@ def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
     emit(data, lambda: [said], as_json=as_json, warnings=_doubts(desk, scope))
 
 
-@command.command()
+@command.command(
+    examples=[
+        ("leslied hooks uninstall", "take them out of your own settings"),
+        ("leslied hooks uninstall --scope local", "take them out of the project here"),
+    ],
+    see_also=["hooks install", "hooks status"],
+)
 @scope_option
 @json_option
 @click.pass_context
@@ -77,11 +96,19 @@ def uninstall(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
     emit(data, lambda: [said], as_json=as_json)
 
 
-@command.command()
+@command.command(
+    examples=[
+        ("leslied hooks status", "which settings have them"),
+    ],
+    see_also=["hooks install", "doctor"],
+)
 @json_option
 @click.pass_context
 def status(ctx: click.Context, *, as_json: bool) -> None:
-    """Show which settings have leslied's hooks, and whether they can run."""
+    """Show which settings have leslied's hooks, and whether they can run.
+
+    It looks at your own settings and, inside a project, at both of the project's.
+    """
     desk = sit_down(ctx)
     states = [_look(desk, scope) for scope in get_args(Scope)]
     data = {

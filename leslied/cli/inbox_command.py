@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.cli.completion import complete_recipient
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_ago, table
 from leslied.errors import UserError
 from leslied.hooks import given, inbox
@@ -21,13 +23,23 @@ if TYPE_CHECKING:
 _COLUMNS = ("ID", "THREAD", "STATE", "QUEUED", "TEXT")
 
 
-@click.command(epilog="Example: leslied inbox thread-5e551e11")
-@click.argument("wanted", metavar="[THREAD]", default="")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied inbox", "all messages"),
+        ("leslied inbox thread-5e551e11", "those of one thread"),
+    ],
+    see_also=["inject", "hooks"],
+)
+@click.argument(
+    "wanted", metavar="[THREAD]", default="", shell_complete=complete_recipient
+)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, wanted: str, as_json: bool) -> None:
     """Show messages for agents: queued, claimed by a prompt, or delivered.
 
+    For when you left a message with `leslied inject` and wonder what became of it.
     Claimed means said to the agent, but not yet seen in its log; an agent that dies
     before it writes the message down gets it again.
     """
@@ -81,4 +93,4 @@ def _lines(messages: list[inbox.Message], desk: Desk) -> Iterable[str]:
         )
         for message in messages
     ]
-    return table(_COLUMNS, rows, stretch=4)
+    return table(_COLUMNS, rows, stretch=4, least=("QUEUED", "ID"))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import clean, emit, json_option, say_path
 from leslied.errors import UserError
 from leslied.guide import (
@@ -42,7 +43,16 @@ _SAID = {
 }
 
 
-@click.command(epilog="Example: leslied init --diff, then: leslied init")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied init --diff", "see what it would do"),
+        ("leslied init", "do it"),
+        ("leslied init --file CLAUDE.md", "in the file that Claude Code reads"),
+        ("leslied init --remove", "take it out again"),
+    ],
+    see_also=["context", "assets", "hooks"],
+)
 @click.option(
     "--file",
     "name",

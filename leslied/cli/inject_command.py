@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from leslied.cli.completion import complete_thread
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option
 from leslied.errors import UserError
 from leslied.hooks import inbox, settings
@@ -21,15 +23,23 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary
 
 
-@click.command(epilog='Example: leslied inject last "Use the new API, see docs/api.md"')
-@click.argument("wanted", metavar="THREAD|last")
+@click.command(
+    cls=Command,
+    examples=[
+        ('leslied inject last "Use the new API"', "for the newest session"),
+        ('leslied inject thread-5e551e11 "Stop, please"', "for one thread"),
+    ],
+    see_also=["inbox", "hooks install"],
+)
+@click.argument("wanted", metavar="THREAD|last", shell_complete=complete_thread)
 @click.argument("text")
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, wanted: str, text: str, as_json: bool) -> None:
     """Leave a message that the thread's agent gets with its next prompt, once.
 
-    It needs the hooks: leslied hooks install. See what became of it: leslied inbox
+    For telling an agent something from another terminal, or from a script. It needs
+    the hooks, which only Claude Code has: leslied hooks install
     """
     desk = sit_down(ctx)
     text = text.strip()

@@ -8,6 +8,7 @@ import click
 
 from leslied.cli.desk import sit_down
 from leslied.cli.filters import filter_options, take_filters
+from leslied.cli.help import Command
 from leslied.cli.output import (
     emit,
     json_option,
@@ -46,7 +47,17 @@ _COLUMNS = (
 _NOTHING = "No sessions yet. Work with an agent, then run: leslied sync"
 
 
-@click.command(epilog="Example: leslied list --limit 5 --json")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied list", "the latest sessions"),
+        ("leslied list --project . --since 7d", "this folder's, of the last week"),
+        ("leslied list --sort cost -n 5", "the five dearest"),
+        ("leslied list --status active", "those at work now"),
+        ("leslied list --json | jq .data.sessions[0]", "the newest, with its cost"),
+    ],
+    see_also=["show", "search", "stats"],
+)
 @filter_options
 @click.option(
     "--sort",
@@ -61,6 +72,7 @@ _NOTHING = "No sessions yet. Work with an agent, then run: leslied sync"
     "-n",
     "--limit",
     type=click.IntRange(min=1),
+    metavar="N",
     help=f"Show so many; without it {_SCREENFUL}, as JSON all.",
 )
 @click.option("--all", "has_all", is_flag=True, help="Show all.")
@@ -150,7 +162,13 @@ def _lines(
         for session in sessions
     ]
     last = "COST" if shows_cost else "OUT"
-    yield from table((*_COLUMNS, last), rows, stretch=5, right=f"UNITS TOOLS {last}")
+    yield from table(
+        (*_COLUMNS, last),
+        rows,
+        stretch=5,
+        right=f"UNITS TOOLS {last}",
+        least=("OUT", "TOOLS", "UNITS", "AGENT", "STATUS", "PROJECT"),
+    )
     if has_more:
         yield click.style("There are more: leslied list --all", dim=True)
 

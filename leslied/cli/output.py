@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.paths import read_environ
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from leslied.model.stats import Cost
@@ -23,10 +25,27 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029"
     "\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
+_UNEVEN = re.compile(
+    "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d[\u2190-\u2bff\U0001f000-\U0001faff]"
+)
+"""What turns one emoji into another; some terminals draw both, side by side."""
 _PLAIN_WIDTH = 120
 _SHORTEST = 8
+_ROOMY = 24
+"""With less than this for its longest text, a table rather leaves columns out."""
+_NARROW = 8
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def find_color(environ: Mapping[str, str]) -> bool | None:
+    """Whether colours are wanted; None where being a terminal decides."""
+    if environ.get("NO_COLOR"):
+        return False
+    forces = ("FORCE_COLOR", "CLICOLOR_FORCE")
+    if any(environ.get(name, "0") not in ("", "0") for name in forces):
+        return True
+    return False if environ.get("TERM") == "dumb" else None
 
 
 def clean(text: str) -> str:
@@ -64,7 +83,9 @@ def tell_error(message: str, hint: str, code: int, *, as_json: bool) -> int:
         error = {"message": message, "hint": hint or None, "exit_code": code}
         _print_envelope(None, (), error)
         return code
-    click.echo(click.style("leslied: ", fg="red") + clean(message), err=True)
+    color = find_color(read_environ())
+    said = click.style("leslied: ", fg="red") + clean(message)
+    click.echo(said, err=True, color=color)
     if hint:
         click.echo(clean(hint), err=True)
     return code
@@ -90,43 +111,76 @@ def table(
     *,
     stretch: int,
     right: str = "",
+    least: Sequence[str] = (),
 ) -> Iterable[str]:
-    """Aligned columns as wide as the terminal; the `stretch` column gives way.
+    """Aligned columns, no wider than the terminal.
 
-    Columns whose name is in `right` are set to the right.
+    Columns whose name is in `right` are set to the right. Where room is short, the
+    `stretch` column gives way, then the columns of `least` go, the first one first.
     """
-    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
+    from rich.cells import cell_len  # noqa: PLC0415
 
-    cells = [[clean(cell).replace("\n", " ") for cell in row] for row in rows]
-    widths = [
-        max(cell_len(cell) for cell in column)
-        for column in zip(names, *cells, strict=True)
-    ]
-    room = _width() - sum(widths) - 2 * (len(names) - 1) + widths[stretch]
-    widths[stretch] = min(widths[stretch], max(room, 12))
-    set_right = {at for at, name in enumerate(names) if name in right.split()}
-    for number, row in enumerate([list(names), *cells]):
-        fitted = []
-        for at, (cell, width) in enumerate(zip(row, widths, strict=True)):
-            if cell_len(cell) > width:
-                fitted.append(set_cell_size(cell, width - 1) + "…")
-            elif at in set_right:
-                fitted.append(" " * (width - cell_len(cell)) + cell)
-            else:
-                fitted.append(cell + " " * (width - cell_len(cell)))
+    cells = [list(names), *([_even(cell) for cell in row] for row in rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    numbers = {at for at, name in enumerate(names) if name in right.split()}
+    spare = [names.index(name) for name in least if name in names]
+    kept = _fit(widths, stretch, spare, numbers)
+    for number, row in enumerate(cells):
+        fitted = [_pad(row[at], widths[at], is_right=at in numbers) for at in kept]
         line = "  ".join(fitted).rstrip()
         yield click.style(line, dim=True) if number == 0 else line
 
 
+def _even(text: str) -> str:
+    """The text in one line of characters that every terminal draws equally wide."""
+    return _UNEVEN.sub("", clean(text).replace("\n", " ").replace("\t", " "))
+
+
+def _fit(
+    widths: list[int], stretch: int, least: Sequence[int], numbers: set[int]
+) -> list[int]:
+    """The columns that are shown; `widths` is what each of them gets."""
+    kept = list(range(len(widths)))
+    columns = _screen()
+    wanted, width = widths[stretch], columns or _PLAIN_WIDTH
+
+    def room() -> int:
+        return width - sum(widths[at] + 2 for at in kept if at != stretch)
+
+    for at in least if columns else ():
+        if room() >= min(wanted, _ROOMY):
+            break
+        kept.remove(at)
+    widths[stretch] = min(wanted, max(room(), _NARROW))
+    # Words may be cut; never a number, nor the first column, which is to be typed.
+    words = [at for at in kept[1:] if at not in numbers] if columns else []
+    while words and room() < widths[stretch]:
+        widest = max(words, key=widths.__getitem__)
+        if widths[widest] <= _NARROW:
+            break
+        widths[widest] -= 1
+    return kept
+
+
+def _pad(text: str, width: int, *, is_right: bool) -> str:
+    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
+
+    if cell_len(text) > width:
+        return set_cell_size(text, width - 1) + "…"
+    space = " " * (width - cell_len(text))
+    return space + text if is_right else text + space
+
+
 def has_room(columns: int) -> bool:
     """Whether lines of so many columns fit."""
-    return _width() >= columns
+    return (_screen() or _PLAIN_WIDTH) >= columns
 
 
-def _width() -> int:
-    if sys.stdout.isatty():
+def _screen() -> int | None:
+    """The columns that lines must keep to; None where no one said."""
+    if sys.stdout.isatty() or read_environ().get("COLUMNS"):
         return shutil.get_terminal_size().columns
-    return _PLAIN_WIDTH
+    return None
 
 
 def say_time(time: datetime | None) -> str:

@@ -5,17 +5,26 @@ from __future__ import annotations
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option
 from leslied.paths import make_private_dir
 
 
-@click.command(epilog="Example: leslied pause; …; leslied unpause")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied pause", "let it rest"),
+        ("leslied unpause", "let it go on"),
+    ],
+    see_also=["unpause", "status"],
+)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, as_json: bool) -> None:
     """Let the daemon read and write nothing until `leslied unpause`.
 
-    What agents write meanwhile is read afterwards; nothing is lost.
+    For when the machine has better things to do. What agents write meanwhile is read
+    afterwards; nothing is lost.
     """
     file = sit_down(ctx).places.pause_file
     make_private_dir(file.parent)

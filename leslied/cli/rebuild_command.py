@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from leslied.cli.desk import make_exclude, sit_down
-from leslied.cli.output import emit, json_option
+from leslied.cli.help import Command
+from leslied.cli.output import emit, json_option, say_bytes
+from leslied.cli.progress import Bar
 from leslied.paths import load_key
 from leslied.pipeline.rebuild import Rebuild, Rebuilt
 from leslied.redact import Redactor
@@ -21,7 +24,14 @@ if TYPE_CHECKING:
     from leslied.pipeline import Settled
 
 
-@click.command(epilog="Example: leslied rebuild && leslied status")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied rebuild", "make it anew; refused where that would lose"),
+        ("leslied rebuild --accept-loss", "even so"),
+    ],
+    see_also=["sync", "status", "doctor"],
+)
 @click.option(
     "--accept-loss",
     is_flag=True,
@@ -32,13 +42,20 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
     """Make the store anew from the archive and the logs.
 
+    For when the store is damaged, or when a newer leslied understands old logs
+    better. Where the old store holds entries that nothing else has, nothing happens
+    unless you accept their loss. The daemon must not run.
+
     Transcripts keep their names. The old store stays beside the new one, as
     store.db.before-rebuild.
     """
     desk = sit_down(ctx)
     settings = desk.load_settings()
-    told = _make_rebuild(desk, settings).run(accepts_loss=accept_loss)
-    settled = _settle(desk)
+    with Bar(desk.clock) as bar:
+        bar.begin("Reading archive and logs", say_bytes)
+        rebuild = replace(_make_rebuild(desk, settings), on_progress=bar.tell)
+        told = rebuild.run(accepts_loss=accept_loss)
+        settled = _settle(desk, bar)
     data = _tell(told, settled)
     warnings = told.warnings + [f"{n}: {why}" for n, why in settled.troubles.items()]
     emit(data, lambda: _lines(data), as_json=as_json, warnings=warnings)
@@ -57,15 +74,17 @@ def _make_rebuild(desk: Desk, settings: Settings) -> Rebuild:
     )
 
 
-def _settle(desk: Desk) -> Settled:
+def _settle(desk: Desk, bar: Bar) -> Settled:
     """Every unit has its file; one that says the same is not written again."""
     with (
         Store(desk.places.store_file, desk.clock) as store,
         desk.open_reader() as reader,
     ):
-        streets = desk.make_streets(store, reader)
+        streets = desk.make_streets(store, reader, on_progress=bar.tell)
+        bar.begin("Writing transcripts")
         settled = streets.settle.run()
         settled.troubles |= streets.relate.run().troubles
+        bar.begin("Indexing threads")
         settled.troubles |= streets.collect.run().troubles
         return settled
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.cli.completion import complete_session
 from leslied.cli.cues import make_cues
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import clean, say_count, say_time
 from leslied.cli.player import Nobody, Player
 from leslied.errors import UserError
@@ -28,20 +30,6 @@ if TYPE_CHECKING:
 
 _USUAL_SPEED = 10.0
 _KEYS = "space pauses · → or Enter goes to the next entry · + and - change the speed"
-_EPILOG = """\b
-Examples:
-  leslied replay last
-  leslied replay 4f0d9df4 --speed 1 --max-pause 10
-  leslied replay 4f0d9df4 --from 3
-  leslied replay chat-51c2 --instant
-
-\b
-Keys, on a terminal:
-  space          pause, and go on
-  → or Enter     the rest of this entry, and the next one, now
-  + and -        twice and half the speed
-  q or Ctrl-C    enough
-"""
 
 
 def _check_number(_: click.Context, __: click.Parameter, value: float | None) -> Any:
@@ -50,8 +38,17 @@ def _check_number(_: click.Context, __: click.Parameter, value: float | None) ->
     return value
 
 
-@click.command(epilog=_EPILOG)
-@click.argument("wanted", metavar="ID|last")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied replay last", "the newest session, ten times as fast"),
+        ("leslied replay 4f0d9df4 --speed 1 --max-pause 10", "nearly as it was"),
+        ("leslied replay 4f0d9df4 --from 3", "from the third prompt on"),
+        ("leslied replay chat-51c2 --instant", "one unit, at once"),
+    ],
+    see_also=["show", "follow", "diff"],
+)
+@click.argument("wanted", metavar="ID|last", shell_complete=complete_session)
 @click.option(
     "--speed",
     metavar="X",
@@ -81,7 +78,7 @@ def _check_number(_: click.Context, __: click.Parameter, value: float | None) ->
 @click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")
 @click.pass_context
 def command(ctx: click.Context, /, wanted: str, **asked: Any) -> None:
-    """Play a session, unit or subagent on the terminal, as it happened.
+    r"""Play a session, unit or subagent on the terminal, as it happened.
 
     The entries come one after the other with the pauses that were between them, ten
     times as fast as they were unless you say otherwise, and never with a pause of more
@@ -90,6 +87,13 @@ def command(ctx: click.Context, /, wanted: str, **asked: Any) -> None:
 
     Piped, the lines come plain and at once; with --speed they take their time there,
     too.
+
+    \b
+    Keys, on a terminal:
+    space          pause, and go on
+    → or Enter     the rest of this entry, and the next one, now
+    + and -        twice and half the speed
+    q or Ctrl-C    enough
     """
     desk = sit_down(ctx)
     if asked["instant"] and asked["speed"]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.cli.completion import complete_thread
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import clean, emit, json_option, say_time
 from leslied.hooks.files import read_part
 from leslied.hooks.thread import find_project
@@ -27,13 +29,22 @@ _MOST_INPUT = 200
 _MOST_FILE = 262_144
 
 
-@click.command(epilog='Example: claude "$(leslied resume last)"')
-@click.argument("wanted", metavar="THREAD|last")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied resume last", "the brief of the newest session"),
+        ('claude "$(leslied resume last)"', "start Claude Code with it"),
+        ("leslied resume thread-5e551e11 --json", "its parts, for a script"),
+    ],
+    see_also=["context", "show", "threads"],
+)
+@click.argument("wanted", metavar="THREAD|last", shell_complete=complete_thread)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, wanted: str, as_json: bool) -> None:
     """Print a brief to start a new agent with, and the agent's own resume command.
 
+    For going on where a session ended, with the same agent or another one.
     It names the thread's assets, the last prompt and answer, calls that were never
     answered, and what is still open.
     """

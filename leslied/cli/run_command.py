@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.daemon import Loop, Notifier, read_first
 from leslied.log import open_log
 from leslied.paths import PLATFORM, make_private_dir
@@ -28,11 +29,21 @@ if TYPE_CHECKING:
     from leslied.cli.desk import Desk
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied run", "in this terminal, until Ctrl-C"),
+        ("leslied run --log-json 2> leslied.log", "with a log for programs"),
+    ],
+    see_also=["service", "sync", "pause"],
+)
 @click.option("--log-json", is_flag=True, help="Write the log as JSON lines.")
 @click.pass_context
 def command(ctx: click.Context, *, log_json: bool) -> None:
     """Watch every agent's logs and keep what they write, until stopped.
+
+    This is the daemon. `leslied service install` runs it for you; run it yourself
+    where there is no service manager, or to see what it says.
 
     Stops within seconds on Ctrl-C or SIGTERM; whatever was not read yet is read at
     the next start. The config file is read again every half minute and on SIGHUP.
@@ -52,7 +63,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
                 store,
                 reader,
                 is_light=True,
-                on_progress=notifier.ping,
+                on_progress=lambda *_: notifier.ping(),
             )
             streets = make()
             orders.loop = Loop(
@@ -91,7 +102,8 @@ def _scan(desk: Desk, on_progress: Callable[[], None]) -> None:
         desk.open_reader() as reader,
     ):
         _sign(store, desk)
-        for ingest in desk.make_streets(store, reader, on_progress=on_progress).ingests:
+        streets = desk.make_streets(store, reader, on_progress=lambda *_: on_progress())
+        for ingest in streets.ingests:
             ingest.scan()
 
 

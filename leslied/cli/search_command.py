@@ -9,6 +9,7 @@ import click
 
 from leslied.cli.desk import sit_down
 from leslied.cli.filters import make_understand
+from leslied.cli.help import Command
 from leslied.cli.output import clean, emit, json_option, say_time
 from leslied.errors import UserError
 
@@ -24,7 +25,7 @@ _HELD = "\0"
 """Stands before a `-word`, which is no option; no argument can hold it."""
 
 
-class _SearchCommand(click.Command):
+class _SearchCommand(Command):
     """A command whose words may begin with `-`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -36,10 +37,27 @@ def _hold(arg: str) -> str:
     return _HELD + arg if is_word and not _NUMBER.fullmatch(arg) else arg
 
 
-@click.command(cls=_SearchCommand, epilog='Example: leslied search "merge conflict"')
+@click.command(
+    cls=_SearchCommand,
+    examples=[
+        ("leslied search login bug", "entries with both words"),
+        ('leslied search "merge conflict"', "with this phrase"),
+        ("leslied search 'parse*' --rank", "with words that begin so, best first"),
+        ("leslied search timeout tool:Bash is:error", "in commands that failed"),
+        ("leslied search deploy project:. after:7d", "here, in the last week"),
+        ("leslied search --substring 'x = {'", "with these very characters"),
+    ],
+    see_also=["show", "list", "sql"],
+)
 @click.argument("query", nargs=-1, required=True)
 @click.option(
-    "-n", "--limit", type=click.IntRange(min=1), default=20, help="Show so many."
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=20,
+    show_default=True,
+    help="Show so many.",
 )
 @click.option("--rank", is_flag=True, help="Best match first instead of newest.")
 @click.option(

@@ -10,6 +10,7 @@ import click
 
 from leslied.agents import load_adapters
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Group
 from leslied.cli.output import clean, emit, json_option, say_ago, say_path
 from leslied.model.codec import plain_time
 from leslied.paths import PLATFORM, make_private_dir
@@ -32,12 +33,21 @@ _SAVED = (
 """What a shell may say about our places; a service does not see the shell."""
 
 
-@click.group()
+@click.group(cls=Group, see_also=["run", "status", "doctor"])
 def command() -> None:
-    """Run leslied in the background, at every login."""
+    """Run leslied in the background, at every login.
+
+    It is a systemd user unit or, on macOS, a launchd agent: yours alone, without root.
+    """
 
 
-@command.command(epilog="Example: leslied service install && leslied service status")
+@command.command(
+    examples=[
+        ("leslied service install", "start it, now and at every login"),
+        ("leslied service install && leslied service status", "and see that it runs"),
+    ],
+    see_also=["service status", "service logs"],
+)
 @json_option
 @click.pass_context
 def install(ctx: click.Context, *, as_json: bool) -> None:
@@ -65,11 +75,19 @@ def install(ctx: click.Context, *, as_json: bool) -> None:
     )
 
 
-@command.command()
+@command.command(
+    examples=[
+        ("leslied service uninstall", "stop it for good"),
+    ],
+    see_also=["service install"],
+)
 @json_option
 @click.pass_context
 def uninstall(ctx: click.Context, *, as_json: bool) -> None:
-    """Stop the service and remove it; what was kept stays."""
+    """Stop the service and remove it; what was kept stays.
+
+    Transcripts, store and settings are left as they are.
+    """
     manager = _manager(sit_down(ctx))
     was_there = manager.uninstall()
     said = "The service is gone." if was_there else "There was no service."
@@ -77,11 +95,19 @@ def uninstall(ctx: click.Context, *, as_json: bool) -> None:
     emit(data, lambda: [said], as_json=as_json)
 
 
-@command.command()
+@command.command(
+    examples=[
+        ("leslied service status", "whether it runs, and since when"),
+    ],
+    see_also=["service logs", "status"],
+)
 @json_option
 @click.pass_context
 def status(ctx: click.Context, *, as_json: bool) -> None:
-    """Show whether the service is installed, enabled and active."""
+    """Show whether the service is installed, enabled and active.
+
+    How far the logs are read tells `leslied status`.
+    """
     desk = sit_down(ctx)
     manager = _manager(desk)
     state = manager.status()
@@ -98,10 +124,17 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
     emit(data, lambda: _lines(state, desk), as_json=as_json)
 
 
-@command.command(epilog="Example: leslied service logs -n 200 -f")
+@command.command(
+    examples=[
+        ("leslied service logs", "the last 50 lines"),
+        ("leslied service logs -n 200 -f", "more, and what comes"),
+    ],
+    see_also=["service status", "doctor"],
+)
 @click.option(
     "-n",
     "lines",
+    metavar="N",
     type=click.IntRange(min=0),
     default=50,
     show_default=True,
@@ -110,7 +143,7 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
 @click.option("-f", "follow", is_flag=True, help="Go on showing new lines.")
 @click.pass_context
 def logs(ctx: click.Context, *, lines: int, follow: bool) -> None:
-    """Show what the service has said."""
+    """Show what the service has said, the newest last."""
     code = _manager(sit_down(ctx)).logs(lines, is_followed=follow)
     ctx.exit(min(code, 1))
 

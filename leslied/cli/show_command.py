@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from leslied.cli.completion import complete_session
 from leslied.cli.desk import sit_down
 from leslied.cli.excerpt import Excerpt, choose, thin
+from leslied.cli.help import Command
 from leslied.cli.look import Look, find_width
 from leslied.cli.output import clean, emit, json_option
 from leslied.cli.page import answer_lines, head_lines, page_lines
@@ -57,18 +59,21 @@ _CONTRARY = (
 """Options that cannot both be meant."""
 _PAGE_ONLY = ("full", "summary", "tool_output", "json")
 """What the other styles do not have: each has a form of its own."""
-_EPILOG = """\b
-Examples:
-  leslied show last                          the last session
-  leslied show 3f2a91c0 --summary            its units, a line each
-  leslied show 3f2a91c0 --unit -1 --full     the last of them, uncut
-  leslied show last --assistant > answer.md  only what the agent answered
-  leslied show last --style log | less       every entry with its time
-"""
 
 
-@click.command(epilog=_EPILOG)
-@click.argument("wanted", metavar="ID|last")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied show last", "read the newest session"),
+        ("leslied show 3f2a91c0 --summary", "its units, a line each"),
+        ("leslied show 3f2a91c0 --unit -1 --full", "the last of them, uncut"),
+        ("leslied show last --assistant > answer.md", "only what the agent answered"),
+        ("leslied show last --style log", "every entry with its time"),
+        ("leslied show last --json", "all of it for a script"),
+    ],
+    see_also=["list", "search", "follow", "export", "resume"],
+)
+@click.argument("wanted", metavar="ID|last", shell_complete=complete_session)
 @click.option("--full", is_flag=True, help="Show everything, thinking included, uncut.")
 @click.option("--summary", is_flag=True, help="Show a line for each unit.")
 @click.option(

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from leslied.cli.completion import complete_agent, complete_project
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option
 from leslied.cli.span import parse_moment
 from leslied.cli.stats_view import (
@@ -58,7 +60,17 @@ class _Answer:
     unpriced: list[str]
 
 
-@click.command(epilog="Example: leslied stats --by model --since 7d")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied stats", "day by day"),
+        ("leslied stats --by model --since 7d", "by model, in the last seven days"),
+        ("leslied stats --by project -n 5", "the five dearest projects"),
+        ("leslied stats --by tool --agent codex", "how Codex's tools did"),
+        ("leslied stats --csv > stats.csv", "for a spreadsheet"),
+    ],
+    see_also=["list", "statusline"],
+)
 @click.option(
     "--by",
     type=click.Choice(get_args(Grouping)),
@@ -67,14 +79,24 @@ class _Answer:
     help="What makes a line.",
 )
 @click.option(
-    "--since", metavar="WHEN", help="From this day or time on: 2026-01-31, 7d."
+    "--since",
+    metavar="WHEN",
+    help="From this day or time on: 2026-01-31, today, 12h, 7d.",
 )
 @click.option("--until", metavar="WHEN", help="Up to this day, or before this time.")
-@click.option("--agent", metavar="NAME", help="Only this agent.")
-@click.option("--project", metavar="PATH|NAME", help="Only this project's sessions.")
+@click.option(
+    "--agent", metavar="NAME", shell_complete=complete_agent, help="Only this agent."
+)
+@click.option(
+    "--project",
+    metavar="PATH|NAME",
+    shell_complete=complete_project,
+    help="Only this project's sessions.",
+)
 @click.option(
     "-n",
     "--limit",
+    metavar="N",
     type=click.IntRange(min=1),
     help="So many lines: the latest days, or the largest sums.",
 )
@@ -84,6 +106,9 @@ class _Answer:
 @click.pass_context
 def command(ctx: click.Context, /, **asked: Any) -> None:
     """Count tokens and what they cost, or how tools did.
+
+    For what was spent, on what and when; `--by tool` tells how often tools failed and
+    how long they took.
 
     Subagents are counted in, and every API message counts once. The cost is that of
     the list prices, whatever your plan is; `+` marks sums in which some messages have

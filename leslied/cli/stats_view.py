@@ -151,7 +151,7 @@ def sum_lines(
         yield "Nothing to count. Work with an agent, then run: leslied sync"
         return
     names, stretch, cells = _columns(by, rows, totals, home)
-    lines = list(table(names, cells, stretch=stretch, right=_RIGHT))
+    lines = list(table(names, cells, stretch=stretch, right=_RIGHT, least=_LEAST))
     yield from lines[:-1]
     yield click.style(lines[-1], bold=True)
     if hidden:
@@ -169,6 +169,7 @@ def sum_lines(
 
 
 _RIGHT = "SESSIONS MSGS IN OUT READ WRITE COST CALLS FAILED LOST MEDIAN P95 MAX TOTAL"
+_LEAST = ("", "WRITE", "MSGS", "READ", "SESSIONS", "IN", "LOST", "MAX", "P95", "TOTAL")
 
 
 def _columns(
@@ -300,7 +301,7 @@ def tool_lines(rows: list[Row]) -> Iterable[str]:
         for row in rows
     ]
     return [
-        *table(names, cells, stretch=0, right=_RIGHT),
+        *table(names, cells, stretch=0, right=_RIGHT, least=_LEAST),
         "",
         click.style(
             "LOST calls have no result. Times run from the call to its result in the "

@@ -11,6 +11,7 @@ import click
 from leslied import __version__
 from leslied.cli.agents_view import gather_agents
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import (
     clean,
     emit,
@@ -36,12 +37,23 @@ if TYPE_CHECKING:
 _MOST_REJECTED = 50
 
 
-@click.command(epilog="Example: leslied status --rejected")
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied status", "how far every agent is read"),
+        ("leslied status --rejected", "and which entries made no sense"),
+    ],
+    see_also=["agents", "doctor", "service status"],
+)
 @click.option("--rejected", is_flag=True, help="List the entries that made no sense.")
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
-    """Show what is read of each agent, how far behind, and what could not be."""
+    """Show what is read of each agent, how far behind, and what could not be.
+
+    Also whether the daemon runs, and how large the store is. Agents that were never
+    used here are left out; `leslied agents` has them.
+    """
     desk = sit_down(ctx)
     settings = desk.load_settings()
     with desk.open_reader() as reader:
@@ -132,7 +144,8 @@ def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
     ]
     if not rows:
         return ["No agent has written anything here yet. See: leslied agents"]
-    return table(names, rows, stretch=0, right="LOGS SESSIONS LAG REJECTED")
+    right, least = "LOGS SESSIONS LAG REJECTED", ("NEWEST READ", "LOGS", "NEWEST LOG")
+    return table(names, rows, stretch=0, right=right, least=least)
 
 
 def _parse(text: str | None) -> datetime | None:

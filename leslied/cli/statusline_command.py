@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.cli.help import Command
 from leslied.cli.output import clean, say_cost, say_number
 from leslied.model.stats import PICO, Cost
 
@@ -21,15 +22,21 @@ _MOST_BYTES = 1_000_000
 
 
 @click.command(
-    epilog='In ~/.claude/settings.json: "statusLine": '
-    '{"type": "command", "command": "leslied statusline"}'
+    cls=Command,
+    examples=[
+        ("leslied statusline < session.json", "the line for this session"),
+    ],
+    see_also=["stats"],
 )
 @click.pass_context
 def command(ctx: click.Context) -> None:
     """Print one short line: model, today's cost, this session, context in use.
 
     Claude Code gives the session as JSON on standard input. Whatever goes wrong, the
-    line gets shorter and nothing fails.
+    line gets shorter and nothing fails. To have it, put this into
+    ~/.claude/settings.json:
+
+    "statusLine": {"type": "command", "command": "leslied statusline"}
     """
     told = _read()
     today, session = _ask_store(ctx, _text(told, "session_id"))

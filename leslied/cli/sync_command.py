@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_bytes, say_path
+from leslied.cli.progress import Bar
 from leslied.pipeline import Collected, Ingested, Settled
 from leslied.store import Store
 
@@ -20,15 +22,26 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="Example: leslied sync && leslied list",
+    cls=Command,
+    examples=[
+        ("leslied sync && leslied list", "read what is new and look at it"),
+        ("leslied sync --stop-all", "with files for every session, old ones too"),
+        ("leslied sync --json", "what it did, for a script"),
+    ],
+    see_also=["run", "service", "status"],
 )
 @click.option(
-    "--stop-all", is_flag=True, help="Treat every session as stopped from now on."
+    "--stop-all",
+    is_flag=True,
+    help="Treat every session as stopped now, and write the files of old ones too.",
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     """Read everything that is new, once, and leave.
+
+    The daemon's work, for scripts, cron, and whoever wants no daemon. It cannot run
+    beside the daemon, which reads everything as it comes.
 
     Each complete entry of every watched log is kept exactly once, however often
     this runs and however it is interrupted.
@@ -55,23 +68,30 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
 def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, Collected, int]:
     done = Ingested()
     with (
+        Bar(desk.clock) as bar,
         Store(desk.places.store_file, desk.clock) as store,
         desk.open_reader() as reader,
     ):
-        streets = desk.make_streets(store, reader, is_final=stop_all)
+        streets = desk.make_streets(
+            store, reader, is_final=stop_all, on_progress=bar.tell
+        )
         for ingest in streets.ingests:
+            bar.begin(f"Reading {ingest.adapter.title}", say_bytes)
             done += ingest.scan()
         stopped = streets.told.listen().stopped + streets.stops.check()
         stopped += store.stop_all() if stop_all else 0
         # Sessions from before leslied are many, and nobody waits for their files.
+        bar.begin("Writing transcripts")
         settled = streets.settle.run(has_old=stop_all)
         _relate(streets, settled, has_old=stop_all)
+        bar.begin("Indexing threads")
         collected = streets.collect.scan(newest=2000)
         settled.troubles |= collected.troubles
         published = streets.publish.run()
         settled.troubles |= published.troubles
         settled.exported = published.files
         if stop_all:
+            bar.begin("Archiving logs")
             settled.troubles |= streets.keep.run().troubles
     return done, settled, collected, stopped
 

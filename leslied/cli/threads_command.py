@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Group
 from leslied.cli.output import clean, emit, json_option, say_path, table
 from leslied.cli.thread_places import find_all_bases, find_bases
 from leslied.threads.relations import read_relations
@@ -30,12 +31,23 @@ _project = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group, see_also=["assets", "context", "resume"])
 def command() -> None:
-    """Show the threads of a project, and who came of whom."""
+    """Show the threads of a project, and who came of whom.
+
+    A thread is what one session left in a project: its transcripts, and the assets
+    that its agent wrote. A forked session has a thread of its own, below its origin.
+    """
 
 
-@command.command(epilog="Example: leslied threads tree --dot | dot -Tsvg > threads.svg")
+@command.command(
+    examples=[
+        ("leslied threads tree", "those of the project here"),
+        ("leslied threads tree --project ..", "those of the project above"),
+        ("leslied threads tree --dot | dot -Tsvg > threads.svg", "a picture"),
+    ],
+    see_also=["threads list"],
+)
 @click.option("--dot", "as_dot", is_flag=True, help="Print it for Graphviz.")
 @_project
 @json_option
@@ -43,7 +55,11 @@ def command() -> None:
 def tree(
     ctx: click.Context, *, as_dot: bool, project: Path | None, as_json: bool
 ) -> None:
-    """Show threads with their forks below them, newest first."""
+    """Show threads with their forks below them, newest first.
+
+    In front of each stands ● for an active one, ○ for a completed one and ◌ for any
+    other; after it its subagents, and the threads that it refers to.
+    """
     desk = sit_down(ctx)
     found = _load(desk, project)
     if as_dot and not as_json:
@@ -54,7 +70,14 @@ def tree(
     emit(data, lambda: _tree_lines(found, desk), as_json=as_json)
 
 
-@command.command(name="list", epilog="Example: leslied threads list --json")
+@command.command(
+    name="list",
+    examples=[
+        ("leslied threads list", "a table of them"),
+        ("leslied threads list --json", "for a script"),
+    ],
+    see_also=["threads tree"],
+)
 @_project
 @json_option
 @click.pass_context
@@ -137,4 +160,6 @@ def _list_lines(flat: list[tuple[Path, list[Node]]], desk: Desk) -> Iterable[str
     ]
     names = ("THREAD", "STATUS", "CHANGED", "PROJECT", "TITLE")
     counts = ("FORKS", "REFS", "SUBAGENTS")
-    return table((*names, *counts), rows, stretch=4, right=" ".join(counts))
+    least = ("REFS", "SUBAGENTS", "FORKS", "PROJECT", "STATUS", "CHANGED")
+    right = " ".join(counts)
+    return table((*names, *counts), rows, stretch=4, right=right, least=least)

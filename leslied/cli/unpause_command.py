@@ -5,10 +5,17 @@ from __future__ import annotations
 import click
 
 from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied unpause", "let it go on"),
+    ],
+    see_also=["pause", "status"],
+)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, as_json: bool) -> None:

@@ -13,6 +13,7 @@ from leslied import sinks
 from leslied.errors import SinkError
 from leslied.model.codec import plain_time
 from leslied.pipeline.gather import Gather, stamp_thread
+from leslied.pipeline.progress import tell_nobody
 from leslied.sessions import tell_status
 from leslied.sinks._index import MOST_THREADS, Page, render_index, render_page
 from leslied.store.collected import CollectedThread
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from leslied.clock import Clock
     from leslied.model.session import SessionSummary, Status
+    from leslied.pipeline.progress import Progress
     from leslied.store import Reader, Store
     from leslied.store.collected import Watched
 
@@ -55,8 +57,8 @@ class Collect:
     """Where agents keep their plans."""
     live: set[tuple[str, str]] = field(default_factory=set)
     """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
-    on_progress: Callable[[], None] = lambda: None
-    """Called after every thread."""
+    on_progress: Progress = tell_nobody
+    """Told of every thread, twice: both passes are long."""
 
     def scan(self, newest: int = 500, others: int = 100) -> Collected:
         """Threads whose assets or status changed are indexed, with all that are due.
@@ -85,12 +87,12 @@ class Collect:
             return done
         due = self._note_touches(due)
         folders: dict[str, None] = {}
-        for row in due:
+        for number, row in enumerate(due, 1):
             session = self.reader.session_at(row)
             if session and session.folder:
                 folders[session.folder] = None
                 self._collect(session, done)
-            self.on_progress()
+            self.on_progress(len(due) + number, 2 * len(due))
         for folder in folders:
             try:
                 self._write_project(folder, done)
@@ -104,11 +106,11 @@ class Collect:
     def _note_touches(self, due: list[int]) -> list[int]:
         """What sessions did is noted; a thread that another one touched is due, too."""
         others: set[int] = set()
-        for row in due:
+        for number, row in enumerate(due, 1):
             session = self.reader.session_at(row)
             if session and session.folder:
                 others |= self._gather(session).note_touches()
-                self.on_progress()
+                self.on_progress(number, 2 * len(due))
         return [*due, *sorted(others.difference(due))]
 
     def _collect(self, session: SessionSummary, done: Collected) -> None:

@@ -11,6 +11,7 @@ from leslied.model.source import Cursor, Shape
 from leslied.pipeline.ahead import can_read_ahead, read_ahead
 from leslied.pipeline.batch import BATCH_WEIGHT, Batch, Ingested
 from leslied.pipeline.look import Look
+from leslied.pipeline.progress import tell_nobody
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from leslied.agents import AgentAdapter
     from leslied.model.source import Root, SourceRef
+    from leslied.pipeline.progress import Progress
     from leslied.store import Store
 
 
@@ -35,8 +37,8 @@ class Ingest:
     """Whether sessions in this folder keep cursor and count, and no content."""
     weight: int = BATCH_WEIGHT
     """Rows and kilobytes committed at once."""
-    on_progress: Callable[[], None] = lambda: None
-    """Called after every commit."""
+    on_progress: Progress = tell_nobody
+    """Told the bytes after every commit; of how many, when all are new."""
 
     def scan(self) -> Ingested:
         """Everything new below the roots is in the store, each entry exactly once."""
@@ -51,7 +53,8 @@ class Ingest:
         with self.store.fit_for_load(is_wanted=is_first and bool(found.sources)):
             sources = sorted(found.sources, key=_side_files_last)
             batches = self._read_first if is_first else self._read
-            done = self.commit(batches(sources))
+            total = sum(source.stamp.size for source in sources) if is_first else 0
+            done = self.commit(batches(sources), total)
         self._note_gone(found)
         done.sources = found.count
         done.troubles |= found.unreadable
@@ -65,15 +68,15 @@ class Ingest:
             self._read(sorted(filter(None, known), key=_side_files_last))
         )
 
-    def commit(self, batches: Iterable[Batch]) -> Ingested:
-        """Each batch is in the store, whole; says the work that was."""
+    def commit(self, batches: Iterable[Batch], total: int = 0) -> Ingested:
+        """Each batch of `total` bytes is in the store, whole; says the work it was."""
         done = Ingested()
         for batch in batches:
             done += batch.work
             if batch.readings:
                 done.added += self.store.commit(batch.readings)
                 done.commits += 1
-                self.on_progress()
+                self.on_progress(done.bytes_read, total)
             for path, reason in batch.work.troubles.items():
                 self.store.note_trouble(self.adapter.name, path, reason)
         return done

@@ -15,6 +15,7 @@ from leslied import archive, tail
 from leslied.archive import ArchiveError, ArchiveNewer, Kind, Label, Writer
 from leslied.errors import SourceError
 from leslied.model.source import Shape
+from leslied.pipeline.progress import tell_nobody
 from leslied.sessions.status import QUIET
 from leslied.store.archived import Kept
 from leslied.store.given import KnownRuns
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from leslied.archive import Frame
     from leslied.clock import Clock
     from leslied.model.source import Cursor, Root, SourceRef
+    from leslied.pipeline.progress import Progress
     from leslied.store import Store
     from leslied.store.archived import Due
 
@@ -67,6 +69,8 @@ class Keep:
     is_excluded: Callable[[str, str], bool] = lambda _, __: False
     """Whether an agent's sessions in a folder are not to be kept."""
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
+    on_progress: Progress = tell_nobody
+    """Told of the sources, some at a time."""
 
     def run(self, *, most: int = 1_000_000) -> KeptNow:
         """Every byte that was read, of every session that rests, is in the archive.
@@ -95,6 +99,7 @@ class Keep:
             with self.store.archiving() as archived:
                 some = archived.load(due[start : start + _AT_ONCE])
             kept = [self._try(each, done) for each in some]
+            self.on_progress(start + len(some), len(due))
             with self.store.archiving() as archived:
                 for each in filter(None, kept):
                     archived.save(each)

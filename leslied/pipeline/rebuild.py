@@ -12,6 +12,7 @@ from leslied.archive import ArchiveError, ArchiveNewer, Kind
 from leslied.errors import StoreUnusable, UserError
 from leslied.pipeline.batch import Ingested
 from leslied.pipeline.ingest import Ingest
+from leslied.pipeline.progress import tell_nobody
 from leslied.pipeline.replay import Replay, restore_source
 from leslied.store import Reader, Store
 from leslied.store.archived import Kept
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from leslied.agents import AgentAdapter
     from leslied.clock import Clock
     from leslied.model.source import Cursor, Root, SourceRef
+    from leslied.pipeline.progress import Progress
 
 _SIDES = ("-wal", "-shm")
 
@@ -58,6 +60,8 @@ class Rebuild:
     is_excluded: Callable[[str, str], bool] = lambda _, __: False
     key_id: str = ""
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
+    on_progress: Progress = tell_nobody
+    """Told the bytes of the archive, then those of logs that are not in it."""
 
     @property
     def _new(self) -> Path:
@@ -114,7 +118,11 @@ class Rebuild:
         """Everything archived is in the store, in the order it was first read."""
         adapters = {adapter.name: (adapter, roots) for adapter, roots in self.agents}
         looks: dict[str, Replay] = {}
-        for path, source in self._find_archived(told):
+        found = self._find_archived(told)
+        done, total = 0, sum(path.stat().st_size for path, _ in found)
+        for path, source in found:
+            self.on_progress(done, total)
+            done += path.stat().st_size
             if source.agent not in adapters:
                 told.warnings.append(f"{path}: no agent is named {source.agent!r}")
                 continue
@@ -184,6 +192,7 @@ class Rebuild:
                 roots=roots,
                 limits=self.limits,
                 is_excluded=lambda cwd, name=name: self.is_excluded(name, cwd),  # type: ignore[misc]
+                on_progress=self.on_progress,
             )
             told.done += ingest.scan()
 

@@ -13,6 +13,7 @@ from leslied import sinks
 from leslied.errors import SinkError
 from leslied.model.output import Transcript
 from leslied.model.record import SessionKey
+from leslied.pipeline.progress import tell_nobody
 from leslied.sessions import Stream, assemble, tell_status
 from leslied.sinks import leslie
 from leslied.threads.relations import find_claim, read_relations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from leslied.clock import Clock
     from leslied.model.session import SessionSummary, Unit
+    from leslied.pipeline.progress import Progress
     from leslied.store import Outbox, Reader, Store
 
 MOST_TRANSCRIPTS = 50
@@ -64,8 +66,8 @@ class Settle:
     """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
     is_final: bool = False
     """Whether every session counts as stopped."""
-    on_progress: Callable[[], None] = lambda: None
-    """Called after every session."""
+    on_progress: Progress = tell_nobody
+    """Told of every session."""
 
     def run(self, *, most: int = 1_000_000, has_old: bool = True) -> Settled:
         """Every unit that is over and has changed has its file, whole, as it is now.
@@ -78,13 +80,13 @@ class Settle:
             if self.backfill == "none":
                 outbox.forget_old()
             due = outbox.due(since, most)
-        for agent, session_id in due:
+        for number, (agent, session_id) in enumerate(due, 1):
             key = SessionKey(agent, session_id)
             try:
                 self._settle(key, done)
             except SinkError as error:
                 self._settle_elsewhere(key, done, error)
-            self.on_progress()
+            self.on_progress(number, len(due))
         return done
 
     def _settle_elsewhere(

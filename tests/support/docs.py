@@ -1,4 +1,4 @@
-"""Tables in the documentation that are made from the program: `make docs`."""
+"""Tables and pages in the documentation that are made from the program: `make docs`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 
 from leslied.agents import AgentAdapter, load_adapters
 from leslied.model.source import Environment
+from tests.support.command_pages import make_pages, tell_commands
 
 ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = ROOT / "docs" / "commands"
 COLUMNS = (
     "subagents",
     "tools",
@@ -52,8 +54,21 @@ def fill(text: str, name: str, made: str) -> str:
 
 def fill_readme() -> str:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = fill(text, "commands", tell_commands("docs/commands/", "docs/"))
     return fill(text, "agents", tell_agents())
+
+
+def write_pages() -> None:
+    """Every command has its page, and no page is without a command."""
+    COMMANDS.mkdir(exist_ok=True)
+    pages = make_pages()
+    for path in COMMANDS.iterdir():
+        if path.name not in pages:
+            path.unlink()
+    for name, text in pages.items():
+        (COMMANDS / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
     (ROOT / "README.md").write_text(fill_readme(), encoding="utf-8")
+    write_pages()

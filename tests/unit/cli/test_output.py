@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import click
 import pytest
+from rich.cells import cell_len
 
 from leslied.cli.output import (
     clean,
+    find_color,
     say_ago,
     say_bytes,
     say_number,
@@ -15,6 +18,11 @@ from leslied.cli.output import (
     shorten_ids,
     table,
 )
+
+
+@pytest.fixture(autouse=True)
+def no_columns(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 @pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0)])
@@ -94,3 +102,92 @@ def test_an_id_that_begins_another_is_shown_whole():
 
 def test_no_ids_are_no_trouble():
     assert shorten_ids([]) == {}
+
+
+TITLES = [
+    "plain",
+    "日本語のタイトルはとても長いので、どこかで切られるはずです",
+    "👨‍👩‍👧‍👦 family",
+    "👩🏽‍💻 codes 👍🏽",
+    "🏳️‍🌈 and 🇩🇪",
+    "cafe\u0301 e\u0301e\u0301e\u0301",
+    "❤️ ☀️ 1️⃣",
+    "क्‍ष नमस्ते",
+    "tab\tand\nline",
+    "x" * 200,
+]
+NAMES = ("ID", "AGENT", "WHEN", "TITLE", "TOOLS", "OUT")
+LEAST = ("OUT", "TOOLS", "AGENT", "WHEN")
+
+
+def rows() -> list[tuple[str, ...]]:
+    return [
+        (f"{n:08x}", "claude-code", "2026-11-16 10:00", title, "340", "12k")
+        for n, title in enumerate(TITLES)
+    ]
+
+
+@pytest.fixture
+def columns(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> int:
+    monkeypatch.setenv("COLUMNS", str(request.param))
+    return request.param
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120], indirect=True)
+def test_every_line_fits_and_every_column_begins_at_one_place(columns: int):
+    names, more = (*NAMES, "END"), [(*row, "|") for row in rows()]
+    lines = list(table(names, more, stretch=3, right="TOOLS OUT", least=LEAST))
+
+    widths = {cell_len(line) for line in lines[1:]}
+    assert len(widths) == 1
+    assert widths.pop() <= columns
+
+
+@pytest.mark.parametrize("columns", [40, 60, 120], indirect=True)
+def test_what_matters_least_goes_first(columns: int):
+    head = next(iter(table(NAMES, rows(), stretch=3, least=LEAST)))
+
+    kept = click.unstyle(head).split()
+    assert (
+        kept
+        == {
+            40: ["ID", "TITLE"],
+            60: ["ID", "WHEN", "TITLE"],
+            120: list(NAMES),
+        }[columns]
+    )
+
+
+@pytest.mark.parametrize("columns", [40], indirect=True)
+def test_what_is_typed_and_what_is_counted_is_never_cut(columns: int):
+    row = ("thread-0123456789", "a long word of an agent", "title", "1234567")
+    names = ("THREAD", "AGENT", "TITLE", "OUT")
+    _, line = table(names, [row], stretch=2, right="OUT")
+
+    assert line.split()[0] == "thread-0123456789"
+    assert line.split()[-1] == "1234567"
+
+
+def test_a_pipe_gets_every_column():
+    head = next(iter(table(NAMES, rows(), stretch=3, least=LEAST)))
+
+    assert click.unstyle(head).split() == list(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("environ", "color"),
+    [
+        ({}, None),
+        ({"NO_COLOR": "1"}, False),
+        ({"NO_COLOR": ""}, None),
+        ({"TERM": "dumb"}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"CLICOLOR_FORCE": "1", "TERM": "dumb"}, True),
+        ({"FORCE_COLOR": "0"}, None),
+        ({"NO_COLOR": "0", "FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_colours_are_as_the_environment_wants_them(
+    environ: dict[str, str], *, color: bool | None
+):
+    assert find_color(environ) is color

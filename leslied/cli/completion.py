@@ -1,0 +1,117 @@
+"""What a shell may offer after Tab: ids, agents and projects.
+
+Whatever goes wrong, nothing is offered and nothing is said: a person is typing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from click.shell_completion import CompletionItem
+
+from leslied.cli.output import clean
+from leslied.paths import find_places, read_environ
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import click
+
+    from leslied.paths import Places
+    from leslied.store.names import Names
+
+    Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+MOST = 50
+_PLAIN = re.compile(r"[\w.][\w.@+-]*", re.ASCII)
+"""A word that no shell reads anything into: ids come from logs, and get typed."""
+_LONGEST = 70
+
+
+def _quietly(
+    tell: Callable[[Places, str], Iterator[CompletionItem]],
+) -> Complete:
+    """The completer that offers what is told, or nothing at all."""
+
+    def complete(
+        ctx: click.Context, _param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        found: list[CompletionItem] = []
+        with suppress(Exception):
+            config = ctx.find_root().params.get("config")
+            told = tell(find_places(read_environ(), config), incomplete)
+            found = [item for item in told if _is_offered(item, incomplete)]
+        return found
+
+    return complete
+
+
+def _is_offered(item: CompletionItem, incomplete: str) -> bool:
+    is_plain = item.value.startswith(incomplete) and _PLAIN.fullmatch(item.value)
+    return item.type == "dir" or bool(is_plain)
+
+
+def _open(places: Places) -> Names:
+    from leslied.store.names import Names  # noqa: PLC0415 - most words need no store
+
+    return Names(places.store_file)
+
+
+def _tell_ids(
+    places: Places, incomplete: str, *, has_threads: bool
+) -> Iterator[CompletionItem]:
+    """The newest ids of one kind, and of the other once it is begun."""
+    from leslied.redact import Redactor  # noqa: PLC0415 - as above
+
+    with _open(places) as names:
+        found = names.sessions(incomplete, MOST)
+    # A key of the moment: a look must not make the one in the data folder.
+    redact = Redactor(os.urandom(32)).redact
+    yield CompletionItem("last", help="the newest session")
+    for each in found:
+        first = redact(each.title).strip().split("\n")[0]
+        title = clean(" ".join(first.split()))[:_LONGEST]
+        if has_threads or incomplete:
+            yield CompletionItem(each.thread_id, help=title or None)
+        if incomplete or not has_threads:
+            yield CompletionItem(each.session_id, help=title or None)
+
+
+@_quietly
+def complete_session(places: Places, incomplete: str) -> Iterator[CompletionItem]:
+    """The ids of sessions, newest first, and `last`."""
+    return _tell_ids(places, incomplete, has_threads=False)
+
+
+@_quietly
+def complete_thread(places: Places, incomplete: str) -> Iterator[CompletionItem]:
+    """The ids of threads, newest first, and `last`."""
+    return _tell_ids(places, incomplete, has_threads=True)
+
+
+@_quietly
+def complete_recipient(places: Places, _: str) -> Iterator[CompletionItem]:
+    """The threads that were ever sent a message."""
+    from leslied.hooks.inbox import list_threads  # noqa: PLC0415
+
+    return map(CompletionItem, list_threads(str(places.data_dir)))
+
+
+@_quietly
+def complete_agent(places: Places, _: str) -> Iterator[CompletionItem]:
+    """The agents that have sessions."""
+    with _open(places) as names:
+        return map(CompletionItem, names.agents())
+
+
+@_quietly
+def complete_project(places: Places, incomplete: str) -> Iterator[CompletionItem]:
+    """The names of projects, last active first; folders, once a path is begun."""
+    if "/" in incomplete or incomplete[:1] in (".", "~"):
+        return iter([CompletionItem(incomplete, type="dir")])
+    with _open(places) as names:
+        found = dict.fromkeys(cwd.rpartition("/")[2] for cwd in names.folders())
+    return map(CompletionItem, list(found)[:MOST])

@@ -1,0 +1,62 @@
+"""The names that a shell can offer: ids, agents and folders, at a glance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from leslied.store.connection import open_reader, telling
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_TITLE = "coalesce(nullif(title, ''), substr(first_prompt, 1, 1000))"
+_ACTIVE = "coalesce(ended_us, started_us, 0)"
+
+
+class Named(NamedTuple):
+    """A session as one finds it by name."""
+
+    session_id: str
+    thread_id: str
+    title: str
+
+
+class Names:
+    """A read-only look that reads no more than names."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._db = open_reader(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+    @telling
+    def sessions(self, beginning: str, most: int) -> list[Named]:
+        """Those whose own or whose thread's id begins so, last active first."""
+        rows = self._db.execute(
+            f"SELECT session_id, thread_id, {_TITLE} FROM session "
+            "WHERE source = 'main' AND entries > 0 "
+            "AND (instr(session_id, ?1) = 1 OR instr(thread_id, ?1) = 1 OR ?1 = '') "
+            f"ORDER BY {_ACTIVE} DESC LIMIT ?2",
+            (beginning, most),
+        )
+        return [Named(*row) for row in rows]
+
+    @telling
+    def agents(self) -> list[str]:
+        """The agents that have sessions."""
+        rows = self._db.execute("SELECT DISTINCT agent FROM session ORDER BY agent")
+        return [agent for (agent,) in rows]
+
+    @telling
+    def folders(self) -> list[str]:
+        """Where sessions worked, the latest first."""
+        rows = self._db.execute(
+            "SELECT cwd FROM session WHERE cwd <> '' AND source = 'main' "
+            f"GROUP BY cwd ORDER BY max({_ACTIVE}) DESC"
+        )
+        return [cwd for (cwd,) in rows]

@@ -1,0 +1,114 @@
+"""Tab, in real shells."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.claude import SESSION, ClaudeHome, Talk
+from tests.support.cli import Command
+
+pytestmark = pytest.mark.e2e
+
+ZSH = r"""
+zmodload zsh/zpty
+zpty shell "TERM=xterm zsh -f -i"
+zpty -w shell 'stty cols 200; fpath=(~/.zfunc $fpath)'
+zpty -w shell 'autoload -Uz compinit; compinit -u'
+zpty -n -w shell "$1"$'\t'
+zpty -r shell seen "$2"
+print -r -- $seen
+"""
+
+
+@pytest.fixture
+def leslied(home: Path, claude: ClaudeHome) -> Command:
+    """A home with one session in it, and `leslied` where a shell finds it."""
+    talk = Talk()
+    claude.write(talk.prompt("fix the mill, please"), talk.answer("Done."))
+    program = home / "bin" / "leslied"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m leslied "$@"\n')
+    program.chmod(0o755)
+    command = Command(home)
+    command.environ["PATH"] = f"{program.parent}:{os.environ['PATH']}"
+    command("sync")
+    return command
+
+
+def run_shell(leslied: Command, shell: str, *words: str) -> str:
+    if not shutil.which(shell):
+        pytest.skip(f"there is no {shell}")
+    assert leslied("completion", "install", shell).code == 0
+    done = subprocess.run(
+        [shell, *words],
+        env=leslied.environ,
+        cwd=leslied.home,
+        capture_output=True,
+        check=False,
+        timeout=60,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def ask_bash(leslied: Command, *typed: str) -> list[str]:
+    script = (
+        ". ~/.local/share/bash-completion/completions/leslied; "
+        'COMP_WORDS=(leslied "$@"); COMP_CWORD=$#; _leslied_completion leslied; '
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    return run_shell(leslied, "bash", "-c", script, "bash", *typed).split()
+
+
+def ask_fish(leslied: Command, typed: str) -> list[str]:
+    return run_shell(leslied, "fish", "-c", f"complete -C '{typed}'").split("\n")
+
+
+def ask_zsh(leslied: Command, typed: str, awaited: str) -> str:
+    return run_shell(leslied, "zsh", "-f", "-c", ZSH, "zsh", typed, awaited)
+
+
+def test_bash_offers_commands_choices_and_ids(leslied: Command):
+    assert ask_bash(leslied, "stat") == ["stats", "statusline", "status"]
+    assert ask_bash(leslied, "export", "--format", "h") == ["html"]
+    assert ask_bash(leslied, "export", "") == ["last", SESSION]
+
+
+def test_fish_offers_them_with_their_descriptions(leslied: Command):
+    offered = ask_fish(leslied, "leslied export ")
+
+    assert offered[:2] == [
+        "last\tthe newest session",
+        f"{SESSION}\tfix the mill, please",
+    ]
+    assert ask_fish(leslied, "leslied stats --b")[0].startswith("--by\t")
+
+
+def test_zsh_offers_them_with_their_descriptions(leslied: Command):
+    offered = ask_zsh(leslied, "leslied export ", "*fix the mill*")
+
+    assert f"{SESSION}  -- fix the mill" in offered
+
+
+def test_zsh_completes_what_is_begun(leslied: Command):
+    assert "leslied unpause" in ask_zsh(leslied, "leslied unp", "*unpause*")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_nothing_is_said_where_nothing_can_be_offered(leslied: Command, shell: str):
+    (leslied.home / ".local/share/leslied/store.db").write_bytes(b"no store" * 999)
+
+    told = leslied(
+        _LESLIED_COMPLETE=f"{shell}_complete",
+        COMP_WORDS="leslied export x",
+        COMP_CWORD="x" if shell == "fish" else "2",
+    )
+
+    assert (told.code, told.out.strip(), told.err) == (0, "", "")

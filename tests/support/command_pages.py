@@ -1,0 +1,122 @@
+"""Pages about commands, made from the commands themselves: `make docs`."""
+
+from __future__ import annotations
+
+import html
+import inspect
+from collections.abc import Iterator
+
+import click
+
+from leslied.cli import SECTIONS, leslied
+from leslied.cli.help import Command
+
+MORE = {
+    "assets": "assets",
+    "export": "outputs",
+    "hooks": "hooks",
+    "init": "guide",
+    "stats": "stats",
+    "sync": "performance",
+    "threads": "threads",
+}
+"""Pages of `docs` that tell more of a command."""
+MADE = "<!-- Made from the program by `make docs`; change the command instead. -->\n\n"
+
+
+def tell_commands(pages: str, docs: str) -> str:
+    """Every command in a table, by what one wants; where their pages and others are."""
+    rows = ["| command | does |", "|---|---|"]
+    for section, commands in SECTIONS.items():
+        rows.append(f"| **{section}** | |")
+        for name, line in commands.items():
+            below = ", ".join(f"`{ctx.info_name}`" for ctx in _below(_find(name)))
+            first = f"[`leslied {name}`]({pages}{name}.md) {below}".strip()
+            more = f" [More]({docs}{MORE[name]}.md)." if name in MORE else ""
+            rows.append(f"| {first} | {line}{more} |")
+    return "\n".join(rows) + "\n"
+
+
+def make_pages() -> dict[str, str]:
+    """Every page under its file name."""
+    names = [name for section in SECTIONS.values() for name in section]
+    pages = {f"{name}.md": MADE + "\n".join(_page(_find(name), "#")) for name in names}
+    _, *rest = _page(_root(), "#")
+    index = ["# Commands", *rest, "## All of them", "", tell_commands("", "../")]
+    return pages | {"README.md": MADE + "\n".join(index)}
+
+
+def walk() -> Iterator[click.Context]:
+    """Every command there is, those of groups too, and the program itself."""
+    yield _root()
+    for ctx in _below(_root()):
+        yield ctx
+        yield from _below(ctx)
+
+
+def _find(name: str) -> click.Context:
+    return next(ctx for ctx in _below(_root()) if ctx.info_name == name)
+
+
+def _root() -> click.Context:
+    return click.Context(leslied, info_name="leslied", **leslied.context_settings)
+
+
+def _below(ctx: click.Context) -> Iterator[click.Context]:
+    if isinstance(ctx.command, click.Group):
+        for name in ctx.command.list_commands(ctx):
+            found = ctx.command.get_command(ctx, name)
+            yield click.Context(found, parent=ctx, info_name=name)
+
+
+def _page(ctx: click.Context, mark: str) -> Iterator[str]:
+    command = ctx.command
+    assert isinstance(command, Command), f"{ctx.command_path} is no leslied Command"
+    usage = " ".join(command.collect_usage_pieces(ctx))
+    yield from (f"{mark} {ctx.command_path}", "", f"    {ctx.command_path} {usage}", "")
+    yield from (html.escape(inspect.cleandoc(command.help or ""), quote=False), "")
+    yield from _options(ctx)
+    yield from _examples(command)
+    if command.exit_codes:
+        yield from ("| exit code | means |", "|---|---|")
+        yield from (f"| {code} | {why} |" for code, why in command.exit_codes)
+        yield ""
+    if command.epilog:
+        yield from (command.epilog, "")
+    if ctx.info_name in MORE and ctx.parent and not ctx.parent.parent:
+        name = MORE[ctx.info_name]
+        yield from (f"More: [docs/{name}.md](../{name}.md)", "")
+    if command.see_also:
+        yield from ("See also: " + ", ".join(map(_link, command.see_also)), "")
+    if ctx.parent:
+        for below in _below(ctx):
+            yield from _page(below, mark + "#")
+
+
+def _options(ctx: click.Context) -> Iterator[str]:
+    records = [
+        param.get_help_record(ctx)
+        for param in ctx.command.get_params(ctx)
+        if isinstance(param, click.Option) and "--help" not in param.opts
+    ]
+    if any(records):
+        yield from ("| option | means |", "|---|---|")
+    for option, means in filter(None, records):
+        cells = (f"`{option}`", " ".join(means.split()))
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    yield from [""] if any(records) else []
+
+
+def _examples(command: Command) -> Iterator[str]:
+    if command.examples:
+        longest = max(len(words) for words, _ in command.examples)
+        yield "```sh"
+        for words, does in command.examples:
+            yield f"{words:<{longest}}  # {does}"
+        yield from ("```", "")
+
+
+def _link(name: str) -> str:
+    page, _, below = name.partition(" ")
+    anchor = f"#leslied-{page}-{below}" if below else ""
+    return f"[leslied {name}]({page}.md{anchor})"
