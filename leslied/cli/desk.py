@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.clock import Clock, SystemClock
-from leslied.model.source import Environment
 from leslied.paths import (
     PLATFORM,
     Places,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from leslied.agents import AgentAdapter
     from leslied.config import Settings
     from leslied.model.session import Registry
-    from leslied.model.source import Root
+    from leslied.model.source import Environment, Root
     from leslied.pipeline import (
         Collect,
         Ingest,
@@ -57,6 +56,12 @@ class Desk:
         """The home folder."""
         return find_home(self.environ)
 
+    @property
+    def _environment(self) -> Environment:
+        from leslied.model.source import Environment  # noqa: PLC0415
+
+        return Environment(home=self.home, environ=self.environ, platform=PLATFORM)
+
     def redact(self, text: str) -> str:
         """The text as it may reach a terminal or a script: without definite secrets."""
         return _redactor(self.places.key_file).redact(text)
@@ -80,7 +85,7 @@ class Desk:
         """Every agent with the folders it writes in."""
         from leslied.agents import load_adapters  # noqa: PLC0415
 
-        env = Environment(home=self.home, environ=self.environ, platform=PLATFORM)
+        env = self._environment
         for name, adapter in load_adapters().items():
             configured = [path.expanduser() for path in settings.agent(name).roots]
             yield adapter, list(adapter.roots(env, configured))
@@ -91,7 +96,7 @@ class Desk:
         """Every agent with the files that name its live processes."""
         from leslied.agents import load_adapters  # noqa: PLC0415
 
-        env = Environment(home=self.home, environ=self.environ, platform=PLATFORM)
+        env = self._environment
         found = []
         for name, adapter in load_adapters().items():
             configured = [path.expanduser() for path in settings.agent(name).roots]

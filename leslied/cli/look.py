@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -115,7 +114,9 @@ def find_width() -> int:
     is_muted = context is not None and context.color is False
     if is_muted or not sys.stdout.isatty():
         return 0
-    return shutil.get_terminal_size().columns
+    from shutil import get_terminal_size  # noqa: PLC0415 - slow to load
+
+    return get_terminal_size().columns
 
 
 def _wrap(line: str, room: int) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import sys
 from bisect import bisect_left
 from datetime import UTC
@@ -100,9 +99,20 @@ def _print_envelope(
         "warnings": list(warnings),
         "error": error,
     }
-    text = json.dumps(envelope, ensure_ascii=False, indent=2, default=str)
-    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+    sys.stdout.buffer.write(_encode(envelope) + b"\n")
     sys.stdout.buffer.flush()
+
+
+def _encode(value: Any) -> bytes:
+    """The value as JSON that people can read, too."""
+    import msgspec  # noqa: PLC0415 - not every command prints JSON
+
+    try:
+        return msgspec.json.format(msgspec.json.encode(value, enc_hook=str))
+    except (UnicodeEncodeError, RecursionError):
+        # A lone surrogate from a shell or a file's name; nothing else knows what to do.
+        text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+        return text.encode("utf-8", "replace")
 
 
 def table(
@@ -179,7 +189,9 @@ def has_room(columns: int) -> bool:
 def _screen() -> int | None:
     """The columns that lines must keep to; None where no one said."""
     if sys.stdout.isatty() or read_environ().get("COLUMNS"):
-        return shutil.get_terminal_size().columns
+        from shutil import get_terminal_size  # noqa: PLC0415 - slow to load
+
+        return get_terminal_size().columns
     return None
 
 

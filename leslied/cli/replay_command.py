@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from leslied.cli.completion import complete_session
 from leslied.cli.cues import make_cues

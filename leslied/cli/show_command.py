@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from msgspec import structs
 
 from leslied.cli.completion import complete_session
 from leslied.cli.desk import sit_down
@@ -205,7 +206,7 @@ def _load(desk: Desk, wanted: str, asked: _Asked) -> _Showing:
     if found.entry:
         # Whoever asks for one entry wants to see all of it.
         asked = replace(asked, full=True)
-    return _Showing(desk, replace(session, summary=summary, units=units), asked)
+    return _Showing(desk, structs.replace(session, summary=summary, units=units), asked)
 
 
 def _check_part(found: Found, excerpt: Excerpt) -> None:
@@ -273,7 +274,7 @@ class _Showing:
 
         style = self.asked.style
         sink = load_sinks()[STYLES[style]]
-        session = replace(self.session, units=tuple(self._units()))
+        session = structs.replace(self.session, units=tuple(self._units()))
         for number, artifact in enumerate(sink.render(session)):
             if artifact.is_aside == (style == "log"):
                 yield from [""] * bool(number and style == "leslie")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from leslied.model.record import MAIN
 from leslied.store import MOST_RANKED, compile_words
@@ -24,8 +25,7 @@ _MOST_FOLDED = 200_000
 Manner = Literal["newest", "rank", "substring"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(Struct, frozen=True, kw_only=True):
     """An entry that was found, and a line of it."""
 
     key: SessionKey
@@ -45,8 +45,7 @@ class Hit:
         return self.chat_id or self.key.session_id
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a search found, and what is to be said of it."""
 
     hits: tuple[Hit, ...]

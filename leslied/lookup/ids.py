@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from leslied.errors import UserError
 from leslied.lookup.sessions import load_family
@@ -18,8 +19,7 @@ _MOST_TOLD = 5
 _ENTRY = re.compile("[0-9a-f]{8,32}")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """What an id on the command line stands for: a session, perhaps one part of it."""
 
     session: SessionSummary

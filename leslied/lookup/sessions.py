@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from leslied.model.query import Selection
 from leslied.model.record import SessionKey, Usage

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from leslied.model.session import Session
 from leslied.sessions import Stream, assemble, find_cost, tell_status

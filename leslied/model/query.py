@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 FilterKey = Literal[
     "agent",
@@ -33,8 +34,7 @@ class Filter(NamedTuple):
     """What fulfils it is left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """A word or phrase that stands in a text."""
 
     text: str
@@ -42,16 +42,14 @@ class Term:
     """The last word may go on."""
 
 
-@dataclass(frozen=True, slots=True)
-class AllOf:
+class AllOf(Struct, frozen=True):
     """Every one of the parts is true, and none of what is left out."""
 
     parts: tuple[Part, ...]
     without: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(Struct, frozen=True):
     """One of the parts is true."""
 
     parts: tuple[Part, ...]
@@ -60,8 +58,7 @@ class OneOf:
 Part = Term | AllOf | OneOf
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(Struct, frozen=True, kw_only=True):
     """What is searched for."""
 
     words: AllOf = AllOf(())
@@ -81,8 +78,7 @@ def _gather_terms(part: Part) -> list[Term]:
     return [term for each in part.parts for term in _gather_terms(each)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(Struct, frozen=True, kw_only=True):
     """Which sessions are listed, and in which order."""
 
     filters: tuple[Filter, ...] = ()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import UTC
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
 
 from leslied.model.record import MAIN, SessionKey, Usage
 from leslied.model.stats import Cost
@@ -20,8 +21,7 @@ StopReason = Literal["end_turn", "max_tokens", "cancelled", "error", "idle", "un
 AgentMode = Literal["agent", "plan", "review", "duet"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionSummary:
+class SessionSummary(Struct, frozen=True, kw_only=True):
     """What lists show of one session, or of one subagent."""
 
     row: int
@@ -74,16 +74,14 @@ class SessionSummary:
         return self.key.subagent_id
 
 
-@dataclass(frozen=True, slots=True)
-class Registry:
+class Registry(Struct, frozen=True):
     """Files that name an agent's live processes; `*` as in a shell."""
 
     path: Path
     glob: str
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+class Live(Struct, frozen=True):
     """A process that says it works on a session."""
 
     session_id: str
@@ -93,8 +91,7 @@ class Live:
     """When the process began, in clock ticks since boot: a pid alone is used again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class Unit(Struct, frozen=True, kw_only=True):
     """From one prompt to just before the next; for a subagent, all it did."""
 
     number: int
@@ -128,8 +125,7 @@ class Unit:
         return [time for time in times if time]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(Struct, frozen=True, kw_only=True):
     """A session with all it holds, or the part that was asked for: what outputs get."""
 
     summary: SessionSummary

@@ -7,6 +7,8 @@ from datetime import timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from leslied import sinks
 from leslied.errors import SinkError
 from leslied.model.record import SessionKey
@@ -114,7 +116,7 @@ class Publish:
         """The session as lists show it: its subagents' tokens are its own."""
         below = self.reader.subagents(main.key)
         ends = [s.ended_at for s in (main, *below) if s.ended_at]
-        return replace(
+        return structs.replace(
             main,
             usage=self.reader.total_usage([main.row, *(s.row for s in below)]),
             subagents=len(below),

@@ -7,7 +7,6 @@ key, so what they mean is redacted, and the text is made anew when anything was 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 def redact_session(session: Session, redact: Redact) -> Session:
     """The session as it may leave the store."""
-    return replace(
+    return structs.replace(
         session,
         summary=redact_summary(session.summary, redact),
         units=tuple(redact_unit(unit, redact) for unit in session.units),
@@ -32,7 +31,7 @@ def redact_session(session: Session, redact: Redact) -> Session:
 
 def redact_summary(summary: SessionSummary, redact: Redact) -> SessionSummary:
     """The same summary, without definite secrets in what people or agents wrote."""
-    return replace(
+    return structs.replace(
         summary,
         title=redact(summary.title),
         cwd=redact(summary.cwd),
@@ -43,7 +42,7 @@ def redact_summary(summary: SessionSummary, redact: Redact) -> SessionSummary:
 
 def redact_unit(unit: Unit, redact: Redact) -> Unit:
     """The unit as it may leave the store: every text in it without definite secrets."""
-    return replace(
+    return structs.replace(
         unit,
         summary=redact_summary(unit.summary, redact),
         prompt=redact(unit.prompt),

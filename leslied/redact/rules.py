@@ -9,23 +9,29 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 _WORD = r"[A-Za-z0-9_-]"
 _ALONE = r"(?<![A-Za-z0-9_])"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """One kind of secret; the kind is what the reader sees."""
 
     kind: str
     words: tuple[str, ...]
-    pattern: re.Pattern[str]
+    source: str
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when a text first holds one of the words: most never does."""
+        return re.compile(self.source)
 
 
 def _rule(kind: str, words: str, pattern: str, *, is_alone: bool = True) -> Rule:
     whole = f"{_ALONE}(?:{pattern})" if is_alone else pattern
-    return Rule(kind, tuple(words.split()), re.compile(whole))
+    return Rule(kind, tuple(words.split()), whole)
 
 
 RULES: tuple[Rule, ...] = (

@@ -1,21 +1,27 @@
 """The memory: one SQLite file that holds every record and how far each source was read.
 
-The door: `Store` writes, `Reader` looks.
+The door: `Store` writes, `Reader` looks. What only writing needs is loaded by whoever
+writes: a command that looks starts in half the time.
 """
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from leslied.store.catalog import Family
 from leslied.store.connection import read_lock
 from leslied.store.measure import Measures, Span
 from leslied.store.news import News
-from leslied.store.outbox import Outbox
-from leslied.store.published import DueSession, Published
 from leslied.store.reader import Reader
-from leslied.store.related import DueThread, Move, Related
 from leslied.store.search import MOST_RANKED, Match, Search, compile_words
-from leslied.store.transaction import prepare
-from leslied.store.writer import Committed, Store
+
+if TYPE_CHECKING:
+    from leslied.store.outbox import Outbox
+    from leslied.store.published import DueSession, Published
+    from leslied.store.related import DueThread, Move, Related
+    from leslied.store.transaction import prepare
+    from leslied.store.writer import Committed, Store
 
 __all__ = [
     "MOST_RANKED",
@@ -38,3 +44,21 @@ __all__ = [
     "prepare",
     "read_lock",
 ]
+
+_WRITING = {
+    "Committed": "writer",
+    "DueSession": "published",
+    "DueThread": "related",
+    "Move": "related",
+    "Outbox": "outbox",
+    "Published": "published",
+    "Related": "related",
+    "Store": "writer",
+    "prepare": "transaction",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WRITING:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_WRITING[name]}"), name)

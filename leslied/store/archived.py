@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from leslied.store.rows import CURSOR_COLUMNS, ask, unpack_cursor
+from leslied.store.cursors import CURSOR_COLUMNS, unpack_cursor
+from leslied.store.rows import ask
 
 if TYPE_CHECKING:
     import sqlite3

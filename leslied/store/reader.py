@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
+
+from msgspec.structs import replace
 
 from leslied.model.record import MAIN, Placed, SessionKey, Usage
 from leslied.model.session import SessionSummary

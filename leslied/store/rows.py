@@ -1,4 +1,4 @@
-"""Records, cursors and times as columns, and back."""
+"""Records and times as columns, and back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import msgspec
 from msgspec.structs import astuple
 
 from leslied.model.record import Record, SessionKey, Usage
-from leslied.model.source import Cursor, FileStamp
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 _ASK_AT_ONCE = 500
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_WRAP = 2**64
 _MICROSECOND = timedelta(microseconds=1)
 _SURROUNDINGS = ("opened", "context")
 
@@ -28,10 +26,6 @@ RECORD_COLUMNS = (
     "type, role, native_id, created_us, utc_offset, observed_us, tool_name, "
     "tool_call_id, model, usage, message_id, parent_id, metadata, decoder_version, "
     "tool_input, content, spilled"
-)
-CURSOR_COLUMNS = (
-    "generation, offset, crc, anchor, scanned, finished, "
-    "dev, inode, size, mtime_ns, ctime_ns, state"
 )
 
 
@@ -120,59 +114,6 @@ def unpack_record(
         spilled=row[16],
     )
     return record, from_us(row[5]), row[13]
-
-
-def pack_cursor(cursor: Cursor) -> tuple[Any, ...]:
-    """The values of CURSOR_COLUMNS."""
-    stamp = cursor.stamp
-    where = (
-        (
-            to_signed(stamp.dev),
-            to_signed(stamp.inode),
-            stamp.size,
-            stamp.mtime_ns,
-            stamp.ctime_ns,
-        )
-        if stamp
-        else (None,) * 5
-    )
-    return (
-        cursor.generation,
-        cursor.offset,
-        cursor.crc,
-        cursor.anchor,
-        cursor.scanned,
-        cursor.finished,
-        *where,
-        cursor.state,
-    )
-
-
-def unpack_cursor(row: tuple[Any, ...]) -> Cursor:
-    """The cursor as it was packed."""
-    stamp = unpack_stamp(row[6:11]) if row[6] is not None else None
-    return Cursor(
-        generation=row[0],
-        offset=row[1],
-        crc=row[2],
-        anchor=row[3],
-        scanned=row[4],
-        finished=row[5],
-        stamp=stamp,
-        state=row[11],
-    )
-
-
-def unpack_stamp(row: tuple[Any, ...]) -> FileStamp:
-    """What `stat` said."""
-    if row[0] is None:
-        return FileStamp(0, 0, -1, 0, 0)
-    return FileStamp(row[0] % _WRAP, row[1] % _WRAP, *row[2:])
-
-
-def to_signed(number: int) -> int:
-    """A device or inode number as SQLite counts: the upper half is negative."""
-    return number - _WRAP if number >= _WRAP // 2 else number
 
 
 def pack_path(path: Path) -> bytes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from leslied.model.query import AllOf, OneOf, Term
 from leslied.model.record import MAIN, SessionKey
@@ -39,8 +40,7 @@ _TYPES = ", ".join(f"'{name}'" for name in sorted({*INDEXED, "error"}))
 _MATCH = "SELECT rowid FROM record_text WHERE record_text MATCH ?"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class Match(Struct, frozen=True, kw_only=True):
     """One record that holds the words, with all its text."""
 
     key: SessionKey

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leslied.store.rows import CURSOR_COLUMNS, pack_cursor, pack_path
+from leslied.store.cursors import CURSOR_COLUMNS, pack_cursor
+from leslied.store.rows import pack_path
 
 if TYPE_CHECKING:
     import sqlite3

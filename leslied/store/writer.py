@@ -21,18 +21,12 @@ from leslied.store.connection import (
     sign_lock,
     telling,
 )
+from leslied.store.cursors import CURSOR_COLUMNS, to_signed, unpack_cursor, unpack_stamp
 from leslied.store.given import Giving
 from leslied.store.outbox import Outbox
 from leslied.store.published import Published
 from leslied.store.related import Related
-from leslied.store.rows import (
-    CURSOR_COLUMNS,
-    pack_path,
-    to_signed,
-    to_us,
-    unpack_cursor,
-    unpack_stamp,
-)
+from leslied.store.rows import pack_path, to_us
 from leslied.store.scrub import scrub_reading
 from leslied.store.transaction import Transaction
 

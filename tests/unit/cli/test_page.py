@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 import pytest
+from msgspec.structs import replace
 
 from leslied.cli.look import Look
 from leslied.cli.page import entry_lines, page_lines

@@ -1,0 +1,66 @@
+"""How far a source was read, as columns, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leslied.model.source import Cursor, FileStamp
+
+CURSOR_COLUMNS = (
+    "generation, offset, crc, anchor, scanned, finished, "
+    "dev, inode, size, mtime_ns, ctime_ns, state"
+)
+_WRAP = 2**64
+
+
+def pack_cursor(cursor: Cursor) -> tuple[Any, ...]:
+    """The values of CURSOR_COLUMNS."""
+    stamp = cursor.stamp
+    where = (
+        (
+            to_signed(stamp.dev),
+            to_signed(stamp.inode),
+            stamp.size,
+            stamp.mtime_ns,
+            stamp.ctime_ns,
+        )
+        if stamp
+        else (None,) * 5
+    )
+    return (
+        cursor.generation,
+        cursor.offset,
+        cursor.crc,
+        cursor.anchor,
+        cursor.scanned,
+        cursor.finished,
+        *where,
+        cursor.state,
+    )
+
+
+def unpack_cursor(row: tuple[Any, ...]) -> Cursor:
+    """The cursor as it was packed."""
+    stamp = unpack_stamp(row[6:11]) if row[6] is not None else None
+    return Cursor(
+        generation=row[0],
+        offset=row[1],
+        crc=row[2],
+        anchor=row[3],
+        scanned=row[4],
+        finished=row[5],
+        stamp=stamp,
+        state=row[11],
+    )
+
+
+def unpack_stamp(row: tuple[Any, ...]) -> FileStamp:
+    """What `stat` said."""
+    if row[0] is None:
+        return FileStamp(0, 0, -1, 0, 0)
+    return FileStamp(row[0] % _WRAP, row[1] % _WRAP, *row[2:])
+
+
+def to_signed(number: int) -> int:
+    """A device or inode number as SQLite counts: the upper half is negative."""
+    return number - _WRAP if number >= _WRAP // 2 else number
