@@ -26,6 +26,7 @@ COMMANDS = {
     "show": "Show one session, unit or subagent.",
     "search": "Find words in what was said, called and answered.",
     "stats": "Count tokens, cost and tools by day, model, project and more.",
+    "sql": "Ask the store in SQL; it can only be read.",
     "statusline": "Print one line for Claude Code's status line.",
     "assets": "Show the plans, designs and notes of threads, and who wrote them.",
     "export": "Take sessions away: Markdown, HTML, JSON and other forms.",

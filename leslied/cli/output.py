@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import shutil
@@ -23,6 +25,8 @@ _UNSAFE = re.compile(
     "\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 _PLAIN_WIDTH = 120
+_NARROWEST = 12
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -82,16 +86,40 @@ def _print_envelope(
     sys.stdout.buffer.flush()
 
 
+def print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """The rows for a spreadsheet, which takes none of them for a formula."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(map(_cell, names))
+    for row in rows:
+        writer.writerow(map(_cell, row))
+        sys.stdout.buffer.write(out.getvalue().encode("utf-8", "replace"))
+        out.seek(0)
+        out.truncate()
+    sys.stdout.buffer.write(out.getvalue().encode("utf-8", "replace"))
+    sys.stdout.buffer.flush()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list):
+        value = " ".join(value)
+    if isinstance(value, str):
+        value = clean(value)
+        return "'" + value if value.startswith(_FORMULA) else value
+    return value
+
+
 def table(
     names: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
-    stretch: int,
+    stretch: int | None,
     right: str = "",
 ) -> Iterable[str]:
     """Aligned columns as wide as the terminal; the `stretch` column gives way.
 
-    Columns whose name is in `right` are set to the right.
+    Without one, the widest columns do. Those whose name is in `right` are set to
+    the right.
     """
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
 
@@ -100,8 +128,11 @@ def table(
         max(cell_len(cell) for cell in column)
         for column in zip(names, *cells, strict=True)
     ]
-    room = _width() - sum(widths) - 2 * (len(names) - 1) + widths[stretch]
-    widths[stretch] = min(widths[stretch], max(room, 12))
+    if stretch is None:
+        widths = _narrow(widths)
+    else:
+        room = _width() - sum(widths) - 2 * (len(names) - 1) + widths[stretch]
+        widths[stretch] = min(widths[stretch], max(room, _NARROWEST))
     set_right = {at for at, name in enumerate(names) if name in right.split()}
     for number, row in enumerate([list(names), *cells]):
         fitted = []
@@ -114,6 +145,15 @@ def table(
                 fitted.append(cell + " " * (width - cell_len(cell)))
         line = "  ".join(fitted).rstrip()
         yield click.style(line, dim=True) if number == 0 else line
+
+
+def _narrow(widths: list[int]) -> list[int]:
+    """The widths with the widest cut to one measure, so that a line fits."""
+    room = _width() - 2 * (len(widths) - 1)
+    most = max(widths)
+    while sum(min(width, most) for width in widths) > room and most > _NARROWEST:
+        most -= 1
+    return [min(width, most) for width in widths]
 
 
 def has_room(columns: int) -> bool:
