@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from leslied.api.nouns import Entry, make_entry
-from leslied.model.record import MAIN
+from leslied.errors import UserError
+from leslied.model.record import MAIN, RecordType, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from leslied.api.nouns import Session
     from leslied.api.store import Store
     from leslied.model.record import Placed
     from leslied.store import Wanted
@@ -56,25 +58,30 @@ class Entries:
         source: str = "",
         tool: str = "",
         type: str = "",  # noqa: A002 - the record's own word
-        session: str = "",
+        session: str | Session = "",
     ) -> Entries:
         """Those of them that have all these values and pass the test.
 
-        `source` is `main`, its synonym `primary`, or `subagent:` and an id; `session`
-        is an id as `Store.session` takes it; `tool` finds calls and results.
+        `source` is `main`, its synonym `primary`, or `subagent:` and an id; `tool`
+        finds calls and results; `session` is a session, or an id as `Store.session`
+        takes it.
         """
-        old = self._wanted
+        _check("role", role, get_args(Role))
+        _check("type", type, get_args(RecordType))
+        source = MAIN if source == "primary" else source
+        old, tests = self._wanted, [test] if test else []
         wanted = replace(
             old,
-            role=role or old.role,
-            source=(MAIN if source == "primary" else source) or old.source,
-            type=type or old.type,
+            role=old.role or role,
+            type=old.type or type,
+            source=old.source or source,
+            tool=old.tool or tool,
         )
+        given = {"role": role, "type": type, "source": source, "tool_name": tool}
+        tests += [_has(name, value) for name, value in given.items() if value]
         if session:
-            wanted = self._store.narrow(wanted, session)
-        tests = [test] if test else []
-        if tool:
-            tests.append(lambda entry: entry.tool_name == tool)
+            wanted_id = session if isinstance(session, str) else session.id
+            wanted = self._store.narrow(wanted, wanted_id)
         return replace(self, _wanted=wanted, _tests=(*self._tests, *tests))
 
     def _pass(self, page: list[Placed]) -> Iterator[Entry]:
@@ -82,3 +89,12 @@ class Entries:
             entry = make_entry(self._store.clear(placed))
             if all(test(entry) for test in self._tests):
                 yield entry
+
+
+def _has(name: str, value: str) -> Test:
+    return lambda entry: getattr(entry, name) == value
+
+
+def _check(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value and value not in known:
+        raise UserError(f"There is no {name} {value!r}.", f"One of: {', '.join(known)}")

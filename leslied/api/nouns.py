@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.codec import plain_record
+from leslied.model.codec import plain_input, plain_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,27 +124,27 @@ class Rows:
 
 def make_entry(placed: Placed) -> Entry:
     """A stored record as scripts see it."""
-    record, plain = placed.record, plain_record(placed)
-    given = plain["tool_input"]
+    record = placed.record
+    given = plain_input(record.tool_input)
     if given is not None and not isinstance(given, dict):
         given = {"input": given}
     return Entry(
         role=record.role,
-        content=plain["content"],
+        content=record.spilled or record.content,
         created_at=record.created_at,
-        tool_name=plain["tool_name"],
-        tool_call_id=plain["tool_call_id"],
+        tool_name=record.tool_name or None,
+        tool_call_id=record.tool_call_id or None,
         tool_input=given,
-        metadata=plain["metadata"],
+        metadata=plain_metadata(record),
         entry_id=placed.entry_id,
         source=record.session.source,
         sequence=placed.sequence,
         type=record.type,
         session_id=record.session.session_id,
         agent=record.session.agent,
-        model=plain["model"],
+        model=record.model or None,
         usage=record.usage,
-        message_id=plain["message_id"],
+        message_id=record.message_id or None,
         unit=placed.unit,
     )
 

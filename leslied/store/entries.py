@@ -23,24 +23,20 @@ class Wanted:
     streams: tuple[int, ...] | None = None
     """The store's numbers of sessions and subagents."""
     unit: int | None = None
-    agent: str = ""
     source: str = ""
     type: str = ""
     role: str = ""
-    since_us: int | None = None
-    until_us: int | None = None
-    """Before this, not at it."""
+    tool: str = ""
+    """The tool of a call; a result tells it only with its call, and is let through."""
 
     def condition(self) -> tuple[str, list[Any]]:
         """The tests as SQL, with their values."""
         tests = {
-            "s.agent = ?": self.agent or None,
             "s.source = ?": self.source or None,
             "r.type = ?": self.type or None,
             "r.role = ?": self.role or None,
+            "(r.tool_name = ? OR r.type = 'tool_result')": self.tool or None,
             "p.unit = ?": self.unit,
-            "r.created_us >= ?": self.since_us,
-            "r.created_us < ?": self.until_us,
         }
         held = {test: value for test, value in tests.items() if value is not None}
         where = [_SHOWN, *held]

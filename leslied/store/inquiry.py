@@ -100,6 +100,8 @@ class Inquiry(Reader):
 
         Nothing is held open between two pages, however long that takes.
         """
+        if not after:
+            self._standings.clear()
         return self._number(load_page(self._db, wanted, after, most))
 
     @telling
@@ -152,6 +154,9 @@ class Inquiry(Reader):
         db.execute("CREATE INDEX temp.told_by_id ON told_session (session_id)")
         for view in VIEWS:
             db.execute(view.statement)
+        # A virtual table writes its own form down when it is first used.
+        for table in ("json_each('')", "json_tree('')", "record_text"):
+            db.execute(f"SELECT 1 FROM {table} LIMIT 0")
 
     def _tell_sessions(self) -> None:
         self._db.execute("DELETE FROM told_session")
