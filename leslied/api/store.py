@@ -17,7 +17,7 @@ from leslied.paths import find_places, load_key, read_environ
 from leslied.redact import Redactor
 from leslied.redact.deep import redact_json, redact_summary
 from leslied.sessions import Stream, assemble, tell_status
-from leslied.store import TIMEOUT, Inquiry, Wanted
+from leslied.store import ALL, TIMEOUT, Inquiry, Wanted
 from leslied.store.views import SESSIONS
 
 if TYPE_CHECKING:
@@ -62,8 +62,12 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self.reader.__exit__(*error)
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """The store is let go; what `with` does at its end."""
+        self.reader.__exit__()
 
     def sessions(
         self,
@@ -118,7 +122,8 @@ class Store:
         """The units of one stream in order, one in memory at a time."""
         files = self.reader.transcripts(summary.row)
         for number in self.reader.standing(summary.row).chats:
-            entries = self.reader.records(summary.row, number)
+            wanted = Wanted(streams=(summary.row,), unit=number)
+            entries = self.reader.page(wanted, most=ALL)
             for unit in assemble(Stream(summary, entries), ()):
                 found = replace(unit, transcript=files.get(number, ""))
                 yield make_unit(self._clear_unit(found))

@@ -6,7 +6,7 @@ The door: `Store` writes, `Reader` looks, an `Inquiry` is asked in SQL.
 from __future__ import annotations
 
 from leslied.store.connection import read_lock
-from leslied.store.entries import Wanted
+from leslied.store.entries import ALL, Wanted
 from leslied.store.inquiry import TIMEOUT, Answer, Inquiry
 from leslied.store.measure import Measures, Span
 from leslied.store.outbox import Outbox
@@ -19,6 +19,7 @@ from leslied.store.views import VIEWS
 from leslied.store.writer import Committed, Store
 
 __all__ = [
+    "ALL",
     "TIMEOUT",
     "VIEWS",
     "Answer",

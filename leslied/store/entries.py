@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 PAGE = 100
 """So many records are in memory at once."""
+ALL = -1
+"""A page without an end, as SQLite writes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

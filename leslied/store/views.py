@@ -36,9 +36,12 @@ class View:
         return f"CREATE TEMP VIEW {self.name} AS SELECT {shown} {self.rows}"
 
 
+_ISO = "strftime('%Y-%m-%dT%H:%M:%fZ', {})"
+"""SQL for a time as text that sorts: ISO, UTC, to the millisecond."""
+
+
 def _time(microseconds: str) -> str:
-    """SQL for a time as text that sorts: ISO, UTC, to the millisecond."""
-    return f"strftime('%Y-%m-%dT%H:%M:%fZ', {microseconds} / 1e6, 'unixepoch')"
+    return _ISO.format(f"{microseconds} / 1e6, 'unixepoch'")
 
 
 def _filled(name: str) -> str:
@@ -312,7 +315,7 @@ SESSIONS = View(
     "sessions",
     "The sessions, as `list` tells them at the moment of asking.",
     tuple(
-        Column(name, about, name)
+        Column(name, about, _ISO.format(name) if name.endswith("_at") else name)
         for name, about in (
             ("session_id", "the session's id"),
             ("agent", "the agent's name"),
