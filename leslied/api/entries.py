@@ -12,8 +12,8 @@ from leslied.model.record import MAIN, RecordType, Role
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from leslied.api._inside import Inside
     from leslied.api.nouns import Session
-    from leslied.api.store import Store
     from leslied.model.record import Placed
     from leslied.store import Wanted
 
@@ -27,13 +27,13 @@ class Entries:
     They come in the order they were read: those of one source in their own order.
     """
 
-    _store: Store
+    _inside: Inside
     _wanted: Wanted
     _tests: tuple[Test, ...] = ()
 
     def __iter__(self) -> Iterator[Entry]:
         after = 0
-        while page := self._store.reader.page(self._wanted, after):
+        while page := self._inside.reader.page(self._wanted, after):
             yield from self._pass(page)
             after = page[-1].placement
 
@@ -43,7 +43,7 @@ class Entries:
 
     def latest(self) -> Entry | None:
         """The one with the latest time; None where there is none."""
-        reader = self._store.reader
+        reader = self._inside.reader
         for place in reader.newest_places(self._wanted):
             for entry in self._pass(reader.page(self._wanted, place - 1, most=1)):
                 return entry
@@ -81,12 +81,12 @@ class Entries:
         tests += [_has(name, value) for name, value in given.items() if value]
         if session:
             wanted_id = session if isinstance(session, str) else session.id
-            wanted = self._store.narrow(wanted, wanted_id)
+            wanted = self._inside.narrow(wanted, wanted_id)
         return replace(self, _wanted=wanted, _tests=(*self._tests, *tests))
 
     def _pass(self, page: list[Placed]) -> Iterator[Entry]:
         for placed in page:
-            entry = make_entry(self._store.clear(placed))
+            entry = make_entry(self._inside.clear(placed))
             if all(test(entry) for test in self._tests):
                 yield entry
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from leslied.api._inside import Inside
     from leslied.api.entries import Entries
-    from leslied.api.store import Store
     from leslied.model.record import Placed, RecordType, Role, Usage
     from leslied.model.session import AgentMode, SessionSummary, Status, StopReason
     from leslied.model.session import Unit as StoredUnit
@@ -92,22 +92,22 @@ class Session:
     thread_id: str | None
     transcripts_dir: str | None
     _summary: SessionSummary = field(repr=False, compare=False)
-    _store: Store = field(repr=False, compare=False)
+    _inside: Inside = field(repr=False, compare=False)
 
     @property
     def units(self) -> Iterator[Unit]:
         """Its units in order, each loaded as it is asked for."""
-        return self._store.load_units(self._summary)
+        return self._inside.load_units(self._summary)
 
     @property
     def entries(self) -> Entries:
         """Its entries and, for a main session, those of its subagents."""
-        return self._store.entries_of(self._summary)
+        return self._inside.entries_of(self._summary)
 
     @property
     def subagents(self) -> list[Session]:
         """The subagents it spawned, and those that they did."""
-        return self._store.subagents_of(self._summary)
+        return self._inside.subagents_of(self._summary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def make_unit(unit: StoredUnit) -> Unit:
     )
 
 
-def make_session(summary: SessionSummary, status: Status, store: Store) -> Session:
+def make_session(summary: SessionSummary, status: Status, inside: Inside) -> Session:
     """A session or subagent as scripts see it."""
     key = summary.key
     return Session(
@@ -186,5 +186,5 @@ def make_session(summary: SessionSummary, status: Status, store: Store) -> Sessi
         thread_id=summary.thread_id or None,
         transcripts_dir=summary.transcripts_dir or None,
         _summary=summary,
-        _store=store,
+        _inside=inside,
     )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 100
 _FEWEST_WIDE = 12
-"""A column that holds text needs so much room to be worth reading."""
+"""A column needs so much room to be worth reading."""
 _CARD_CELL = 1000
 
 _EXAMPLES = """\b
@@ -125,7 +125,7 @@ def _lines(names: tuple[str, ...], rows: list[list[Any]]) -> Iterable[str]:
     if not rows:
         return ["No rows."]
     cells = [["-" if cell is None else str(cell) for cell in row] for row in rows]
-    if not has_room((_FEWEST_WIDE + 2) * len(names)) and _is_wide(names, cells):
+    if _is_wide(names, cells):
         return _card_lines(names, cells)
     right = " ".join(
         name

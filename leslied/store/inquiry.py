@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from leslied.errors import LesliedError, UserError
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     Rows = Iterable[Sequence[Any]]
 
-TIMEOUT = 10.0
+TIMEOUT: float = 10
 """Seconds a query may take, unless somebody says otherwise."""
 
 _AT_ONCE = 256
@@ -59,7 +61,7 @@ class Inquiry(Reader):
         self._clock = clock
         self._sessions = sessions
         self._standings: dict[int, Standing] = {}
-        self._deadline = 0.0
+        self._deadline = inf
         self._is_ready = False
 
     def ask(
@@ -68,31 +70,38 @@ class Inquiry(Reader):
         """The rows that one SELECT finds; a sentence where it is none, or too slow."""
         _check_text(query)
         self._standings.clear()
-        try:
+        with self._limited(inf):
             self._prepare(query)
-            self._deadline = self._clock.monotonic() + timeout
+        began = self._clock.monotonic()
+        with self._limited(timeout):
             cursor = self._db.execute(query, values)
-        except _FAILURES as error:
-            raise self._explain(error) from error
         if cursor.description is None:
             raise UserError("There is no query.", _SEE)
         names = [column[0] for column in cursor.description]
-        left = self._deadline - self._clock.monotonic()
+        left = timeout - (self._clock.monotonic() - began)
         return Answer(tuple(_tell_apart(names)), self._fetch(cursor, left))
 
     def _fetch(self, cursor: sqlite3.Cursor, left: float) -> Iterator[tuple[Any, ...]]:
         """The rows; while nobody asks for the next ones, the time stands still."""
         while True:
             began = self._clock.monotonic()
-            self._deadline = began + left
-            try:
+            with self._limited(left):
                 rows = cursor.fetchmany(_AT_ONCE)
-            except _FAILURES as error:
-                raise self._explain(error) from error
             left -= self._clock.monotonic() - began
             if not rows:
                 return
             yield from rows
+
+    @contextmanager
+    def _limited(self, seconds: float) -> Iterator[None]:
+        """What is asked meanwhile ends in time; what fails is told as a sentence."""
+        self._deadline = self._clock.monotonic() + seconds
+        try:
+            yield
+        except _FAILURES as error:
+            raise self._explain(error) from error
+        finally:
+            self._deadline = inf
 
     @telling
     def page(self, wanted: Wanted, after: int = 0, most: int = PAGE) -> list[Placed]:
@@ -122,22 +131,20 @@ class Inquiry(Reader):
 
     def _prepare(self, query: str) -> None:
         """The views are there, and the sessions are told if they are asked for."""
-        db = self._db
         # A name in a query stands there letter by letter.
         is_told = re.search(SESSIONS.name, query, re.IGNORECASE)
         if self._is_ready and not is_told:
             return
-        db.set_authorizer(None)
-        db.set_progress_handler(None, 0)
-        db.execute("PRAGMA query_only = 0")
-        if not self._is_ready:
-            self._make_views()
-        if is_told:
-            self._tell_sessions()
-        db.execute("PRAGMA query_only = 1")
-        db.set_progress_handler(self._is_late, _STEPS)
-        db.set_authorizer(_authorize)
-        self._is_ready = True
+        self._db.set_authorizer(None)
+        self._db.execute("PRAGMA query_only = 0")
+        try:
+            if not self._is_ready:
+                self._make_views()
+            if is_told:
+                self._tell_sessions()
+        finally:
+            self._db.execute("PRAGMA query_only = 1")
+            self._db.set_authorizer(_authorize)
 
     def _make_views(self) -> None:
         db = self._db
@@ -157,13 +164,16 @@ class Inquiry(Reader):
         # A virtual table writes its own form down when it is first used.
         for table in ("json_each('')", "json_tree('')", "record_text"):
             db.execute(f"SELECT 1 FROM {table} LIMIT 0")
+        db.set_progress_handler(self._is_late, _STEPS)
+        self._is_ready = True
 
     def _tell_sessions(self) -> None:
-        self._db.execute("DELETE FROM told_session")
+        rows = list(self._sessions())
         marks = ", ".join("?" * len(SESSIONS.columns))
-        self._db.executemany(
-            f"INSERT INTO told_session VALUES ({marks})", self._sessions()
-        )
+        self._db.execute("BEGIN")
+        self._db.execute("DELETE FROM told_session")
+        self._db.executemany(f"INSERT INTO told_session VALUES ({marks})", rows)
+        self._db.execute("COMMIT")
 
     def _is_late(self) -> bool:
         return self._clock.monotonic() > self._deadline

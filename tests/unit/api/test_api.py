@@ -335,7 +335,7 @@ def test_entries_of_one_session_are_picked_by_it(shelf: Shelf, store: Store):
     assert list(session.entries.where(session="b")) == []
 
 
-@pytest.mark.parametrize("asked", [{"role": "asistant"}, {"type": "tool"}])
+@pytest.mark.parametrize("asked", [{"role": "robot"}, {"type": "tool"}])
 def test_a_word_that_no_entry_has_is_refused(store: Store, asked: dict[str, str]):
     with pytest.raises(UserError, match="There is no"):
         store.entries.where(**asked)
@@ -376,7 +376,7 @@ def test_entries_do_not_stand_in_memory_at_once(shelf: Shelf, store: Store):
 def test_the_first_entry_costs_one_page(shelf: Shelf, store: Store):
     shelf.keep(*(make_record(str(n), str(n)) for n in range(1000)))
     asked: list[str] = []
-    store.reader._db.set_trace_callback(asked.append)
+    store._inside.reader._db.set_trace_callback(asked.append)
 
     next(store.entries.all())
 
@@ -440,6 +440,21 @@ def test_the_log_s_own_words_come_unless_secrets_shall_be_taken_out(shelf: Shelf
 
 
 # SQL
+
+
+def test_the_time_of_a_query_does_not_run_on_after_it(
+    shelf: Shelf, store: Store, clock: FakeClock
+):
+    keep_talk(shelf)
+    reader = store._inside.reader
+    list(store.sql("SELECT 1", timeout=5))
+
+    reader._clock = clock
+    clock.advance(1e9)
+    reader._db.set_progress_handler(reader._is_late, 1)
+
+    assert ids(store.sessions()) == ["s"]
+    assert len(list(store.entries)) == 4
 
 
 def test_the_view_of_sessions_is_the_list(shelf: Shelf, store: Store):

@@ -195,6 +195,23 @@ def test_sessions_are_asked_for_only_when_they_are_named(
         assert ask(inquiry, "SELECT title FROM sessions") == [(2,)]
 
 
+def test_sessions_that_cannot_be_told_leave_the_store_locked(
+    shelf: Shelf, clock: FakeClock
+):
+    def fail() -> list[Any]:
+        raise StoreUnusable("no")
+
+    with Inquiry(shelf.path, clock, fail) as inquiry:
+        for _ in range(2):
+            with pytest.raises(StoreUnusable):
+                inquiry.ask("SELECT * FROM sessions")
+
+        with pytest.raises(UserError, match="Only reading is allowed"):
+            inquiry.ask("CREATE TEMP TABLE x (a)")
+        assert ask(inquiry, "PRAGMA data_version")
+        assert shelf.count("session") == 0
+
+
 def test_what_comes_while_the_inquiry_is_open_is_seen(shelf: Shelf, inquiry: Inquiry):
     query = "SELECT max(sequence) FROM transcript_entries"
     shelf.keep(make_record("a", "1"))
