@@ -123,7 +123,7 @@ def table(
     """
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
 
-    cells = [[clean(cell).replace("\n", " ") for cell in row] for row in rows]
+    cells = [[_one_line(cell) for cell in row] for row in rows]
     widths = [
         max(cell_len(cell) for cell in column)
         for column in zip(names, *cells, strict=True)
@@ -145,6 +145,10 @@ def table(
                 fitted.append(cell + " " * (width - cell_len(cell)))
         line = "  ".join(fitted).rstrip()
         yield click.style(line, dim=True) if number == 0 else line
+
+
+def _one_line(text: str) -> str:
+    return clean(text).replace("\n", " ").replace("\t", " ")
 
 
 def _narrow(widths: list[int]) -> list[int]:
