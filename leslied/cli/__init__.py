@@ -32,6 +32,7 @@ SECTIONS = {
         "diff": "Compare two sessions, units or subagents.",
         "replay": "Play a session again, as it happened.",
         "stats": "Count tokens, cost and tools by day, model, project and more.",
+        "sql": "Ask the store in SQL; it can only be read.",
         "statusline": "Print one line for Claude Code's status line.",
     },
     "Take away": {

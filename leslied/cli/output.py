@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import sys
@@ -33,6 +35,8 @@ _SHORTEST = 8
 _ROOMY = 24
 """With less than this for its longest text, a table rather leaves columns out."""
 _NARROW = 8
+_NARROWEST = 12
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -115,18 +119,42 @@ def _encode(value: Any) -> bytes:
         return text.encode("utf-8", "replace")
 
 
+def print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """The rows for a spreadsheet, which takes none of them for a formula."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(map(_cell, names))
+    for row in rows:
+        writer.writerow(map(_cell, row))
+        sys.stdout.buffer.write(out.getvalue().encode("utf-8", "replace"))
+        out.seek(0)
+        out.truncate()
+    sys.stdout.buffer.write(out.getvalue().encode("utf-8", "replace"))
+    sys.stdout.buffer.flush()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list):
+        value = " ".join(value)
+    if isinstance(value, str):
+        value = clean(value)
+        return "'" + value if value.startswith(_FORMULA) else value
+    return value
+
+
 def table(
     names: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
-    stretch: int,
+    stretch: int | None,
     right: str = "",
     least: Sequence[str] = (),
 ) -> Iterable[str]:
     """Aligned columns, no wider than the terminal.
 
     Columns whose name is in `right` are set to the right. Where room is short, the
-    `stretch` column gives way, then the columns of `least` go, the first one first.
+    `stretch` column gives way, then the columns of `least` go, the first one first;
+    without a `stretch` column the widest give way together.
     """
     from rich.cells import cell_len  # noqa: PLC0415
 
@@ -134,7 +162,10 @@ def table(
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     numbers = {at for at, name in enumerate(names) if name in right.split()}
     spare = [names.index(name) for name in least if name in names]
-    kept = _fit(widths, stretch, spare, numbers)
+    if stretch is None:
+        kept, widths = list(range(len(names))), _share(widths)
+    else:
+        kept = _fit(widths, stretch, spare, numbers)
     for number, row in enumerate(cells):
         fitted = [_pad(row[at], widths[at], is_right=at in numbers) for at in kept]
         line = "  ".join(fitted).rstrip()
@@ -170,6 +201,15 @@ def _fit(
             break
         widths[widest] -= 1
     return kept
+
+
+def _share(widths: list[int]) -> list[int]:
+    """The widths with the widest cut to one measure, so that a line fits."""
+    room = (_screen() or _PLAIN_WIDTH) - 2 * (len(widths) - 1)
+    most = max(widths)
+    while sum(min(width, most) for width in widths) > room and most > _NARROWEST:
+        most -= 1
+    return [min(width, most) for width in widths]
 
 
 def _pad(text: str, width: int, *, is_right: bool) -> str:

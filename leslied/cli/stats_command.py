@@ -19,7 +19,7 @@ from leslied.cli.stats_view import (
     plain_block,
     plain_sum,
     plain_tool,
-    print_csv,
+    print_rows,
     sum_lines,
     tool_lines,
 )
@@ -122,7 +122,7 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
         question = _ask(desk, reader, asked)
         answer = _answer(question)
     if as_csv:
-        print_csv(question.by, answer.rows)
+        print_rows(question.by, answer.rows)
         return
     prices = load_prices()
     data = {

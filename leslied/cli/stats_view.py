@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import sys
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +10,7 @@ import click
 from leslied.cli.output import (
     clean,
     has_room,
+    print_csv,
     say_cost,
     say_count,
     say_number,
@@ -40,7 +38,6 @@ _MOST_SPARKS = 60
 _BAR = 10
 _WIDE = 100
 """Columns of a terminal that has room for bars."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def plain_sum(
@@ -122,25 +119,10 @@ def plain_tool(
     return row
 
 
-def print_csv(by: str, rows: list[Row]) -> None:
-    """The rows for a spreadsheet, which takes none of them for a formula."""
-    out = io.StringIO()
-    names = list(rows[0]) if rows else ["key", by]
-    names = [name for name in names if name != "slowest"]
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([_cell(row[name]) for name in names] for row in rows)
-    sys.stdout.buffer.write(out.getvalue().encode("utf-8", "replace"))
-    sys.stdout.buffer.flush()
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, list):
-        value = " ".join(value)
-    if isinstance(value, str):
-        value = clean(value)
-        return "'" + value if value.startswith(_FORMULA) else value
-    return value
+def print_rows(by: str, rows: list[Row]) -> None:
+    """The rows for a spreadsheet."""
+    names = [name for name in rows[0] if name != "slowest"] if rows else ["key", by]
+    print_csv(names, ([row[name] for name in names] for row in rows))
 
 
 def sum_lines(

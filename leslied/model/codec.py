@@ -11,21 +11,13 @@ from msgspec import structs
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leslied.model.record import Placed, Usage
+    from leslied.model.record import Placed, Record, Usage
     from leslied.model.session import SessionSummary, Status, Unit
 
 
 def plain_record(placed: Placed) -> dict[str, Any]:
     """A stored record as plain values, every field present."""
     record = placed.record
-    metadata = dict(record.metadata)
-    if record.native_id:
-        metadata["native_id"] = record.native_id
-    offset = record.created_at.utcoffset() if record.created_at else None
-    if offset:
-        metadata["utc_offset_minutes"] = int(offset.total_seconds() // 60)
-    if record.spilled:
-        metadata["spilled_characters"] = len(record.spilled)
     return {
         "entry_id": placed.entry_id,
         "agent": record.session.agent,
@@ -39,12 +31,12 @@ def plain_record(placed: Placed) -> dict[str, Any]:
         "observed_at": plain_time(placed.observed_at),
         "tool_name": record.tool_name or None,
         "tool_call_id": record.tool_call_id or None,
-        "tool_input": _plain_input(record.tool_input),
+        "tool_input": plain_input(record.tool_input),
         "model": record.model or None,
         "usage": plain_usage(record.usage) if record.usage else None,
         "message_id": record.message_id or None,
         "parent_id": record.parent_id or None,
-        "metadata": metadata,
+        "metadata": plain_metadata(record),
         "decoder_version": placed.decoder_version,
         "raw": {
             "source": placed.path,
@@ -52,6 +44,19 @@ def plain_record(placed: Placed) -> dict[str, Any]:
             "length": placed.length,
         },
     }
+
+
+def plain_metadata(record: Record) -> dict[str, Any]:
+    """What else the log tells, and what the other fields have no room for."""
+    metadata = dict(record.metadata)
+    if record.native_id:
+        metadata["native_id"] = record.native_id
+    offset = record.created_at.utcoffset() if record.created_at else None
+    if offset:
+        metadata["utc_offset_minutes"] = int(offset.total_seconds() // 60)
+    if record.spilled:
+        metadata["spilled_characters"] = len(record.spilled)
+    return metadata
 
 
 def plain_session(
@@ -118,7 +123,8 @@ def plain_time(time: datetime | None) -> str | None:
     return utc.isoformat(timespec=fine).replace("+00:00", "Z")
 
 
-def _plain_input(text: str) -> Any:
+def plain_input(text: str) -> Any:
+    """A call's arguments; text that is no JSON stays what it is."""
     if not text:
         return None
     try:

@@ -58,14 +58,14 @@ def redact_placed(placed: Placed, redact: Redact) -> Placed:
         record,
         content=redact(record.content),
         tool_name=redact(record.tool_name),
-        tool_input=_redact_json(record.tool_input, redact),
+        tool_input=redact_json(record.tool_input, redact),
         spilled=redact(record.spilled),
         metadata=_redact_value(record.metadata, redact),
     )
     return structs.replace(placed, record=clean, path=redact(placed.path))
 
 
-def _redact_json(text: str, redact: Redact) -> str:
+def redact_json(text: str, redact: Redact) -> str:
     """The text as it is, unless what it means holds a secret."""
     plain = redact(text)
     if "\\" not in plain:

@@ -1,7 +1,7 @@
 """The memory: one SQLite file that holds every record and how far each source was read.
 
-The door: `Store` writes, `Reader` looks. What only writing needs is loaded by whoever
-writes: a command that looks starts in half the time.
+The door: `Store` writes, `Reader` looks, an `Inquiry` is asked in SQL. What only
+writing and asking need is loaded by whoever does: looking starts in half the time.
 """
 
 from __future__ import annotations
@@ -17,18 +17,26 @@ from leslied.store.reader import Reader
 from leslied.store.search import MOST_RANKED, Match, Search, compile_words
 
 if TYPE_CHECKING:
+    from leslied.store.entries import ALL, Wanted
+    from leslied.store.inquiry import TIMEOUT, Answer, Inquiry
     from leslied.store.outbox import Outbox
     from leslied.store.published import DueSession, Published
     from leslied.store.related import DueThread, Move, Related
     from leslied.store.transaction import prepare
+    from leslied.store.views import VIEWS
     from leslied.store.writer import Committed, Store
 
 __all__ = [
+    "ALL",
     "MOST_RANKED",
+    "TIMEOUT",
+    "VIEWS",
+    "Answer",
     "Committed",
     "DueSession",
     "DueThread",
     "Family",
+    "Inquiry",
     "Match",
     "Measures",
     "Move",
@@ -40,25 +48,32 @@ __all__ = [
     "Search",
     "Span",
     "Store",
+    "Wanted",
     "compile_words",
     "prepare",
     "read_lock",
 ]
 
-_WRITING = {
+_LATE = {
+    "ALL": "entries",
+    "Answer": "inquiry",
     "Committed": "writer",
     "DueSession": "published",
     "DueThread": "related",
+    "Inquiry": "inquiry",
     "Move": "related",
     "Outbox": "outbox",
     "Published": "published",
     "Related": "related",
     "Store": "writer",
+    "TIMEOUT": "inquiry",
+    "VIEWS": "views",
+    "Wanted": "entries",
     "prepare": "transaction",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WRITING:
+    if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_WRITING[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

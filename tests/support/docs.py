@@ -7,6 +7,7 @@ from pathlib import Path
 
 from leslied.agents import AgentAdapter, load_adapters
 from leslied.model.source import Environment
+from leslied.store import VIEWS
 from tests.support.command_pages import make_pages, tell_commands
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,6 +70,21 @@ def write_pages() -> None:
         (COMMANDS / name).write_text(text, encoding="utf-8")
 
 
+def tell_views() -> str:
+    """Every view with its columns."""
+    return "\n".join(
+        f"### {view.name}\n\n{view.about}\n\n| column | holds |\n|---|---|\n"
+        + "".join(f"| `{column.name}` | {column.about} |\n" for column in view.columns)
+        for view in VIEWS
+    )
+
+
+def fill_sql() -> str:
+    text = (ROOT / "docs/sql.md").read_text(encoding="utf-8")
+    return fill(text, "views", tell_views())
+
+
 if __name__ == "__main__":
     (ROOT / "README.md").write_text(fill_readme(), encoding="utf-8")
     write_pages()
+    (ROOT / "docs/sql.md").write_text(fill_sql(), encoding="utf-8")

@@ -2,11 +2,49 @@
 
 from __future__ import annotations
 
+import doctest
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from leslied import api
 from leslied.agents import load_adapters
+from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.command_pages import make_pages
-from tests.support.docs import COMMANDS, ROOT, fill_readme
+from tests.support.docs import COMMANDS, ROOT, fill_readme, fill_sql
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+SQL = (ROOT / "docs/sql.md").read_text(encoding="utf-8")
+API = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+QUERIES = re.findall(r"```sql\n(.*?)```", SQL, re.DOTALL)
+
+
+@pytest.fixture
+def folder(claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store with the session that the pages tell of."""
+    talk, child = Talk(), Talk()
+    failed = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True}
+    claude.write(
+        talk.prompt("Fix the parser"),
+        talk.think("Let me see"),
+        talk.call("Bash", {"command": "pytest -q"}, "toolu_1"),
+        talk.prompt([{**failed, "content": "1 failed"}]),
+        talk.call("Edit", {"file_path": "/home/dev/app/config.py"}, "toolu_2"),
+        talk.result("toolu_2", "done"),
+        talk.answer("Done!"),
+    )
+    side = {"isSidechain": True, "agentId": "a1"}
+    claude.write(
+        child.prompt("Look around", **side) | {"uuid": "c1"},
+        child.answer("Seen.", id="msg_c") | side | {"uuid": "c2", "requestId": "r"},
+        name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl",
+    )
+    claude.sync()
+    folder = claude.store_path.parent
+    monkeypatch.setenv("LESLIED_DATA_DIR", str(folder))
+    return folder
 
 
 def test_the_tables_of_the_readme_are_made_from_the_program():
@@ -23,3 +61,43 @@ def test_every_command_has_a_page_that_says_what_its_help_says():
     written = {path.name: path.read_text("utf-8") for path in COMMANDS.iterdir()}
 
     assert written == make_pages(), "run: make docs"
+
+
+def test_the_tables_of_views_are_made_from_the_views():
+    assert fill_sql() == SQL, "run: make docs"
+
+
+def test_there_are_five_example_queries():
+    assert len(QUERIES) == 5
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_an_example_query_finds_something(folder: Path, query: str):
+    week = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days')"
+    with api.open_store() as store:
+        rows = list(store.sql(query.replace(week, "'2026-11-16'")))
+
+    assert rows
+
+
+def test_the_examples_of_the_api_do_what_the_page_says(folder: Path):
+    examples = doctest.DocTestParser().get_doctest(API, {}, "api.md", "api.md", 0)
+
+    failed, tried = doctest.DocTestRunner().run(examples)
+
+    assert (failed, tried) == (0, len(examples.examples))
+    assert tried > 10
+
+
+def test_the_api_is_what_its_page_names():
+    named = re.findall(r"`(\w+)`", API.partition("## Names")[2])
+
+    assert named == api.__all__
+
+
+@pytest.mark.parametrize("noun", [api.Session, api.Unit, api.Entry])
+def test_every_field_of_the_api_stands_on_its_page(noun: type):
+    known = {field.name for field in fields(noun) if not field.name.startswith("_")}
+    (told,) = re.findall(rf"An? `{noun.__name__}` has `(.*?)`", API, re.DOTALL)
+
+    assert known == set(re.split(r",\s+", told))

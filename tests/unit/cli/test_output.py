@@ -191,3 +191,23 @@ def test_colours_are_as_the_environment_wants_them(
     environ: dict[str, str], *, color: bool | None
 ):
     assert find_color(environ) is color
+
+
+def test_without_a_stretch_the_widest_columns_give_way_together():
+    rows = [["short", "a" * 200, "b" * 200]]
+
+    _, line = table(["one", "two", "three"], rows, stretch=None)
+
+    first, second, third = line.split("  ")
+    assert len(line) <= 120
+    assert first == "short"
+    assert second.endswith("…")
+    assert abs(len(second) - len(third)) <= 1
+
+
+def test_columns_stay_readable_where_no_line_has_room():
+    names = [f"name{number}" for number in range(20)]
+
+    _, line = table(names, [["x" * 50] * 20], stretch=None)
+
+    assert {len(cell) for cell in line.split("  ")} == {12}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from leslied.model.record import Usage
 from leslied.model.source import Cursor, FileStamp
-from leslied.store import rows
+from leslied.store import cursors, rows
 from leslied.store.scrub import scrub_text
 from tests.support.records import at, make_event, make_key, make_prompt, make_record
 
@@ -86,14 +86,17 @@ def test_a_bare_record_comes_back_as_it_was():
     ],
 )
 def test_a_cursor_comes_back_as_it_was(cursor: Cursor):
-    assert rows.unpack_cursor(rows.pack_cursor(cursor)) == cursor
+    assert cursors.unpack_cursor(cursors.pack_cursor(cursor)) == cursor
 
 
 def test_there_is_a_value_for_every_column():
-    record, cursor = rows.pack_record(make_record(), 0, 1), rows.pack_cursor(Cursor())
+    record, cursor = (
+        rows.pack_record(make_record(), 0, 1),
+        cursors.pack_cursor(Cursor()),
+    )
 
     assert len(record) == len(rows.RECORD_COLUMNS.split(", "))
-    assert len(cursor) == len(rows.CURSOR_COLUMNS.split(", "))
+    assert len(cursor) == len(cursors.CURSOR_COLUMNS.split(", "))
 
 
 @pytest.mark.parametrize("name", [b"/a/pat\xe9", b"/a\nb", "/日本".encode()])

@@ -1,0 +1,114 @@
+"""What the nouns of the API ask in turn; no script's business."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from leslied.api.entries import Entries
+from leslied.api.nouns import Session, make_session, make_unit
+from leslied.lookup import gather_sessions, redact_placed, redact_unit, resolve
+from leslied.model.codec import plain_session
+from leslied.redact.deep import redact_json, redact_summary
+from leslied.sessions import Stream, assemble, tell_status
+from leslied.store import ALL, Inquiry, Wanted
+from leslied.store.views import SESSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from leslied.api.nouns import Unit
+    from leslied.clock import Clock
+    from leslied.model.record import Placed
+    from leslied.model.session import SessionSummary
+    from leslied.model.session import Unit as StoredUnit
+
+
+class Inside:
+    """The store's reader, and how what it reads is told."""
+
+    redact: Callable[[str], str] | None = None
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._clock = clock
+        self.reader = Inquiry(path, clock, self._session_rows)
+
+    def find(self, wanted: str) -> SessionSummary:
+        """The session or subagent that an id stands for."""
+        found = resolve(self.reader, wanted, with_costs=True)
+        if not found.subagent:
+            return found.session
+        below = self.reader.children(found.session)
+        return next(s for s in below if s.subagent_id == found.subagent)
+
+    def load_units(self, summary: SessionSummary) -> Iterator[Unit]:
+        """The units of one stream in order, one in memory at a time."""
+        files = self.reader.transcripts(summary.row)
+        for number in self.reader.standing(summary.row).chats:
+            wanted = Wanted(streams=(summary.row,), unit=number)
+            entries = self.reader.page(wanted, most=ALL)
+            for unit in assemble(Stream(summary, entries), ()):
+                found = structs.replace(unit, transcript=files.get(number, ""))
+                yield make_unit(self._clear_unit(found))
+
+    def entries_of(self, summary: SessionSummary) -> Entries:
+        """The entries of a subagent, or of a session with its subagents."""
+        return Entries(self, Wanted(streams=self._streams(summary)))
+
+    def subagents_of(self, summary: SessionSummary) -> list[Session]:
+        """The subagents of a session; those of a subagent count as its session's."""
+        if summary.is_subagent:
+            return []
+        return [self.tell(each) for each in self.reader.children(summary)]
+
+    def narrow(self, wanted: Wanted, session: str) -> Wanted:
+        """The same question about what an id stands for."""
+        found = resolve(self.reader, session)
+        streams = self._streams(found.session)
+        if found.unit is not None:
+            streams = (found.session.row,)
+        elif found.subagent:
+            below = self.reader.children(found.session)
+            streams = tuple(s.row for s in below if s.subagent_id == found.subagent)
+        if wanted.streams is not None:
+            streams = tuple(row for row in streams if row in wanted.streams)
+        return replace(wanted, streams=streams, unit=found.unit)
+
+    def clear(self, placed: Placed) -> Placed:
+        """The record as it may be told."""
+        return redact_placed(placed, self.redact) if self.redact else placed
+
+    def _clear_unit(self, unit: StoredUnit) -> StoredUnit:
+        return redact_unit(unit, self.redact) if self.redact else unit
+
+    def clear_row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not (redact := self.redact):
+            return row
+        return tuple(
+            redact_json(cell, redact) if isinstance(cell, str) else cell for cell in row
+        )
+
+    def _streams(self, summary: SessionSummary) -> tuple[int, ...]:
+        below = [] if summary.is_subagent else self.reader.children(summary)
+        return tuple({summary.row, *(each.row for each in below)})
+
+    def gather(self, *, with_subagents: bool = False) -> list[SessionSummary]:
+        return gather_sessions(
+            self.reader, with_subagents=with_subagents, with_costs=True
+        )
+
+    def tell(self, found: SessionSummary) -> Session:
+        told = redact_summary(found, self.redact) if self.redact else found
+        return make_session(told, tell_status(found, self._clock.now()), self)
+
+    def _session_rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows of the view `sessions`, in the order of its columns."""
+        now = self._clock.now()
+        for each in self.gather():
+            plain = plain_session(each, tell_status(each, now), each.cwd)
+            plain |= plain.pop("usage")
+            plain["session_id"] = plain.pop("id")
+            yield tuple(plain[column.name] for column in SESSIONS.columns)

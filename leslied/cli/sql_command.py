@@ -1,0 +1,177 @@
+"""`leslied sql`: questions that no other command answers."""
+
+from __future__ import annotations
+
+import math
+import sys
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.api import open_store
+from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
+from leslied.cli.output import (
+    clean,
+    emit,
+    has_room,
+    json_option,
+    print_csv,
+    say_count,
+    table,
+)
+from leslied.errors import UserError
+from leslied.store import TIMEOUT, VIEWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from leslied.api import Rows
+
+_SHOWN = 100
+_FEWEST_WIDE = 12
+"""A column needs so much room to be worth reading."""
+_CARD_CELL = 1000
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied sql --views", "what there is to ask"),
+        (
+            'leslied sql "SELECT tool_name, count(*) FROM transcript_tools GROUP BY 1"',
+            "how often each tool was called",
+        ),
+        ('leslied sql "SELECT * FROM error_summary"', "what failed, and how often"),
+        ('leslied sql --csv "SELECT * FROM usage_daily" > usage.csv', "a spreadsheet"),
+        ("leslied sql - < question.sql", "a longer question, from a file"),
+    ],
+    see_also=["search", "stats", "list"],
+)
+@click.argument("query", required=False)
+@click.option("--views", is_flag=True, help="Show the views and their columns.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    help=f"Show so many rows; {_SHOWN} in tables, all in JSON and CSV, unless told.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=TIMEOUT,
+    show_default=True,
+    metavar="SECONDS",
+    help="Stop a query that takes longer.",
+)
+@click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, **asked: Any) -> None:
+    """Ask the store in SQL, as SQLite speaks it.
+
+    QUERY is one SELECT over the views that `--views` shows, or `-` to read it from
+    standard input. Nothing can be changed. docs/sql.md has more examples.
+    """
+    as_json, as_csv = asked["as_json"], asked["as_csv"]
+    if as_json and as_csv:
+        raise UserError("--json and --csv exclude each other.", "Choose one of them.")
+    if asked["views"] or asked["query"] is None:
+        emit({"views": _plain_views()}, _view_lines, as_json=as_json)
+        return
+    limit = asked["limit"] or (None if as_json or as_csv else _SHOWN)
+    path = sit_down(ctx).places.store_file
+    with open_store(path, redact=not asked["reveal"]) as store:
+        rows = store.sql(_read(asked["query"]), timeout=asked["timeout"])
+        found = _plain_rows(rows)
+        if as_csv:
+            print_csv(rows.columns, islice(found, limit))
+            return
+        kept = list(islice(found, limit))
+        is_cut = limit is not None and next(found, None) is not None
+    _show(rows.columns, kept, is_cut=is_cut, as_json=as_json)
+
+
+def _show(
+    names: tuple[str, ...], kept: list[list[Any]], *, is_cut: bool, as_json: bool
+) -> None:
+    data = {
+        "columns": list(names),
+        "rows": [dict(zip(names, row, strict=True)) for row in kept] if as_json else [],
+    }
+    more = f"There are more than {say_count(len(kept), 'row')}: ask with -n or --csv."
+    warnings = [more] if is_cut else []
+    emit(data, lambda: _lines(names, kept), as_json=as_json, warnings=warnings)
+
+
+def _read(query: str) -> str:
+    if query != "-":
+        return query
+    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+
+
+def _plain_rows(rows: Rows) -> Iterator[list[Any]]:
+    """The cells as text and numbers: bytes as hexadecimal digits."""
+    for row in rows:
+        yield [_plain(cell) for cell in row.values()]
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, bytes):
+        return cell.hex()
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return str(cell)
+    return cell
+
+
+def _lines(names: tuple[str, ...], rows: list[list[Any]]) -> Iterable[str]:
+    if not rows:
+        return ["No rows."]
+    cells = [["-" if cell is None else str(cell) for cell in row] for row in rows]
+    if _is_wide(names, cells):
+        return _card_lines(names, cells)
+    right = " ".join(
+        name
+        for at, name in enumerate(names)
+        if all(isinstance(row[at], (int, float, type(None))) for row in rows)
+    )
+    return table(names, cells, stretch=None, right=right)
+
+
+def _is_wide(names: tuple[str, ...], cells: list[list[str]]) -> bool:
+    widths = (max(map(len, column)) for column in zip(names, *cells, strict=True))
+    return not has_room(sum(min(width, _FEWEST_WIDE) + 2 for width in widths))
+
+
+def _card_lines(names: tuple[str, ...], rows: list[list[str]]) -> Iterator[str]:
+    """Each row below the other, one line a column, where a table has no room."""
+    most = max(len(name) for name in names)
+    for number, row in enumerate(rows, 1):
+        yield click.style(f"row {number}", dim=True)
+        for name, cell in zip(names, row, strict=True):
+            line = clean(cell[:_CARD_CELL]).replace("\n", " ")
+            end = "…" if len(cell) > _CARD_CELL else ""
+            yield f"  {clean(name):<{most}}  {line}{end}"
+
+
+def _plain_views() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": view.name,
+            "about": view.about,
+            "columns": [{"name": c.name, "about": c.about} for c in view.columns],
+        }
+        for view in VIEWS
+    ]
+
+
+def _view_lines() -> Iterator[str]:
+    for view in VIEWS:
+        yield click.style(view.name, bold=True)
+        yield f"  {view.about}"
+        for column in view.columns:
+            yield f"    {column.name:<18}  {column.about}"
+        yield ""
+    yield 'Ask them: leslied sql "SELECT title, cost_usd FROM sessions"'

@@ -1,0 +1,480 @@
+"""What scripts get of the store."""
+
+from __future__ import annotations
+
+import threading
+import tracemalloc
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leslied.api import (
+    LesliedError,
+    Session,
+    Store,
+    StoreUnusable,
+    Usage,
+    UserError,
+    open_store,
+)
+from leslied.lookup import gather_sessions
+from tests.support.clock import FakeClock
+from tests.support.records import (
+    Shelf,
+    at,
+    make_event,
+    make_key,
+    make_prompt,
+    make_record,
+)
+
+SECRET = "ghp_" + "A1b2" * 9
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
+    with Shelf(tmp_path / "data" / "store.db", clock) as shelf:
+        yield shelf
+
+
+@pytest.fixture
+def store(shelf: Shelf) -> Iterator[Store]:
+    with open_store(shelf.path) as store:
+        yield store
+
+
+def keep_talk(shelf: Shelf, name: str = "s", second: float = 0, **more: Any) -> None:
+    """A session with a prompt, a call, its result and an answer."""
+    own = {"session": make_key(name), "scope": name, **more}
+    call = {"tool_call_id": "c", "model": "m", **own}
+    shelf.keep(
+        make_prompt(f"prompt {name}", "1", created_at=at(second), **own),
+        make_record("", "2", type="tool_use", tool_name="Bash", message_id="msg",
+                    tool_input='{"command": "ls"}', usage=Usage(1, 2),
+                    created_at=at(second + 1), **call),
+        make_record("files", "3", type="tool_result", role="tool",
+                    created_at=at(second + 2), **call),
+        make_record(f"answer {name}", "4", created_at=at(second + 3), **own),
+        log=name,
+    )  # fmt: skip
+
+
+def keep_subagent(shelf: Shelf) -> None:
+    own = {"session": make_key("s", "subagent:x"), "scope": "x"}
+    shelf.keep(make_record("done", "1", **own), log="x")
+
+
+def ids(sessions: Iterator[Session]) -> list[str]:
+    return [session.id for session in sessions]
+
+
+# Opening
+
+
+def test_a_store_is_found_by_its_file_its_folder_or_the_environment(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+):
+    keep_talk(shelf)
+    monkeypatch.setenv("LESLIED_DATA_DIR", str(shelf.path.parent))
+
+    for path in (shelf.path, str(shelf.path), shelf.path.parent, None):
+        with open_store(path) as store:
+            assert ids(store.sessions()) == ["s"]
+
+
+def test_where_nothing_was_read_yet_a_sentence_says_so(tmp_path: Path):
+    with pytest.raises(LesliedError, match="Nothing has been read yet"):
+        open_store(tmp_path / "store.db")
+
+    assert not list(tmp_path.glob("*.db*"))
+
+
+def test_a_file_that_is_no_store_is_unusable(tmp_path: Path):
+    (tmp_path / "store.db").write_bytes(b"no database" * 1000)
+
+    with pytest.raises(StoreUnusable):
+        open_store(tmp_path)
+
+
+def test_a_store_that_was_closed_says_so(shelf: Shelf):
+    store = open_store(shelf.path)
+    store.close()
+
+    with pytest.raises(LesliedError, match="closed"):
+        list(store.sessions())
+
+
+# Sessions
+
+
+def test_sessions_are_those_of_the_list(shelf: Shelf, store: Store):
+    for number, name in enumerate("bca"):
+        keep_talk(shelf, name, number * 100)
+
+    with shelf.reader() as reader:
+        listed = [s.key.session_id for s in gather_sessions(reader)]
+    assert ids(store.sessions()) == listed == ["a", "c", "b"]
+
+
+def test_a_session_tells_what_the_list_tells(shelf: Shelf, store: Store):
+    keep_talk(shelf)
+
+    (session,) = store.sessions()
+
+    assert session.title == "prompt s"
+    assert (session.started_at, session.ended_at) == (at(0), at(3))
+    assert (session.unit_count, session.tool_calls) == (1, 1)
+    assert session.usage == Usage(1, 2)
+    assert (session.parent, session.description) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({"agent": "claude-code"}, ["b", "a"]),
+        ({"agent": "codex"}, []),
+        ({"project": "/home/dev/app"}, ["a"]),
+        ({"project": "/home/dev/"}, ["b", "a"]),
+        ({"project": "/home/de"}, []),
+        ({"project": "web"}, ["b"]),
+        ({"since": "2026-11-16T10:01:00Z"}, ["b"]),
+        ({"until": "2026-11-16T10:01:00+00:00"}, ["a"]),
+        ({"since": datetime(2026, 11, 16, 10, 1, tzinfo=UTC)}, ["b"]),
+        ({"since": datetime(2026, 11, 16, 12, 1, tzinfo=timezone(timedelta(hours=2)))},
+         ["b"]),
+        ({"since": date(2026, 11, 10)}, ["b", "a"]),
+        ({"since": "2026-11-20"}, []),
+    ],
+)  # fmt: skip
+def test_sessions_are_picked(
+    shelf: Shelf, store: Store, asked: dict[str, Any], found: list[str]
+):
+    for number, (name, folder) in enumerate((("a", "app"), ("b", "web"))):
+        told = {"cwd": f"/home/dev/{folder}"}
+        opened = make_event(
+            "opened", "0", told=told, session=make_key(name), scope=name
+        )
+        shelf.keep(opened, log=name)
+        keep_talk(shelf, name, number * 100)
+
+    assert ids(store.sessions(**asked)) == found
+
+
+def test_a_session_without_a_time_is_in_no_span(shelf: Shelf, store: Store):
+    shelf.keep(make_prompt("a", "1"))
+
+    assert ids(store.sessions()) == ["s"]
+    assert ids(store.sessions(since="2000-01-01")) == []
+
+
+def test_a_day_that_is_none_is_refused(store: Store):
+    with pytest.raises(UserError, match="'soon' is no day or time"):
+        list(store.sessions(since="soon"))
+
+
+def test_subagents_are_listed_when_asked_for(shelf: Shelf, store: Store):
+    keep_talk(shelf)
+    keep_subagent(shelf)
+
+    assert ids(store.sessions()) == ["s"]
+    found = {s.id: s.parent for s in store.sessions(subagents=True)}
+    assert found == {"s": None, "x": "s"}
+
+
+def test_one_session_is_found_as_show_finds_it(shelf: Shelf, store: Store):
+    keep_talk(shelf, "first")
+    keep_talk(shelf, "second", 100)
+    (unit,) = store.session("first").units
+
+    assert store.session("last").id == "second"
+    assert store.session("sec").id == "second"
+    assert store.session(unit.chat_id).id == "first"
+    assert store.session(str(store.session("first").thread_id)).id == "first"
+    with pytest.raises(UserError, match="No session"):
+        store.session("third")
+
+
+def test_a_subagent_is_found_by_its_id(shelf: Shelf, store: Store):
+    keep_talk(shelf)
+    keep_subagent(shelf)
+
+    session = store.session("x")
+
+    assert (session.id, session.parent) == ("x", "s")
+    assert [entry.content for entry in session.entries] == ["done"]
+    assert [s.id for s in store.session("s").subagents] == ["x"]
+    assert session.subagents == []
+
+
+# Units
+
+
+def test_units_come_in_order_with_their_entries(shelf: Shelf, store: Store):
+    opened = make_event("opened", "0")
+    shelf.keep(
+        opened, make_prompt("a", "1"), make_record("b", "2"), make_prompt("c", "3")
+    )
+
+    units = list(store.session("s").units)
+
+    assert [(unit.number, unit.prompt) for unit in units] == [
+        (0, ""),
+        (1, "a"),
+        (2, "c"),
+    ]
+    assert [[e.sequence for e in unit.entries] for unit in units] == [[1], [2, 3], [4]]
+    with shelf.reader() as reader:
+        chats = [reader.chat_id(shelf.session(), number) for number in range(3)]
+    assert [unit.chat_id for unit in units] == chats
+
+
+def test_a_unit_is_numbered_right_after_copies_that_are_not_shown(
+    shelf: Shelf, store: Store
+):
+    copy = make_record("copy", "x", is_copy=True)
+    shelf.keep(make_prompt("a", "1"), copy, make_prompt("b", "2"))
+
+    _, unit = store.session("s").units
+
+    assert [entry.sequence for entry in unit.entries] == [2]
+
+
+# Entries
+
+
+def test_an_entry_tells_all_of_its_record(shelf: Shelf, store: Store):
+    keep_talk(shelf)
+
+    call, result = store.entries.where(tool="Bash")
+
+    assert (call.role, call.type, call.source) == ("assistant", "tool_use", "main")
+    assert (call.session_id, call.agent, call.sequence) == ("s", "claude-code", 2)
+    assert (call.tool_name, call.tool_call_id) == ("Bash", "c")
+    assert call.tool_input == {"command": "ls"}
+    assert (call.model, call.usage, call.message_id) == ("m", Usage(1, 2), "msg")
+    assert call.created_at == at(1)
+    assert call.metadata == {"native_id": "2"}
+    assert len(call.entry_id) == 32
+    assert (result.tool_name, result.content, result.usage) == ("Bash", "files", None)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [("", None), ("[1]", {"input": [1]}), ("raw text", {"input": "raw text"})],
+)
+def test_the_input_of_a_tool_is_always_a_dict(
+    shelf: Shelf, store: Store, given: str, told: Any
+):
+    shelf.keep(make_record("", "1", type="tool_use", tool_input=given))
+
+    (entry,) = store.entries
+
+    assert entry.tool_input == told
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({}, ["prompt s", "", "files", "answer s", "done"]),
+        ({"role": "assistant"}, ["", "answer s", "done"]),
+        ({"role": "tool"}, ["files"]),
+        ({"type": "tool_use"}, [""]),
+        ({"source": "main"}, ["prompt s", "", "files", "answer s"]),
+        ({"source": "primary"}, ["prompt s", "", "files", "answer s"]),
+        ({"source": "subagent:x"}, ["done"]),
+        ({"tool": "Bash"}, ["", "files"]),
+        ({"tool": "Bash", "role": "tool"}, ["files"]),
+        ({"tool": "Read"}, []),
+        ({"session": "last"}, ["prompt s", "", "files", "answer s", "done"]),
+        ({"session": "x"}, ["done"]),
+    ],
+)
+def test_entries_are_picked(
+    shelf: Shelf, store: Store, asked: dict[str, str], found: list[str]
+):
+    keep_talk(shelf)
+    keep_subagent(shelf)
+
+    assert [entry.content for entry in store.entries.where(**asked)] == found
+
+
+def test_entries_are_picked_by_a_function_too(shelf: Shelf, store: Store):
+    keep_talk(shelf)
+
+    found = store.entries.where(lambda e: e.role == "assistant").all()
+
+    assert [entry.sequence for entry in found] == [2, 4]
+
+
+def test_entries_are_picked_again_and_again(shelf: Shelf, store: Store):
+    keep_talk(shelf)
+    spoken = store.entries.where(role="assistant")
+
+    assert [e.sequence for e in spoken.where(type="tool_use")] == [2]
+    assert [e.sequence for e in spoken.where(lambda e: e.sequence > 2)] == [4]
+    assert list(spoken.where(role="user")) == []
+    assert len(list(spoken)) == 2
+
+
+def test_entries_of_one_session_are_picked_by_it(shelf: Shelf, store: Store):
+    keep_talk(shelf, "a")
+    keep_talk(shelf, "b", 100)
+    session = store.session("a")
+    (unit,) = session.units
+
+    assert {e.session_id for e in store.entries.where(session=session)} == {"a"}
+    assert [e.sequence for e in store.entries.where(session=unit.chat_id)] == [
+        1,
+        2,
+        3,
+        4,
+    ]
+    assert list(session.entries.where(session="b")) == []
+
+
+@pytest.mark.parametrize("asked", [{"role": "robot"}, {"type": "tool"}])
+def test_a_word_that_no_entry_has_is_refused(store: Store, asked: dict[str, str]):
+    with pytest.raises(UserError, match="There is no"):
+        store.entries.where(**asked)
+
+
+def test_the_latest_is_the_latest_in_time(shelf: Shelf, store: Store):
+    assert store.entries.latest() is None
+    keep_talk(shelf, "new", 100)
+    keep_talk(shelf, "old")
+    shelf.keep(make_record("timeless", "t", session=make_key("old"), scope="t"))
+
+    def told(**asked: str) -> str | None:
+        found = store.entries.where(**asked).latest()
+        return found.content if found else None
+
+    assert told() == "answer new"
+    assert told(session="old") == "answer old"
+    assert told(tool="Bash") == "files"
+    assert told(tool="Read") is None
+
+
+def test_entries_do_not_stand_in_memory_at_once(shelf: Shelf, store: Store):
+    size, count = 50_000, 600
+    for start in range(0, count, 100):
+        numbers = range(start, start + 100)
+        shelf.keep(*(make_record(f"{n}" + "x" * size, str(n)) for n in numbers))
+    tracemalloc.start()
+    try:
+        seen = sum(len(entry.content) > size for entry in store.entries)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert seen == count
+    assert peak < size * count / 2
+
+
+def test_the_first_entry_costs_one_page(shelf: Shelf, store: Store):
+    shelf.keep(*(make_record(str(n), str(n)) for n in range(1000)))
+    asked: list[str] = []
+    store._inside.reader._db.set_trace_callback(asked.append)
+
+    next(store.entries.all())
+
+    assert sum("LIMIT 100" in query for query in asked) == 1
+    assert all("content" not in query or "LIMIT 100" in query for query in asked)
+
+
+def test_going_through_entries_sees_what_comes_and_holds_nothing_open(
+    shelf: Shelf, store: Store
+):
+    shelf.keep(*(make_record(str(n), str(n)) for n in range(150)))
+    entries = store.entries.all()
+    next(entries)
+
+    shelf.keep(make_record("late", "late"))
+    (busy, _, _) = shelf.ask("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+
+    *_, last = entries
+    assert (last.content, last.sequence, busy) == ("late", 151, 0)
+
+
+def test_another_thread_is_refused_with_a_sentence(shelf: Shelf, store: Store):
+    raised: list[Exception] = []
+
+    def look() -> None:
+        try:
+            list(store.sessions())
+        except LesliedError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+
+    assert "thread" in str(raised[0])
+
+
+# Secrets
+
+
+def test_the_log_s_own_words_come_unless_secrets_shall_be_taken_out(shelf: Shelf):
+    told = {"cwd": f"/home/{SECRET}"}
+    escaped = SECRET.replace("_", "\\u005f")
+    shelf.keep(
+        make_event("opened", "0", told=told),
+        make_prompt(SECRET, "1"),
+        make_record("", "2", type="tool_use", tool_name=SECRET,
+                    tool_input=f'{{"{SECRET}": "{escaped}"}}'),
+    )  # fmt: skip
+
+    def everything(*, redact: bool) -> str:
+        with open_store(shelf.path, redact=redact) as store:
+            (session,) = store.sessions()
+            rows = list(store.sql("SELECT * FROM transcript_entries, sessions"))
+            return repr([session, list(session.units), list(store.entries), rows])
+
+    assert SECRET in everything(redact=False)
+    assert SECRET not in everything(redact=True)
+    assert escaped not in everything(redact=True)
+    assert "[REDACTED:github:" in everything(redact=True)
+
+
+# SQL
+
+
+def test_the_time_of_a_query_does_not_run_on_after_it(
+    shelf: Shelf, store: Store, clock: FakeClock
+):
+    keep_talk(shelf)
+    reader = store._inside.reader
+    list(store.sql("SELECT 1", timeout=5))
+
+    reader._clock = clock
+    clock.advance(1e9)
+    reader._db.set_progress_handler(reader._is_late, 1)
+
+    assert ids(store.sessions()) == ["s"]
+    assert len(list(store.entries)) == 4
+
+
+def test_the_view_of_sessions_is_the_list(shelf: Shelf, store: Store):
+    keep_talk(shelf)
+    keep_subagent(shelf)
+
+    (row,) = store.sql("SELECT * FROM sessions")
+
+    session = store.session("s")
+    assert row["session_id"] == session.id
+    assert row["title"] == session.title
+    assert row["status"] == session.status
+    assert row["ended_at"] == "2026-11-16T10:00:03.000Z"
+    assert (row["input_tokens"], row["output_tokens"]) == (1, 2)
+    assert row["subagents"] == 1
+    assert row["thread_id"] == session.thread_id
+
+
+def test_values_and_rows_are_python_s(shelf: Shelf, store: Store):
+    rows = store.sql("SELECT ? AS a, x'00ff' AS b, NULL AS c", [1.5])
+
+    assert rows.columns == ("a", "b", "c")
+    assert list(rows) == [{"a": 1.5, "b": b"\x00\xff", "c": None}]
