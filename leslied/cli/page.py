@@ -14,6 +14,7 @@ from leslied.cli.output import (
     say_path,
     say_time,
 )
+from leslied.sessions.steps import pair_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -124,15 +125,7 @@ def _head(unit: Unit, indent: str, look: Look) -> str:
 
 def _in_reading_order(entries: Sequence[Placed]) -> Iterator[Record]:
     """Every result right under its call, also when calls ran side by side."""
-    records = [placed.record for placed in entries]
-    results = {
-        r.tool_call_id: r for r in records if r.type == "tool_result" and r.tool_call_id
-    }
-    told: set[str] = set()
-    for record in records:
-        if record.type == "tool_result" and record.tool_call_id in told:
-            continue
-        yield record
-        if record.type == "tool_use" and record.tool_call_id in results:
-            told.add(record.tool_call_id)
-            yield results[record.tool_call_id]
+    for placed, result in pair_results(entries):
+        yield placed.record
+        if result:
+            yield result.record

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.difference import EntryDifference, FieldDifference, UnitDifference
 from leslied.sessions.pairs import find_gaps, find_pairs, find_pins, weave
+from leslied.sessions.steps import pair_results
 from leslied.sessions.wording import tell_likeness, word_record
 
 if TYPE_CHECKING:
@@ -174,21 +175,11 @@ class _Step:
 
 def _make_steps(unit: Unit, scope: Scope) -> list[_Step]:
     told = [placed for placed in unit.entries if scope.holds(placed.record)]
-    calls = {p.record.tool_call_id for p in told if p.record.type == "tool_use"}
-    results = {p.record.tool_call_id: p for p in told if p.record.type == "tool_result"}
-    return [
-        _make_step(placed, results)
-        for placed in told
-        if placed.record.type != "tool_result"
-        or placed.record.tool_call_id not in calls
-        or results[placed.record.tool_call_id] is not placed
-    ]
+    return [_make_step(placed, result) for placed, result in pair_results(told)]
 
 
-def _make_step(placed: Placed, results: dict[str, Placed]) -> _Step:
+def _make_step(placed: Placed, result: Placed | None) -> _Step:
     record = placed.record
-    call = record.tool_call_id
-    result = results.get(call) if record.type == "tool_use" else None
     words = _Words(
         type=record.type,
         tool=record.tool_name,

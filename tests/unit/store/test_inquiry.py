@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from leslied.errors import LesliedError, StoreUnusable, UserError
+from leslied.model.query import AllOf, Query, Term
 from leslied.store import VIEWS, Inquiry, Reader
 from leslied.store.views import SESSIONS
 from tests.support.clock import FakeClock
@@ -402,7 +403,8 @@ def test_an_inquiry_reads_as_any_reader_does(shelf: Shelf, inquiry: Inquiry):
 
     with Reader(shelf.path) as reader:
         assert inquiry.sessions() == reader.sessions()
-        assert inquiry.search("find", 5) == reader.search("find", 5)
+        query = Query(words=AllOf((Term("find"),)))
+        assert inquiry.search(query).newest(5) == reader.search(query).newest(5)
 
 
 def test_every_refusal_is_an_error_of_leslied(inquiry: Inquiry):
