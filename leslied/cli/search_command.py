@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from leslied.model.query import Term
 
 _ENTRY = 12
+_WORDS = {
+    "user_message": "prompt",
+    "assistant_message": "answer",
+    "thinking": "thought",
+    "error": "error",
+}
 _NUMBER = re.compile(r"-n[0-9]+")
 _HELD = "\0"
 """Stands before a `-word`, which is no option; no argument can hold it."""
@@ -150,9 +156,9 @@ def _lines(hits: Iterable[Hit], terms: Iterable[Term]) -> Iterator[str]:
         yield "Nothing found. Words are matched whole; try: leslied search 'part*'"
     marks = _find_marks(terms)
     for hit in hits:
-        what = hit.tool_name or hit.type.replace("_", " ")
-        if hit.tool_name and hit.type == "tool_result":
-            what += " result"
+        what = _WORDS.get(hit.type, hit.tool_name)
+        if hit.type == "tool_result":
+            what = f"{hit.tool_name} result".strip()
         ids = f"{hit.key.session_id[:8]} {hit.entry_id[:_ENTRY]}"
         head = f"{say_time(hit.at)}  {what}  {ids}  leslied show {hit.opened_by}"
         yield click.style(clean(head), dim=True)

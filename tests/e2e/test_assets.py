@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.claude import ClaudeHome, Talk
+from tests.support.claude import LATER, ClaudeHome, Talk
 from tests.support.cli import Command
 
 pytestmark = pytest.mark.e2e
@@ -32,7 +32,7 @@ def project(home: Path) -> Path:
 def plan(claude: ClaudeHome, leslied: Command, project: Path) -> Path:
     """A session wrote a plan and edited it twice; then it was indexed."""
     leslied("sync")  # What ended before there was a store goes elsewhere.
-    talk, path = Talk(cwd=str(project)), project / THREAD / "plan.md"
+    talk, path = Talk(cwd=str(project), began=LATER), project / THREAD / "plan.md"
     claude.write(talk.prompt("plan the mill"))
     for number, tool in enumerate(("Write", "Edit", "Edit"), 1):
         claude.write(
@@ -42,7 +42,6 @@ def plan(claude: ClaudeHome, leslied: Command, project: Path) -> Path:
     claude.write(talk.answer("Planned."))
     path.parent.mkdir(parents=True)
     path.write_text("# Build the mill\n\n1. Dam\n2. Wheel\n")
-    # The log's times are later than the store, so the thread is no old one.
     leslied("sync", "--stop-all")
     return path
 

@@ -19,7 +19,7 @@ import pytest
 
 from leslied.sinks.leslie import parse
 from leslied.store import Reader
-from tests.support.claude import ClaudeHome, Talk
+from tests.support.claude import LATER, ClaudeHome, Talk
 from tests.support.cli import Command
 
 pytestmark = pytest.mark.e2e
@@ -43,7 +43,7 @@ class Writer(threading.Thread):
         super().__init__(daemon=True)
         self.rng = random.Random(7)
         self.talks = [
-            Talk(f"{n:08x}-0000-4000-8000-000000000000", str(project))
+            Talk(f"{n:08x}-0000-4000-8000-000000000000", str(project), LATER)
             for n in range(LOGS)
         ]
         self.logs = [claude.log(f"-app/{talk.session_id}.jsonl") for talk in self.talks]

@@ -14,7 +14,7 @@ import pytest
 
 from leslied.hooks.settings import EVENTS
 from tests.e2e.test_run import Daemon, wait_until
-from tests.support.claude import SESSION, ClaudeHome, Talk
+from tests.support.claude import LATER, SESSION, ClaudeHome, Talk
 from tests.support.cli import Command
 from tests.support.hooks import THREAD
 
@@ -35,7 +35,7 @@ def project(home: Path) -> Path:
 
 @pytest.fixture
 def talk(claude: ClaudeHome, project: Path) -> Talk:
-    talk = Talk(cwd=str(project))
+    talk = Talk(cwd=str(project), began=LATER)
     claude.write(
         talk.prompt("fix the login bug"),
         talk.answer("I look at it.", stop_reason="tool_use"),
@@ -184,7 +184,7 @@ def test_a_daemon_hears_what_hooks_tell(
     leslied: Command, home: Path, claude: ClaudeHome, project: Path
 ):
     leslied("hooks", "install")
-    talk = Talk(cwd=str(project))
+    talk = Talk(cwd=str(project), began=LATER)
     claude.write(talk.prompt("one"), talk.answer("two"))
     daemon = Daemon(home)
     try:

@@ -19,14 +19,22 @@ from leslied.tail import ReadLimits
 SESSION = "11111111-2222-4333-8444-555555555555"
 ADAPTER = load_adapters()["claude-code"]
 BEGAN = datetime(2026, 11, 16, 10)  # noqa: DTZ001 - the zone is written beside it
+LATER = datetime(2100, 1, 1)  # noqa: DTZ001
+"""After any store is made: what began before it is not written into a project."""
 
 
 class Talk:
     """Lines of one session, with ids and times that count up from a seed."""
 
-    def __init__(self, session_id: str = SESSION, cwd: str = "/home/dev/app") -> None:
+    def __init__(
+        self,
+        session_id: str = SESSION,
+        cwd: str = "/home/dev/app",
+        began: datetime = BEGAN,
+    ) -> None:
         self.session_id = session_id
         self.cwd = cwd
+        self.began = began
         self._numbers = itertools.count(1)
         self._last: str | None = None
 
@@ -38,7 +46,7 @@ class Talk:
             "isSidechain": False,
             "type": type_,
             "uuid": str(name),
-            "timestamp": (BEGAN + timedelta(seconds=number)).isoformat() + ".000Z",
+            "timestamp": (self.began + timedelta(seconds=number)).isoformat() + ".000Z",
             "sessionId": self.session_id,
             "cwd": self.cwd,
             "version": "2.1.325",
