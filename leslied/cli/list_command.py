@@ -92,7 +92,7 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
         found = gather_sessions(
             reader, wanted, with_subagents=asked["subagents"], with_costs=as_json
         )
-        ids = [] if as_json else reader.ids()
+        ids = [] if as_json else reader.ids_like([_id_of(each) for each in found])
     now = desk.clock.now()
     shown = None if as_json or wanted.limit is None else wanted.limit - 1
     sessions = [redact_summary(each, desk.redact) for each in found[:shown]]

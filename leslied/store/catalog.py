@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from leslied.model.query import Selection
 from leslied.model.record import SessionKey
 from leslied.store.conditions import HEADS, listed_where
 from leslied.store.placed import SHOWN
@@ -11,7 +12,6 @@ from leslied.store.placed import SHOWN
 if TYPE_CHECKING:
     import sqlite3
 
-    from leslied.model.query import Selection
 
 _RECENT = "ifnull(ifnull(f.ended_us, m.started_us), 0)"
 _TITLE = "CASE WHEN m.title <> '' THEN m.title ELSE m.first_prompt END COLLATE NOCASE"
@@ -34,6 +34,10 @@ class Family(NamedTuple):
 
 def choose(db: sqlite3.Connection, wanted: Selection) -> list[Family]:
     """The families wanted, in their order; where sums decide it, all of them."""
+    if wanted.limit and wanted == Selection(
+        limit=wanted.limit, quiet_us=wanted.quiet_us
+    ):
+        return _choose_latest(db, wanted.limit)
     where, values = listed_where(wanted.filters, wanted.quiet_us)
     order = _ORDERS.get(wanted.order, _ORDERS["recent"])
     limit = wanted.limit if wanted.order in _ORDERS else None
@@ -45,6 +49,22 @@ def choose(db: sqlite3.Connection, wanted: Selection) -> list[Family]:
     )
     found = [Family(*row) for row in rows]
     return found[::-1][:limit] if wanted.is_reversed else found
+
+
+def _choose_latest(db: sqlite3.Connection, limit: int) -> list[Family]:
+    """The last active, as most lists want them: a family is as recent as its latest."""
+    most = 4 * limit
+    while True:
+        rows = db.execute(
+            "SELECT agent, session_id FROM session WHERE entries > 0 "
+            "ORDER BY ifnull(ifnull(ended_us, started_us), 0) DESC, agent DESC, "
+            "session_id DESC LIMIT ?",
+            (most,),
+        ).fetchall()
+        found = dict.fromkeys(rows)
+        if len(found) >= limit or len(rows) < most:
+            return [Family(*row) for row in found][:limit]
+        most *= 4
 
 
 def find_named(db: sqlite3.Connection, start: str) -> list[tuple[SessionKey, str]]:

@@ -37,6 +37,7 @@ _SUMMARY = (
 )
 _TITLE = 80
 _FEW = 500
+_BEGINNING = 8
 
 
 class Reader:
@@ -59,12 +60,17 @@ class Reader:
         return choose(self._db, wanted)
 
     @telling
-    def ids(self) -> list[str]:
-        """The id of every session and subagent."""
+    def ids_like(self, ids: Collection[str]) -> list[str]:
+        """The ids of sessions and subagents that begin as one of these does."""
+        starts = sorted({each[:_BEGINNING] for each in ids})
+        marks = ", ".join("?" * len(starts))
         rows = self._db.execute(
-            "SELECT session_id, source FROM session WHERE entries > 0"
+            "SELECT session_id, source FROM session WHERE entries > 0 AND "
+            f"(substr(session_id, 1, {_BEGINNING}) IN ({marks}) OR "
+            f"substr(source, instr(source, ':') + 1, {_BEGINNING}) IN ({marks}))",
+            (*starts, *starts),
         )
-        return [name if source == MAIN else source[9:] for name, source in rows]
+        return [SessionKey("", *row).subagent_id or row[0] for row in rows]
 
     @telling
     def sessions(

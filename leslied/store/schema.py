@@ -289,7 +289,7 @@ def _add_prices(connection: sqlite3.Connection) -> None:
 
 
 def _add_times(connection: sqlite3.Connection) -> None:
-    """Records by their time, calls by their tool, results by their call.
+    """Records by their time, calls by their tool, results by their call; and lists.
 
     A search walks back from the newest record, or looks at the few that it may be.
     """
@@ -302,6 +302,17 @@ def _add_times(connection: sqlite3.Connection) -> None:
     )
     connection.execute(
         "CREATE INDEX record_result ON record (tool_call_id) WHERE type = 'tool_result'"
+    )
+    # What lists and `status` ask for stands in the index: no row needs reading.
+    connection.execute(
+        "CREATE INDEX session_family ON session "
+        "(agent, session_id, source, entries, ended_us, started_us)"
+    )
+    connection.execute(
+        "CREATE INDEX source_time ON source (agent, is_gone, mtime_ns, path)"
+    )
+    connection.execute(
+        "CREATE INDEX source_trouble ON source (agent) WHERE trouble <> ''"
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from leslied.model.source import Root
 
-MOST_ASKED = 5000
+MOST_ASKED = 2000
 """So many logs, the latest, are asked for their time; older ones are rarely gone on
 with, and the daemon's own scan asks them all."""
 _ONE_FILE = (Shape.APPEND_LOG, Shape.DOCUMENT, Shape.PACKED_LOG)
