@@ -44,6 +44,8 @@ COMMANDS = {
     "pause": "Let the daemon rest until `unpause`.",
     "unpause": "Let a paused daemon go on.",
     "demo": "See it work: a scripted session, live, in a minute.",
+    "disk": "Show what takes how much room, and how to make it less.",
+    "prune": "Be rid of old sessions, in the store and the archive.",
     "rebuild": "Make the store anew from the archive and the logs.",
     "config": "Show the settings and where they are kept.",
 }

@@ -13,6 +13,7 @@ import click
 from leslied import sinks
 from leslied.cli.desk import sit_down
 from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
+from leslied.cli.progress import with_bar
 from leslied.errors import UserError
 from leslied.lookup import Found, gather_sessions, load_session, resolve
 from leslied.redact.deep import redact_session
@@ -175,16 +176,7 @@ class _Order:
         if not self.has_all:
             return [resolve(reader, self.wanted)]
         everyone = [Found(session) for session in gather_sessions(reader)]
-        return _with_bar(everyone)
-
-
-def _with_bar(found: Sequence[Found]) -> Iterator[Found]:
-    """One after the other, with a bar where a person looks on."""
-    hidden = not sys.stderr.isatty()
-    with click.progressbar(
-        found, label="Sessions", file=sys.stderr, hidden=hidden
-    ) as b:
-        yield from b
+        return with_bar(everyone, "Sessions")
 
 
 def _refuse(target: Path, said: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from leslied.errors import AlreadyRunning, LesliedError, StoreUnusable, UserError
 from leslied.paths import make_private_dir
+from leslied.points import reach
 from leslied.store.schema import MIGRATIONS, check_form, migrate
 
 if TYPE_CHECKING:
@@ -159,6 +160,20 @@ def end_load(connection: sqlite3.Connection) -> None:
     query = "SELECT v FROM record_text_config WHERE k = 'automerge'"
     if connection.execute(query).fetchone() not in (None, (_AUTOMERGE,)):
         _set_automerge(connection, _AUTOMERGE)
+
+
+def shrink(connection: sqlite3.Connection) -> None:
+    """The file is written anew without what was deleted, and so is the text index."""
+    connection.execute("INSERT INTO record_text (record_text) VALUES ('optimize')")
+    reach("shrink.half")
+    # In memory the copy would need as much of it as the store has bytes.
+    connection.execute("PRAGMA temp_store = FILE")
+    try:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        connection.execute("PRAGMA temp_store = MEMORY")
 
 
 def _set_automerge(connection: sqlite3.Connection, segments: int) -> None:

@@ -16,6 +16,7 @@ from leslied.store.measure import Measures
 from leslied.store.ownership import Ownership
 from leslied.store.rows import RECORD_COLUMNS, from_us, unpack_record
 from leslied.store.search import Hit, search
+from leslied.store.weigh import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -72,6 +73,11 @@ class Reader:
     def measures(self) -> Measures:
         """What can be counted."""
         return Measures(self._db, self.path)
+
+    @property
+    def weights(self) -> Weights:
+        """What takes how much room."""
+        return Weights(self._db, self.path)
 
     @telling
     def session(self, key: SessionKey) -> SessionSummary | None:

@@ -288,6 +288,15 @@ def _add_prices(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX usage_model ON usage (model)")
 
 
+def _add_pruned(connection: sqlite3.Connection) -> None:
+    """Which entries of which streams were pruned, so that they never come back."""
+    connection.execute(
+        "CREATE TABLE pruned (id INTEGER PRIMARY KEY, agent TEXT NOT NULL, "
+        "session_id TEXT NOT NULL, source TEXT NOT NULL, entries BLOB NOT NULL, "
+        "UNIQUE (agent, session_id, source))"
+    )
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
@@ -295,6 +304,7 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("index", _add_index),
     ("published", _add_published),
     ("prices", _add_prices),
+    ("pruned", _add_pruned),
 ]
 """Every step a store has gone through, oldest first; a step is never changed."""
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from leslied.model.reading import ReadEntry, Reading
+    from leslied.model.source import Noise
 
 _SET = ", ".join(f"{name} = excluded.{name}" for name in CURSOR_COLUMNS.split(", "))
 _MARKS = ", ".join("?" * (2 + CURSOR_COLUMNS.count(",") + 1))
@@ -45,12 +46,18 @@ class SourceRows:
             self._forget_tail(before[0], before[2])
         (source,) = self._db.execute(_SAVE, (*key, *pack_cursor(cursor))).fetchone()
         where = (source, cursor.generation)
-        self._noise += [(*where, n.offset, n.length, n.kind) for n in reading.noise]
+        for noise in reading.noise:
+            self.add_noise(*where, noise)
         self._rejected += [
             (*where, r.offset, r.length, r.reason, r.digest, r.head)
             for r in reading.rejected
         ]
         return int(source)
+
+    def add_noise(self, source: int, generation: int, noise: Noise) -> None:
+        """The entry is known not to be worth a record."""
+        where = (source, generation, noise.offset, noise.length)
+        self._noise.append((*where, noise.kind))
 
     def count_line(self, source: int, entry: ReadEntry) -> int:
         """Which occurrence of its line this entry is, in this reading of the source."""
