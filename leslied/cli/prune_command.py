@@ -162,6 +162,8 @@ class _Order:
                 for batch in with_bar(list(make_batches(choice.going)), "Removing"):
                     prune.remove(batch)
                 prune.finish()
+            with self.desk.open_reader() as reader:
+                choice.left = reader.weights.total()
         return choice, sizes, prune.done
 
     def tell(self, choice: Choice, sizes: Sizes, done: Pruned | None) -> dict[str, Any]:
@@ -288,8 +290,7 @@ def _done_lines(data: dict[str, Any], order: _Order) -> Iterator[str]:
             f"{say_count(data['count'], 'session')} gone, with "
             f"{say_count(data['records_removed'], 'record')} and "
             f"{say_count(data['archive_files_removed'], 'archived log')}. "
-            f"Store and archive: about {say_bytes(data['bytes_after'])}; "
-            "see: leslied disk"
+            f"Store and archive: {say_bytes(data['bytes_after'])} now."
         )
     if data["transcripts_removed"]:
         yield f"{say_count(data['transcripts_removed'], 'transcript')} removed"

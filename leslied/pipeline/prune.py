@@ -52,7 +52,7 @@ class Survey:
             name: stored.get(name, 0) + archived.get(name, 0)
             for name in stored.keys() | archived.keys()
         }
-        return Sizes(weights.used() + sum(archived.values()), each)
+        return Sizes(weights.total(), each)
 
     def why_stays(self, session: SessionSummary) -> str:
         """Why a session may not go; empty where it may."""
