@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,17 +23,15 @@ from leslied.cli.output import (
 )
 from leslied.model.codec import plain_time
 from leslied.model.record import SessionKey
-from leslied.pipeline.prune import find_copies
+from leslied.pipeline.prune import find_copies, weigh
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from leslied.cli.desk import Desk
     from leslied.store import Reader
 
 _LARGEST = 10
-_TEXT = ("record",)
-_INDEX = "record_text"
 
 
 @click.command(epilog="Example: leslied disk; leslied prune --max-size 1GB")
@@ -71,7 +70,7 @@ def _gather(desk: Desk, reader: Reader) -> dict[str, Any]:
         "free_bytes": shutil.disk_usage(store.parent).free,
         "store": _split(reader),
         "project_folders": len(outside),
-        "sessions": _find_largest(desk, reader),
+        "sessions": list(_find_largest(desk, reader)),
         "command": _propose(parts["store"] + parts["archive"]),
     }
 
@@ -83,39 +82,27 @@ def _split(reader: Reader) -> dict[str, Any]:
     size, used = reader.path.stat().st_size, weights.used()
     told: dict[str, Any] = {"unused_bytes": max(size - used, 0)}
     if tables:
-        told["text_bytes"] = sum(tables.get(name, 0) for name in _TEXT)
-        index = sum(n for name, n in tables.items() if name.startswith(_INDEX))
+        told["text_bytes"] = tables.get("record", 0)
+        index = sum(n for name, n in tables.items() if name.startswith("record_text"))
         told["index_bytes"] = index
         told["rest_bytes"] = max(used - told["text_bytes"] - index, 0)
     return told
 
 
-def _find_largest(desk: Desk, reader: Reader) -> list[dict[str, Any]]:
-    weights = reader.weights
-    stored, archived = weights.sessions(), weights.archived()
-    sizes = {name: size + archived.get(name, 0) for name, size in stored.items()}
-    largest = sorted(sizes, key=lambda name: (-sizes[name], name))[:_LARGEST]
-    return [_plain(desk, reader, name, sizes, archived) for name in largest]
-
-
-def _plain(
-    desk: Desk,
-    reader: Reader,
-    name: tuple[str, str],
-    sizes: Mapping[tuple[str, str], int],
-    archived: Mapping[tuple[str, str], int],
-) -> dict[str, Any]:
-    agent, session_id = name
-    # A subagent whose parent's log is gone has no session to ask.
-    session = reader.session(SessionKey(agent, session_id))
-    return {
-        "id": session_id,
-        "agent": agent,
-        "title": (desk.redact(session.title) if session else "") or None,
-        "ended_at": plain_time(session.ended_at) if session else None,
-        "bytes": sizes[name],
-        "archive_bytes": archived.get(name, 0),
-    }
+def _find_largest(desk: Desk, reader: Reader) -> Iterator[dict[str, Any]]:
+    sizes, archived = weigh(reader).each, reader.weights.archived()
+    for name in sorted(sizes, key=lambda name: (-sizes[name], name))[:_LARGEST]:
+        agent, session_id = name
+        # A subagent whose parent's log is gone has no session to ask.
+        session = reader.session(SessionKey(agent, session_id))
+        yield {
+            "id": session_id,
+            "agent": agent,
+            "title": (desk.redact(session.title) if session else "") or None,
+            "ended_at": plain_time(session.ended_at) if session else None,
+            "bytes": sizes[name],
+            "archive_bytes": archived.get(name, 0),
+        }
 
 
 def _propose(size: int) -> str:
@@ -181,17 +168,13 @@ def _say_store(store: dict[str, Any]) -> str:
 
 
 def _session_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
-    from datetime import datetime  # noqa: PLC0415
-
     names = ("LARGEST", "AGENT", "LAST ACTIVE", "TITLE", "BYTES", "IN ARCHIVE")
     shorts = shorten_ids(each["id"] for each in sessions)
     rows = [
         (
             shorts[each["id"]],
             each["agent"],
-            say_time(
-                datetime.fromisoformat(each["ended_at"]) if each["ended_at"] else None
-            ),
+            _say_time(each["ended_at"]),
             each["title"] or "-",
             say_bytes(each["bytes"]),
             say_bytes(each["archive_bytes"]),
@@ -199,3 +182,7 @@ def _session_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
         for each in sessions
     ]
     yield from table(names, rows, stretch=3, right="BYTES")
+
+
+def _say_time(text: str | None) -> str:
+    return say_time(datetime.fromisoformat(text) if text else None)

@@ -27,6 +27,7 @@ from leslied.cli.span import parse_moment
 from leslied.errors import AlreadyRunning, UserError
 from leslied.lookup import gather_sessions
 from leslied.model.codec import plain_time
+from leslied.paths import PLATFORM
 from leslied.pipeline.prune import (
     Prune,
     Pruned,
@@ -34,6 +35,7 @@ from leslied.pipeline.prune import (
     find_copies,
     find_live,
     make_batches,
+    weigh,
 )
 from leslied.sessions.retention import Choice, Policy, choose
 from leslied.store import Store
@@ -50,6 +52,10 @@ _MOST_SHOWN = 20
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)i?b?")
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_STOP = {
+    "linux": "systemctl --user stop leslied (or Ctrl-C where `leslied run` runs)",
+    "darwin": "launchctl bootout gui/$UID/io.leslied (or Ctrl-C where it runs)",
+}
 _WHY_STAYS = {
     "active": "still at work",
     "idle": "not over yet",
@@ -142,7 +148,7 @@ class _Order:
             clock=self.desk.clock,
             takes_failed=self.asked["failed"],
         )
-        sizes = survey.sizes()
+        sizes = weigh(reader)
         sessions = self._filter(gather_sessions(reader))
         return choose(sessions, policy, sizes, survey.why_stays), sizes
 
@@ -193,13 +199,10 @@ class _Order:
         try:
             return Store(self.desk.places.store_file, self.desk.clock)
         except AlreadyRunning as error:
+            stop = _STOP.get(PLATFORM, "Ctrl-C where it runs")
             raise AlreadyRunning(
-                error.message.replace(
-                    "Another leslied", "The daemon, or another leslied,"
-                ),
-                "Nothing was removed. Stop it first (systemctl --user stop leslied, or "
-                "launchctl bootout gui/$UID/io.leslied, or Ctrl-C), and start it "
-                "afterwards.",
+                error.message,
+                f"Nothing was removed. Stop it first: {stop}; then start it again.",
             ) from error
 
     def _policy(self) -> Policy:

@@ -44,16 +44,6 @@ class Survey:
     clock: Clock
     takes_failed: bool = False
 
-    def sizes(self) -> Sizes:
-        """How much room store and archive take, and each session in them."""
-        weights = self.reader.weights
-        stored, archived = weights.sessions(), weights.archived()
-        each = {
-            name: stored.get(name, 0) + archived.get(name, 0)
-            for name in stored.keys() | archived.keys()
-        }
-        return Sizes(weights.total(), each)
-
     def why_stays(self, session: SessionSummary) -> str:
         """Why a session may not go; empty where it may."""
         is_live = session.key[:2] in self.live
@@ -79,6 +69,13 @@ class Survey:
         records = self.reader.records(session.row, session.units)
         units = assemble(Stream(session, records), [])
         return bool(units) and has_failed(units[-1])
+
+
+def weigh(reader: Reader) -> Sizes:
+    """How much room store and archive take, and each session in them."""
+    stored, archived = reader.weights.sessions(), reader.weights.archived()
+    each = {name: size + archived.get(name, 0) for name, size in stored.items()}
+    return Sizes(reader.weights.total(), each)
 
 
 def find_live(

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.cli import Command
+from tests.support.golden import FIXTURES, copy_home
 from tests.support.prune import find_bytes
 
 pytestmark = pytest.mark.e2e
@@ -78,10 +79,39 @@ def test_with_yes_it_is_done_and_stays_done(four: Home):
     assert {each["id"] for each in done["sessions"]} == set(ALL[2:])
     assert done["archive_files_removed"] == 2
     assert four.ids() == set(ALL[:2])
-    assert "rebuilt" not in four.leslied("sync").out
+    assert four.leslied("sync").code == 0
+    assert four.ids() == set(ALL[:2])
     assert four.leslied("rebuild").code == 0
     assert four.ids() == set(ALL[:2])
     assert len(four.transcripts()) == 4
+
+
+def test_the_projects_index_follows_at_the_next_sync(four: Home):
+    index = next(four.data.rglob("INDEX.md"))
+    before = index.read_text()
+    four.leslied("prune", "--keep", "1", "--yes")
+    four.leslied("sync")
+
+    assert "marker1x" in before
+    assert "marker0x" in index.read_text()
+    assert "marker1x" not in index.read_text()
+
+
+def test_one_session_of_a_database_can_go(home: Path):
+    """Its rows still stand in the agent's own database."""
+    copy_home(FIXTURES / "opencode" / "fork", home)
+    leslied = Command(home)
+    leslied("sync", "--stop-all")
+    done = leslied("prune", "--keep", "1", "--failed", "--yes", "--json").json["data"]
+    left = [leslied("list", "--json").json["data"]["sessions"]]
+    for again in ("sync", "rebuild"):
+        leslied(again)
+        left.append(leslied("list", "--json").json["data"]["sessions"])
+
+    assert done["count"] == 1
+    assert [[each["id"] for each in found] for found in left] == [
+        [left[0][0]["id"]]
+    ] * 3
 
 
 def test_transcripts_go_when_asked_for_unless_somebody_changed_them(four: Home):

@@ -131,6 +131,7 @@ def test_a_log_that_is_read_from_its_beginning_does_not_bring_it_back(
     data = two.log.read_bytes()
     two.log.unlink()
     two.log.write_bytes(data if is_whole else data[: data.index(b"\n") + 1])
+    os.utime(two.log, (1, 1))
     read_home(two.claude)
 
     assert listed(two.claude) == {NEW}
@@ -141,6 +142,7 @@ def test_a_copy_of_the_log_elsewhere_does_not_bring_it_back(two: Two):
     prune(two.claude, [OLD])
     copy = two.claude.log(f"-renamed/{OLD}.jsonl")
     copy.write_bytes(two.log.read_bytes())
+    os.utime(copy, (1, 1))
     read_home(two.claude)
 
     assert listed(two.claude) == {NEW}
@@ -150,9 +152,11 @@ def test_a_copy_of_the_log_elsewhere_does_not_bring_it_back(two: Two):
 def test_a_copy_of_the_log_that_was_archived_goes_too(two: Two):
     copy = two.claude.log(f"-renamed/{OLD}.jsonl")
     copy.write_bytes(two.log.read_bytes())
+    os.utime(copy, (1, 1))
     read_home(two.claude)
-    prune(two.claude, [OLD])
+    done = prune(two.claude, [OLD])
 
+    assert done.archive_files == 3
     assert find_bytes(two.data, "zanzibar") == []
 
 
