@@ -108,10 +108,7 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
     order.check()
     choice, sizes, done = order.carry_out() if asked["yes"] else order.look()
     data = order.tell(choice, sizes, done)
-    changed = done.changed if done else []
-    warnings = [
-        f"{path} was changed since it was written; it stays." for path in changed
-    ]
+    warnings = _warn(done) if done else []
     lines = _done_lines if done else _shown_lines
     emit(data, lambda: lines(data, order), as_json=asked["as_json"], warnings=warnings)
 
@@ -260,6 +257,18 @@ def parse_size(text: str) -> int:
     if found is None:
         raise UserError(f"{text!r} is no size.", "Try: 2GB, 500MB, 1.5G")
     return int(float(found[1]) * _FACTORS[found[2]])
+
+
+def _warn(done: Pruned) -> list[str]:
+    told = [
+        f"{path} was changed since it was written; it stays." for path in done.changed
+    ]
+    if not done.is_whole:
+        told.append(
+            "Another program still reads the store, and its file shrinks when that "
+            "ends. Then run the same command again."
+        )
+    return told
 
 
 def _shown_lines(data: dict[str, Any], order: _Order) -> Iterator[str]:

@@ -89,8 +89,9 @@ class Keep:
         for _, file in condemned:
             (self.folder / file).unlink(missing_ok=True)
             reach("sweep.half")
-        with self.store.archiving() as archived:
-            archived.note_swept(source for source, _ in condemned)
+        if condemned:
+            with self.store.archiving() as archived:
+                archived.note_swept(source for source, _ in condemned)
         return len(condemned)
 
     def go_on(self, *, most: int) -> KeptNow:

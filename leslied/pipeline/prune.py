@@ -104,6 +104,8 @@ class Pruned:
     """Transcripts that stay because somebody changed them."""
     copies: int = 0
     """Older copies of the store, which held all of it."""
+    is_whole: bool = True
+    """Whether no word is left in the file; not while somebody reads on in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,10 +147,11 @@ class Prune:
         for copy in find_copies(self.store.path):
             copy.unlink(missing_ok=True)
             self.done.copies += 1
-        self.store.shrink()
+        self.done.is_whole = self.store.shrink()
         reach("prune.shrunk")
-        with self.store.pruning() as pruning:
-            pruning.note_finished()
+        if self.done.is_whole:
+            with self.store.pruning() as pruning:
+                pruning.note_finished()
 
     def _remove_transcripts(self, names: list[tuple[str, str]]) -> None:
         for name in names:

@@ -162,16 +162,19 @@ def end_load(connection: sqlite3.Connection) -> None:
         _set_automerge(connection, _AUTOMERGE)
 
 
-def shrink(connection: sqlite3.Connection) -> None:
-    """The file is written anew without what was deleted, and so is the text index."""
+def shrink(connection: sqlite3.Connection) -> bool:
+    """The file is written anew without what was deleted, and so is the text index.
+
+    Not so, and told, while somebody reads on in what was there before.
+    """
     connection.execute("INSERT INTO record_text (record_text) VALUES ('optimize')")
     reach("shrink.half")
     # In memory the copy would need as much of it as the store has bytes.
     connection.execute("PRAGMA temp_store = FILE")
     try:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.execute("VACUUM")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not row[0]
     finally:
         connection.execute("PRAGMA temp_store = MEMORY")
 

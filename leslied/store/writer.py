@@ -225,13 +225,14 @@ class Store:
         with self._transaction():
             yield Pruning(self._db)
 
-    def shrink(self) -> None:
+    def shrink(self) -> bool:
         """The file is as small as it can be, and holds no word of what was removed.
 
         SQLite writes it anew, which takes twice its size of free space meanwhile.
+        False while another program still reads what was there before.
         """
         try:
-            shrink(self._db)
+            return shrink(self._db)
         except sqlite3.Error as error:
             raise StoreUnusable(
                 f"The store at {self.path} cannot be made smaller: {error}.",

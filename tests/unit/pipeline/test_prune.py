@@ -260,6 +260,18 @@ def test_a_crash_before_the_archive_was_swept_is_made_good_by_the_next_sync(two:
     assert [name for name in now if name.endswith(".zst")] == []
 
 
+def test_somebody_who_reads_on_is_told_of_and_the_next_run_ends_the_work(two: Two):
+    db = sqlite3.connect(two.claude.store_path, isolation_level=None)
+    db.execute("BEGIN")
+    db.execute("SELECT count(*) FROM record").fetchone()
+    first = prune(two.claude, [OLD])
+    db.close()
+    second = prune(two.claude, [])
+
+    assert (first.is_whole, second.is_whole) == (False, True)
+    assert find_bytes(two.data, "zanzibar") == []
+
+
 def test_too_little_room_is_told_before_anything_is_done(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ):
