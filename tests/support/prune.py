@@ -77,8 +77,20 @@ def find_bytes(folder: Path, word: str) -> list[str]:
 
 
 def check(claude: ClaudeHome) -> None:
-    """SQLite finds nothing wrong with the store or its text index."""
+    """SQLite finds nothing wrong, and no row speaks of a session that is gone."""
     db = sqlite3.connect(claude.store_path)
     assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     db.execute("INSERT INTO record_text (record_text) VALUES ('integrity-check')")
+    tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema")]
+    for table in tables:
+        columns = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+        if "session" in columns:
+            gone = (
+                f"SELECT * FROM {table} WHERE session NOT IN (SELECT id FROM session)"
+            )
+            assert db.execute(gone).fetchall() == [], table
+    lone = "SELECT id FROM record WHERE entry NOT IN (SELECT entry FROM placement)"
+    assert db.execute(lone).fetchall() == []
+    alone = "SELECT usage FROM usage_share GROUP BY usage HAVING count(*) = 1"
+    assert db.execute(alone).fetchall() == []
     db.close()

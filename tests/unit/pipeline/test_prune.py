@@ -42,8 +42,11 @@ class Two:
             self.old.call("Read", {"file": "zanzibar.txt"}, "c1"),
             self.old.result("c1", "zanzibar contents"),
             self.old.answer("zanzibar is here"),
+            {"type": "summary", "summary": "zanzibar title", "leafUuid": "elsewhere"},
             name=f"-app/{OLD}.jsonl",
         )
+        with self.log.open("ab") as log:
+            log.write(b"{ zanzibar, no JSON }\n")
         child = Talk(OLD)
         claude.write(
             child.prompt("zanzibar again", isSidechain=True, agentId="a1"),
@@ -95,6 +98,15 @@ def test_no_word_of_it_is_left_in_any_file(two: Two):
     assert any(name.endswith(".zst") for name in before)
     assert find_bytes(two.data, "zanzibar") == []
     assert done.archive_files == 2
+
+
+def test_the_file_is_smaller_afterwards(claude: ClaudeHome):
+    claude.write(Talk(OLD).prompt("long " * 200_000), name=f"-app/{OLD}.jsonl")
+    read_home(claude)
+    before = claude.store_path.stat().st_size
+    prune(claude, [OLD])
+
+    assert claude.store_path.stat().st_size < before / 3
 
 
 def test_copies_of_the_store_go_too(two: Two):
@@ -226,6 +238,7 @@ def test_what_a_fork_shows_stays_and_counts_on_for_it(claude: ClaudeHome):
     prune(claude, [OLD])
 
     assert contents(claude) == ["only there", "shared answer", "shared question"]
+    check(claude)
     with Reader(claude.store_path) as reader:
         assert [h.session_id for h in reader.search("shared", 9)] == [NEW, NEW]
         assert reader.search("only here", 9) == []
