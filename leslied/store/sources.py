@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from leslied.model.source import Noise
 from leslied.store.rows import CURSOR_COLUMNS, pack_cursor, pack_path
+from leslied.store.tombstones import PRUNED
 
 if TYPE_CHECKING:
     import sqlite3
 
     from leslied.model.reading import ReadEntry, Reading
-    from leslied.model.source import Noise
 
 _SET = ", ".join(f"{name} = excluded.{name}" for name in CURSOR_COLUMNS.split(", "))
 _MARKS = ", ".join("?" * (2 + CURSOR_COLUMNS.count(",") + 1))
@@ -58,6 +59,14 @@ class SourceRows:
         """The entry is known not to be worth a record."""
         where = (source, generation, noise.offset, noise.length)
         self._noise.append((*where, noise.kind))
+
+    def silence(self, source: int, reading: Reading) -> None:
+        """Nothing is kept of what the reading rejected, but where it stood."""
+        where = (source, reading.cursor.generation)
+        mine = {(*where, each.offset) for each in reading.rejected}
+        self._rejected = [row for row in self._rejected if row[:3] not in mine]
+        for each in reading.rejected:
+            self.add_noise(*where, Noise(each.offset, each.length, PRUNED))
 
     def count_line(self, source: int, entry: ReadEntry) -> int:
         """Which occurrence of its line this entry is, in this reading of the source."""

@@ -87,6 +87,7 @@ class Transaction:
         """The reading's records are named; its cursor, noise and rejects are saved."""
         source = self._sources.save(reading)
         generation = reading.cursor.generation
+        before = len(self._items)
         for entry in reading.entries:
             nth = self._sources.count_line(source, entry) if entry.line_digest else 0
             groundwork = entry.groundwork or map(prepare, entry.records)
@@ -104,6 +105,12 @@ class Transaction:
                 for record, ground in zip(entry.records, groundwork, strict=True)
             ]
             self._items += self._leave_pruned(items) if self._tombstones else items
+        is_all_pruned = len(self._items) == before and any(
+            entry.records for entry in reading.entries
+        )
+        if is_all_pruned:
+            # What made no sense among pruned entries was no more wanted than they.
+            self._sources.silence(source, reading)
 
     def _leave_pruned(self, items: list[_Item]) -> list[_Item]:
         """What nobody wanted to be rid of; an entry that is all pruned is noise."""
