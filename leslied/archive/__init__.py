@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from leslied.archive.format import ArchiveError, ArchiveNewer, Frame, Kind
 from leslied.archive.manifest import (
+    Manifest,
     has_manifest,
     load_manifest,
     save_manifest,
@@ -22,6 +23,7 @@ __all__ = [
     "Frame",
     "Kind",
     "Label",
+    "Manifest",
     "Reader",
     "Writer",
     "find_files",

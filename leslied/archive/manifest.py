@@ -27,6 +27,8 @@ class Manifest(msgspec.Struct, Generic[T]):
     key_id: str = ""
     created_us: int = 0
     sessions: list[T] = []
+    pruned: list[tuple[str, str, str, bytes]] = []
+    """What must not come back: agent, session, source, and marks of its entries."""
 
 
 def save_manifest(

@@ -61,6 +61,8 @@ SECTIONS = {
         "status": "Show what is read, how far, and what could not be.",
         "agents": "Show which agents are read, where, and how far.",
         "doctor": "Check that everything is as it should be.",
+        "disk": "Show what takes how much room, and how to make it less.",
+        "prune": "Be rid of old sessions, in the store and the archive.",
         "rebuild": "Make the store anew from the archive and the logs.",
         "config": "Show the settings and where they are kept.",
         "completion": "Let the shell complete commands, options and ids.",

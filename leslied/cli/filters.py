@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
 
 from leslied.cli.completion import complete_agent, complete_project
+from leslied.cli.project import find_project
 from leslied.cli.span import parse_moment
 from leslied.model.session import Status
 
@@ -82,11 +82,3 @@ def make_understand(
         "before": partial(parse_moment, now=now, zone=None, is_end=is_end),
         "project": partial(find_project, home=desk.home),
     }
-
-
-def find_project(text: str, home: Path) -> str:
-    """A name as it is; a path, however it was typed, from the root on."""
-    if "/" not in text and text not in (".", "..", "~"):
-        return text
-    path = text.replace("~", str(home), 1) if text[0] == "~" else text
-    return str(Path(path).absolute().resolve())

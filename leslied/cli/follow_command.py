@@ -18,9 +18,9 @@ from leslied.cli.completion import (
     complete_session,
 )
 from leslied.cli.desk import sit_down
-from leslied.cli.filters import find_project
 from leslied.cli.help import Command
 from leslied.cli.look import Look, find_width
+from leslied.cli.project import find_project
 from leslied.cli.telling import Telling
 from leslied.errors import UserError
 from leslied.lookup import redact_placed, resolve

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -14,6 +13,7 @@ from leslied.cli.completion import complete_agent, complete_project
 from leslied.cli.desk import sit_down
 from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option
+from leslied.cli.project import find_projects
 from leslied.cli.span import parse_moment
 from leslied.cli.stats_view import (
     plain_block,
@@ -143,12 +143,16 @@ def _ask(desk: Desk, reader: Reader, asked: dict[str, Any]) -> _Question:
     now = desk.clock.now()
     zone = UTC if asked["utc"] else None
     ledger = Ledger(reader.measures, load_prices(), zone)
-    since, until = asked["since"], asked["until"]
+    since, until, project = asked["since"], asked["until"], asked["project"]
+    is_project = None
+    if project:
+        known = ledger.projects.values()
+        is_project = find_projects(project, known, desk.home).__contains__
     filters = Filters(
         agent=_find_agent(reader, asked["agent"]),
         since_us=parse_moment(since, now, zone) if since else None,
         until_us=parse_moment(until, now, zone, is_end=True) if until else None,
-        is_project=_find_project(asked["project"], ledger, desk),
+        is_project=is_project,
     )
     return _Question(
         by=asked["by"],
@@ -241,23 +245,3 @@ def _find_agent(reader: Reader, wanted: str | None) -> str:
             f"Nothing is known of an agent {wanted!r}.", f"Those with sessions: {told}"
         )
     return wanted
-
-
-def _find_project(
-    wanted: str | None, ledger: Ledger, desk: Desk
-) -> Callable[[str], bool] | None:
-    """Whether a folder is the project's: below the path, or of that name."""
-    if not wanted:
-        return None
-    if "/" in wanted or wanted in (".", "..", "~"):
-        path = wanted.replace("~", str(desk.home), 1) if wanted[0] == "~" else wanted
-        top = str(Path(path).absolute().resolve())
-        found = {p for p in ledger.projects.values() if (p + "/").startswith(top + "/")}
-    else:
-        found = {p for p in ledger.projects.values() if p.rpartition("/")[2] == wanted}
-    if not found:
-        raise UserError(
-            f"No session worked in a project {wanted!r}.",
-            "See the projects: leslied stats --by project",
-        )
-    return found.__contains__

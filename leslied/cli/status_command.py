@@ -65,7 +65,9 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     warnings = [f"{path}: {reason}" for path, reason in troubles]
     if data["store"]["bytes"] > settings.store.warn_bytes:
         size = say_bytes(data["store"]["bytes"])
-        warnings.append(f"The store has grown to {size} (store.warn_bytes).")
+        warnings.append(
+            f"The store has grown to {size} (store.warn_bytes). See: leslied disk"
+        )
     emit(data, lambda: _lines(data, desk), as_json=as_json, warnings=warnings)
 
 

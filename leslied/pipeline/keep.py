@@ -16,6 +16,7 @@ from leslied.archive import ArchiveError, ArchiveNewer, Kind, Label, Writer
 from leslied.errors import SourceError
 from leslied.model.source import Shape
 from leslied.pipeline.progress import tell_nobody
+from leslied.points import reach
 from leslied.sessions.status import QUIET
 from leslied.store.archived import Kept
 from leslied.store.given import KnownRuns
@@ -78,11 +79,24 @@ class Keep:
         What is archived already costs a stat of its archive file, and no reading. Once
         `most` sources or a few more are done, the others wait for the next run.
         """
+        self.sweep()
         self._doubt_changed()
         done = self.go_on(most=most)
         if not done.has_more:
-            self._save_manifest(has_news=done.sources > 0)
+            self.save_manifest(has_news=done.sources > 0)
         return done
+
+    def sweep(self) -> int:
+        """Archive files of sessions that were pruned are gone. Says how many were."""
+        with self.store.archiving() as archived:
+            condemned = archived.condemned()
+        for _, file in condemned:
+            (self.folder / file).unlink(missing_ok=True)
+            reach("sweep.half")
+        if condemned:
+            with self.store.archiving() as archived:
+                archived.note_swept(source for source, _ in condemned)
+        return len(condemned)
 
     def go_on(self, *, most: int) -> KeptNow:
         """Some more of what is due is archived; nothing else is looked at."""
@@ -141,10 +155,11 @@ class Keep:
             return None
         cursor = due.cursor
         where = (cursor.generation, cursor.offset, cursor.finished)
-        if ref.shape in _UNKEPT:
-            # Noted all the same, so that it is not asked about again and again.
-            return Kept(due.source, *where, 0, 0, "", -1)
         with self.store.archiving() as archived:
+            if ref.shape in _UNKEPT or archived.is_pruned(due.source):
+                # Noted all the same, so that it is not asked about again and again.
+                file, size = (due.kept.file, due.kept.size) if due.kept else ("", -1)
+                return Kept(due.source, *where, 0, 0, file, size)
             newest = archived.newest()
             spills = archived.spills(due.source, due.kept.newest if due.kept else 0)
             file = self._name(due, archived.is_taken)
@@ -169,7 +184,7 @@ class Keep:
 
     def _name(self, due: Due, is_taken: Callable[[str, int], bool]) -> str:
         """The source's own archive file; a moved source keeps the one it had."""
-        if due.kept:
+        if due.kept and due.kept.file:
             return due.kept.file
         name, number = archive.name_file(due.agent, due.path), 1
         stem = name.removesuffix(".zst")
@@ -178,7 +193,7 @@ class Keep:
             name = f"{stem}-{number}.zst"
         return name
 
-    def _save_manifest(self, *, has_news: bool) -> None:
+    def save_manifest(self, *, has_news: bool) -> None:
         """The manifest holds every name that was given."""
         with self.store.giving() as giving:
             mark = giving.mark()
@@ -186,11 +201,12 @@ class Keep:
             if is_told and not has_news:
                 return
             known = archive.load_manifest(self.folder, KnownRuns).sessions
-            archive.save_manifest(
-                self.folder,
-                {"key_id": self.key_id, "created_us": giving.created_us()},
-                giving.all(known),
-            )
+            told = {
+                "key_id": self.key_id,
+                "created_us": giving.created_us(),
+                "pruned": list(giving.tombstones.all()),
+            }
+            archive.save_manifest(self.folder, told, giving.all(known))
         with self.store.giving() as giving:
             giving.note_told(mark)
 

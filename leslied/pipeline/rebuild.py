@@ -102,11 +102,15 @@ class Rebuild:
 
     def _make(self, old: OldStore | None, told: Rebuilt) -> None:
         _remove(self._new)
+        manifest = archive.Manifest() if old else self._load_manifest(told)
         with Store(self._new, self.clock) as store:
+            with store.giving() as giving:
+                pruned = old.tombstones() if old else manifest.pruned
+                giving.tombstones.restore(pruned)
             with store.fit_for_load():
                 self._replay(store, told)
                 self._read_live(store, told)
-            created_us, given = self._find_given(old, told)
+            created_us, given = self._find_given(old, manifest, told)
             self._give(store, created_us, given)
             if old:
                 with store.giving() as giving:
@@ -196,18 +200,21 @@ class Rebuild:
             )
             told.done += ingest.scan()
 
+    def _load_manifest(self, told: Rebuilt) -> archive.Manifest[Given]:
+        """What stands beside the archive; nothing where that cannot be read."""
+        try:
+            return archive.load_manifest(self.folder, Given)
+        except ArchiveError as error:
+            told.warnings.append(str(error))
+            return archive.Manifest()
+
     def _find_given(
-        self, old: OldStore | None, told: Rebuilt
+        self, old: OldStore | None, manifest: archive.Manifest[Given], told: Rebuilt
     ) -> tuple[int, list[Given]]:
         """The names from the old store, else from the manifest."""
         if old:
             told.names_from = "store"
             return old.given()
-        try:
-            manifest = archive.load_manifest(self.folder, Given)
-        except ArchiveError as error:
-            told.warnings.append(str(error))
-            return 0, []
         if manifest.sessions:
             told.names_from = "manifest"
         if manifest.key_id not in ("", self.key_id):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from leslied.store.cursors import CURSOR_COLUMNS, unpack_cursor
 from leslied.store.rows import ask
+from leslied.store.tombstones import PRUNED
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,6 +21,8 @@ _LAST = 2**53
 """The place of a source that added nothing: what it tells again stood elsewhere."""
 _FIRST = f"ifnull((SELECT min(first) FROM feed f WHERE f.source = o.id), {_LAST})"
 _MARK = "archived_placement"
+CONDEMNED = -2
+"""The size of an archive file that must go: its session was pruned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,23 @@ class Archived:
         """Whether anything of this source was left out because its folder is."""
         query = "SELECT 1 FROM noise WHERE source = ? AND kind = 'excluded'"
         return self._db.execute(query, (source,)).fetchone() is not None
+
+    def is_pruned(self, source: int) -> bool:
+        """Whether anything of this source is what a person wanted to be rid of."""
+        query = "SELECT 1 FROM noise WHERE source = ? AND kind = ?"
+        return self._db.execute(query, (source, PRUNED)).fetchone() is not None
+
+    def condemned(self) -> list[tuple[int, str]]:
+        """Sources whose archive file must go, and the file."""
+        query = "SELECT source, file FROM archived WHERE size = ?"
+        return self._db.execute(query, (CONDEMNED,)).fetchall()
+
+    def note_swept(self, sources: Iterable[int]) -> None:
+        """The archive files of these sources are gone."""
+        self._db.executemany(
+            "UPDATE archived SET file = '', size = -1 WHERE source = ?",
+            [(source,) for source in sources],
+        )
 
     def spills(self, source: int, after: int) -> list[tuple[str, str]]:
         """Texts of results kept in files of their own: metadata as JSON, and text."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from leslied.errors import AlreadyRunning, LesliedError, StoreUnusable, UserError
 from leslied.paths import make_private_dir
+from leslied.points import reach
 from leslied.store.schema import MIGRATIONS, check_form, migrate
 
 if TYPE_CHECKING:
@@ -159,6 +160,23 @@ def end_load(connection: sqlite3.Connection) -> None:
     query = "SELECT v FROM record_text_config WHERE k = 'automerge'"
     if connection.execute(query).fetchone() not in (None, (_AUTOMERGE,)):
         _set_automerge(connection, _AUTOMERGE)
+
+
+def shrink(connection: sqlite3.Connection) -> bool:
+    """The file is written anew without what was deleted, and so is the text index.
+
+    Not so, and told, while somebody reads on in what was there before.
+    """
+    connection.execute("INSERT INTO record_text (record_text) VALUES ('optimize')")
+    reach("shrink.half")
+    # In memory the copy would need as much of it as the store has bytes.
+    connection.execute("PRAGMA temp_store = FILE")
+    try:
+        connection.execute("VACUUM")
+        row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not row[0]
+    finally:
+        connection.execute("PRAGMA temp_store = MEMORY")
 
 
 def _set_automerge(connection: sqlite3.Connection, segments: int) -> None:

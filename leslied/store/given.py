@@ -11,11 +11,14 @@ from msgspec import Struct, structs
 
 from leslied.errors import StoreUnusable
 from leslied.store.connection import open_reader, telling
+from leslied.store.tombstones import Tombstones
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    from leslied.store.tombstones import Tombstone
 
 _NAMES = "unit, chat_id, folder, file, utc_offset, started_us, digest, is_removed"
 _GIVEN = "agent, session_id, source, thread_id, folder, stopped_us, seen_us"
@@ -84,6 +87,11 @@ class Giving:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
+
+    @property
+    def tombstones(self) -> Tombstones:
+        """What a person wanted to be rid of."""
+        return Tombstones(self._db)
 
     def created_us(self) -> int:
         """When the store was made."""
@@ -270,6 +278,11 @@ class OldStore:
         """When the store was made, and what every session was given."""
         giving = Giving(self._db)
         return giving.created_us(), list(giving.all(is_fed=False))
+
+    @telling
+    def tombstones(self) -> list[Tombstone]:
+        """What a person wanted to be rid of."""
+        return list(Tombstones(self._db).all())
 
     def observed(self) -> Iterator[tuple[bytes, bytes, int]]:
         """When each version of each entry was first seen."""

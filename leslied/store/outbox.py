@@ -111,6 +111,16 @@ class Outbox:
         )
         return [_unpack(row) for row in rows]
 
+    def files_of(self, agent: str, session_id: str) -> list[Transcript]:
+        """The files of a session and its subagents that we wrote and still stand."""
+        rows = self._db.execute(
+            f"SELECT {_COLUMNS} FROM transcript WHERE newest > 0 AND NOT is_removed "
+            "AND session IN (SELECT id FROM session WHERE agent = ? "
+            "AND session_id = ?)",
+            (agent, session_id),
+        )
+        return [_unpack(row) for row in rows]
+
     def note_removed(self, transcript: Transcript) -> None:
         """The file was taken away; its name stays taken."""
         self._db.execute(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from leslied.model.query import Query, Selection
     from leslied.model.session import Unit
     from leslied.store.catalog import Family
+    from leslied.store.weigh import Weights
 
 _SUMMARY = (
     "id, agent, session_id, source, thread_id, title, first_prompt, cwd, model, "
@@ -107,6 +108,13 @@ class Reader:
     def news(self) -> News:
         """What comes in while one looks."""
         return News(self._db, self.path)
+
+    @property
+    def weights(self) -> Weights:
+        """What takes how much room."""
+        from leslied.store.weigh import Weights  # noqa: PLC0415 - few ask
+
+        return Weights(self._db, self.path)
 
     @telling
     def session(self, key: SessionKey) -> SessionSummary | None:

@@ -316,6 +316,15 @@ def _add_times(connection: sqlite3.Connection) -> None:
     )
 
 
+def _add_pruned(connection: sqlite3.Connection) -> None:
+    """Which entries of which streams were pruned, so that they never come back."""
+    connection.execute(
+        "CREATE TABLE pruned (id INTEGER PRIMARY KEY, agent TEXT NOT NULL, "
+        "session_id TEXT NOT NULL, source TEXT NOT NULL, entries BLOB NOT NULL, "
+        "UNIQUE (agent, session_id, source))"
+    )
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
@@ -324,6 +333,7 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("published", _add_published),
     ("prices", _add_prices),
     ("times", _add_times),
+    ("pruned", _add_pruned),
 ]
 """Every step a store has gone through, oldest first; a step is never changed."""
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from leslied.model.source import Noise
 from leslied.store.cursors import CURSOR_COLUMNS, pack_cursor
 from leslied.store.rows import pack_path
+from leslied.store.tombstones import PRUNED
 
 if TYPE_CHECKING:
     import sqlite3
@@ -46,12 +48,26 @@ class SourceRows:
             self._forget_tail(before[0], before[2])
         (source,) = self._db.execute(_SAVE, (*key, *pack_cursor(cursor))).fetchone()
         where = (source, cursor.generation)
-        self._noise += [(*where, n.offset, n.length, n.kind) for n in reading.noise]
+        for noise in reading.noise:
+            self.add_noise(*where, noise)
         self._rejected += [
             (*where, r.offset, r.length, r.reason, r.digest, r.head)
             for r in reading.rejected
         ]
         return int(source)
+
+    def add_noise(self, source: int, generation: int, noise: Noise) -> None:
+        """The entry is known not to be worth a record."""
+        where = (source, generation, noise.offset, noise.length)
+        self._noise.append((*where, noise.kind))
+
+    def silence(self, source: int, reading: Reading) -> None:
+        """Nothing is kept of what the reading rejected, but where it stood."""
+        where = (source, reading.cursor.generation)
+        mine = {(*where, each.offset) for each in reading.rejected}
+        self._rejected = [row for row in self._rejected if row[:3] not in mine]
+        for each in reading.rejected:
+            self.add_noise(*where, Noise(each.offset, each.length, PRUNED))
 
     def count_line(self, source: int, entry: ReadEntry) -> int:
         """Which occurrence of its line this entry is, in this reading of the source."""

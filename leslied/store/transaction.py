@@ -14,6 +14,7 @@ from msgspec import structs
 
 from leslied.model.reading import Groundwork
 from leslied.model.record import Usage, name_record
+from leslied.model.source import Noise
 from leslied.points import reach
 from leslied.store.rows import (
     RECORD_COLUMNS,
@@ -27,6 +28,7 @@ from leslied.store.rows import (
 from leslied.store.sources import SourceRows
 from leslied.store.tallies import Tallies
 from leslied.store.text import index_text
+from leslied.store.tombstones import PRUNED, Tombstones
 from leslied.store.usage import UsageRows
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ class Transaction:
         self._sources = SourceRows(db)
         self._tallies = Tallies(db)
         self._usage = UsageRows(db)
+        self._tombstones = Tombstones(db)
         self._items: list[_Item] = []
         self._known: dict[bytes, _Known] = {}
         self._current: dict[int, int] = {}
@@ -84,22 +87,42 @@ class Transaction:
         """The reading's records are named; its cursor, noise and rejects are saved."""
         source = self._sources.save(reading)
         generation = reading.cursor.generation
+        before = len(self._items)
         for entry in reading.entries:
             nth = self._sources.count_line(source, entry) if entry.line_digest else 0
             groundwork = entry.groundwork or map(prepare, entry.records)
-            for record, ground in zip(entry.records, groundwork, strict=True):
-                self._items.append(
-                    _Item(
-                        record,
-                        ground,
-                        _name(record, entry, nth),
-                        source,
-                        generation,
-                        entry.offset,
-                        entry.length,
-                        reading.decoder_version,
-                    )
+            items = [
+                _Item(
+                    record,
+                    ground,
+                    _name(record, entry, nth),
+                    source,
+                    generation,
+                    entry.offset,
+                    entry.length,
+                    reading.decoder_version,
                 )
+                for record, ground in zip(entry.records, groundwork, strict=True)
+            ]
+            self._items += self._leave_pruned(items) if self._tombstones else items
+        is_all_pruned = len(self._items) == before and any(
+            entry.records for entry in reading.entries
+        )
+        if is_all_pruned:
+            # What made no sense among pruned entries was no more wanted than they.
+            self._sources.silence(source, reading)
+
+    def _leave_pruned(self, items: list[_Item]) -> list[_Item]:
+        """What nobody wanted to be rid of; an entry that is all pruned is noise."""
+        wanted = [
+            item
+            for item in items
+            if not self._tombstones.has(item.record.session, item.entry_id)
+        ]
+        if items and not wanted:
+            noise = Noise(items[0].offset, items[0].length, PRUNED)
+            self._sources.add_noise(items[0].source, items[0].generation, noise)
+        return wanted
 
     def finish(self) -> tuple[int, int]:
         """Everything gathered is written; says how many records and placements."""

@@ -18,12 +18,14 @@ from leslied.store.connection import (
     end_load,
     lock_store,
     open_writer,
+    shrink,
     sign_lock,
     telling,
 )
 from leslied.store.cursors import CURSOR_COLUMNS, to_signed, unpack_cursor, unpack_stamp
 from leslied.store.given import Giving
 from leslied.store.outbox import Outbox
+from leslied.store.prune import Pruning
 from leslied.store.published import Published
 from leslied.store.related import Related
 from leslied.store.rows import pack_path, to_us
@@ -221,6 +223,29 @@ class Store:
         """Names read or given back, kept together or not at all."""
         with self._transaction():
             yield Giving(self._db)
+
+    @contextmanager
+    def pruning(self) -> Iterator[Pruning]:
+        """Sessions taken out, together or not at all."""
+        # Deleted rows are zeros in the file, not bytes that nobody points at.
+        self._db.execute("PRAGMA secure_delete = ON")
+        with self._transaction():
+            yield Pruning(self._db)
+
+    def shrink(self) -> bool:
+        """The file is as small as it can be, and holds no word of what was removed.
+
+        SQLite writes it anew, which takes twice its size of free space meanwhile.
+        False while another program still reads what was there before.
+        """
+        try:
+            return shrink(self._db)
+        except sqlite3.Error as error:
+            raise StoreUnusable(
+                f"The store at {self.path} cannot be made smaller: {error}.",
+                "What you wanted to be rid of is out of every list. Free some space, "
+                "then run the same command again.",
+            ) from error
 
     def stop_all(self) -> int:
         """Every session counts as stopped now; says how many were not yet."""

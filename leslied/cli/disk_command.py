@@ -1,0 +1,193 @@
+"""`leslied disk`: what takes how much room, and how to make it less."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
+from leslied.cli.output import (
+    emit,
+    json_option,
+    say_bytes,
+    say_count,
+    say_path,
+    say_time,
+    shorten_ids,
+    table,
+)
+from leslied.model.codec import plain_time
+from leslied.model.record import SessionKey
+from leslied.pipeline.prune import find_copies, weigh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.cli.desk import Desk
+    from leslied.store import Reader
+
+_LARGEST = 10
+
+
+@click.command(
+    cls=Command,
+    examples=[("leslied disk", "store, archive, transcripts, the largest sessions")],
+    see_also=["prune", "status"],
+)
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, as_json: bool) -> None:
+    """Show what takes how much room: store, archive, transcripts, largest sessions.
+
+    A session's bytes are its share of the store, by what it says, and its logs in the
+    archive. Nothing is changed; to have it smaller see `leslied prune`.
+    """
+    desk = sit_down(ctx)
+    with desk.open_reader() as reader:
+        data = _gather(desk, reader)
+    emit(data, lambda: _lines(data, desk), as_json=as_json)
+
+
+def _gather(desk: Desk, reader: Reader) -> dict[str, Any]:
+    places, store = desk.places, reader.path
+    central = places.central_dir
+    folders = [Path(os.fsdecode(folder)) for folder in reader.weights.folders()]
+    outside = [each for each in folders if not each.is_relative_to(central)]
+    parts = {
+        "store": _weigh(store),
+        "wal": _weigh(store.with_name(store.name + "-wal")),
+        "copies": sum(map(_weigh, find_copies(store))),
+        "archive": _weigh(places.archive_dir),
+        "central": _weigh(central),
+        "projects": sum(_weigh(folder / ".leslie") for folder in outside),
+        "state": _weigh(places.state_dir),
+    }
+    return {
+        "path": str(places.data_dir),
+        "bytes": parts,
+        "total_bytes": sum(parts.values()),
+        "free_bytes": shutil.disk_usage(store.parent).free,
+        "store": _split(reader),
+        "project_folders": len(outside),
+        "sessions": list(_find_largest(desk, reader)),
+        "command": _propose(parts["store"] + parts["archive"]),
+    }
+
+
+def _split(reader: Reader) -> dict[str, Any]:
+    """The store's bytes by what they are for; nothing where SQLite cannot tell."""
+    weights = reader.weights
+    tables = weights.tables()
+    size, used = reader.path.stat().st_size, weights.used()
+    told: dict[str, Any] = {"unused_bytes": max(size - used, 0)}
+    if tables:
+        told["text_bytes"] = tables.get("record", 0)
+        index = sum(n for name, n in tables.items() if name.startswith("record_text"))
+        told["index_bytes"] = index
+        told["rest_bytes"] = max(used - told["text_bytes"] - index, 0)
+    return told
+
+
+def _find_largest(desk: Desk, reader: Reader) -> Iterator[dict[str, Any]]:
+    sizes, archived = weigh(reader).each, reader.weights.archived()
+    for name in sorted(sizes, key=lambda name: (-sizes[name], name))[:_LARGEST]:
+        agent, session_id = name
+        # A subagent whose parent's log is gone has no session to ask.
+        session = reader.session(SessionKey(agent, session_id))
+        yield {
+            "id": session_id,
+            "agent": agent,
+            "title": (desk.redact(session.title) if session else "") or None,
+            "ended_at": plain_time(session.ended_at) if session else None,
+            "bytes": sizes[name],
+            "archive_bytes": archived.get(name, 0),
+        }
+
+
+def _propose(size: int) -> str:
+    """What to type to be left with about half, told in round numbers."""
+    half = max(size // 2, 1)
+    for factor, name in ((10**9, "GB"), (10**6, "MB")):
+        if half >= factor:
+            return f"leslied prune --max-size {half // factor}{name}"
+    return ""
+
+
+def _weigh(path: Path) -> int:
+    """The bytes of a file, or of all files below a folder; links are not followed."""
+    try:
+        if not path.is_dir() or path.is_symlink():
+            return path.lstat().st_size
+        return sum(_weigh_entry(entry) for entry in os.scandir(path))
+    except OSError:
+        return 0
+
+
+def _weigh_entry(entry: os.DirEntry[str]) -> int:
+    if entry.is_dir(follow_symlinks=False):
+        return _weigh(Path(entry.path))
+    return entry.stat(follow_symlinks=False).st_size
+
+
+def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
+    parts, store = data["bytes"], data["store"]
+    said = {
+        "store": _say_store(store),
+        "wal": "not yet in the store's file",
+        "copies": "older copies of the store",
+        "archive": "the logs' own bytes",
+        "central": "transcripts outside projects",
+        "projects": f"transcripts in {say_count(data['project_folders'], 'project')}",
+        "state": "logs and runtime state",
+    }
+    for name, size in parts.items():
+        if size or name in ("store", "archive"):
+            yield f"{name:<9}{say_bytes(size):>9}  {said[name]}".rstrip()
+    where = say_path(data["path"], str(desk.home))
+    free = say_bytes(data["free_bytes"])
+    yield f"{'all':<9}{say_bytes(data['total_bytes']):>9}  {where}; {free} are free"
+    if data["sessions"]:
+        yield ""
+        yield from _session_lines(data["sessions"])
+    if data["command"]:
+        yield ""
+        yield f"To see what would go for half of it: {data['command']}"
+
+
+def _say_store(store: dict[str, Any]) -> str:
+    names = (("text", "text"), ("index", "text index"), ("rest", "rest"))
+    told = [
+        f"{say_bytes(store[f'{key}_bytes'])} {name}"
+        for key, name in names
+        if f"{key}_bytes" in store
+    ]
+    if store["unused_bytes"]:
+        told.append(f"{say_bytes(store['unused_bytes'])} unused")
+    return ", ".join(told)
+
+
+def _session_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
+    names = ("LARGEST", "AGENT", "LAST ACTIVE", "TITLE", "BYTES", "IN ARCHIVE")
+    shorts = shorten_ids(each["id"] for each in sessions)
+    rows = [
+        (
+            shorts[each["id"]],
+            each["agent"],
+            _say_time(each["ended_at"]),
+            each["title"] or "-",
+            say_bytes(each["bytes"]),
+            say_bytes(each["archive_bytes"]),
+        )
+        for each in sessions
+    ]
+    yield from table(names, rows, stretch=3, right="BYTES")
+
+
+def _say_time(text: str | None) -> str:
+    return say_time(datetime.fromisoformat(text) if text else None)

@@ -1,0 +1,361 @@
+"""`leslied prune`: old sessions go, from the store and the archive."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.cli.completion import complete_agent, complete_project
+from leslied.cli.desk import sit_down
+from leslied.cli.help import Command
+from leslied.cli.output import (
+    emit,
+    json_option,
+    say_ago,
+    say_bytes,
+    say_count,
+    say_path,
+    shorten_ids,
+    table,
+)
+from leslied.cli.progress import Bar
+from leslied.cli.project import find_projects
+from leslied.cli.span import parse_moment
+from leslied.errors import AlreadyRunning, UserError
+from leslied.lookup import gather_sessions
+from leslied.model.codec import plain_time
+from leslied.paths import PLATFORM
+from leslied.pipeline.prune import (
+    Prune,
+    Pruned,
+    Survey,
+    find_copies,
+    find_live,
+    make_batches,
+    weigh,
+)
+from leslied.sessions.retention import Choice, Policy, choose
+from leslied.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.cli.desk import Desk
+    from leslied.model.session import SessionSummary
+    from leslied.sessions.retention import Going, Sizes
+    from leslied.store import Reader
+
+_MOST_SHOWN = 20
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)i?b?")
+_FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_STOP = {
+    "linux": "systemctl --user stop leslied (or Ctrl-C where `leslied run` runs)",
+    "darwin": "launchctl bootout gui/$UID/io.leslied (or Ctrl-C where it runs)",
+}
+_WHY_STAYS = {
+    "active": "still at work",
+    "idle": "not over yet",
+    "unread": "with a log that has news (run: leslied sync)",
+    "failed": "ended badly (--failed takes them too)",
+}
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        ("leslied prune --older-than 90d", "what three months of silence would take"),
+        ("leslied prune --older-than 90d --yes", "do it"),
+        ("leslied prune --max-size 2GB --yes", "the oldest go until it is smaller"),
+        ("leslied prune --project old-app --keep 0 --yes", "all of one project"),
+    ],
+    exit_codes=[(4, "the daemon runs: stop it first")],
+    see_also=["disk", "export", "rebuild"],
+)
+@click.option(
+    "--older-than",
+    metavar="WHEN",
+    help="Sessions that were last active before this: 90d, 4w, 2026-01-31.",
+)
+@click.option(
+    "--keep",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="All but the last active N.",
+)
+@click.option(
+    "--max-size",
+    metavar="SIZE",
+    help="The oldest, until store and archive take no more than this: 2GB, 500MB.",
+)
+@click.option(
+    "--agent",
+    metavar="NAME",
+    shell_complete=complete_agent,
+    help="Only sessions of this agent.",
+)
+@click.option(
+    "--project",
+    metavar="PATH|NAME",
+    shell_complete=complete_project,
+    help="Only this project's sessions.",
+)
+@click.option("--failed", is_flag=True, help="Also those that ended badly.")
+@click.option(
+    "--transcripts",
+    is_flag=True,
+    help="Also the transcripts that were written of them and that nobody changed.",
+)
+@click.option("--yes", is_flag=True, help="Do it; without this it is only shown.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, **asked: Any) -> None:
+    """Be rid of whole sessions, with their subagents: first shown, then done.
+
+    A session goes when any of --older-than, --keep and --max-size names it. --agent
+    and --project say which sessions are looked at. What is still at work, has news in
+    its log, or ended badly stays. The agents' own logs are never touched, and what
+    has gone does not come back from them; what an agent adds later is kept.
+    """
+    order = _Order(sit_down(ctx), asked)
+    order.check()
+    choice, sizes, done = order.carry_out() if asked["yes"] else order.look()
+    data = order.tell(choice, sizes, done)
+    warnings = _warn(done) if done else []
+    lines = _done_lines if done else _shown_lines
+    emit(data, lambda: lines(data, order), as_json=asked["as_json"], warnings=warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What was asked for."""
+
+    desk: Desk
+    asked: dict[str, Any]
+
+    def check(self) -> None:
+        """Whoever does not say what is too much is asked."""
+        if all(self.asked[name] is None for name in ("older_than", "keep", "max_size")):
+            raise UserError(
+                "Which sessions are too many?",
+                "Try: leslied prune --older-than 90d, leslied prune --keep 500, "
+                "or leslied prune --max-size 2GB; without --yes they are only shown.",
+            )
+
+    def look(self) -> tuple[Choice, Sizes, None]:
+        """Who would go."""
+        with self.desk.open_reader() as reader:
+            return *self._choose(reader), None
+
+    def _choose(self, reader: Reader) -> tuple[Choice, Sizes]:
+        policy = self._policy()
+        settings = self.desk.load_settings()
+        roots = {a.name: tuple(found) for a, found in self.desk.agent_roots(settings)}
+        survey = Survey(
+            reader=reader,
+            roots=roots,
+            live=find_live(self.desk.registries(settings)),
+            clock=self.desk.clock,
+            takes_failed=self.asked["failed"],
+        )
+        sizes = weigh(reader)
+        sessions = self._filter(gather_sessions(reader))
+        return choose(sessions, policy, sizes, survey.why_stays), sizes
+
+    def carry_out(self) -> tuple[Choice, Sizes, Pruned]:
+        """They are gone."""
+        with self._open_store() as store:
+            with self.desk.open_reader() as reader:
+                choice, sizes = self._choose(reader)
+                keep = self.desk.make_streets(store, reader).keep
+            prune = Prune(
+                store=store, keep=keep, has_transcripts=self.asked["transcripts"]
+            )
+            with store.pruning() as pruning:
+                is_unfinished = pruning.is_unfinished()
+            if choice.going or is_unfinished:
+                prune.check_room(choice.left)
+                with Bar(self.desk.clock) as bar:
+                    bar.begin("Removing sessions")
+                    for batch in bar.over(list(make_batches(choice.going))):
+                        prune.remove(batch)
+                prune.finish()
+            with self.desk.open_reader() as reader:
+                choice.left = reader.weights.total()
+        return choice, sizes, prune.done
+
+    def tell(self, choice: Choice, sizes: Sizes, done: Pruned | None) -> dict[str, Any]:
+        """What scripts are told, and people in other words."""
+        copies = find_copies(self.desk.places.store_file)
+        data: dict[str, Any] = {
+            "done": done is not None,
+            "count": len(choice.going),
+            "bytes": sum(each.size for each in choice.going),
+            "bytes_before": sizes.total,
+            "bytes_after": choice.left,
+            "copies_bytes": sum(copy.stat().st_size for copy in copies),
+            "sessions": [self._plain(each) for each in choice.going],
+            "staying": {why: len(found) for why, found in choice.staying.items()},
+            "command": self._command(),
+        }
+        if done:
+            data |= {
+                "records_removed": done.records,
+                "archive_files_removed": done.archive_files,
+                "transcripts_removed": done.transcripts,
+                "copies_removed": done.copies,
+            }
+        return data
+
+    def _open_store(self) -> Store:
+        try:
+            return Store(self.desk.places.store_file, self.desk.clock)
+        except AlreadyRunning as error:
+            stop = _STOP.get(PLATFORM, "Ctrl-C where it runs")
+            raise AlreadyRunning(
+                error.message,
+                f"Nothing was removed. Stop it first: {stop}; then start it again.",
+            ) from error
+
+    def _policy(self) -> Policy:
+        older, size = self.asked["older_than"], self.asked["max_size"]
+        now = self.desk.clock.now()
+        before = None
+        if older is not None:
+            before = _EPOCH + timedelta(microseconds=parse_moment(older, now, None))
+        return Policy(
+            before=before,
+            keep=self.asked["keep"],
+            most_bytes=None if size is None else parse_size(size),
+        )
+
+    def _filter(self, sessions: list[SessionSummary]) -> list[SessionSummary]:
+        agent, project = self.asked["agent"], self.asked["project"]
+        if agent:
+            known = sorted({session.key.agent for session in sessions})
+            if agent not in known:
+                raise UserError(
+                    f"Nothing is known of an agent {agent!r}.",
+                    f"Those with sessions: {', '.join(known) or 'none yet'}",
+                )
+            sessions = [s for s in sessions if s.key.agent == agent]
+        if project:
+            folders = find_projects(project, {s.cwd for s in sessions}, self.desk.home)
+            sessions = [s for s in sessions if s.cwd in folders]
+        return sessions
+
+    def _plain(self, going: Going) -> dict[str, Any]:
+        session = going.session
+        return {
+            "id": session.key.session_id,
+            "agent": session.key.agent,
+            "project": session.cwd or None,
+            "title": self.desk.redact(session.title) or None,
+            "ended_at": plain_time(session.ended_at),
+            "subagents": session.subagents,
+            "why": list(going.why),
+            "bytes": going.size,
+        }
+
+    def _command(self) -> str:
+        words = ["leslied", "prune"]
+        for name in ("older_than", "keep", "max_size", "agent", "project"):
+            if self.asked[name] is not None:
+                words += ["--" + name.replace("_", "-"), str(self.asked[name])]
+        words += [f"--{name}" for name in ("failed", "transcripts") if self.asked[name]]
+        return shlex.join([*words, "--yes"])
+
+
+def parse_size(text: str) -> int:
+    """Bytes, of a size as people type it."""
+    found = _SIZE.fullmatch(text.strip().lower())
+    if found is None:
+        raise UserError(f"{text!r} is no size.", "Try: 2GB, 500MB, 1.5G")
+    return int(float(found[1]) * _FACTORS[found[2]])
+
+
+def _warn(done: Pruned) -> list[str]:
+    told = [
+        f"{path} was changed since it was written; it stays." for path in done.changed
+    ]
+    if not done.is_whole:
+        told.append(
+            "Another program still reads the store, and its file shrinks when that "
+            "ends. Then run the same command again."
+        )
+    return told
+
+
+def _shown_lines(data: dict[str, Any], order: _Order) -> Iterator[str]:
+    if not data["count"]:
+        yield "No session would go."
+        yield from _staying_lines(data)
+        return
+    yield from _table(data["sessions"], order)
+    yield ""
+    yield (
+        f"{say_count(data['count'], 'session')} would go, about "
+        f"{say_bytes(data['bytes'])} of the {say_bytes(data['bytes_before'])} "
+        "in store and archive."
+    )
+    if data["copies_bytes"]:
+        yield (
+            f"So would older copies of the store ({say_bytes(data['copies_bytes'])}): "
+            "they hold all of it."
+        )
+    yield from _staying_lines(data)
+    yield f"Nothing was removed. To do it: {data['command']}"
+    yield "To have them elsewhere first: leslied export --all -f jsonl -o FOLDER"
+
+
+def _done_lines(data: dict[str, Any], order: _Order) -> Iterator[str]:
+    del order
+    if not data["count"]:
+        yield "No session went."
+    else:
+        yield (
+            f"{say_count(data['count'], 'session')} gone, with "
+            f"{say_count(data['records_removed'], 'record')} and "
+            f"{say_count(data['archive_files_removed'], 'archived log')}. "
+            f"Store and archive: {say_bytes(data['bytes_after'])} now."
+        )
+    if data["transcripts_removed"]:
+        yield f"{say_count(data['transcripts_removed'], 'transcript')} removed"
+    if data["copies_removed"]:
+        yield f"{say_count(data['copies_removed'], 'older file')} of the store removed"
+    yield from _staying_lines(data)
+
+
+def _staying_lines(data: dict[str, Any]) -> Iterator[str]:
+    for why, count in data["staying"].items():
+        yield f"{say_count(count, 'session')} {_WHY_STAYS[why]}: not touched"
+
+
+def _table(sessions: list[dict[str, Any]], order: _Order) -> Iterator[str]:
+    names = ("ID", "AGENT", "LAST ACTIVE", "PROJECT", "TITLE", "WHY", "FREES")
+    shorts = shorten_ids(each["id"] for each in sessions)
+    now, home = order.desk.clock.now(), str(order.desk.home)
+    rows = [
+        (
+            shorts[each["id"]],
+            each["agent"],
+            _say_age(each["ended_at"], now),
+            say_path(each["project"] or "", home).rpartition("/")[2] or "-",
+            each["title"] or "-",
+            ", ".join(each["why"]),
+            say_bytes(each["bytes"]),
+        )
+        for each in sessions[:_MOST_SHOWN]
+    ]
+    yield from table(names, rows, stretch=4, right="FREES")
+    if len(sessions) > _MOST_SHOWN:
+        yield f"… and {len(sessions) - _MOST_SHOWN} more (all of them: --json)"
+
+
+def _say_age(text: str | None, now: datetime) -> str:
+    return say_ago(datetime.fromisoformat(text), now) if text else "-"

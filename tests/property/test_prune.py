@@ -1,0 +1,150 @@
+"""After any prune, what is left is what a store of the others alone would be."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from leslied.lookup import Found, gather_sessions, load_units
+from leslied.store import Reader
+from tests.support.claude import ClaudeHome, Talk
+from tests.support.clock import FakeClock
+from tests.support.prune import check, find_bytes, prune, read_home
+
+EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "150"))
+WORDS = ("apple", "birne", "中文", "naïve", "plum")
+
+pytestmark = pytest.mark.timeout(60 + EXAMPLES)
+
+
+@dataclass
+class Log:
+    """One session as it will be written."""
+
+    id: str
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    children: list[list[dict[str, Any]]] = field(default_factory=list)
+
+
+@st.composite
+def homes(draw: st.DrawFn) -> tuple[list[Log], set[str]]:
+    """Sessions, some of them forks of earlier ones, and which of them go."""
+    logs: list[Log] = []
+    for number in range(draw(st.integers(1, 5))):
+        log = Log(f"{number:08x}-0000-4000-8000-000000000000")
+        talk = Talk(log.id)
+        if logs and draw(st.booleans()):
+            parent = draw(st.sampled_from(logs))
+            copied = parent.lines[: draw(st.integers(0, len(parent.lines)))]
+            log.lines = [{**line, "sessionId": log.id} for line in copied]
+        for turn in range(draw(st.integers(0, 3))):
+            word = draw(st.sampled_from(WORDS))
+            log.lines += _turn(talk, f"{word} w{number}x{turn}", draw(st.booleans()))
+        for nth in range(draw(st.integers(0, 2))):
+            log.children.append([_child(log.id, nth, f"{WORDS[nth]} c{number}x{nth}")])
+        logs.append(log)
+    return logs, set(draw(st.sets(st.sampled_from([log.id for log in logs]))))
+
+
+def _turn(talk: Talk, text: str, has_call: bool) -> list[dict[str, Any]]:  # noqa: FBT001
+    lines = [talk.prompt(text)]
+    if has_call:
+        call = f"call-{text}"
+        lines.append(talk.call("Read", {"path": text}, call))
+        lines.append(talk.result(call, f"result {text}"))
+    return [*lines, talk.answer(f"answer {text}")]
+
+
+def _child(session_id: str, nth: int, text: str) -> dict[str, Any]:
+    talk = Talk(f"{session_id}/{nth}")
+    line = talk.prompt(text, isSidechain=True, agentId=f"a{nth}")
+    return {**line, "sessionId": session_id}
+
+
+def make_home(folder: Path, logs: list[Log]) -> ClaudeHome:
+    """The logs, written one after the other, and read."""
+    (folder / "home").mkdir(parents=True)
+    claude = ClaudeHome(folder / "home", folder / "data" / "store.db", FakeClock())
+    for second, log in enumerate(logs):
+        files = {f"-app/{log.id}.jsonl": log.lines} if log.lines else {}
+        for nth, lines in enumerate(log.children):
+            files[f"-app/{log.id}/subagents/agent-a{nth}.jsonl"] = lines
+        for name, lines in files.items():
+            os.utime(claude.write(*lines, name=name), (second + 1, second + 1))
+    read_home(claude)
+    return claude
+
+
+def look(claude: ClaudeHome) -> dict[str, Any]:
+    """All that can be seen, but for the store's own numbers."""
+    with Reader(claude.store_path) as reader:
+        found = gather_sessions(reader)
+        return {
+            "sessions": [
+                (s.key, s.title, s.units, s.tool_calls, s.usage, s.thread_id)
+                for s in found
+            ],
+            "streams": sorted(
+                (s.key, s.usage, [_tell(p) for p in reader.records(s.row)])
+                for s in reader.sessions()
+            ),
+            "chats": sorted(chat for _, _, chat in reader.find_chat("")),
+            "units": [
+                [(u.chat_id, u.prompt, len(u.subagents)) for u in load_units(reader, f)]
+                for f in map(Found, found)
+            ],
+            "hits": {
+                word: sorted(
+                    (h.session_id, h.source, h.chat_id, h.entry_id, h.snippet)
+                    for h in reader.search(word, 99)
+                )
+                for word in (*WORDS, "answer", "result", "Read")
+            },
+        }
+
+
+def _tell(placed: Any) -> tuple[Any, ...]:
+    record = placed.record
+    return (placed.entry_id, placed.sequence, placed.unit, record.type, record.content)
+
+
+@settings(
+    max_examples=max(EXAMPLES // 3, 1),
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(homes())
+def test_what_is_left_is_what_the_others_alone_would_be(
+    drawn: tuple[list[Log], set[str]],
+):
+    logs, going = drawn
+    with tempfile.TemporaryDirectory() as folder:
+        claude = make_home(Path(folder) / "all", logs)
+        prune(claude, going)
+        check(claude)
+        others = [log for log in logs if log.id not in going]
+        alone = make_home(Path(folder) / "alone", others)
+
+        assert look(claude) == look(alone)
+        read_home(claude)
+        assert look(claude) == look(alone)
+        _check_words(claude, logs, going)
+
+
+def _check_words(claude: ClaudeHome, logs: list[Log], going: set[str]) -> None:
+    """No file holds a word that only a session which is gone had."""
+    texts = {log.id: str((log.lines, log.children)) for log in logs}
+    left = "".join(text for name, text in texts.items() if name not in going)
+    words = {f"w{n}x{turn}" for n in range(5) for turn in range(3)}
+    for word in sorted(words):
+        if word in "".join(texts.values()) and word not in left:
+            assert find_bytes(claude.store_path.parent, word) == []

@@ -1,0 +1,96 @@
+"""Pruning a home's sessions, and asking what is left of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+
+from leslied.lookup import gather_sessions
+from leslied.pipeline.keep import Keep
+from leslied.pipeline.prune import Prune, Pruned, make_batches
+from leslied.sessions.retention import Going
+from leslied.store import Reader, Store
+from tests.support.claude import ADAPTER, ClaudeHome
+from tests.support.golden import environment
+
+
+def make_keep(claude: ClaudeHome, store: Store) -> Keep:
+    """The way to the archive beside the home's store."""
+    roots = tuple(ADAPTER.roots(environment(claude.home), []))
+    return Keep(
+        store=store,
+        folder=claude.store_path.parent / "archive",
+        roots={ADAPTER.name: roots},
+        clock=claude.clock,
+    )
+
+
+def read_home(claude: ClaudeHome) -> None:
+    """Everything is read, stopped and archived."""
+    with Store(claude.store_path, claude.clock) as store:
+        claude.sync(store)
+        store.stop_all()
+        make_keep(claude, store).run()
+
+
+def prune(claude: ClaudeHome, ids: Iterable[str], **more: bool) -> Pruned:
+    """The sessions with these ids are gone."""
+    wanted = set(ids)
+    with Reader(claude.store_path) as reader:
+        found = [s for s in gather_sessions(reader) if s.key.session_id in wanted]
+    with Store(claude.store_path, claude.clock) as store:
+        work = Prune(store=store, keep=make_keep(claude, store), **more)
+        for batch in make_batches([Going(each, ("old",), 1) for each in found]):
+            work.remove(batch)
+        work.finish()
+        return work.done
+
+
+def listed(claude: ClaudeHome) -> set[str]:
+    """The ids of the sessions that there are."""
+    with Reader(claude.store_path) as reader:
+        return {session.key.session_id for session in gather_sessions(reader)}
+
+
+def contents(claude: ClaudeHome) -> list[str]:
+    """What was said, in every session."""
+    with Reader(claude.store_path) as reader:
+        placed = [p for s in reader.sessions() for p in reader.records(s.row)]
+    return sorted(p.record.content for p in placed if p.record.content)
+
+
+def find_bytes(folder: Path, word: str) -> list[str]:
+    """The files below the folder in which the word stands; archives are unpacked."""
+    import zstandard  # noqa: PLC0415
+
+    found = []
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        data = path.read_bytes()
+        if path.suffix == ".zst":
+            start = data.find(b"\x28\xb5\x2f\xfd")
+            unpacker = zstandard.ZstdDecompressor()
+            data += unpacker.decompressobj().decompress(data[start:])
+        if word.encode() in data:
+            found.append(path.name)
+    return found
+
+
+def check(claude: ClaudeHome) -> None:
+    """SQLite finds nothing wrong, and no row speaks of a session that is gone."""
+    db = sqlite3.connect(claude.store_path)
+    assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    db.execute("INSERT INTO record_text (record_text) VALUES ('integrity-check')")
+    tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema")]
+    for table in tables:
+        columns = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+        if "session" in columns:
+            gone = (
+                f"SELECT * FROM {table} WHERE session NOT IN (SELECT id FROM session)"
+            )
+            assert db.execute(gone).fetchall() == [], table
+    lone = "SELECT id FROM record WHERE entry NOT IN (SELECT entry FROM placement)"
+    assert db.execute(lone).fetchall() == []
+    alone = "SELECT usage FROM usage_share GROUP BY usage HAVING count(*) = 1"
+    assert db.execute(alone).fetchall() == []
+    db.close()

@@ -1,0 +1,354 @@
+"""Sessions that were pruned are gone everywhere, and do not come back."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from leslied.agents import load_adapters
+from leslied.errors import UserError
+from leslied.lookup import gather_sessions
+from leslied.pipeline.prune import Prune, Survey, find_copies
+from leslied.pipeline.rebuild import Rebuild
+from leslied.store import Reader, Store
+from tests.support.claude import ADAPTER, ClaudeHome, Talk
+from tests.support.golden import environment
+from tests.support.prune import (
+    check,
+    contents,
+    find_bytes,
+    listed,
+    make_keep,
+    prune,
+    read_home,
+)
+
+OLD = "aaaaaaaa-2222-4333-8444-555555555555"
+NEW = "bbbbbbbb-2222-4333-8444-555555555555"
+
+
+class Two:
+    """A home with two sessions, of which one will go."""
+
+    def __init__(self, claude: ClaudeHome) -> None:
+        self.claude = claude
+        self.old, self.new = Talk(OLD), Talk(NEW)
+        claude.write(
+            self.old.prompt("where is zanzibar"),
+            {"type": "api-request", "body": "zanzibar as noise"},
+            self.old.call("Read", {"file": "zanzibar.txt"}, "c1"),
+            self.old.result("c1", "zanzibar contents"),
+            self.old.answer("zanzibar is here"),
+            {"type": "summary", "summary": "zanzibar title", "leafUuid": "elsewhere"},
+            name=f"-app/{OLD}.jsonl",
+        )
+        with self.log.open("ab") as log:
+            log.write(b"{ zanzibar, no JSON }\n")
+        child = Talk(OLD)
+        claude.write(
+            child.prompt("zanzibar again", isSidechain=True, agentId="a1"),
+            name=f"-app/{OLD}/subagents/agent-a1.jsonl",
+        )
+        claude.write(
+            self.new.prompt("hello"),
+            self.new.answer("hi"),
+            name=f"-app/{NEW}.jsonl",
+        )
+        read_home(claude)
+
+    @property
+    def log(self) -> Path:
+        return self.claude.log(f"-app/{OLD}.jsonl")
+
+    @property
+    def data(self) -> Path:
+        return self.claude.store_path.parent
+
+    def rebuild(self) -> None:
+        roots = tuple(ADAPTER.roots(environment(self.claude.home), []))
+        Rebuild(
+            path=self.claude.store_path,
+            folder=self.data / "archive",
+            agents=[(ADAPTER, roots)],
+            clock=self.claude.clock,
+        ).run()
+
+
+@pytest.fixture
+def two(claude: ClaudeHome) -> Two:
+    return Two(claude)
+
+
+def test_what_goes_takes_its_subagents_along_and_leaves_the_others(two: Two):
+    done = prune(two.claude, [OLD])
+
+    assert done.sessions == 1
+    assert contents(two.claude) == ["hello", "hi"]
+    check(two.claude)
+
+
+def test_no_word_of_it_is_left_in_any_file(two: Two):
+    before = find_bytes(two.data, "zanzibar")
+    done = prune(two.claude, [OLD])
+
+    assert any(name == "store.db" for name in before)
+    assert any(name.endswith(".zst") for name in before)
+    assert find_bytes(two.data, "zanzibar") == []
+    assert done.archive_files == 2
+
+
+def test_the_file_is_smaller_afterwards(claude: ClaudeHome):
+    claude.write(Talk(OLD).prompt("long " * 200_000), name=f"-app/{OLD}.jsonl")
+    read_home(claude)
+    before = claude.store_path.stat().st_size
+    prune(claude, [OLD])
+
+    assert claude.store_path.stat().st_size < before / 3
+
+
+def test_copies_of_the_store_go_too(two: Two):
+    copy = two.data / "store.db.before-rebuild"
+    copy.write_bytes(two.claude.store_path.read_bytes())
+
+    done = prune(two.claude, [OLD])
+
+    assert find_copies(two.claude.store_path) == []
+    assert done.copies == 1
+
+
+def test_the_agents_log_is_not_touched(two: Two):
+    before = two.log.read_bytes(), two.log.stat()
+
+    prune(two.claude, [OLD])
+
+    assert (two.log.read_bytes(), two.log.stat()) == before
+
+
+def test_a_sync_does_not_bring_it_back(two: Two):
+    prune(two.claude, [OLD])
+    read_home(two.claude)
+
+    assert listed(two.claude) == {NEW}
+    assert find_bytes(two.data, "zanzibar") == []
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_log_that_is_read_from_its_beginning_does_not_bring_it_back(
+    two: Two, *, is_whole: bool
+):
+    prune(two.claude, [OLD])
+    data = two.log.read_bytes()
+    two.log.unlink()
+    two.log.write_bytes(data if is_whole else data[: data.index(b"\n") + 1])
+    os.utime(two.log, (1, 1))
+    read_home(two.claude)
+
+    assert listed(two.claude) == {NEW}
+    assert find_bytes(two.data, "zanzibar") == []
+
+
+def test_a_copy_of_the_log_elsewhere_does_not_bring_it_back(two: Two):
+    prune(two.claude, [OLD])
+    copy = two.claude.log(f"-renamed/{OLD}.jsonl")
+    copy.write_bytes(two.log.read_bytes())
+    os.utime(copy, (1, 1))
+    read_home(two.claude)
+
+    assert listed(two.claude) == {NEW}
+    assert find_bytes(two.data, "zanzibar") == []
+
+
+def test_a_copy_of_the_log_that_was_archived_goes_too(two: Two):
+    copy = two.claude.log(f"-renamed/{OLD}.jsonl")
+    copy.write_bytes(two.log.read_bytes())
+    os.utime(copy, (1, 1))
+    read_home(two.claude)
+    done = prune(two.claude, [OLD])
+
+    assert done.archive_files == 3
+    assert find_bytes(two.data, "zanzibar") == []
+
+
+@pytest.mark.parametrize("has_store", [True, False])
+def test_a_rebuild_does_not_bring_it_back(two: Two, *, has_store: bool):
+    prune(two.claude, [OLD])
+    if not has_store:
+        two.claude.store_path.write_bytes(b"no store any more")
+    two.rebuild()
+    read_home(two.claude)
+
+    assert listed(two.claude) == {NEW}
+    assert find_bytes(two.data, "zanzibar") == []
+
+
+def test_what_the_agent_adds_later_begins_the_session_anew(two: Two):
+    prune(two.claude, [OLD])
+    two.claude.write(two.old.prompt("later"), name=f"-app/{OLD}.jsonl")
+    read_home(two.claude)
+
+    assert contents(two.claude) == ["hello", "hi", "later"]
+    assert find_bytes(two.data, "zanzibar") == []
+    with Reader(two.claude.store_path) as reader:
+        (session,) = [s for s in reader.sessions() if s.key.session_id == OLD]
+    assert (session.units, session.title) == (1, "later")
+
+
+def test_what_was_added_later_outlives_a_rebuild(two: Two):
+    prune(two.claude, [OLD])
+    two.claude.write(two.old.prompt("later"), name=f"-app/{OLD}.jsonl")
+    read_home(two.claude)
+    two.rebuild()
+
+    assert contents(two.claude) == ["hello", "hi", "later"]
+
+
+def test_a_line_without_an_id_that_comes_again_later_is_new(claude: ClaudeHome):
+    line = {"type": "custom-title", "customTitle": "same words", "sessionId": OLD}
+    claude.write(Talk(OLD).prompt("one"), line, name=f"-app/{OLD}.jsonl")
+    read_home(claude)
+    prune(claude, [OLD])
+    claude.write(line, name=f"-app/{OLD}.jsonl")
+    read_home(claude)
+
+    assert contents(claude) == ["same words"]
+
+
+def test_a_session_can_be_pruned_again(two: Two):
+    prune(two.claude, [OLD])
+    two.claude.write(two.old.prompt("later"), name=f"-app/{OLD}.jsonl")
+    read_home(two.claude)
+    prune(two.claude, [OLD])
+    two.rebuild()
+
+    assert listed(two.claude) == {NEW}
+
+
+def test_what_a_fork_shows_stays_and_counts_on_for_it(claude: ClaudeHome):
+    talk = Talk(OLD)
+    shared = [talk.prompt("shared question"), talk.answer("shared answer")]
+    claude.write(*shared, talk.prompt("only here"), name=f"-app/{OLD}.jsonl")
+    fork = [{**line, "sessionId": NEW} for line in shared]
+    claude.write(*fork, Talk(NEW).prompt("only there"), name=f"-app/{NEW}.jsonl")
+    read_home(claude)
+    with Reader(claude.store_path) as reader:
+        before = sum(s.usage.output_tokens for s in reader.sessions())
+    prune(claude, [OLD])
+
+    assert contents(claude) == ["only there", "shared answer", "shared question"]
+    check(claude)
+    with Reader(claude.store_path) as reader:
+        assert [h.session_id for h in reader.search("shared", 9)] == [NEW, NEW]
+        assert reader.search("only here", 9) == []
+        assert [s.usage.output_tokens for s in reader.sessions()] == [before]
+
+
+def test_results_of_later_entries_are_still_archived(two: Two):
+    """Placement numbers of what is gone are given again."""
+    prune(two.claude, [OLD, NEW])
+    two.claude.write(two.new.prompt("more"), name="-app/new.jsonl")
+    read_home(two.claude)
+
+    db = sqlite3.connect(two.claude.store_path)
+    (fed,) = db.execute("SELECT count(*) FROM feed").fetchone()
+    db.close()
+    assert fed == 1
+
+
+def test_a_crash_before_the_archive_was_swept_is_made_good_by_the_next_sync(two: Two):
+    with Reader(two.claude.store_path) as reader:
+        names = [s.key[:2] for s in gather_sessions(reader) if "aaaa" in str(s.key)]
+    with (
+        Store(two.claude.store_path, two.claude.clock) as store,
+        store.pruning() as pruning,
+    ):
+        pruning.remove(names)
+    left = [name for name in find_bytes(two.data, "zanzibar") if name[-4:] == ".zst"]
+    read_home(two.claude)
+
+    assert left
+    now = find_bytes(two.data, "zanzibar")
+    assert [name for name in now if name.endswith(".zst")] == []
+
+
+def test_somebody_who_reads_on_is_told_of_and_the_next_run_ends_the_work(two: Two):
+    db = sqlite3.connect(two.claude.store_path, isolation_level=None)
+    db.execute("BEGIN")
+    db.execute("SELECT count(*) FROM record").fetchone()
+    first = prune(two.claude, [OLD])
+    db.close()
+    second = prune(two.claude, [])
+
+    assert (first.is_whole, second.is_whole) == (False, True)
+    assert find_bytes(two.data, "zanzibar") == []
+
+
+def test_too_little_room_is_told_before_anything_is_done(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+):
+    full = os.statvfs("/")
+    monkeypatch.setattr(
+        "shutil.disk_usage", lambda _: type("Full", (), {"free": full.f_bsize})()
+    )
+    with Store(two.claude.store_path, two.claude.clock) as store:
+        work = Prune(store=store, keep=make_keep(two.claude, store))
+        with pytest.raises(UserError, match="nothing was removed"):
+            work.check_room(10_000_000)
+
+
+def survey(two: Two, reader: Reader, **more: object) -> dict[str, str]:
+    """Why each session may not go, by the beginning of its id."""
+    adapters = load_adapters()
+    roots = {
+        ADAPTER.name: tuple(
+            adapters[ADAPTER.name].roots(environment(two.claude.home), [])
+        )
+    }
+    known = {"live": set(), "clock": two.claude.clock, "roots": roots}
+    asked = Survey(reader=reader, **{**known, **more})
+    return {s.key.session_id[:1]: asked.why_stays(s) for s in gather_sessions(reader)}
+
+
+def test_a_session_that_is_over_may_go(two: Two):
+    with Reader(two.claude.store_path) as reader:
+        assert survey(two, reader) == {"a": "", "b": ""}
+
+
+def test_a_session_that_a_process_works_on_stays(claude: ClaudeHome):
+    claude.write(Talk(OLD).prompt("hello"), name=f"-app/{OLD}.jsonl")
+    claude.sync()
+    two = type("Home", (), {"claude": claude})()
+    live = {(ADAPTER.name, OLD)}
+
+    with Reader(claude.store_path) as reader:
+        assert survey(two, reader, live=live) == {"a": "active"}
+
+
+def test_a_log_with_news_keeps_its_session(two: Two):
+    two.claude.write(two.old.answer("more"), name=f"-app/{OLD}.jsonl")
+
+    with Reader(two.claude.store_path) as reader:
+        assert survey(two, reader) == {"a": "unread", "b": ""}
+
+
+def test_a_session_that_ended_badly_stays_unless_it_is_asked_for(two: Two):
+    two.claude.write(
+        two.new.prompt("go on"),
+        two.new.call("Bash", {}, "c9"),
+        name=f"-app/{NEW}.jsonl",
+    )
+    read_home(two.claude)
+
+    with Reader(two.claude.store_path) as reader:
+        assert survey(two, reader) == {"a": "", "b": "failed"}
+        assert survey(two, reader, takes_failed=True) == {"a": "", "b": ""}
+
+
+def test_a_source_that_fell_silent_is_not_asked_about_again(two: Two):
+    prune(two.claude, [OLD])
+    with Store(two.claude.store_path, two.claude.clock) as store:
+        kept = make_keep(two.claude, store).run()
+
+    assert (kept.sources, kept.excluded, kept.gone) == (0, 0, 0)

@@ -1,0 +1,53 @@
+"""What was pruned is known by marks, stream by stream."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from leslied.store.schema import MIGRATIONS
+from leslied.store.tombstones import Tombstones
+from tests.support.records import make_key
+
+ONE, OTHER = b"1" * 16, b"2" * 16
+
+
+@pytest.fixture
+def db():
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    dict(MIGRATIONS)["pruned"](db)
+    yield db
+    db.close()
+
+
+def test_an_entry_is_known_in_its_own_stream_alone(db: sqlite3.Connection):
+    Tombstones(db).add(make_key("a"), [ONE])
+    tombstones = Tombstones(db)
+
+    assert tombstones.has(make_key("a"), ONE)
+    assert not tombstones.has(make_key("a"), OTHER)
+    assert not tombstones.has(make_key("b"), ONE)
+    assert not tombstones.has(make_key("a", "subagent:x"), ONE)
+
+
+def test_what_goes_later_is_added(db: sqlite3.Connection):
+    for each in (ONE, OTHER, ONE):
+        Tombstones(db).add(make_key("a"), [each])
+
+    assert list(Tombstones(db).all()) == [(*make_key("a"), b"1" * 8 + b"2" * 8)]
+
+
+def test_there_are_none_where_nothing_was_pruned(db: sqlite3.Connection):
+    assert not Tombstones(db)
+
+    Tombstones(db).add(make_key("a"), [ONE])
+
+    assert Tombstones(db)
+
+
+def test_they_can_be_carried_into_another_store(db: sqlite3.Connection):
+    told = [(*make_key("a"), b"1" * 8)]
+    Tombstones(db).restore(told)
+
+    assert list(Tombstones(db).all()) == told
