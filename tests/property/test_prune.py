@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leslied.lookup import Found, gather_sessions, load_units
+from leslied.lookup import Found, gather_sessions, load_units, parse_query
 from leslied.store import Reader
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.clock import FakeClock
@@ -102,8 +102,8 @@ def look(claude: ClaudeHome) -> dict[str, Any]:
             ],
             "hits": {
                 word: sorted(
-                    (h.session_id, h.source, h.chat_id, h.entry_id, h.snippet)
-                    for h in reader.search(word, 99)
+                    (h.key, h.chat_id, h.entry_id, h.text)
+                    for h in reader.search(parse_query(word, {})).newest(99)
                 )
                 for word in (*WORDS, "answer", "result", "Read")
             },

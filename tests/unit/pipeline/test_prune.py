@@ -10,7 +10,7 @@ import pytest
 
 from leslied.agents import load_adapters
 from leslied.errors import UserError
-from leslied.lookup import gather_sessions
+from leslied.lookup import gather_sessions, parse_query
 from leslied.pipeline.prune import Prune, Survey, find_copies
 from leslied.pipeline.rebuild import Rebuild
 from leslied.store import Reader, Store
@@ -240,8 +240,9 @@ def test_what_a_fork_shows_stays_and_counts_on_for_it(claude: ClaudeHome):
     assert contents(claude) == ["only there", "shared answer", "shared question"]
     check(claude)
     with Reader(claude.store_path) as reader:
-        assert [h.session_id for h in reader.search("shared", 9)] == [NEW, NEW]
-        assert reader.search("only here", 9) == []
+        shared = reader.search(parse_query("shared", {})).newest(9)
+        assert [match.key.session_id for match in shared] == [NEW, NEW]
+        assert reader.search(parse_query("only here", {})).newest(9) == []
         assert [s.usage.output_tokens for s in reader.sessions()] == [before]
 
 
