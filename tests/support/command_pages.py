@@ -16,6 +16,8 @@ MORE = {
     "export": "outputs",
     "hooks": "hooks",
     "init": "guide",
+    "prune": "prune",
+    "sql": "sql",
     "stats": "stats",
     "sync": "performance",
     "threads": "threads",
