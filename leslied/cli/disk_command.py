@@ -173,7 +173,7 @@ def _say_store(store: dict[str, Any]) -> str:
 
 
 def _session_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
-    names = ("LARGEST", "AGENT", "LAST ACTIVE", "TITLE", "BYTES", "IN ARCHIVE")
+    names = ("LARGEST", "AGENT", "LAST ACTIVE", "TITLE", "BYTES", "ARCHIVE")
     shorts = shorten_ids(each["id"] for each in sessions)
     rows = [
         (
@@ -186,7 +186,7 @@ def _session_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
         )
         for each in sessions
     ]
-    yield from table(names, rows, stretch=3, right="BYTES")
+    yield from table(names, rows, stretch=3, right="BYTES ARCHIVE")
 
 
 def _say_time(text: str | None) -> str:
