@@ -104,8 +104,9 @@ class Live:
         folders = "|".join(re.escape(str(self.home / each)) for each in FOLDERS)
         named = re.compile(rf'["<](?:{folders})(?:/[^">]*)?[">]')
         # SQLite opens an existing log of writes for writing, and then does not write.
+        # What a call was asked for stands where it began, not where it went on.
         harmless = re.compile(
-            r"openat\([^)]*(?:O_RDONLY|O_PATH)"
+            r"openat\([^)]*(?:O_RDONLY|O_PATH)|<\.\.\. openat resumed>"
             r"|opencode\.db-wal\", O_RDWR\|O_CREAT\|O_NOFOLLOW"
         )
         told = self.calls.read_text(errors="replace").splitlines()
