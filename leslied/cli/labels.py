@@ -26,12 +26,13 @@ class Labels:
         self._shorts: dict[str, str] = {}
 
     def name(self, key: SessionKey, summary: SessionSummary | None) -> str:
-        """Its id and folder, or for a subagent its parent's id and what it is."""
+        """Its id and folder, or for a subagent its parent's id and what it does."""
         short = self._shorten(key.session_id)
         if summary is None or not summary.is_subagent:
             folder = summary.cwd.rstrip("/").rpartition("/")[2] if summary else ""
             return _fill(f"{short} {folder or key.agent}")
-        told = summary.agent_type or summary.description or summary.subagent_id[:8]
+        # Several of one type may work side by side.
+        told = summary.description or summary.agent_type or summary.subagent_id[:8]
         return _fill(f"{short} {_UNDER} {told}")
 
     def _shorten(self, session_id: str) -> str:
