@@ -78,7 +78,7 @@ def _check_number(_: click.Context, __: click.Parameter, value: float | None) ->
 @click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")
 @click.pass_context
 def command(ctx: click.Context, /, wanted: str, **asked: Any) -> None:
-    r"""Play a session, unit or subagent on the terminal, as it happened.
+    """Play a session, unit or subagent on the terminal, as it happened.
 
     The entries come one after the other with the pauses that were between them, ten
     times as fast as they were unless you say otherwise, and never with a pause of more
@@ -94,7 +94,7 @@ def command(ctx: click.Context, /, wanted: str, **asked: Any) -> None:
     → or Enter     the rest of this entry, and the next one, now
     + and -        twice and half the speed
     q or Ctrl-C    enough
-    """
+    """  # noqa: D301 - click reads the character
     desk = sit_down(ctx)
     if asked["instant"] and asked["speed"]:
         raise UserError(

@@ -73,7 +73,7 @@ def _hold(arg: str) -> str:
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> None:
-    r"""Find what was said, thought, called and answered by the words in it.
+    """Find what was said, thought, called and answered by the words in it.
 
     \b
     "two words"        a phrase; so is an argument with spaces
@@ -90,7 +90,7 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
 
     The newest entries come first. Any text is a query: what is no filter and no
     operator is a word.
-    """
+    """  # noqa: D301 - click reads the character
     desk = sit_down(ctx)
     from leslied.lookup import parse_query, search  # noqa: PLC0415 - help is quicker
     from leslied.sessions import quiet_us  # noqa: PLC0415

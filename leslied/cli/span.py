@@ -16,25 +16,30 @@ def parse_moment(
     text: str, now: datetime, zone: tzinfo | None, *, is_end: bool = False
 ) -> int:
     """Microseconds since 1970; a day means its beginning or, as an end, all of it."""
-    text = text.strip().lower()
-    today = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    day = {"today": today, "yesterday": today - timedelta(days=1)}.get(text)
-    if ago := _AGO.fullmatch(text):
-        return _to_us(now - int(ago[1]) * _UNITS[ago[2]])
     try:
-        moment = day or datetime.fromisoformat(text)
-    except ValueError:
+        return _to_us(_find_moment(text.strip().lower(), now, zone, is_end=is_end))
+    except (ValueError, OverflowError):
         raise UserError(
             f"{text!r} is no day or time.",
             "Try: 2026-01-31, 2026-01-31T15:00, today, yesterday, 12h, 7d, 4w",
         ) from None
+
+
+def _find_moment(
+    text: str, now: datetime, zone: tzinfo | None, *, is_end: bool
+) -> datetime:
+    today = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    day = {"today": today, "yesterday": today - timedelta(days=1)}.get(text)
+    if ago := _AGO.fullmatch(text):
+        return now - int(ago[1]) * _UNITS[ago[2]]
+    moment = day or datetime.fromisoformat(text)
     is_day = day is not None or len(text) <= len("2026-01-31")
     if is_end and is_day:
         moment += timedelta(days=1)
     if day is not None or moment.tzinfo is None:
         # The offset of that day, which may not be today's.
         moment = moment.replace(tzinfo=zone) if zone else _local(moment)
-    return _to_us(moment)
+    return moment
 
 
 def _local(moment: datetime) -> datetime:

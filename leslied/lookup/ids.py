@@ -10,8 +10,10 @@ from msgspec import Struct
 from leslied.errors import UserError
 from leslied.lookup.sessions import load_family
 from leslied.model.query import Selection
+from leslied.model.record import MAIN
 
 if TYPE_CHECKING:
+    from leslied.model.record import SessionKey
     from leslied.model.session import SessionSummary
     from leslied.store import Reader
 
@@ -48,10 +50,11 @@ class _Meant(NamedTuple):
     unit: int | None = None
     subagent: str = ""
     entry: str = ""
+    chat_id: str = ""
 
     @property
     def name(self) -> str:
-        return self.entry or self.subagent or self.session_id
+        return self.entry or self.chat_id or self.subagent or self.session_id
 
 
 def _find(reader: Reader, wanted: str) -> list[_Meant]:
@@ -72,6 +75,9 @@ def _find_sessions(reader: Reader, wanted: str) -> list[_Meant]:
     exact = {key[:2] for key, thread in named if wanted in (key.session_id, thread)}
     if len(exact) == 1:
         return [_Meant(*exact.pop())]
+    same = [key for key, _ in named if key.subagent_id == bare]
+    if len(same) == 1:
+        return [_Meant(*same[0][:2], subagent=bare)]
     whole = {
         key[:2]
         for key, thread in named
@@ -88,10 +94,17 @@ def _find_sessions(reader: Reader, wanted: str) -> list[_Meant]:
 def _find_chats(reader: Reader, wanted: str) -> list[_Meant]:
     if not "chat-".startswith(wanted[:5]):
         return []
-    found = [
-        (reader.session_at(row), unit) for row, unit, _ in reader.find_chat(wanted)
+    chats = reader.find_chat(wanted) or reader.find_first_chats(wanted)
+    found = [(reader.session_at(row), unit, chat) for row, unit, chat in chats]
+    return [
+        _mean_chat(session.key, unit, chat) for session, unit, chat in found if session
     ]
-    return [_Meant(*session.key[:2], unit) for session, unit in found if session]
+
+
+def _mean_chat(key: SessionKey, unit: int, chat_id: str) -> _Meant:
+    if key.source == MAIN:
+        return _Meant(*key[:2], unit, chat_id=chat_id)
+    return _Meant(*key[:2], subagent=key.subagent_id, chat_id=chat_id)
 
 
 def _find_entries(reader: Reader, wanted: str) -> list[_Meant]:

@@ -127,6 +127,7 @@ class _Parser:
         self._tokens = list(tokens)
         self._at = 0
         self._depth = 0
+        self._refusing = 0
         self._terms = 0
         self._filters: list[Filter] = []
         self._notes: dict[str, None] = {}
@@ -149,10 +150,13 @@ class _Parser:
 
     def _read_either(self) -> Part | None:
         """Up to a closing parenthesis or the end: one of what `OR` stands between."""
+        before = len(self._filters)
         found = [self._read_together()]
         while self._sign() == "OR":
             self._at += 1
             found.append(self._read_together())
+        if len(found) > 1 and len(self._filters) > before:
+            self._note("A filter counts for all of the query, also beside OR.")
         parts = [part for part in found if part]
         if len(parts) <= 1:
             return parts[0] if parts else None
@@ -182,11 +186,10 @@ class _Parser:
 
     def _read_part(self, token: _Token, *, is_out: bool) -> Part | None:
         if token.sign == "(":
-            return self._read_inside()
+            return self._read_inside(is_out=is_out)
         if isinstance(token.item, Filter):
-            self._filters.append(
-                token.item._replace(is_out=token.item.is_out or is_out)
-            )
+            is_refused = token.item.is_out or is_out or self._refusing > 0
+            self._filters.append(token.item._replace(is_out=is_refused))
             return None
         self._terms += 1
         if self._terms > _MOST_TERMS:
@@ -194,15 +197,20 @@ class _Parser:
             return None
         return token.item if token.item.text else None
 
-    def _read_inside(self) -> Part | None:
+    def _read_inside(self, *, is_out: bool) -> Part | None:
         self._depth += 1
         if self._depth > _DEEPEST:
             self._note("Parentheses that stand too deep were left out.")
             self._depth -= 1
             return None
+        before = len(self._filters)
+        self._refusing += is_out
         found = self._read_either()
+        self._refusing -= is_out
         self._at += 1
         self._depth -= 1
+        if is_out and found and len(self._filters) > before:
+            self._note("A filter in NOT (…) is left out by itself, whatever the words.")
         if isinstance(found, AllOf) and not found.parts:
             self._note("NOT alone in parentheses says nothing; it was left out.")
             return None

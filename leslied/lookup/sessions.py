@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -33,7 +34,9 @@ def gather_sessions(
     Subagents, if they are listed, too, stand by their own time, else below their
     session.
     """
-    families = reader.choose(wanted)
+    # An old subagent may stand in a session that is not.
+    is_mixed = with_subagents and wanted.is_reversed
+    families = reader.choose(replace(wanted, limit=None) if is_mixed else wanted)
     everyone = reader.sessions(None if wanted == EVERY else families)
     if with_costs or wanted.order == "cost":
         everyone = _add_costs(reader, everyone)
@@ -64,7 +67,7 @@ def _list_family(
     below = [session for session in members if session.is_subagent]
     mains = [session for session in members if not session.is_subagent]
     # A subagent whose parent's log is gone still stands for the session.
-    main = mains[0] if mains else _stand_in(below[-1])
+    main = mains[0] if mains else _stand_in(min(below, key=attrgetter("row")))
     whole = _with_children(main, below) if below else main
     return [whole, *below] if with_subagents else [whole]
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leslied.model.record import name_chat
+from leslied.model.record import SessionKey, name_chat
 from leslied.store.placed import SHOWN
 
 if TYPE_CHECKING:
     import sqlite3
-
-    from leslied.model.record import SessionKey
 
 
 def name_chat_of(
@@ -44,3 +42,10 @@ def find_chats(db: sqlite3.Connection, start: str) -> list[tuple[int, int, str]]
     )
     named = ((row[0], row[1], name_chat(row[2], row[3], row[4].hex())) for row in rows)
     return [found for found in named if found[2].startswith(start)]
+
+
+def find_first_chats(db: sqlite3.Connection, start: str) -> list[tuple[int, int, str]]:
+    """As above, of what subagents did, and of what stands before the first prompt."""
+    rows = db.execute("SELECT id, agent, session_id, source FROM session")
+    named = ((r[0], 0, name_chat_of(db, SessionKey(*r[1:]), r[0], 0)) for r in rows)
+    return [found for found in named if found[2] and found[2].startswith(start)]

@@ -11,7 +11,7 @@ from leslied.model.record import MAIN, Placed, SessionKey, Usage
 from leslied.model.session import SessionSummary
 from leslied.store.agents import tell_agents
 from leslied.store.catalog import choose, find_entries, find_named
-from leslied.store.chats import find_chats, name_chat_of
+from leslied.store.chats import find_chats, find_first_chats, name_chat_of
 from leslied.store.connection import open_reader, telling
 from leslied.store.measure import Measures
 from leslied.store.news import News
@@ -220,7 +220,10 @@ class Reader:
         return replace(unit, transcript=file, subagents=below)
 
     def _count_before(self, session: int, unit: int) -> int:
-        query = "SELECT count(*) FROM placement WHERE session = ? AND unit < ?"
+        query = (
+            "SELECT count(*) FROM placement p JOIN session s ON s.id = p.session "
+            f"WHERE p.session = ? AND p.unit < ? AND {SHOWN}"
+        )
         return self._count(query, (session, unit))
 
     def search(
@@ -238,6 +241,11 @@ class Reader:
     def find_chat(self, start: str) -> list[tuple[int, int, str]]:
         """Units whose chat id starts so: the session's row, number, chat id."""
         return find_chats(self._db, start)
+
+    @telling
+    def find_first_chats(self, start: str) -> list[tuple[int, int, str]]:
+        """As above, of subagents, and of what stands before the first prompt."""
+        return find_first_chats(self._db, start)
 
     @telling
     def find_entries(self, start: str) -> list[tuple[SessionKey, str]]:

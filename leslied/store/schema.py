@@ -297,9 +297,10 @@ def _add_times(connection: sqlite3.Connection) -> None:
         "CREATE INDEX record_time ON record (created_us) WHERE is_current"
     )
     connection.execute(
-        "CREATE INDEX record_tool ON record (tool_name, tool_call_id) "
+        "CREATE INDEX record_tool ON record (tool_call_id, tool_name) "
         "WHERE type = 'tool_use'"
     )
+    connection.execute("DROP INDEX record_call")
     connection.execute(
         "CREATE INDEX record_result ON record (tool_call_id) WHERE type = 'tool_result'"
     )

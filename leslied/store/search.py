@@ -82,7 +82,10 @@ class Search:
         self._add(*entries_where(query.filters))
         if any(each.key == "tool" and not each.is_out for each in query.filters):
             self._narrow_to_tools()
+        self._is_narrowed = False
         self._place, self._place_values = self._place_in(quiet_us)
+        self.is_cut = False
+        """Whether there were too many hits to weigh them all."""
 
     @telling
     def newest(self, limit: int) -> list[Match]:
@@ -104,34 +107,22 @@ class Search:
         """The records that fit best; the latest where there are no words to fit."""
         if not self._words:
             return self.newest(limit)
+        tests, values = list(self._tests), list(self._values)
+        if self._is_narrowed:
+            tests.append(f"{self._place} IS NOT NULL")
+            values += self._place_values
+        # The newest that fulfil everything are weighed, and one more tells of others.
         rows = self._db.execute(
-            f"SELECT r.id, {self._place} AS place, bm25(record_text) AS score "
+            "WITH w AS MATERIALIZED (SELECT r.id, r.entry, bm25(record_text) AS score "
             "FROM record_text t CROSS JOIN record r ON r.id = t.rowid "
-            "WHERE record_text MATCH ? AND t.rowid >= ? "
-            f"AND {' AND '.join(self._tests)} AND place IS NOT NULL "
-            "ORDER BY score LIMIT ?",
-            (
-                *self._place_values,
-                self._words,
-                self._oldest_ranked(),
-                *self._values,
-                limit,
-            ),
+            f"WHERE record_text MATCH ? AND {' AND '.join(tests)} "
+            f"ORDER BY t.rowid DESC LIMIT {MOST_RANKED + 1}) "
+            f"SELECT r.id, {self._place} AS place, r.score, (SELECT count(*) FROM w) "
+            "FROM w r WHERE place IS NOT NULL ORDER BY r.score LIMIT ?",
+            (self._words, *values, *self._place_values, limit),
         ).fetchall()
-        return [self._make(row, place, -score) for row, place, score in rows]
-
-    @property
-    @telling
-    def is_cut(self) -> bool:
-        """Whether there are too many hits to weigh them all."""
-        return bool(self._words) and self._oldest_ranked() > 0
-
-    def _oldest_ranked(self) -> int:
-        row = self._db.execute(
-            f"{_MATCH} ORDER BY rowid DESC LIMIT 1 OFFSET {MOST_RANKED - 1}",
-            (self._words,),
-        ).fetchone()
-        return row[0] if row else 0
+        self.is_cut = any(count > MOST_RANKED for *_, count in rows)
+        return [self._make(row, place, -score) for row, place, score, _ in rows]
 
     def _score(self, records: list[int]) -> dict[int, float]:
         """How well each fits, unless they lie too far apart to find out quickly."""
@@ -160,6 +151,7 @@ class Search:
         """SQL for the first place in a wanted session where the record is shown."""
         where, values = streams_where(self._query.filters, quiet_us)
         if where != "1":
+            self._is_narrowed = True
             self._narrow_to_streams(where, values)
         place = (
             "(SELECT min(p.id) FROM placement p JOIN session s ON s.id = p.session "
@@ -253,7 +245,7 @@ def _spell_out(part: Part) -> tuple[str, list[str]]:
     match part:
         case Term():
             # Arguments are JSON text: a quote in them stands with a backslash.
-            text = scrub_text(part.text)
+            text = scrub_text(part.text) + "*" * part.is_start
             spelt = {text, json.dumps(text, ensure_ascii=False)[1:-1]}
             tests = [f"{name} LIKE ? ESCAPE '\\'" for name in _TEXTS for _ in spelt]
             values = [f"%{escape_like(each)}%" for _ in _TEXTS for each in spelt]

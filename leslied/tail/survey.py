@@ -7,6 +7,7 @@ something was made since the last look at all of them.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -61,14 +62,21 @@ def take_survey(
         if not root.path.is_dir():
             told.missing.append(root.path)
             continue
-        top = os.fsencode(root.path)
-        changed = [top, *(each for each in folders if each.startswith(top + b"/"))]
-        for folder in changed:
+        for folder in _folders_below(root, folders):
             if _time_of(folder) > looked_ns - _COARSE_NS:
                 for mtime_ns in _find_new(root, folder, seen, looked_ns):
                     told.add(mtime_ns)
                     told.count += 1
     return told
+
+
+def _folders_below(root: Root, known: set[bytes]) -> set[bytes]:
+    """The root, what is known below it, and projects that never had a log."""
+    top = os.fsencode(root.path)
+    found = {each for each in known if each.startswith(top + b"/")}
+    with suppress(OSError), os.scandir(top) as entries:
+        found |= {each.path for each in entries if each.is_dir()}
+    return found | {top}
 
 
 def _walk_all(agent: str, roots: Iterable[Root]) -> Survey:

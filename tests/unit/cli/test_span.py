@@ -44,7 +44,9 @@ def test_a_day_has_the_offset_it_had():
     assert found == us(datetime(2026, 6, 30, 22, tzinfo=UTC))
 
 
-@pytest.mark.parametrize("text", ["soon", "", "2026-13-01", "-1d", "9" * 30, "٣d"])
+@pytest.mark.parametrize(
+    "text", ["soon", "", "2026-13-01", "-1d", "9" * 30, "٣d", "9999-12-31"]
+)
 def test_what_is_no_time_is_told(text: str):
     with pytest.raises(UserError, match="no day or time"):
-        parse_moment(text, NOW, UTC)
+        parse_moment(text, NOW, UTC, is_end=True)

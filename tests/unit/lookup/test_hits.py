@@ -97,6 +97,8 @@ def test_a_secret_that_the_snippet_would_cut_is_gone(shelf: Shelf):
         ("", "no word to find"),
         ("( )", "no word to find"),
         ("a OR -b", "NOT beside OR"),
+        ("a OR tool:Bash", "A filter counts for all"),
+        ("c NOT (a tool:Bash)", "left out by itself"),
         ("(-a) b", "NOT alone in parentheses"),
         ("w " * 70, "Only the first 60 words"),
         ("(" * 30 + "a", "too deep"),

@@ -105,3 +105,26 @@ def test_what_names_nothing_is_told(shelf: Shelf, wanted: str):
 def test_what_names_several_is_told_with_them(shelf: Shelf):
     with pytest.raises(UserError, match=r"2 ids: abc2-y, abc2-yz\."):
         find(shelf, "abc2")
+
+
+def test_a_whole_subagent_id_is_that_one_though_others_go_on(shelf: Shelf):
+    for name in ("a1", "a12"):
+        key = make_key("abc1-x", f"subagent:{name}")
+        shelf.keep(make_record("sub", name, session=key), log=name)
+
+    assert find(shelf, "a1").subagent == "a1"
+    with pytest.raises(UserError, match="5 ids"):
+        find(shelf, "a")
+
+
+def test_what_a_subagent_did_is_found_by_its_chat_id(shelf: Shelf):
+    with shelf.reader() as reader:
+        child = next(s for s in reader.sessions() if s.subagent_id == "fabc1-x")
+        found = resolve(reader, reader.chat_id(child, 0))
+
+    assert found.subagent == "fabc1-x"
+
+
+def test_chat_ids_that_begin_alike_are_told(shelf: Shelf):
+    with pytest.raises(UserError, match="chat-"):
+        find(shelf, "chat-")

@@ -53,6 +53,8 @@ def test_operators_are_understood(text: str, parts: tuple, without: tuple):
         ('project:"my app"', [Filter("project", "my app")]),
         ("after:5", [Filter("after", 5)]),
         ("(is:error OR a)", [Filter("is", "error")]),
+        ("a NOT (tool:Bash)", [Filter("tool", "Bash", is_out=True)]),
+        ("a NOT (b OR (tool:Bash))", [Filter("tool", "Bash", is_out=True)]),
         ("tool: Bash", []),
         ("toll:Bash", []),
     ],

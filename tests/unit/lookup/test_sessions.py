@@ -154,3 +154,32 @@ def test_the_sums_of_a_part_are_those_of_the_whole(shelf: Shelf, limit: int | No
     assert sum(usage.output_tokens for usage in every.values()) == 1190
     assert all(session.usage == every[session.key] for session in found)
     assert all(session.usage == every[session.key] for session in costs)
+
+
+def test_an_old_subagent_of_a_new_session_is_the_first_from_the_end(shelf: Shelf):
+    old = make_key("cccc-3", "subagent:old")
+    shelf.keep(make_record("sub", "o1", session=old, created_at=at(0)), log="old")
+    wanted = Selection(limit=1, is_reversed=True)
+
+    with shelf.reader() as reader:
+        (found,) = gather_sessions(reader, wanted, with_subagents=True)
+
+    assert found.key == old
+
+
+def test_a_session_whose_own_log_is_gone_is_told_as_it_is_found(shelf: Shelf):
+    for number, folder in enumerate(("one", "two")):
+        key = make_key("lost", f"subagent:s{number}")
+        shelf.keep(
+            make_event(
+                "context", f"c{number}", session=key, told={"cwd": f"/w/{folder}"}
+            ),
+            make_record("x", f"x{number}", session=key, created_at=at(99 - number)),
+            log=f"lost{number}",
+        )
+
+    for folder in ("one", "two"):
+        with shelf.reader() as reader:
+            wanted = Selection(filters=(Filter("project", folder),))
+            found = gather_sessions(reader, wanted)
+        assert all(session.cwd == f"/w/{folder}" for session in found)

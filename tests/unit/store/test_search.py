@@ -9,6 +9,7 @@ from typing import get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from leslied.lookup import Manner, parse_query, search
 from leslied.model.query import AllOf, Query, Term
@@ -451,6 +452,37 @@ def test_calls_of_a_model_are_found_without_words(house: Shelf):
     assert [hit.tool_name for hit in house.search("model:opus")] == ["Bash"]
 
 
+@pytest.mark.parametrize("words", ["tool:Bash", "project:app", "role:user"])
+def test_what_a_filter_leaves_is_weighed_however_many_others_there_are(
+    house: Shelf, words: str, monkeypatch
+):
+    monkeypatch.setattr("leslied.store.search.MOST_RANKED", 3)
+    monkeypatch.setattr("leslied.store.search._FEW", 0)
+    house.keep(*[make_record(f"needle {n}", f"{n}") for n in range(9)])
+
+    best = house.search(f"needle {words}", "rank")
+
+    newest = house.search(f"needle {words}")
+    assert {hit.entry_id for hit in best} == {hit.entry_id for hit in newest} != set()
+
+
+@pytest.mark.parametrize("words", ["tool:Bash", "tool:Read", "tool:B*", "project:lib"])
+def test_few_or_many_are_found_alike(house: Shelf, words: str, monkeypatch):
+    """A result without its call is no call of the tool, however it is looked for."""
+    lost = make_result("needle lost", "gone", session=make_key("aaaa-1"))
+    house.keep(structs.replace(lost, tool_name="Bash"), log="app2")
+    few = house.search(f"needle {words}")
+    monkeypatch.setattr("leslied.store.search._FEW", 0)
+
+    assert house.search(f"needle {words}") == few
+
+
+def test_a_star_is_a_character_where_characters_are_sought(shelf: Shelf):
+    shelf.keep(make_record("int* x", "1"), make_record("int x", "2"))
+
+    assert len(shelf.search("int*", "substring")) == 1
+
+
 def test_too_many_hits_are_not_all_weighed(shelf: Shelf, monkeypatch):
     monkeypatch.setattr("leslied.store.search.MOST_RANKED", 3)
     shelf.keep(*[make_record(f"needle {n}", f"{n}") for n in range(5)])
@@ -460,4 +492,6 @@ def test_too_many_hits_are_not_all_weighed(shelf: Shelf, monkeypatch):
         found, is_cut = question.best(10), question.is_cut
 
     assert is_cut
-    assert sorted(match.text for match in found) == [f"needle {n}" for n in (2, 3, 4)]
+    assert sorted(match.text for match in found) == [
+        f"needle {n}" for n in (1, 2, 3, 4)
+    ]

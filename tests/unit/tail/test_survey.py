@@ -76,7 +76,17 @@ def test_a_folder_that_did_not_change_is_not_listed(
 
     take_survey(ADAPTER.name, roots, known, LOOKED)
 
-    assert listed == []
+    assert listed == [os.fsencode(roots[0].path)]
+
+
+def test_the_first_log_of_an_old_folder_is_seen(roots: list[Root]):
+    """Its project was emptied, or never had one; the folder above does not change."""
+    known = [put(roots, "-p/1.jsonl", BEFORE)]
+    (roots[0].path / "-empty").mkdir()
+    put(roots, "-empty/new.jsonl", AFTER)
+    os.utime(roots[0].path / "-empty", ns=(AFTER, AFTER))
+
+    assert take_survey(ADAPTER.name, roots, known, LOOKED).newest_ns == AFTER
 
 
 def test_only_the_latest_logs_are_asked_for_their_time(
