@@ -20,6 +20,8 @@ _WIDEST_TEXT = 100
 """Longer lines of prose are hard to read, however wide the terminal is."""
 _NARROWEST = 20
 
+_WIDEST = 1000
+
 
 class Gap(str):
     """An empty line that keeps others apart: several in a row are one."""
@@ -116,7 +118,7 @@ def find_width() -> int:
         return 0
     from shutil import get_terminal_size  # noqa: PLC0415 - slow to load
 
-    return get_terminal_size().columns
+    return min(get_terminal_size().columns, _WIDEST)
 
 
 def _wrap(line: str, room: int) -> Iterator[str]:

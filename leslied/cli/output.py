@@ -36,6 +36,9 @@ _ROOMY = 24
 """With less than this for its longest text, a table rather leaves columns out."""
 _NARROW = 8
 _NARROWEST = 12
+_WIDEST = 1000
+_LONGEST = 2000
+"""No terminal shows more of a cell, and laying it out takes its time."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -103,7 +106,10 @@ def _print_envelope(
         "warnings": list(warnings),
         "error": error,
     }
-    sys.stdout.buffer.write(_encode(envelope) + b"\n")
+    text = _encode(envelope).decode("utf-8", "replace")
+    # The same JSON, in which nothing speaks to a terminal.
+    safe = _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    sys.stdout.buffer.write(safe.encode("utf-8", "replace") + b"\n")
     sys.stdout.buffer.flush()
 
 
@@ -114,8 +120,8 @@ def _encode(value: Any) -> bytes:
     try:
         return msgspec.json.format(msgspec.json.encode(value, enc_hook=str))
     except (UnicodeEncodeError, RecursionError):
-        # A lone surrogate from a shell or a file's name; nothing else knows what to do.
-        text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+        # A lone surrogate, or nested deeper than can be laid out.
+        text = json.dumps(value, ensure_ascii=False, default=str)
         return text.encode("utf-8", "replace")
 
 
@@ -158,7 +164,7 @@ def table(
     """
     from rich.cells import cell_len  # noqa: PLC0415
 
-    cells = [list(names), *([_even(cell) for cell in row] for row in rows)]
+    cells = [[_even(cell[:_LONGEST]) for cell in row] for row in (names, *rows)]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     numbers = {at for at, name in enumerate(names) if name in right.split()}
     spare = [names.index(name) for name in least if name in names]
@@ -231,7 +237,7 @@ def _screen() -> int | None:
     if sys.stdout.isatty() or read_environ().get("COLUMNS"):
         from shutil import get_terminal_size  # noqa: PLC0415 - slow to load
 
-        return get_terminal_size().columns
+        return min(get_terminal_size().columns, _WIDEST)
     return None
 
 

@@ -254,7 +254,7 @@ class _Order:
         return {
             "id": session.key.session_id,
             "agent": session.key.agent,
-            "project": session.cwd or None,
+            "project": self.desk.redact(session.cwd) or None,
             "title": self.desk.redact(session.title) or None,
             "ended_at": plain_time(session.ended_at),
             "subagents": session.subagents,

@@ -35,6 +35,12 @@ _FEWEST_WIDE = 12
 _CARD_CELL = 1000
 
 
+def _check_seconds(_: click.Context, __: click.Parameter, value: float) -> float:
+    if math.isnan(value):
+        raise click.BadParameter("nan is no number of seconds.")
+    return value
+
+
 @click.command(
     cls=Command,
     examples=[
@@ -55,11 +61,13 @@ _CARD_CELL = 1000
     "-n",
     "--limit",
     type=click.IntRange(min=1),
+    metavar="N",
     help=f"Show so many rows; {_SHOWN} in tables, all in JSON and CSV, unless told.",
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(min=0, max=86400, min_open=True),
+    callback=_check_seconds,
     default=TIMEOUT,
     show_default=True,
     metavar="SECONDS",
@@ -87,9 +95,9 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
         rows = store.sql(_read(asked["query"]), timeout=asked["timeout"])
         found = _plain_rows(rows)
         if as_csv:
-            print_csv(rows.columns, islice(found, limit))
+            print_csv(rows.columns, islice(found, limit and min(limit, sys.maxsize)))
             return
-        kept = list(islice(found, limit))
+        kept = list(islice(found, limit and min(limit, sys.maxsize)))
         is_cut = limit is not None and next(found, None) is not None
     _show(rows.columns, kept, is_cut=is_cut, as_json=as_json)
 

@@ -97,7 +97,7 @@ def _show(match: Match, terms: Sequence[Term], redact: Callable[[str], str]) -> 
         chat_id=match.chat_id,
         entry_id=match.entry_id,
         type=match.type,
-        tool_name=match.tool_name,
+        tool_name=redact(match.tool_name),
         at=match.at,
         snippet=cut_snippet(redact(match.text), [term.text for term in terms]),
         score=match.score,

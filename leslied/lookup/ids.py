@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from leslied.errors import UserError
+from leslied.lookup.query import mend_text
 from leslied.lookup.sessions import load_family
 from leslied.model.query import Selection
 from leslied.model.record import MAIN
@@ -37,7 +38,7 @@ class Found(Struct, frozen=True):
 
 def resolve(reader: Reader, wanted: str, *, with_costs: bool = False) -> Found:
     """What the id, or its beginning, names; a sentence where it names no one thing."""
-    meant = _only(_find(reader, wanted), wanted)
+    meant = _only(_find(reader, mend_text(wanted)), wanted)
     session = load_family(reader, meant.agent, meant.session_id, with_costs=with_costs)
     return Found(session, meant.unit, meant.subagent, meant.entry)
 

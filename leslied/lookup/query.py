@@ -48,7 +48,12 @@ class _Token(NamedTuple):
 
 def parse_query(text: str, understand: Understand) -> Query:
     """What the text asks for; `understand` makes filters' values of what was typed."""
-    return _Parser(_tokenize(text, understand)).parse()
+    return _Parser(_tokenize(mend_text(text), understand)).parse()
+
+
+def mend_text(text: str) -> str:
+    """The text as a store can take it: what is no character is shown as one."""
+    return text.replace("\0", " ").encode(errors="replace").decode()
 
 
 def has_syntax(text: str) -> bool:
@@ -63,6 +68,7 @@ def make_filter(
     key: FilterKey, text: str, understand: Understand, *, is_out: bool = False
 ) -> Filter:
     """The condition that somebody typed; a value that cannot be is refused."""
+    text = mend_text(text)
     choices = _CHOICES.get(key)
     if choices and text not in choices:
         told = ", ".join(f"{key}:{choice}" for choice in choices)

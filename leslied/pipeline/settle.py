@@ -14,6 +14,7 @@ from leslied.errors import SinkError
 from leslied.model.output import Transcript
 from leslied.model.record import SessionKey
 from leslied.pipeline.progress import tell_nobody
+from leslied.redact.deep import redact_unit
 from leslied.sessions import Stream, assemble, tell_status
 from leslied.sinks import leslie
 from leslied.threads.relations import find_claim, read_relations
@@ -232,7 +233,9 @@ class _Page:
             parent_chat_id=parent_chat_id,
             files=self.files,
         )
-        return leslie.serialize(leslie.shape(unit, setting)).encode()
+        # Names of tools and what arguments mean hold secrets, too, not only words.
+        clean = redact_unit(unit, self.settle.redact)
+        return leslie.serialize(leslie.shape(clean, setting)).encode()
 
     def remove_surplus(self) -> None:
         """No thread has more files than its limit; only our own are taken away."""

@@ -7,9 +7,12 @@ key, so what they mean is redacted, and the text is made anew when anything was 
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +38,8 @@ def redact_summary(summary: SessionSummary, redact: Redact) -> SessionSummary:
         summary,
         title=redact(summary.title),
         cwd=redact(summary.cwd),
+        model=redact(summary.model),
+        spawn_call_id=redact(summary.spawn_call_id),
         agent_type=redact(summary.agent_type),
         description=redact(summary.description),
     )
@@ -58,6 +63,8 @@ def redact_placed(placed: Placed, redact: Redact) -> Placed:
         record,
         content=redact(record.content),
         tool_name=redact(record.tool_name),
+        tool_call_id=redact(record.tool_call_id),
+        model=redact(record.model),
         tool_input=redact_json(record.tool_input, redact),
         spilled=redact(record.spilled),
         metadata=_redact_value(record.metadata, redact),
@@ -66,16 +73,23 @@ def redact_placed(placed: Placed, redact: Redact) -> Placed:
 
 
 def redact_json(text: str, redact: Redact) -> str:
-    """The text as it is, unless what it means holds a secret."""
+    """The text as it is, unless one of the strings in it means a secret."""
     plain = redact(text)
     if "\\" not in plain:
         return plain
+    # String by string: however deep it is nested, it costs its length and no more.
+    return _STRING.sub(lambda match: _redact_string(match[0], redact), plain)
+
+
+def _redact_string(literal: str, redact: Redact) -> str:
+    if "\\" not in literal:
+        return literal
     try:
-        meant = json.loads(plain)
-    except (ValueError, RecursionError):
-        return plain
-    clean = _redact_value(meant, redact)
-    return plain if clean == meant else json.dumps(clean, ensure_ascii=False)
+        meant = json.loads(literal)
+    except ValueError:
+        return literal
+    clean = redact(meant)
+    return literal if clean == meant else json.dumps(clean, ensure_ascii=False)
 
 
 def _redact_value(value: Any, redact: Redact) -> Any:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 _WORD = r"[A-Za-z0-9_-]"
-_ALONE = r"(?<![A-Za-z0-9_])"
+_ALONE = r"(?:(?<![A-Za-z0-9_])|(?<=\\[bfnrt]))"
+"""At the beginning of a word, also where a written `\\n` stands before it."""
 
 
 @dataclass(frozen=True)

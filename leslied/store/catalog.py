@@ -25,6 +25,9 @@ _ORDERS = {
 }
 
 
+_MOST = 2**62
+
+
 class Family(NamedTuple):
     """A session with its subagents."""
 
@@ -45,7 +48,7 @@ def choose(db: sqlite3.Connection, wanted: Selection) -> list[Family]:
     rows = db.execute(
         f"SELECT f.agent, f.session_id FROM {HEADS} WHERE {where} "
         f"ORDER BY {order}, f.agent DESC, f.session_id DESC LIMIT ?",
-        (*values, most),
+        (*values, min(most, _MOST)),
     )
     found = [Family(*row) for row in rows]
     return found[::-1][:limit] if wanted.is_reversed else found
@@ -53,7 +56,7 @@ def choose(db: sqlite3.Connection, wanted: Selection) -> list[Family]:
 
 def _choose_latest(db: sqlite3.Connection, limit: int) -> list[Family]:
     """The last active, as most lists want them: a family is as recent as its latest."""
-    most = 4 * limit
+    most = min(4 * limit, _MOST)
     while True:
         rows = db.execute(
             "SELECT agent, session_id FROM session WHERE entries > 0 "

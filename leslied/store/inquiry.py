@@ -19,6 +19,7 @@ from leslied.store.connection import telling, unusable
 from leslied.store.entries import PAGE, find_newest, load_page
 from leslied.store.reader import Reader
 from leslied.store.standing import Standing, join
+from leslied.store.text import cut_words
 from leslied.store.views import SESSIONS, VIEWS
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ class Inquiry(Reader):
         db.text_factory = partial(str, encoding="utf-8", errors="replace")
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
         db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        db.create_function("cut_words", 2, _cut, deterministic=True)
         db.create_function("sequence_of", 2, self._sequence)
         db.create_function("neighbour_of", 3, self._neighbour)
         db.create_function("call_of", 2, self._call)
@@ -274,3 +276,7 @@ def _tell_apart(names: Sequence[str]) -> Iterator[str]:
             new, number = f"{name}_{number}", number + 1
         seen.add(new)
         yield new
+
+
+def _cut(text: str | None, most: int) -> str | None:
+    return cut_words(text, most) if text else text

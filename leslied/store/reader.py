@@ -18,6 +18,7 @@ from leslied.store.news import News
 from leslied.store.placed import PLACED, SHOWN, unpack_placed
 from leslied.store.rows import from_us
 from leslied.store.search import Search
+from leslied.store.text import cut_words
 from leslied.store.totals import Totals
 
 if TYPE_CHECKING:
@@ -333,4 +334,4 @@ def _summarize(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
 
 def _first_line(text: str) -> str:
     line = text.strip().split("\n", 1)[0]
-    return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
+    return cut_words(line, _TITLE)

@@ -37,6 +37,7 @@ _FEW = 5_000
 """So few records are looked at one by one, whatever words they hold."""
 _TEXTS = ("r.content", "r.tool_input", "r.spilled", "r.tool_name")
 _TYPES = ", ".join(f"'{name}'" for name in sorted({*INDEXED, "error"}))
+_MOST = 2**62
 _MATCH = "SELECT rowid FROM record_text WHERE record_text MATCH ?"
 
 
@@ -97,7 +98,7 @@ class Search:
             f"SELECT r.id, {self._place} AS place FROM record r INDEXED BY record_time "
             f"WHERE {' AND '.join(self._tests)} {is_found} AND place IS NOT NULL "
             "ORDER BY r.created_us DESC, r.id DESC LIMIT ?",
-            (*self._place_values, *self._values, *words, limit),
+            (*self._place_values, *self._values, *words, min(limit, _MOST)),
         ).fetchall()
         scores = self._score([row for row, _ in rows])
         return [self._make(row, place, scores.get(row)) for row, place in rows]
@@ -119,7 +120,7 @@ class Search:
             f"ORDER BY t.rowid DESC LIMIT {MOST_RANKED + 1}) "
             f"SELECT r.id, {self._place} AS place, r.score, (SELECT count(*) FROM w) "
             "FROM w r WHERE place IS NOT NULL ORDER BY r.score LIMIT ?",
-            (self._words, *values, *self._place_values, limit),
+            (self._words, *values, *self._place_values, min(limit, _MOST)),
         ).fetchall()
         self.is_cut = any(count > MOST_RANKED for *_, count in rows)
         return [self._make(row, place, -score) for row, place, score, _ in rows]

@@ -21,6 +21,9 @@ _CJK_CHARACTER = re.compile(
     "([\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff])"
 )
+_PLAIN = re.compile("[!-~]")
+_HALF = re.compile(r"(?<![!-~])(?=[!-~]*\d)(?=[!-~]*[A-Za-z])[!-~]+$")
+"""What a text ends with, where it is one run of letters and digits."""
 _BELOW_CJK = bytes(range(0xE3))
 """UTF-8 bytes that occur in text without CJK: dropping them leaves nothing."""
 INDEXED = frozenset(
@@ -39,6 +42,14 @@ def index_text(record: Record) -> str:
     else:
         text = record.content
     return space_cjk(text)
+
+
+def cut_words(text: str, most: int) -> str:
+    """So many characters at most, and nothing in part that may be half a secret."""
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    return (_HALF.sub("", cut) if _PLAIN.match(text[most - 1]) else cut) + "…"
 
 
 def space_cjk(text: str) -> str:

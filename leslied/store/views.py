@@ -152,7 +152,7 @@ FLOW = View(
         Column(
             "excerpt",
             f"the first {_EXCERPT} characters of what was said",
-            f"substr({_TEXT.format('r')}, 1, {_EXCERPT})",
+            f"cut_words({_TEXT.format('r')}, {_EXCERPT})",
         ),
     ),
     f"{_PLACED} "
@@ -207,7 +207,7 @@ TIMELINE = View(
         Column(
             "input",
             f"the first {_EXCERPT} characters of the arguments",
-            f"substr(r.tool_input, 1, {_EXCERPT})",
+            f"cut_words(r.tool_input, {_EXCERPT})",
         ),
         _CALL,
     ),
@@ -230,7 +230,7 @@ ERRORS = View(
         Column(
             "example",
             f"the first {_EXCERPT} characters of the earliest or latest one",
-            f"substr({_TEXT.format('r')}, 1, {_EXCERPT})",
+            f"cut_words({_TEXT.format('r')}, {_EXCERPT})",
         ),
     ),
     "FROM record r JOIN placement p ON p.id = "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import UTC, datetime, timedelta
 
 import click
@@ -10,6 +12,7 @@ from rich.cells import cell_len
 
 from leslied.cli.output import (
     clean,
+    emit,
     find_color,
     say_ago,
     say_bytes,
@@ -211,3 +214,21 @@ def test_columns_stay_readable_where_no_line_has_room():
     _, line = table(names, [["x" * 50] * 20], stretch=None)
 
     assert {len(cell) for cell in line.split("  ")} == {12}
+
+
+def test_json_is_the_same_and_says_nothing_to_a_terminal(
+    capfdbinary: pytest.CaptureFixture[bytes],
+):
+    """R1."""
+    hostile = {"a": "\x1b]0;x\x07 \x9b31m \u202e \x7f ok"}
+    deep: dict = {}
+    for _ in range(600):
+        deep = {"a": deep}
+
+    for data in (hostile, {"deep": deep, "b": "\udcff"}):
+        emit(data, list, as_json=True)
+        out = capfdbinary.readouterr().out.decode()
+
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", out)
+    emit(hostile, list, as_json=True)
+    assert json.loads(capfdbinary.readouterr().out)["data"] == hostile

@@ -89,6 +89,15 @@ def test_words_without_operators_are_a_phrase(text: str, is_more: bool):  # noqa
     assert has_syntax(text) is is_more
 
 
+@pytest.mark.parametrize("text", ["tool:\udcff", "\udcff", "project:/a\0b", "a\0"])
+def test_what_is_no_text_is_made_one(text: str):
+    """A5: a shell gives bytes that are no characters."""
+    query = parse_query(text, {})
+
+    words = [*(term.text for term in query.terms), *(f.value for f in query.filters)]
+    assert all(word.encode() and "\0" not in word for word in words)
+
+
 @given(st.text())
 def test_any_text_is_a_query(text: str):
     """Only a filter with an impossible value is refused."""

@@ -204,7 +204,7 @@ def test_a_title_carries_no_secret_and_no_line_break(
 
     title = read(project)["threads"]["thread-11111111"]["title"]
     assert SECRET not in main_of(project).read_text()
-    assert title.startswith("use [REDACTED:")
+    assert title.startswith("use ")
 
 
 @pytest.mark.parametrize("order", [(SESSION, OTHER), (OTHER, SESSION)])

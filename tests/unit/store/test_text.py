@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from leslied.store.text import RESULT_CHARACTERS, gather_words, index_text, space_cjk
+from leslied.store.text import (
+    RESULT_CHARACTERS,
+    cut_words,
+    gather_words,
+    index_text,
+    space_cjk,
+)
 from tests.support.records import make_record
 
 
@@ -82,3 +88,20 @@ def test_no_depth_is_an_error(unit: str):
     opening, closing = unit[:-1], unit[-1]
     for depth in [*range(900, 1010), 10_000, 200_000]:
         gather_words(opening * depth + '"x"' + closing * depth)
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("short", "short"),
+        ("0123456789", "0123456789"),
+        ("one two three", "one two t…"),
+        ("one t0ken-of-mine", "one …"),
+        ("all-of-it-is-one-word", "all-of-it…"),
+        ("日本語のとても長い題名です", "日本語のとても長い…"),
+        ("one two x yz", "one two x…"),
+    ],
+)
+def test_what_may_be_half_a_secret_is_cut_off(text: str, cut: str):
+    """S2: it may be half a secret."""
+    assert cut_words(text, 10) == cut
