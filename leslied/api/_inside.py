@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
 from leslied.api.entries import Entries
 from leslied.api.nouns import Session, make_session, make_unit
-from leslied.lookup import gather_sessions, redact_placed, redact_unit, resolve
+from leslied.lookup import (
+    add_costs,
+    gather_sessions,
+    redact_placed,
+    redact_unit,
+    resolve,
+)
 from leslied.model.codec import plain_session
+from leslied.model.query import Selection
 from leslied.redact.deep import redact_json, redact_summary
 from leslied.sessions import Stream, assemble, tell_status
-from leslied.store import ALL, Inquiry, Wanted
+from leslied.store import Inquiry, Wanted
 from leslied.store.views import SESSIONS
 
 if TYPE_CHECKING:
@@ -22,6 +29,8 @@ if TYPE_CHECKING:
 
     from leslied.api.nouns import Unit
     from leslied.clock import Clock
+    from leslied.lookup import Found
+    from leslied.model.query import Filter
     from leslied.model.record import Placed
     from leslied.model.session import SessionSummary
     from leslied.model.session import Unit as StoredUnit
@@ -41,15 +50,19 @@ class Inside:
         found = resolve(self.reader, wanted, with_costs=True)
         if not found.subagent:
             return found.session
+        return add_costs(self.reader, [self._find_below(found)])[0]
+
+    def _find_below(self, found: Found) -> SessionSummary:
         below = self.reader.children(found.session)
         return next(s for s in below if s.subagent_id == found.subagent)
 
     def load_units(self, summary: SessionSummary) -> Iterator[Unit]:
         """The units of one stream in order, one in memory at a time."""
         files = self.reader.transcripts(summary.row)
+        self.reader.look_anew()
         for number in self.reader.standing(summary.row).chats:
             wanted = Wanted(streams=(summary.row,), unit=number)
-            entries = self.reader.page(wanted, most=ALL)
+            entries = list(chain.from_iterable(self.reader.pages(wanted)))
             for unit in assemble(Stream(summary, entries), ()):
                 found = structs.replace(unit, transcript=files.get(number, ""))
                 yield make_unit(self._clear_unit(found))
@@ -60,22 +73,23 @@ class Inside:
 
     def subagents_of(self, summary: SessionSummary) -> list[Session]:
         """The subagents of a session; those of a subagent count as its session's."""
-        if summary.is_subagent:
-            return []
-        return [self.tell(each) for each in self.reader.children(summary)]
+        below = self._children(summary)
+        # No streams at all would mean every one.
+        priced = add_costs(self.reader, below) if below else []
+        return [self.tell(each) for each in priced]
 
-    def narrow(self, wanted: Wanted, session: str) -> Wanted:
-        """The same question about what an id stands for."""
-        found = resolve(self.reader, session)
-        streams = self._streams(found.session)
+    def want(self, wanted: str) -> Wanted:
+        """The question for the entries of what an id stands for.
+
+        An entry that several sessions share is wanted in all of them.
+        """
+        found = resolve(self.reader, wanted)
+        if found.entry:
+            return Wanted(entry=found.entry)
         if found.unit is not None:
-            streams = (found.session.row,)
-        elif found.subagent:
-            below = self.reader.children(found.session)
-            streams = tuple(s.row for s in below if s.subagent_id == found.subagent)
-        if wanted.streams is not None:
-            streams = tuple(row for row in streams if row in wanted.streams)
-        return replace(wanted, streams=streams, unit=found.unit)
+            return Wanted(streams=(found.session.row,), unit=found.unit)
+        meant = self._find_below(found) if found.subagent else found.session
+        return Wanted(streams=self._streams(meant))
 
     def clear(self, placed: Placed) -> Placed:
         """The record as it may be told."""
@@ -92,12 +106,20 @@ class Inside:
         )
 
     def _streams(self, summary: SessionSummary) -> tuple[int, ...]:
-        below = [] if summary.is_subagent else self.reader.children(summary)
+        below = self._children(summary)
         return tuple({summary.row, *(each.row for each in below)})
 
-    def gather(self, *, with_subagents: bool = False) -> list[SessionSummary]:
+    def _children(self, summary: SessionSummary) -> list[SessionSummary]:
+        return [] if summary.is_subagent else self.reader.children(summary)
+
+    def gather(
+        self, filters: tuple[Filter, ...] = (), *, with_subagents: bool = False
+    ) -> list[SessionSummary]:
         return gather_sessions(
-            self.reader, with_subagents=with_subagents, with_costs=True
+            self.reader,
+            Selection(filters=filters),
+            with_subagents=with_subagents,
+            with_costs=True,
         )
 
     def tell(self, found: SessionSummary) -> Session:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, get_args
 
 from leslied.api.nouns import Entry, make_entry
 from leslied.errors import UserError
 from leslied.model.record import MAIN, RecordType, Role
+from leslied.store import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from leslied.api._inside import Inside
     from leslied.api.nouns import Session
     from leslied.model.record import Placed
-    from leslied.store import Wanted
 
     Test = Callable[[Entry], bool]
 
@@ -32,10 +33,9 @@ class Entries:
     _tests: tuple[Test, ...] = ()
 
     def __iter__(self) -> Iterator[Entry]:
-        after = 0
-        while page := self._inside.reader.page(self._wanted, after):
-            yield from self._pass(page)
-            after = page[-1].placement
+        reader = self._inside.reader
+        reader.look_anew()
+        return self._pass(reader.pages(self._wanted))
 
     def all(self) -> Iterator[Entry]:
         """Every entry that was asked for, a page of them in memory at a time."""
@@ -44,10 +44,8 @@ class Entries:
     def latest(self) -> Entry | None:
         """The one with the latest time; None where there is none."""
         reader = self._inside.reader
-        for place in reader.newest_places(self._wanted):
-            for entry in self._pass(reader.page(self._wanted, place - 1, most=1)):
-                return entry
-        return None
+        reader.look_anew()
+        return next(self._pass(reader.newest_pages(self._wanted)), None)
 
     def where(
         self,
@@ -63,36 +61,33 @@ class Entries:
         """Those of them that have all these values and pass the test.
 
         `source` is `main`, its synonym `primary`, or `subagent:` and an id; `tool`
-        finds calls and results; `session` is a session, or an id as `Store.session`
-        takes it.
+        finds calls and results; `session` is a session, or the id of what is wanted:
+        of a session, thread, unit, subagent or entry. What is narrowed twice has both.
         """
         _check("role", role, get_args(Role))
         _check("type", type, get_args(RecordType))
         source = MAIN if source == "primary" else source
-        old, tests = self._wanted, [test] if test else []
-        wanted = replace(
-            old,
-            role=old.role or role,
-            type=old.type or type,
-            source=old.source or source,
-            tool=old.tool or tool,
-        )
-        given = {"role": role, "type": type, "source": source, "tool_name": tool}
-        tests += [_has(name, value) for name, value in given.items() if value]
+        more = Wanted(role=role, type=type, source=source, tool=tool)
         if session:
             wanted_id = session if isinstance(session, str) else session.id
-            wanted = self._inside.narrow(wanted, wanted_id)
-        return replace(self, _wanted=wanted, _tests=(*self._tests, *tests))
+            more = more.narrow(self._inside.want(wanted_id))
+        tests = [_is_of(tool)] if tool else []
+        tests += [test] if test else []
+        return replace(
+            self,
+            _wanted=self._wanted.narrow(more),
+            _tests=(*self._tests, *tests),
+        )
 
-    def _pass(self, page: list[Placed]) -> Iterator[Entry]:
-        for placed in page:
+    def _pass(self, pages: Iterator[list[Placed]]) -> Iterator[Entry]:
+        for placed in chain.from_iterable(pages):
             entry = make_entry(self._inside.clear(placed))
             if all(test(entry) for test in self._tests):
                 yield entry
 
 
-def _has(name: str, value: str) -> Test:
-    return lambda entry: getattr(entry, name) == value
+def _is_of(tool: str) -> Test:
+    return lambda entry: entry.tool_name == tool
 
 
 def _check(name: str, value: str, known: tuple[str, ...]) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from leslied.api._inside import Inside
 from leslied.api.entries import Entries
+from leslied.api.filters import make_filters
 from leslied.api.nouns import Rows, Session
 from leslied.clock import SystemClock
-from leslied.errors import UserError
 from leslied.paths import find_places, load_key, read_environ
 from leslied.redact import Redactor
 from leslied.store import TIMEOUT, Wanted
@@ -18,7 +17,7 @@ from leslied.store import TIMEOUT, Wanted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    Moment = datetime | date | str
+    from leslied.api.filters import Moment
 
 _NAME, _KEY_NAME = "store.db", "redact.key"
 
@@ -65,17 +64,15 @@ class Store:
     ) -> Iterator[Session]:
         """The sessions, last active first, as `leslied list` tells them.
 
-        `project` is a folder, which holds what is below it too, or a folder's name;
-        `since` and `until` are about the last activity: ISO text, a date or a time.
+        These mean what the list's options mean: `project` is a folder, which holds
+        what is below it too, or a folder's name; those active since `since` are
+        told, and begun before `until`: ISO text, a date or a time. Without a zone
+        it is local; a day as `until` is all of that day. Subagents come with their
+        sessions.
         """
-        first = _moment(since) if since else datetime.min.replace(tzinfo=UTC)
-        last = _moment(until) if until else datetime.max.replace(tzinfo=UTC)
-        for found in self._inside.gather(with_subagents=subagents):
-            at = found.ended_at or found.started_at
-            is_then = first <= at < last if at else not (since or until)
-            is_here = not project or _is_in(found.cwd, project)
-            if is_then and is_here and agent in ("", found.key.agent):
-                yield self._inside.tell(found)
+        filters = tuple(make_filters(agent, project, since, until))
+        found = self._inside.gather(filters, with_subagents=subagents)
+        yield from map(self._inside.tell, found)
 
     def session(self, wanted: str) -> Session:
         """The session of an id, thread, chat or subagent, or `last`.
@@ -98,24 +95,3 @@ class Store:
         """
         answer = self._inside.reader.ask(query, values, timeout)
         return Rows(answer.columns, map(self._inside.clear_row, answer.rows))
-
-
-def _moment(given: Moment) -> datetime:
-    """The time that was meant; without a zone it is local."""
-    if isinstance(given, str):
-        try:
-            given = datetime.fromisoformat(given)
-        except ValueError:
-            raise UserError(
-                f"{given!r} is no day or time.", "Write it as 2026-01-31T15:00."
-            ) from None
-    if not isinstance(given, datetime):
-        given = datetime(given.year, given.month, given.day)  # noqa: DTZ001 - local
-    return given if given.tzinfo else given.astimezone()
-
-
-def _is_in(folder: str, project: str) -> bool:
-    if "/" in project:
-        top = project.rstrip("/")
-        return folder == top or folder.startswith(top + "/")
-    return folder.rpartition("/")[2] == project

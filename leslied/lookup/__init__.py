@@ -8,7 +8,7 @@ from __future__ import annotations
 from leslied.lookup.hits import Answer, Hit, Manner, fold, search
 from leslied.lookup.ids import Found, resolve
 from leslied.lookup.query import has_syntax, make_filter, parse_query
-from leslied.lookup.sessions import gather_sessions, load_family
+from leslied.lookup.sessions import add_costs, gather_sessions, load_family
 from leslied.lookup.units import load_session, load_units, tell_resume
 from leslied.redact.deep import redact_placed, redact_unit
 
@@ -17,6 +17,7 @@ __all__ = [
     "Found",
     "Hit",
     "Manner",
+    "add_costs",
     "fold",
     "gather_sessions",
     "has_syntax",

@@ -39,7 +39,7 @@ def gather_sessions(
     families = reader.choose(replace(wanted, limit=None) if is_mixed else wanted)
     everyone = reader.sessions(None if wanted == EVERY else families)
     if with_costs or wanted.order == "cost":
-        everyone = _add_costs(reader, everyone)
+        everyone = add_costs(reader, everyone)
     grouped: dict[tuple[str, str], list[SessionSummary]] = {}
     for session in everyone:
         grouped.setdefault(session.key[:2], []).append(session)
@@ -57,7 +57,7 @@ def load_family(
     """One session, with its subagents' tokens."""
     members = reader.sessions([Family(agent, session_id)])
     if with_costs:
-        members = _add_costs(reader, members)
+        members = add_costs(reader, members)
     return _list_family(members, with_subagents=False)[0]
 
 
@@ -96,9 +96,10 @@ def _count_tokens(usage: Usage) -> int:
     return usage.input_tokens + usage.output_tokens + cached
 
 
-def _add_costs(
+def add_costs(
     reader: Reader, sessions: Iterable[SessionSummary]
 ) -> list[SessionSummary]:
+    """The sessions, each with what its own messages cost."""
     from leslied.prices import load_prices  # noqa: PLC0415 - most lists tell no cost
     from leslied.stats import Ledger  # noqa: PLC0415
 

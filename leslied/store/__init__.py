@@ -17,7 +17,7 @@ from leslied.store.reader import Reader
 from leslied.store.search import MOST_RANKED, Match, Search, compile_words
 
 if TYPE_CHECKING:
-    from leslied.store.entries import ALL, Wanted
+    from leslied.store.entries import Wanted
     from leslied.store.inquiry import TIMEOUT, Answer, Inquiry
     from leslied.store.outbox import Outbox
     from leslied.store.published import DueSession, Published
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from leslied.store.writer import Committed, Store
 
 __all__ = [
-    "ALL",
     "MOST_RANKED",
     "TIMEOUT",
     "VIEWS",
@@ -55,7 +54,6 @@ __all__ = [
 ]
 
 _LATE = {
-    "ALL": "entries",
     "Answer": "inquiry",
     "Committed": "writer",
     "DueSession": "published",

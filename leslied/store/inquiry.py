@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.errors import LesliedError, UserError
 from leslied.store.connection import telling, unusable
-from leslied.store.entries import PAGE, find_newest, load_page
+from leslied.store.entries import cut, find_newest, find_places, load_places
 from leslied.store.reader import Reader
 from leslied.store.standing import Standing, join
 from leslied.store.text import cut_words
 from leslied.store.views import SESSIONS, VIEWS
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
@@ -104,24 +105,37 @@ class Inquiry(Reader):
         finally:
             self._deadline = inf
 
-    @telling
-    def page(self, wanted: Wanted, after: int = 0, most: int = PAGE) -> list[Placed]:
-        """The next such records after a placement, numbered; empty at the end.
+    def look_anew(self) -> None:
+        """What was known of the streams is asked of the store again."""
+        self._standings.clear()
 
-        Nothing is held open between two pages, however long that takes.
+    def pages(self, wanted: Wanted) -> Iterator[list[Placed]]:
+        """Such records as they were read, numbered, a page in memory at a time.
+
+        Nothing is held open between two pages, however long that takes; what comes
+        meanwhile is told at the end.
         """
-        if not after:
-            self._standings.clear()
-        return self._number(load_page(self._db, wanted, after, most))
+        after = 0
+        while places := self._places(wanted, after):
+            yield from map(self._load, cut(places))
+            after = places[-1]
+
+    def newest_pages(self, wanted: Wanted) -> Iterator[list[Placed]]:
+        """Such records, the latest first and those without a time last, in pages."""
+        yield from map(self._load, cut(self._newest_places(wanted)))
 
     @telling
-    def newest_places(self, wanted: Wanted) -> list[int]:
-        """The placements of such records, the latest first; without a time, last."""
+    def _places(self, wanted: Wanted, after: int) -> array[int]:
+        return find_places(self._db, wanted, after)
+
+    @telling
+    def _newest_places(self, wanted: Wanted) -> array[int]:
         return find_newest(self._db, wanted)
 
-    def _number(self, page: list[tuple[int, Placed]]) -> list[Placed]:
+    @telling
+    def _load(self, places: array[int]) -> list[Placed]:
         found = []
-        for session, placed in page:
+        for session, placed in load_places(self._db, places):
             standing = self.standing(session)
             if standing.sequence(placed.placement) is None:
                 # It came after this standing was taken.

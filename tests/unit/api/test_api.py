@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from leslied.api import (
+    Entries,
     LesliedError,
     Session,
     Store,
@@ -170,9 +172,27 @@ def test_a_session_without_a_time_is_in_no_span(shelf: Shelf, store: Store):
     assert ids(store.sessions(since="2000-01-01")) == []
 
 
-def test_a_day_that_is_none_is_refused(store: Store):
-    with pytest.raises(UserError, match="'soon' is no day or time"):
-        list(store.sessions(since="soon"))
+def test_until_is_about_the_beginning_and_since_about_the_end(
+    shelf: Shelf, store: Store
+):
+    keep_talk(shelf, "long")
+    late = {"session": make_key("long"), "scope": "long", "created_at": at(9000)}
+    shelf.keep(make_record("late", "5", **late), log="long")
+    keep_talk(shelf, "short", 3600)
+
+    assert ids(store.sessions(until=at(60))) == ["long"]
+    assert ids(store.sessions(since=at(6000))) == ["long"]
+    assert ids(store.sessions(since=at(3600), until=at(3601))) == ["long", "short"]
+
+
+def test_subagents_come_with_the_sessions_that_are_picked(shelf: Shelf, store: Store):
+    keep_talk(shelf)
+    keep_subagent(shelf)
+    keep_talk(shelf, "late", 100)
+
+    found = store.sessions(until=at(60), subagents=True)
+
+    assert sorted(ids(found)) == ["s", "x"]
 
 
 def test_subagents_are_listed_when_asked_for(shelf: Shelf, store: Store):
@@ -182,6 +202,21 @@ def test_subagents_are_listed_when_asked_for(shelf: Shelf, store: Store):
     assert ids(store.sessions()) == ["s"]
     found = {s.id: s.parent for s in store.sessions(subagents=True)}
     assert found == {"s": None, "x": "s"}
+
+
+def test_a_subagent_costs_the_same_whichever_way_one_comes_to_it(
+    shelf: Shelf, store: Store
+):
+    keep_talk(shelf)
+    own = {"session": make_key("s", "subagent:x"), "model": "claude-opus-4-5-20251101"}
+    said = make_record("a", "1", usage=Usage(1_000_000), message_id="m", **own)
+    shelf.keep(said, log="x")
+
+    (listed,) = (s for s in store.sessions(subagents=True) if s.id == "x")
+    (below,) = store.session("s").subagents
+
+    assert store.session("x").cost_usd == below.cost_usd == listed.cost_usd == 5.0
+    assert store.session("x") == below == listed
 
 
 def test_one_session_is_found_as_show_finds_it(shelf: Shelf, store: Store):
@@ -335,6 +370,52 @@ def test_entries_of_one_session_are_picked_by_it(shelf: Shelf, store: Store):
     assert list(session.entries.where(session="b")) == []
 
 
+def test_who_narrows_twice_gets_what_both_leave(shelf: Shelf, store: Store):
+    shelf.keep(make_prompt("a", "1"), make_record("b", "2"), make_prompt("c", "3"))
+    keep_subagent(shelf)
+    keep_talk(shelf, "other", 100)
+    first, second = (unit.chat_id for unit in store.session("s").units)
+    unit = store.entries.where(session=first)
+
+    def told(entries: Entries) -> list[str]:
+        return [entry.content for entry in entries]
+
+    assert told(unit.where(session="s")) == ["a", "b"]
+    assert told(store.session("s").entries.where(session=first)) == ["a", "b"]
+    assert told(unit.where(session=first)) == ["a", "b"]
+    assert told(unit.where(session=second)) == []
+    assert told(unit.where(session="x")) == []
+    assert told(unit.where(session="other")) == []
+    assert told(unit.where(role="user").where(role="assistant")) == []
+
+
+def test_the_id_of_an_entry_picks_it_alone(shelf: Shelf, store: Store):
+    keep_talk(shelf)
+    keep_subagent(shelf)
+    keep_talk(shelf, "other", 100)
+    wanted = list(store.session("s").entries)[3]
+
+    found = store.entries.where(session=wanted.entry_id)
+
+    assert list(found) == list(found.where(session="s")) == [wanted]
+    assert list(store.session("s").entries.where(session=wanted.entry_id)) == [wanted]
+    assert found.latest() == wanted
+    assert list(found.where(session="x")) == []
+    assert list(found.where(session="other")) == []
+    assert list(found.where(role="user")) == []
+
+
+def test_an_entry_that_forks_share_is_picked_in_each(shelf: Shelf, store: Store):
+    for name in ("one", "two"):
+        shelf.keep(make_record("a", "1", session=make_key(name)), log=name)
+    (entry,) = store.session("two").entries
+
+    found = store.entries.where(session=entry.entry_id)
+
+    assert {each.session_id for each in found} == {"one", "two"}
+    assert list(found.where(session="two")) == [entry]
+
+
 @pytest.mark.parametrize("asked", [{"role": "robot"}, {"type": "tool"}])
 def test_a_word_that_no_entry_has_is_refused(store: Store, asked: dict[str, str]):
     with pytest.raises(UserError, match="There is no"):
@@ -381,7 +462,8 @@ def test_the_first_entry_costs_one_page(shelf: Shelf, store: Store):
     next(store.entries.all())
 
     assert sum("LIMIT 100" in query for query in asked) == 1
-    assert all("content" not in query or "LIMIT 100" in query for query in asked)
+    (loaded,) = [query for query in asked if "content" in query]
+    assert loaded.partition(" IN (")[2].count(",") == 99
 
 
 def test_going_through_entries_sees_what_comes_and_holds_nothing_open(
@@ -396,6 +478,66 @@ def test_going_through_entries_sees_what_comes_and_holds_nothing_open(
 
     *_, last = entries
     assert (last.content, last.sequence, busy) == ("late", 151, 0)
+
+
+def test_going_through_a_session_sees_what_comes_too(shelf: Shelf, store: Store):
+    shelf.keep(*(make_record(str(n), str(n)) for n in range(150)))
+    entries = store.session("s").entries.all()
+    next(entries)
+
+    shelf.keep(make_record("late", "late"))
+    (busy, _, _) = shelf.ask("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+
+    *_, last = entries
+    assert (last.content, last.sequence, busy) == ("late", 151, 0)
+
+
+def test_what_is_deleted_on_the_way_is_left_out(shelf: Shelf, store: Store):
+    shelf.keep(*(make_record(str(n), str(n)) for n in range(150)))
+    entries = store.session("s").entries.all()
+    next(entries)
+
+    shelf.ask("DELETE FROM placement WHERE id > 120")
+
+    assert len(list(entries)) == 119
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda session: list(session.entries),
+        lambda session: list(session.entries.where(role="user")),
+        lambda session: session.entries.where(lambda _: False).latest(),
+        lambda session: list(session.units),
+    ],
+    ids=["all", "picked", "latest", "units"],
+)
+def test_twice_the_entries_take_about_twice_the_work(
+    shelf: Shelf, store: Store, look: Callable[[Session], object]
+):
+    for name, most in (("small", 2000), ("large", 4000)):
+        own = {"session": make_key(name), "scope": name}
+        said = (
+            make_prompt(str(n), str(n), created_at=at(n), **own)
+            if n % 10 == 0
+            else make_record(str(n), str(n), created_at=at(n), **own)
+            for n in range(most)
+        )
+        shelf.keep(*said, log=name)
+
+    small, large = (count_steps(store, name, look) for name in ("small", "large"))
+
+    assert small > 2000
+    assert large < 2.5 * small
+
+
+def count_steps(store: Store, name: str, look: Callable[[Session], object]) -> int:
+    """How often SQLite's machine took a hundred steps meanwhile."""
+    session, seen = store.session(name), count()
+    store._inside.reader._db.set_progress_handler(lambda: next(seen) < 0, 100)
+    look(session)
+    store._inside.reader._db.set_progress_handler(None, 0)
+    return 100 * next(seen)
 
 
 def test_another_thread_is_refused_with_a_sentence(shelf: Shelf, store: Store):

@@ -1,0 +1,65 @@
+"""What scripts ask of sessions, as the list understands it."""
+
+from __future__ import annotations
+
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leslied.errors import UserError
+from leslied.model.query import Filter
+from leslied.paths import find_home, read_environ
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Moment = datetime | date | str
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def make_filters(
+    agent: str, project: str, since: Moment | None, until: Moment | None
+) -> Iterator[Filter]:
+    """The conditions among these; what is None or empty is none."""
+    if agent:
+        yield Filter("agent", agent)
+    if project:
+        yield Filter("project", _find_project(project))
+    if since:
+        yield Filter("after", _count_us(since))
+    if until:
+        yield Filter("before", _count_us(until, is_end=True))
+
+
+def _find_project(given: str) -> str:
+    """A name as it is; a path, however it was written, from the root on."""
+    if "/" not in given and given not in (".", "..", "~"):
+        return given
+    if given.startswith("~"):
+        given = given.replace("~", str(find_home(read_environ())), 1)
+    return str(Path(given).absolute().resolve())
+
+
+def _count_us(given: Moment, *, is_end: bool = False) -> int:
+    """Microseconds since 1970; a day means its beginning or, as an end, all of it."""
+    meant = _parse(given) if isinstance(given, str) else given
+    if not MINYEAR < meant.year < MAXYEAR:
+        raise UserError(
+            f"The year {meant.year} is out of range.",
+            "Where there is no limit, leave the time out.",
+        )
+    if not isinstance(meant, datetime):
+        day = meant + timedelta(days=is_end)
+        meant = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - local
+    moment = meant if meant.tzinfo else meant.astimezone()
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _parse(text: str) -> datetime | date:
+    for kind in (date, datetime):
+        try:
+            return kind.fromisoformat(text)
+        except ValueError:
+            continue
+    raise UserError(f"{text!r} is no day or time.", "Write it as 2026-01-31T15:00.")
