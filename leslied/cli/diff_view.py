@@ -20,6 +20,7 @@ from leslied.cli.output import (
 )
 from leslied.cli.page import entry_lines
 from leslied.model.stats import Cost
+from leslied.sessions.steps import pair_results
 from leslied.sessions.wording import compare_entry, cut_hunks
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def _unit_lines(
             yield from _field_lines(unit, indent)
             if not look.is_summary:
                 yield from _entries_lines(unit.entries, look, indent)
+                yield from _lone_lines(unit, look, indent)
             yield from _unit_lines(unit.subagents, look, indent + "    ")
 
 
@@ -171,6 +173,22 @@ def _prompt_lines(unit: UnitDifference, look: Look, indent: str) -> Iterator[str
         if prompt.strip():
             line = _cut(" ".join(prompt.split()))
             yield indent + click.style(clean(f"{sign} > {line}"), fg=_COLORS.get(sign))
+
+
+def _lone_lines(unit: UnitDifference, look: Look, indent: str) -> Iterator[str]:
+    """All that followed a prompt which only one of them has."""
+    if unit.a and unit.b:
+        return
+    sign = "-" if unit.a else "+"
+    for placed, result in pair_results(unit.either.entries):
+        for each in filter(None, (placed, result)):
+            if each.record.type == "user_message":
+                continue
+            for line in entry_lines(each.record, "", is_full=look.is_full):
+                plain = click.unstyle(line)
+                if plain.strip():
+                    told = click.style(f"{sign} {plain}", fg=_COLORS.get(sign))
+                    yield indent + told
 
 
 def _field_lines(unit: UnitDifference, indent: str) -> Iterator[str]:

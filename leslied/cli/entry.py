@@ -154,7 +154,7 @@ class Teller:
         lines = (record.spilled or record.content).strip("\n").split("\n")
         shown = lines if is_whole else lines[: look.result_lines]
         style: dict[str, Any] = {"fg": "red"} if is_error else {"dim": True}
-        mark = indent + look.paint("  └ ", dim=True)
+        mark = indent + look.paint("  ✗ " if is_error else "  └ ", **style)
         for line in shown:
             for piece in self._pieces(line, mark, is_whole=is_whole):
                 yield (mark + look.paint(piece, **style)) if piece else mark
@@ -169,7 +169,7 @@ class Teller:
         elif look.is_rich:
             yield look.cut(clean(line), look.room(mark))
         else:
-            yield clean(line[:PLAIN_WIDTH])
+            yield look.cut(clean(line), 0)
 
     def _event(self, record: Record, indent: str) -> Iterator[str]:
         kind, note = record.metadata.get("kind"), record.metadata.get("note")

@@ -202,8 +202,10 @@ class _Order:
 
     def _found(self, reader: Reader) -> Iterable[Found]:
         if not self.has_all:
-            return [resolve(reader, self.wanted)]
-        return self._over([Found(session) for session in gather_sessions(reader)])
+            return [resolve(reader, self.wanted, with_costs=True)]
+        return self._over(
+            [Found(session) for session in gather_sessions(reader, with_costs=True)]
+        )
 
     def _over(self, found: Sequence[Found]) -> Iterator[Found]:
         with Bar(self.desk.clock) as bar:

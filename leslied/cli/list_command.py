@@ -170,7 +170,7 @@ def _lines(
         least=("OUT", "TOOLS", "UNITS", "AGENT", "STATUS", "PROJECT"),
     )
     if has_more:
-        yield click.style("There are more: leslied list --all", dim=True)
+        yield click.style("There are more; --all shows them.", dim=True)
 
 
 def _say_out(session: SessionSummary) -> str:

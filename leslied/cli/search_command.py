@@ -153,7 +153,7 @@ def _plain(hit: Hit) -> dict[str, Any]:
 
 def _lines(hits: Iterable[Hit], terms: Iterable[Term]) -> Iterator[str]:
     if not hits:
-        yield "Nothing found. Words are matched whole; try: leslied search 'part*'"
+        yield "Nothing found. Words are whole; 'part*' finds more, --substring all."
     marks = _find_marks(terms)
     for hit in hits:
         what = _WORDS.get(hit.type, hit.tool_name)

@@ -17,7 +17,7 @@ def parse_moment(
 ) -> int:
     """Microseconds since 1970; a day means its beginning or, as an end, all of it."""
     try:
-        return _to_us(_find_moment(text.strip().lower(), now, zone, is_end=is_end))
+        return _to_us(_find_moment(text.strip(), now, zone, is_end=is_end))
     except (ValueError, OverflowError):
         raise UserError(
             f"{text!r} is no day or time.",
@@ -29,8 +29,8 @@ def _find_moment(
     text: str, now: datetime, zone: tzinfo | None, *, is_end: bool
 ) -> datetime:
     today = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    day = {"today": today, "yesterday": today - timedelta(days=1)}.get(text)
-    if ago := _AGO.fullmatch(text):
+    day = {"today": today, "yesterday": today - timedelta(days=1)}.get(text.lower())
+    if ago := _AGO.fullmatch(text.lower()):
         return now - int(ago[1]) * _UNITS[ago[2]]
     moment = day or datetime.fromisoformat(text)
     is_day = day is not None or len(text) <= len("2026-01-31")

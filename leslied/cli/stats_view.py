@@ -130,7 +130,7 @@ def sum_lines(
 ) -> Iterator[str]:
     """A table with its total, a line of sparks for days, and whose prices these are."""
     if not rows:
-        yield "Nothing to count. Work with an agent, then run: leslied sync"
+        yield "Nothing to count. What is new is read by: leslied sync"
         return
     names, stretch, cells = _columns(by, rows, totals, home)
     lines = list(table(names, cells, stretch=stretch, right=_RIGHT, least=_LEAST))

@@ -105,7 +105,9 @@ def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
         state = (
             f"running since {say_time(_parse(daemon['since']))}, pid {daemon['pid']}"
         )
-    yield f"daemon   {state}{', paused' if daemon['paused'] else ''}"
+    if daemon["paused"]:
+        state = f"paused (go on: leslied unpause); {state}"
+    yield f"daemon   {state}"
     path = say_path(store["path"], str(desk.home))
     yield f"store    {clean(path)}, {say_bytes(store['bytes'])}"
     yield (

@@ -104,6 +104,8 @@ def add_costs(
     from leslied.stats import Ledger  # noqa: PLC0415
 
     found = list(sessions)
+    if not found:
+        return found
     ledger = Ledger(reader.measures, load_prices())
     costs = ledger.session_costs([session.row for session in found])
     return [replace(each, cost=costs.get(each.row, Cost())) for each in found]

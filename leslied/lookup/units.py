@@ -46,9 +46,17 @@ def load_session(reader: Reader, found: Found, now: datetime, zone: tzinfo) -> S
         summary=found.session,
         units=units,
         status=tell_status(found.session, now),
-        cost_usd=find_cost(units) if found.is_whole else None,
+        cost_usd=_find_cost(found, units),
         zone=zone,
     )
+
+
+def _find_cost(found: Found, units: tuple[Unit, ...]) -> float | None:
+    """As lists tell it; where no price is known, as the log itself did."""
+    if not found.is_whole:
+        return None
+    cost = found.session.cost
+    return cost.usd if cost.priced else find_cost(units)
 
 
 def tell_resume(session: SessionSummary) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import timedelta, timezone
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,12 @@ from leslied import sinks
 from leslied.errors import SinkError
 from leslied.model.record import SessionKey
 from leslied.model.session import Session
+from leslied.model.stats import Cost
+from leslied.prices import load_prices
 from leslied.redact.deep import redact_session
 from leslied.sessions import Stream, assemble, find_cost, tell_status
 from leslied.sessions.status import QUIET
+from leslied.stats import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -108,9 +112,15 @@ class Publish:
             summary=self._sum_up(main),
             units=tuple(self.reader.locate(unit) for unit in units),
             status="stopped",
-            cost_usd=find_cost(units),
+            cost_usd=self._find_cost(main) or find_cost(units),
             zone=timezone(timedelta(minutes=offset)),
         )
+
+    def _find_cost(self, main: SessionSummary) -> float | None:
+        """As lists tell it: each message once, at the prices of its day."""
+        rows = [main.row, *(s.row for s in self.reader.subagents(main.key))]
+        costs = Ledger(self.reader.measures, load_prices()).session_costs(rows)
+        return reduce(Cost.plus, (costs.get(row, Cost()) for row in rows)).usd
 
     def _sum_up(self, main: SessionSummary) -> SessionSummary:
         """The session as lists show it: its subagents' tokens are its own."""

@@ -21,7 +21,9 @@ from tests.support.golden import copy_home, sync
 
 def load(path: Path, clock: Clock, wanted: str = "last") -> Session:
     with Reader(path) as reader:
-        return load_session(reader, resolve(reader, wanted), clock.now(), UTC)
+        return load_session(
+            reader, resolve(reader, wanted, with_costs=True), clock.now(), UTC
+        )
 
 
 def load_case(

@@ -91,7 +91,7 @@ def test_a_unit_alone_is_told_by_its_prompt():
     page = told([ask("one"), ask("two")], [ask("one")])
 
     assert "── only in A: unit 1 chat-" in page
-    assert page.endswith("- > two")
+    assert page.endswith("- > two\n- done")
 
 
 def test_a_call_stands_above_its_other_result():

@@ -118,7 +118,7 @@ def test_an_edit_that_failed_says_so():
 
     told = tell(RICH, make_call("Edit", edit), make_result("No match.", is_error=True))
 
-    assert told[-1] == "  └ No match."
+    assert told[-1] == "  ✗ No match."
 
 
 def test_a_result_is_cut_unless_all_is_wanted():
