@@ -64,7 +64,9 @@ def _walk_one(unit: Unit, since: datetime, depth: int) -> Iterator[_Moment]:
     called: dict[str, datetime] = {}
     at = since
     for placed in unit.entries:
-        at = max(at, placed.record.created_at or at)
+        # Events are noted when they are known, which may be long after.
+        if placed.record.type != "system_event":
+            at = max(at, placed.record.created_at or at)
         if placed.record.type == "tool_use":
             called[placed.record.tool_call_id] = at
         yield _Moment(at, placed, unit, depth)

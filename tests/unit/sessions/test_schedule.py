@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leslied.model.beat import Beat
 from leslied.sessions.schedule import schedule
-from tests.support.records import at, make_prompt, make_record
+from tests.support.records import at, make_event, make_prompt, make_record
 from tests.support.units import make_call, make_child, make_unit
 
 
@@ -113,3 +113,14 @@ def test_a_late_subagent_comes_after_the_next_prompt():
     ]
 
     assert [text for text, _ in told(schedule(units))] == ["", "next", "late"]
+
+
+def test_an_event_that_was_noted_late_holds_nothing_up():
+    linked = make_event("subagent_linked", "l", created_at=at(9))
+    child = make_child(linked, said("below", 2), call="c1")
+    unit = make_unit(
+        make_call("Task", "{}", "c1"), said("after", 5), subagents=(child,)
+    )
+
+    spoken = [content for content, _ in told(schedule([unit])) if content]
+    assert spoken == ["below", "after"]
