@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +15,7 @@ from leslied.cli.output import clean, emit, json_option, say_time
 from leslied.hooks.files import read_part
 from leslied.hooks.thread import find_project
 from leslied.lookup import load_units, redact_unit, resolve, tell_resume
-from leslied.threads.context import render_context
+from leslied.threads.context import build_context
 from leslied.threads.progress import parse_progress
 
 if TYPE_CHECKING:
@@ -122,10 +123,15 @@ def _make(desk: Desk, session: SessionSummary, units: tuple[Unit, ...]) -> Brief
     last = redact_unit(last, desk.redact) if last else None
     folder = session.folder or find_project(session.cwd)
     records = [placed.record for placed in last.entries] if last else []
+    # In the central tree, paths from the project would lead nowhere.
+    is_central = Path(folder).is_relative_to(desk.places.central_dir)
+    prefix = f"{folder}/" if is_central else ""
     return Brief(
         session=session,
         title=desk.redact(session.title),
-        context=render_context(folder, session.thread_id) if folder else "",
+        context=build_context(folder, session.thread_id, prefix=prefix).xml
+        if folder
+        else "",
         unit=last,
         unanswered=tuple(r for r in records if r.metadata.get("is_unanswered")),
         open_tasks=tuple(map(desk.redact, _open_tasks(folder, session.thread_id))),
