@@ -24,9 +24,8 @@ HEADS = f"{FAMILIES} f JOIN session m ON m.id = ifnull(f.main, f.first)"
 
 _TOOL = (
     "(r.type = 'tool_use' AND r.tool_name {like} "
-    "OR r.type = 'tool_result' AND r.tool_call_id IN "
-    "(SELECT c.tool_call_id FROM record c WHERE c.type = 'tool_use' "
-    "AND c.tool_call_id = r.tool_call_id AND c.tool_name {like}))"
+    "OR r.type = 'tool_result' AND r.tool_call_id IN (SELECT c.tool_call_id "
+    "FROM record c WHERE c.type = 'tool_use' AND c.tool_name {like}))"
 )
 _LIKE = "LIKE ? ESCAPE '\\'"
 _ERROR = (

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from leslied.model.query import Part, Query
 
-MOST_RANKED = 20_000
+MOST_RANKED = 10_000
 """Of more hits than these, only the newest are weighed against each other."""
 _MOST_SCORED = 50_000
 _FEW = 5_000
