@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.completion import complete_agent, complete_project
 from leslied.cli.desk import sit_down
+from leslied.cli.filters import WHOSE, read_filters, whose_options
 from leslied.cli.help import Command
 from leslied.cli.output import (
     emit,
@@ -24,11 +24,11 @@ from leslied.cli.output import (
     table,
 )
 from leslied.cli.progress import Bar
-from leslied.cli.project import find_projects
 from leslied.cli.span import parse_moment
 from leslied.errors import AlreadyRunning, UserError
 from leslied.lookup import gather_sessions
 from leslied.model.codec import plain_time
+from leslied.model.query import Selection
 from leslied.paths import PLATFORM
 from leslied.pipeline.prune import (
     Prune,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.cli.desk import Desk
-    from leslied.model.session import SessionSummary
     from leslied.sessions.retention import Going, Sizes
     from leslied.store import Reader
 
@@ -93,18 +92,7 @@ _WHY_STAYS = {
     metavar="SIZE",
     help="The oldest, until store and archive take no more than this: 2GB, 500MB.",
 )
-@click.option(
-    "--agent",
-    metavar="NAME",
-    shell_complete=complete_agent,
-    help="Only sessions of this agent.",
-)
-@click.option(
-    "--project",
-    metavar="PATH|NAME",
-    shell_complete=complete_project,
-    help="Only this project's sessions.",
-)
+@whose_options
 @click.option("--failed", is_flag=True, help="Also those that ended badly.")
 @click.option(
     "--transcripts",
@@ -164,7 +152,8 @@ class _Order:
             takes_failed=self.asked["failed"],
         )
         sizes = weigh(reader)
-        sessions = self._filter(gather_sessions(reader))
+        filters = read_filters(self.desk, self.asked, WHOSE)
+        sessions = gather_sessions(reader, Selection(filters=filters))
         return choose(sessions, policy, sizes, survey.why_stays), sizes
 
     def carry_out(self) -> tuple[Choice, Sizes, Pruned]:
@@ -233,21 +222,6 @@ class _Order:
             keep=self.asked["keep"],
             most_bytes=None if size is None else parse_size(size),
         )
-
-    def _filter(self, sessions: list[SessionSummary]) -> list[SessionSummary]:
-        agent, project = self.asked["agent"], self.asked["project"]
-        if agent:
-            known = sorted({session.key.agent for session in sessions})
-            if agent not in known:
-                raise UserError(
-                    f"Nothing is known of an agent {agent!r}.",
-                    f"Those with sessions: {', '.join(known) or 'none yet'}",
-                )
-            sessions = [s for s in sessions if s.key.agent == agent]
-        if project:
-            folders = find_projects(project, {s.cwd for s in sessions}, self.desk.home)
-            sessions = [s for s in sessions if s.cwd in folders]
-        return sessions
 
     def _plain(self, going: Going) -> dict[str, Any]:
         session = going.session

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from leslied.lookup.agents import check_agents
 from leslied.model.query import Selection
 from leslied.model.record import SessionKey, Usage
 from leslied.model.stats import Cost
@@ -33,6 +34,7 @@ def gather_sessions(
     Subagents, if they are listed, too, stand by their own time, else below their
     session.
     """
+    check_agents(reader, wanted.filters)
     families = reader.choose(wanted)
     everyone = reader.sessions(None if wanted == EVERY else families)
     if with_costs or wanted.order == "cost":

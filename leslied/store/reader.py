@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from leslied.model.record import MAIN, Placed, SessionKey, Usage
 from leslied.model.session import SessionSummary
 from leslied.store.agents import tell_agents
-from leslied.store.catalog import choose, find_entries, find_named
+from leslied.store.catalog import choose, find_agents, find_entries, find_named
 from leslied.store.chats import find_chats, name_chat_of
 from leslied.store.connection import open_reader, telling
 from leslied.store.measure import Measures
@@ -243,6 +243,11 @@ class Reader:
     def find_entries(self, start: str) -> list[tuple[SessionKey, str]]:
         """Entries whose id starts so, each with the first stream that shows it."""
         return find_entries(self._db, start)
+
+    @telling
+    def agent_names(self) -> list[str]:
+        """The agents that have sessions."""
+        return find_agents(self._db)
 
     @telling
     def agents(self) -> list[dict[str, Any]]:

@@ -234,7 +234,6 @@ def test_tools_that_fail_are_told(claude: ClaudeHome, leslied: Command):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--project", "nowhere"), "No session worked in a project 'nowhere'."),
         (("--agent", "nobody"), "Nothing is known of an agent 'nobody'."),
         (("--since", "soon"), "'soon' is no day or time."),
         (("--json", "--csv"), "--json and --csv exclude each other."),
