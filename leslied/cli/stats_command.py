@@ -217,14 +217,16 @@ def _close(
 
 
 def _answer_tools(question: _Question) -> _Answer:
-    found = sum_tools(question.ledger.calls(question.filters))[: question.limit]
+    found = sum_tools(question.ledger.calls(question.filters))
     session_of = question.ledger.session_of
-    rows = [plain_tool(each, question.redact, session_of) for each in found]
+    every = [plain_tool(each, question.redact, session_of) for each in found]
     totals = {
-        name: sum(row[name] for row in rows)
+        name: sum(row[name] for row in every)
         for name in ("calls", "failed", "unanswered", "total_seconds")
     }
-    return _Answer(rows, lambda: tool_lines(rows), totals, [])
+    rows = every[: question.limit]
+    hidden = len(every) - len(rows)
+    return _Answer(rows, lambda: tool_lines(rows, totals, hidden), totals, [])
 
 
 def _cut(question: _Question, sums: list[Sum]) -> list[Sum]:
