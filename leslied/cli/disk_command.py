@@ -95,7 +95,8 @@ def _split(reader: Reader) -> dict[str, Any]:
 
 
 def _find_largest(desk: Desk, reader: Reader) -> Iterator[dict[str, Any]]:
-    sizes, archived = weigh(reader).each, reader.weights.archived()
+    found = weigh(reader)
+    sizes = {name: found.of(name) for name in found.stored}
     for name in sorted(sizes, key=lambda name: (-sizes[name], name))[:_LARGEST]:
         agent, session_id = name
         # A subagent whose parent's log is gone has no session to ask.
@@ -106,7 +107,7 @@ def _find_largest(desk: Desk, reader: Reader) -> Iterator[dict[str, Any]]:
             "title": (desk.redact(session.title) if session else "") or None,
             "ended_at": plain_time(session.ended_at) if session else None,
             "bytes": sizes[name],
-            "archive_bytes": archived.get(name, 0),
+            "archive_bytes": found.archived.get(name, 0),
         }
 
 

@@ -33,12 +33,13 @@ from leslied.paths import PLATFORM
 from leslied.pipeline.prune import (
     Prune,
     Pruned,
-    Survey,
+    Reasons,
     find_copies,
     find_live,
     make_batches,
     weigh,
 )
+from leslied.service import tell_stop
 from leslied.sessions.retention import Choice, Policy, choose
 from leslied.store import Store
 
@@ -53,10 +54,6 @@ _MOST_SHOWN = 20
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)i?b?")
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_STOP = {
-    "linux": "systemctl --user stop leslied (or Ctrl-C where `leslied run` runs)",
-    "darwin": "launchctl bootout gui/$UID/io.leslied (or Ctrl-C where it runs)",
-}
 _WHY_STAYS = {
     "active": "still at work",
     "idle": "not over yet",
@@ -115,8 +112,12 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
     choice, sizes, done = order.carry_out() if asked["yes"] else order.look()
     data = order.tell(choice, sizes, done)
     warnings = _warn(done) if done else []
-    lines = _done_lines if done else _shown_lines
-    emit(data, lambda: lines(data, order), as_json=asked["as_json"], warnings=warnings)
+    emit(
+        data,
+        lambda: _done_lines(data) if done else _shown_lines(data, order),
+        as_json=asked["as_json"],
+        warnings=warnings,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ class _Order:
         policy = self._policy()
         settings = self.desk.load_settings()
         roots = {a.name: tuple(found) for a, found in self.desk.agent_roots(settings)}
-        survey = Survey(
+        reasons = Reasons(
             reader=reader,
             roots=roots,
             live=find_live(self.desk.registries(settings)),
@@ -154,7 +155,7 @@ class _Order:
         sizes = weigh(reader)
         filters = read_filters(self.desk, self.asked, WHOSE)
         sessions = gather_sessions(reader, Selection(filters=filters))
-        return choose(sessions, policy, sizes, survey.why_stays), sizes
+        return choose(sessions, policy, sizes, reasons.why_stays), sizes
 
     def carry_out(self) -> tuple[Choice, Sizes, Pruned]:
         """They are gone."""
@@ -168,14 +169,14 @@ class _Order:
             with store.pruning() as pruning:
                 is_unfinished = pruning.is_unfinished()
             if choice.going or is_unfinished:
-                prune.check_room(choice.left)
+                prune.check_room(sizes.left_in_store(choice.going))
                 with Bar(self.desk.clock) as bar:
                     bar.begin("Removing sessions")
                     for batch in bar.over(list(make_batches(choice.going))):
                         prune.remove(batch)
                 prune.finish()
             with self.desk.open_reader() as reader:
-                choice.left = reader.weights.total()
+                choice.left = reader.weights.used() + reader.weights.archive()
         return choice, sizes, prune.done
 
     def tell(self, choice: Choice, sizes: Sizes, done: Pruned | None) -> dict[str, Any]:
@@ -205,10 +206,10 @@ class _Order:
         try:
             return Store(self.desk.places.store_file, self.desk.clock)
         except AlreadyRunning as error:
-            stop = _STOP.get(PLATFORM, "Ctrl-C where it runs")
             raise AlreadyRunning(
                 error.message,
-                f"Nothing was removed. Stop it first: {stop}; then start it again.",
+                f"Nothing was removed. Stop it first: {tell_stop(PLATFORM)}; "
+                "then start it again.",
             ) from error
 
     def _policy(self) -> Policy:
@@ -287,8 +288,7 @@ def _shown_lines(data: dict[str, Any], order: _Order) -> Iterator[str]:
     yield "To have them elsewhere first: leslied export --all -f jsonl -o FOLDER"
 
 
-def _done_lines(data: dict[str, Any], order: _Order) -> Iterator[str]:
-    del order
+def _done_lines(data: dict[str, Any]) -> Iterator[str]:
     if not data["count"]:
         yield "No session went."
     else:
