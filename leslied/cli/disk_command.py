@@ -51,7 +51,8 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     desk = sit_down(ctx)
     with desk.open_reader() as reader:
         data = _gather(desk, reader)
-    emit(data, lambda: _lines(data, desk), as_json=as_json)
+        ids = reader.ids_like([each["id"] for each in data["sessions"]])
+    emit(data, lambda: _lines(data, desk, ids), as_json=as_json)
 
 
 def _gather(desk: Desk, reader: Reader) -> dict[str, Any]:
@@ -136,7 +137,7 @@ def _weigh_entry(entry: os.DirEntry[str]) -> int:
     return entry.stat(follow_symlinks=False).st_size
 
 
-def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
+def _lines(data: dict[str, Any], desk: Desk, ids: list[str]) -> Iterator[str]:
     parts, store = data["bytes"], data["store"]
     said = {
         "store": _say_store(store),
@@ -155,7 +156,7 @@ def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
     yield f"{'all':<9}{say_bytes(data['total_bytes']):>9}  {where}; {free} are free"
     if data["sessions"]:
         yield ""
-        yield from _session_lines(data["sessions"])
+        yield from _session_lines(data["sessions"], ids)
     if data["command"]:
         yield ""
         yield f"To see what would go for half of it: {data['command']}"
@@ -173,9 +174,9 @@ def _say_store(store: dict[str, Any]) -> str:
     return ", ".join(told)
 
 
-def _session_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
+def _session_lines(sessions: list[dict[str, Any]], ids: list[str]) -> Iterator[str]:
     names = ("LARGEST", "AGENT", "LAST ACTIVE", "TITLE", "BYTES", "ARCHIVE")
-    shorts = shorten_ids(each["id"] for each in sessions)
+    shorts = shorten_ids((each["id"] for each in sessions), ids)
     rows = [
         (
             shorts[each["id"]],

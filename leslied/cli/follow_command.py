@@ -169,7 +169,7 @@ class _Following:
     def __post_init__(self) -> None:
         look = Look(width=find_width(), result_lines=2, edit_lines=8)
         self.news = self.reader.news
-        self.telling = Telling(look, str(self.desk.home))
+        self.telling = Telling(look, str(self.desk.home), self.reader.ids_like)
 
     def begin(self, last: int | None, *, is_all: bool) -> None:
         """What is there is old, but for the last of it."""

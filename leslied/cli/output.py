@@ -288,15 +288,13 @@ def say_count(number: int, thing: str) -> str:
     return f"{say_number(number)} {thing}{'' if number == 1 else 's'}"
 
 
-def shorten_ids(
-    ids: Iterable[str], among: Iterable[str] | None = None
-) -> dict[str, str]:
+def shorten_ids(ids: Iterable[str], among: Iterable[str]) -> dict[str, str]:
     """Each id's shortest beginning that means it alone, of eight characters or more.
 
-    Alone among all that there are, or among themselves.
+    Alone among themselves and the others, which are all that begin like one of them.
     """
     wanted = list(ids)
-    ordered = sorted({*wanted, *(among or ())})
+    ordered = sorted({*wanted, *among})
     return {each: each[: _count_needed(each, ordered)] for each in wanted}
 
 

@@ -202,6 +202,11 @@ class _Order:
             }
         return data
 
+    def shorten(self, ids: list[str]) -> dict[str, str]:
+        """The ids as people type them."""
+        with self.desk.open_reader() as reader:
+            return shorten_ids(ids, reader.ids_like(ids))
+
     def _open_store(self) -> Store:
         try:
             return Store(self.desk.places.store_file, self.desk.clock)
@@ -312,7 +317,8 @@ def _staying_lines(data: dict[str, Any]) -> Iterator[str]:
 
 def _table(sessions: list[dict[str, Any]], order: _Order) -> Iterator[str]:
     names = ("ID", "AGENT", "LAST ACTIVE", "PROJECT", "TITLE", "WHY", "FREES")
-    shorts = shorten_ids(each["id"] for each in sessions)
+    shown = sessions[:_MOST_SHOWN]
+    shorts = order.shorten([each["id"] for each in shown])
     now, home = order.desk.clock.now(), str(order.desk.home)
     rows = [
         (
@@ -324,7 +330,7 @@ def _table(sessions: list[dict[str, Any]], order: _Order) -> Iterator[str]:
             ", ".join(each["why"]),
             say_bytes(each["bytes"]),
         )
-        for each in sessions[:_MOST_SHOWN]
+        for each in shown
     ]
     yield from table(names, rows, stretch=4, right="FREES")
     if len(sessions) > _MOST_SHOWN:

@@ -10,11 +10,11 @@ import click
 from leslied.cli.desk import sit_down
 from leslied.cli.filters import make_understand
 from leslied.cli.help import Command
-from leslied.cli.output import clean, emit, json_option, say_time
+from leslied.cli.output import clean, emit, json_option, say_time, shorten_ids
 from leslied.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from leslied.lookup import Hit, Manner
     from leslied.model.query import Term
@@ -105,9 +105,11 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
             quiet_us=quiet_us(desk.clock.now()),
             redact=str if options["reveal"] else desk.redact,
         )
+        ids = {hit.key.session_id for hit in answer.hits}
+        shorts = shorten_ids(ids, reader.ids_like(ids))
     emit(
         {"hits": [_plain(hit) for hit in answer.hits]},
-        lambda: _lines(answer.hits, wanted.terms),
+        lambda: _lines(answer.hits, wanted.terms, shorts),
         as_json=options["as_json"],
         warnings=answer.notes,
     )
@@ -151,7 +153,9 @@ def _plain(hit: Hit) -> dict[str, Any]:
     }
 
 
-def _lines(hits: Iterable[Hit], terms: Iterable[Term]) -> Iterator[str]:
+def _lines(
+    hits: Iterable[Hit], terms: Iterable[Term], shorts: Mapping[str, str]
+) -> Iterator[str]:
     if not hits:
         yield "Nothing found. Words are matched whole; try: leslied search 'part*'"
     marks = _find_marks(terms)
@@ -159,7 +163,7 @@ def _lines(hits: Iterable[Hit], terms: Iterable[Term]) -> Iterator[str]:
         what = _WORDS.get(hit.type, hit.tool_name)
         if hit.type == "tool_result":
             what = f"{hit.tool_name} result".strip()
-        ids = f"{hit.key.session_id[:8]} {hit.entry_id[:_ENTRY]}"
+        ids = f"{shorts[hit.key.session_id]} {hit.entry_id[:_ENTRY]}"
         head = f"{say_time(hit.at)}  {what}  {ids}  leslied show {hit.opened_by}"
         yield click.style(clean(head), dim=True)
         yield "  " + marks.sub(_mark, clean(hit.snippet))

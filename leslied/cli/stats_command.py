@@ -12,7 +12,7 @@ import click
 from leslied.cli.desk import sit_down
 from leslied.cli.filters import NOTHING_LIKE, WHOSE, read_filters, whose_options
 from leslied.cli.help import Command
-from leslied.cli.output import emit, json_option
+from leslied.cli.output import emit, json_option, shorten_ids
 from leslied.cli.span import parse_moment
 from leslied.cli.stats_view import (
     plain_block,
@@ -208,12 +208,21 @@ def _close(
     home = str(question.desk.home)
     if question.is_narrow and not rows:
         return _Answer(rows, lambda: [NOTHING_LIKE], totals, unpriced)
+    shown = _shorten(question, rows) if question.by == "session" else rows
+    hidden = count - len(rows)
     return _Answer(
         rows,
-        lambda: sum_lines(question.by, rows, totals, unpriced, home, count - len(rows)),
+        lambda: sum_lines(question.by, shown, totals, unpriced, home, hidden),
         totals,
         unpriced,
     )
+
+
+def _shorten(question: _Question, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with ids as people type them."""
+    ids = [row["key"] for row in rows]
+    shorts = shorten_ids(ids, question.reader.ids_like(ids))
+    return [{**row, "key": shorts[row["key"]]} for row in rows]
 
 
 def _answer_tools(question: _Question) -> _Answer:

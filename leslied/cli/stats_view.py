@@ -16,7 +16,6 @@ from leslied.cli.output import (
     say_number,
     say_path,
     say_time,
-    shorten_ids,
     table,
 )
 from leslied.model.codec import plain_time
@@ -172,9 +171,6 @@ def _columns(
     cells.append(["total", *[""] * (len(heads) - 1), *_numbers(totals), ""])
     names = [*heads, "SESSIONS", "MSGS", "IN", "OUT", "READ", "WRITE", "COST", ""]
     if by == "session":
-        shorts = shorten_ids(row["key"] for row in rows)
-        for row, line in zip(rows, cells, strict=False):
-            line[0] = shorts[row["key"]]
         names, cells = _without("SESSIONS", names, cells)
     return names, len(heads) - 1, cells
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any, Self
 
@@ -63,15 +64,17 @@ class Reader:
     @telling
     def ids_like(self, ids: Collection[str]) -> list[str]:
         """The ids of sessions and subagents that begin as one of these does."""
-        starts = sorted({each[:_BEGINNING] for each in ids})
-        marks = ", ".join("?" * len(starts))
+        starts = json.dumps(sorted({each[:_BEGINNING] for each in ids}))
         rows = self._db.execute(
+            "WITH start AS MATERIALIZED (SELECT value FROM json_each(?)) "
             "SELECT session_id, source FROM session WHERE entries > 0 AND "
-            f"(substr(session_id, 1, {_BEGINNING}) IN ({marks}) OR "
-            f"substr(source, instr(source, ':') + 1, {_BEGINNING}) IN ({marks}))",
-            (*starts, *starts),
+            f"(substr(session_id, 1, {_BEGINNING}) IN start OR "
+            f"substr(source, instr(source, ':') + 1, {_BEGINNING}) IN start)",
+            (starts,),
         )
-        return [SessionKey("", *row).subagent_id or row[0] for row in rows]
+        keys = [SessionKey("", *row) for row in rows]
+        names = (name for key in keys for name in (key.session_id, key.subagent_id))
+        return list(filter(None, names))
 
     @telling
     def sessions(
