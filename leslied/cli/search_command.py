@@ -16,8 +16,10 @@ from leslied.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from leslied.lookup import Hit, Manner
-    from leslied.model.query import Term
+    from leslied.cli.desk import Desk
+    from leslied.lookup import Answer, Hit, Manner
+    from leslied.model.query import Query, Term
+    from leslied.store import Reader
 
 _ENTRY = 12
 _WORDS = {
@@ -92,19 +94,11 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     operator is a word.
     """
     desk = sit_down(ctx)
-    from leslied.lookup import parse_query, search  # noqa: PLC0415 - help is quicker
-    from leslied.sessions import quiet_us  # noqa: PLC0415
+    from leslied.lookup import parse_query  # noqa: PLC0415 - help is quicker
 
     wanted = parse_query(_join(query), make_understand(desk))
     with desk.open_reader() as reader:
-        answer = search(
-            reader,
-            wanted,
-            _choose_manner(options),
-            options["limit"],
-            quiet_us=quiet_us(desk.clock.now()),
-            redact=str if options["reveal"] else desk.redact,
-        )
+        answer = _search(desk, reader, wanted, options)
         ids = {hit.key.session_id for hit in answer.hits}
         shorts = shorten_ids(ids, reader.ids_like(ids))
     emit(
@@ -112,6 +106,22 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
         lambda: _lines(answer.hits, wanted.terms, shorts),
         as_json=options["as_json"],
         warnings=answer.notes,
+    )
+
+
+def _search(
+    desk: Desk, reader: Reader, wanted: Query, options: dict[str, Any]
+) -> Answer:
+    from leslied.lookup import search  # noqa: PLC0415 - help is quicker
+    from leslied.sessions import quiet_us  # noqa: PLC0415
+
+    return search(
+        reader,
+        wanted,
+        _choose_manner(options),
+        options["limit"],
+        quiet_us=quiet_us(desk.clock.now()),
+        redact=str if options["reveal"] else desk.redact,
     )
 
 
