@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from leslied.cli.help import Command
 from leslied.cli.output import (
     emit,
     json_option,
+    read_time,
     say_bytes,
     say_count,
     say_path,
@@ -181,7 +181,7 @@ def _session_lines(sessions: list[dict[str, Any]], ids: list[str]) -> Iterator[s
         (
             shorts[each["id"]],
             each["agent"],
-            _say_time(each["ended_at"]),
+            say_time(read_time(each["ended_at"])),
             each["title"] or "-",
             say_bytes(each["bytes"]),
             say_bytes(each["archive_bytes"]),
@@ -189,7 +189,3 @@ def _session_lines(sessions: list[dict[str, Any]], ids: list[str]) -> Iterator[s
         for each in sessions
     ]
     yield from table(names, rows, stretch=3, right="BYTES ARCHIVE")
-
-
-def _say_time(text: str | None) -> str:
-    return say_time(datetime.fromisoformat(text) if text else None)

@@ -8,17 +8,17 @@ import json
 import re
 import sys
 from bisect import bisect_left
-from datetime import UTC
+from datetime import UTC, datetime
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.errors import UserError
 from leslied.paths import read_environ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from leslied.model.stats import Cost
 
@@ -39,6 +39,13 @@ _NARROWEST = 12
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+
+
+def check_form(asked: Mapping[str, Any]) -> None:
+    """Whoever asks for JSON and CSV at once is asked which."""
+    if asked["as_json"] and asked["as_csv"]:
+        raise UserError("--json and --csv exclude each other.", "Choose one of them.")
 
 
 def find_color(environ: Mapping[str, str]) -> bool | None:
@@ -233,6 +240,11 @@ def _screen() -> int | None:
 
         return get_terminal_size().columns
     return None
+
+
+def read_time(text: str | None) -> datetime | None:
+    """The time that was written down for scripts, to be told to people."""
+    return datetime.fromisoformat(text) if text else None
 
 
 def say_time(time: datetime | None) -> str:

@@ -16,6 +16,7 @@ from leslied.cli.help import Command
 from leslied.cli.output import (
     emit,
     json_option,
+    read_time,
     say_ago,
     say_bytes,
     say_count,
@@ -338,4 +339,5 @@ def _table(sessions: list[dict[str, Any]], order: _Order) -> Iterator[str]:
 
 
 def _say_age(text: str | None, now: datetime) -> str:
-    return say_ago(datetime.fromisoformat(text), now) if text else "-"
+    time = read_time(text)
+    return say_ago(time, now) if time else "-"

@@ -12,7 +12,13 @@ import click
 from leslied.cli.desk import sit_down
 from leslied.cli.filters import NOTHING_LIKE, WHOSE, read_filters, whose_options
 from leslied.cli.help import Command
-from leslied.cli.output import emit, json_option, shorten_ids
+from leslied.cli.output import (
+    check_form,
+    csv_option,
+    emit,
+    json_option,
+    shorten_ids,
+)
 from leslied.cli.span import parse_moment
 from leslied.cli.stats_view import (
     plain_block,
@@ -22,7 +28,6 @@ from leslied.cli.stats_view import (
     sum_lines,
     tool_lines,
 )
-from leslied.errors import UserError
 from leslied.model.query import Selection
 from leslied.model.stats import Grouping
 from leslied.prices import load_prices
@@ -98,7 +103,7 @@ class _Answer:
     help="So many lines: the latest days, or the largest sums.",
 )
 @click.option("--utc", is_flag=True, help="Days and weeks of UTC, not local ones.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@csv_option
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, **asked: Any) -> None:
@@ -113,8 +118,7 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
     """
     desk = sit_down(ctx)
     as_json, as_csv = asked["as_json"], asked["as_csv"]
-    if as_json and as_csv:
-        raise UserError("--json and --csv exclude each other.", "Choose one of them.")
+    check_form(asked)
     with desk.open_reader() as reader:
         question = _ask(desk, reader, asked)
         answer = _answer(question)

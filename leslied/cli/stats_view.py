@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +11,7 @@ from leslied.cli.output import (
     clean,
     has_room,
     print_csv,
+    read_time,
     say_cost,
     say_count,
     say_number,
@@ -201,7 +202,7 @@ def _heads(by: str, row: Row, home: str) -> list[str]:
             return [key, row.get("title") or "-"]
         case "block":
             mark = " now" if row["is_active"] else ""
-            return [say_time(datetime.fromisoformat(key)) + mark, row["agent"]]
+            return [say_time(read_time(key)) + mark, row["agent"]]
         case "project":
             return [_cut_left(say_path(key, home), 60 if has_room(_WIDE) else 28)]
         case "day" | "week" | "month":
