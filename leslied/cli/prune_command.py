@@ -244,12 +244,23 @@ class _Order:
         }
 
     def _command(self) -> str:
-        words = ["leslied", "prune"]
-        for name in ("older_than", "keep", "max_size", "agent", "project"):
-            if self.asked[name] is not None:
-                words += ["--" + name.replace("_", "-"), str(self.asked[name])]
+        words = self._say("older_than", "keep", "max_size", *WHOSE)
         words += [f"--{name}" for name in ("failed", "transcripts") if self.asked[name]]
-        return shlex.join([*words, "--yes"])
+        return shlex.join(["leslied", "prune", *words, "--yes"])
+
+    def tell_export(self) -> str:
+        """The command that takes those away that were looked at."""
+        return shlex.join(["leslied", "export", "--all", *self._say(*WHOSE)])
+
+    def _say(self, *names: str) -> list[str]:
+        """These options, as they were given."""
+        given = {name: self.asked[name] for name in names}
+        return [
+            word
+            for name, value in given.items()
+            if value is not None
+            for word in ("--" + name.replace("_", "-"), str(value))
+        ]
 
 
 def parse_size(text: str) -> int:
@@ -291,7 +302,7 @@ def _shown_lines(data: dict[str, Any], order: _Order) -> Iterator[str]:
         )
     yield from _staying_lines(data)
     yield f"Nothing was removed. To do it: {data['command']}"
-    yield "To have them elsewhere first: leslied export --all -f jsonl -o FOLDER"
+    yield f"To have them elsewhere first: {order.tell_export()} -f jsonl -o FOLDER"
 
 
 def _done_lines(data: dict[str, Any]) -> Iterator[str]:

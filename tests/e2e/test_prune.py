@@ -73,6 +73,13 @@ def test_it_is_only_shown_until_somebody_says_yes(four: Home):
     assert four.ids() == set(ALL)
 
 
+def test_those_of_a_project_can_be_had_elsewhere_first(four: Home):
+    shown = four.leslied("prune", "--keep", "2", "--project", "app").out
+    (line,) = [line for line in shown.splitlines() if "elsewhere" in line]
+
+    assert line.endswith("leslied export --all --project app -f jsonl -o FOLDER")
+
+
 def test_with_yes_it_is_done_and_stays_done(four: Home):
     done = four.leslied("prune", "--keep", "2", "--yes", "--json").json["data"]
 
