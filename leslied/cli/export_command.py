@@ -13,7 +13,7 @@ import click
 from leslied import sinks
 from leslied.cli.completion import complete_session
 from leslied.cli.desk import sit_down
-from leslied.cli.filters import NOTHING_LIKE, filter_options, read_filters
+from leslied.cli.filters import filter_options, read_filters, say_nothing
 from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
 from leslied.cli.progress import Bar
@@ -45,7 +45,6 @@ FORMATS = (
     "atif",
 )
 """In the order people are told; a test holds it to the sinks that there are."""
-_NOTHING = "No sessions yet. Work with an agent, then run: leslied sync"
 
 
 @click.command(
@@ -260,7 +259,7 @@ def _lines(data: dict[str, Any], order: _Order) -> Iterator[str]:
         yield f"{say_path(files[0]['path'], home)} ({size})"
         return
     if not files:
-        yield NOTHING_LIKE if order.filters else _NOTHING
+        yield say_nothing(order.filters)
         return
     yield (
         f"{say_count(data['sessions'], 'session')}, {say_count(len(files), 'file')} "

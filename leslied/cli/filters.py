@@ -10,10 +10,11 @@ import click
 from leslied.cli.completion import complete_agent, complete_project
 from leslied.cli.project import find_project
 from leslied.cli.span import parse_moment
+from leslied.errors import UserError
 from leslied.model.session import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from leslied.cli.desk import Desk
@@ -74,15 +75,27 @@ def filter_options(command: F) -> F:
 def read_filters(
     desk: Desk, asked: Mapping[str, Any], names: Iterable[str] = tuple(_KEYS)
 ) -> tuple[Filter, ...]:
-    """The conditions among the options of these names."""
+    """The conditions among the options of these names.
+
+    An empty one is refused: a shell's variable that is not set must not mean all.
+    """
     from leslied.lookup import make_filter  # noqa: PLC0415 - help needs no look-ups
 
     understand = make_understand(desk, is_end=True)
+    given = {name: asked[name] for name in names if asked[name] is not None}
+    for name, text in given.items():
+        if not text:
+            raise UserError(f"--{name} says nothing.", "Say which, or leave it out.")
     return tuple(
-        make_filter(_KEYS[name], asked[name], understand)
-        for name in names
-        if asked[name]
+        make_filter(_KEYS[name], text, understand) for name, text in given.items()
     )
+
+
+def say_nothing(filters: Sequence[Filter]) -> str:
+    """Why there is no session to show."""
+    if filters:
+        return NOTHING_LIKE
+    return "No sessions yet. Work with an agent, then run: leslied sync"
 
 
 def make_understand(

@@ -196,3 +196,12 @@ def test_where_nothing_is_like_that_people_are_told(
 def test_filters_choose_among_all_sessions_not_in_one(ask: Ask):
     with pytest.raises(UserError, match="An ID needs no filters"):
         ask("export", "last", "-f", "json", "--project", "app")
+
+
+@pytest.mark.parametrize("name", ["--agent", "--project"])
+@pytest.mark.parametrize("find", [ids_in_list, ids_in_prune, ids_in_follow])
+def test_an_empty_name_does_not_mean_everybody(
+    ask: Ask, find: Callable[..., list[str]], name: str
+):
+    with pytest.raises(UserError, match=f"{name} says nothing."):
+        find(ask, [name, ""], "")
