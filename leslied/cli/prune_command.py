@@ -40,7 +40,6 @@ from leslied.pipeline.prune import (
     make_batches,
     weigh,
 )
-from leslied.service import tell_stop
 from leslied.sessions.retention import Choice, Policy, choose
 from leslied.store import Store
 
@@ -212,6 +211,8 @@ class _Order:
         try:
             return Store(self.desk.places.store_file, self.desk.clock)
         except AlreadyRunning as error:
+            from leslied.service import tell_stop  # noqa: PLC0415 - few need it
+
             raise AlreadyRunning(
                 error.message,
                 f"Nothing was removed. Stop it first: {tell_stop(PLATFORM)}; "
