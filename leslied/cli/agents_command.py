@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +10,15 @@ import click
 from leslied.cli.agents_view import gather_agents
 from leslied.cli.desk import sit_down
 from leslied.cli.help import Command
-from leslied.cli.output import clean, emit, json_option, say_ago, say_path, table
+from leslied.cli.output import (
+    clean,
+    emit,
+    json_option,
+    read_time,
+    say_ago,
+    say_path,
+    table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +72,7 @@ def _lines(agents: list[dict[str, Any]], desk: Desk) -> Iterator[str]:
             str(agent["logs"]),
             str(agent["sessions"]),
             *(
-                say_ago(datetime.fromisoformat(at) if at else None, now)
+                say_ago(read_time(at), now)
                 for at in (
                     agent["last_seen_at"],
                     agent["newest_source_at"],

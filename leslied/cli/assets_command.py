@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -13,7 +12,15 @@ import click
 from leslied.cli.completion import complete_thread
 from leslied.cli.desk import sit_down
 from leslied.cli.help import Command
-from leslied.cli.output import clean, emit, json_option, say_bytes, say_time, table
+from leslied.cli.output import (
+    clean,
+    emit,
+    json_option,
+    read_time,
+    say_bytes,
+    say_time,
+    table,
+)
 from leslied.errors import UserError
 from leslied.lookup import gather_sessions, resolve
 from leslied.sinks import find_project
@@ -142,7 +149,7 @@ def _rows(thread: dict[str, Any]) -> Iterator[tuple[str, ...]]:
                 file["path"].removeprefix(prefix),
                 file["title"],
                 say_bytes(file["size"]),
-                _say_time(file["updated_at"]),
+                say_time(read_time(file["updated_at"])),
                 _say_call(file),
             )
 
@@ -156,7 +163,7 @@ def _sum_up(
         asset["path"].removeprefix(prefix),
         f"{len(files)} files" if len(files) != 1 else "1 file",
         say_bytes(sum(file["size"] for file in files)),
-        _say_time(newest),
+        say_time(read_time(newest)),
         "leslied",
     )
 
@@ -171,10 +178,6 @@ def _say_call(file: dict[str, Any]) -> str:
         return "-"
     more = f" (+{len(calls) - 1})" if len(calls) > 1 else ""
     return f"{calls[known[-1]]} {known[-1]}{more}"
-
-
-def _say_time(text: str | None) -> str:
-    return say_time(datetime.fromisoformat(text)) if text else "-"
 
 
 def _tell_progress(thread: dict[str, Any]) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from leslied.cli.help import Command
 from leslied.cli.output import (
     emit,
     json_option,
+    read_time,
     say_bytes,
     say_count,
     say_path,
@@ -51,7 +51,8 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     desk = sit_down(ctx)
     with desk.open_reader() as reader:
         data = _gather(desk, reader)
-    emit(data, lambda: _lines(data, desk), as_json=as_json)
+        ids = reader.ids_like([each["id"] for each in data["sessions"]])
+    emit(data, lambda: _lines(data, desk, ids), as_json=as_json)
 
 
 def _gather(desk: Desk, reader: Reader) -> dict[str, Any]:
@@ -95,7 +96,8 @@ def _split(reader: Reader) -> dict[str, Any]:
 
 
 def _find_largest(desk: Desk, reader: Reader) -> Iterator[dict[str, Any]]:
-    sizes, archived = weigh(reader).each, reader.weights.archived()
+    found = weigh(reader)
+    sizes = {name: found.of(name) for name in found.stored}
     for name in sorted(sizes, key=lambda name: (-sizes[name], name))[:_LARGEST]:
         agent, session_id = name
         # A subagent whose parent's log is gone has no session to ask.
@@ -106,7 +108,7 @@ def _find_largest(desk: Desk, reader: Reader) -> Iterator[dict[str, Any]]:
             "title": (desk.redact(session.title) if session else "") or None,
             "ended_at": plain_time(session.ended_at) if session else None,
             "bytes": sizes[name],
-            "archive_bytes": archived.get(name, 0),
+            "archive_bytes": found.archived.get(name, 0),
         }
 
 
@@ -135,7 +137,7 @@ def _weigh_entry(entry: os.DirEntry[str]) -> int:
     return entry.stat(follow_symlinks=False).st_size
 
 
-def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
+def _lines(data: dict[str, Any], desk: Desk, ids: list[str]) -> Iterator[str]:
     parts, store = data["bytes"], data["store"]
     said = {
         "store": _say_store(store),
@@ -154,7 +156,7 @@ def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
     yield f"{'all':<9}{say_bytes(data['total_bytes']):>9}  {where}; {free} are free"
     if data["sessions"]:
         yield ""
-        yield from _session_lines(data["sessions"])
+        yield from _session_lines(data["sessions"], ids)
     if data["command"]:
         yield ""
         yield f"To see what would go for half of it: {data['command']}"
@@ -172,14 +174,14 @@ def _say_store(store: dict[str, Any]) -> str:
     return ", ".join(told)
 
 
-def _session_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
+def _session_lines(sessions: list[dict[str, Any]], ids: list[str]) -> Iterator[str]:
     names = ("LARGEST", "AGENT", "LAST ACTIVE", "TITLE", "BYTES", "ARCHIVE")
-    shorts = shorten_ids(each["id"] for each in sessions)
+    shorts = shorten_ids((each["id"] for each in sessions), ids)
     rows = [
         (
             shorts[each["id"]],
             each["agent"],
-            _say_time(each["ended_at"]),
+            say_time(read_time(each["ended_at"])),
             each["title"] or "-",
             say_bytes(each["bytes"]),
             say_bytes(each["archive_bytes"]),
@@ -187,7 +189,3 @@ def _session_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
         for each in sessions
     ]
     yield from table(names, rows, stretch=3, right="BYTES ARCHIVE")
-
-
-def _say_time(text: str | None) -> str:
-    return say_time(datetime.fromisoformat(text) if text else None)

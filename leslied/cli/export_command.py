@@ -13,18 +13,22 @@ import click
 from leslied import sinks
 from leslied.cli.completion import complete_session
 from leslied.cli.desk import sit_down
+from leslied.cli.filters import filter_options, read_filters, say_nothing
 from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
 from leslied.cli.progress import Bar
 from leslied.errors import UserError
 from leslied.lookup import Found, gather_sessions, load_session, resolve
+from leslied.model.query import Selection
 from leslied.redact.deep import redact_session
+from leslied.sessions import quiet_us
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from leslied.cli.desk import Desk
     from leslied.model.output import Artifact
+    from leslied.model.query import Filter
     from leslied.model.session import Session
     from leslied.sinks import Sink
     from leslied.store import Reader
@@ -50,6 +54,7 @@ FORMATS = (
         ("leslied export last -f html -o talk.html", "a page to send to somebody"),
         ("leslied export chat-01922cb7 -f json", "one unit, for a program"),
         ("leslied export --all -f html -o talks/", "every session, each a page"),
+        ("leslied export --all --project app -f jsonl -o app/", "one project's"),
         ("leslied export last -f jsonl | jq .type", "its records, one a line"),
     ],
     see_also=["list", "show", "bundle"],
@@ -79,22 +84,33 @@ FORMATS = (
     help="The file or folder to write.",
 )
 @click.option("--all", "has_all", is_flag=True, help="Every session, into a folder.")
+@filter_options
 @click.option("--reveal", is_flag=True, help="Leave secrets as they are in the log.")
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, wanted: str, form: str, **options: Any) -> None:
-    """Take a session, unit or subagent away, or all sessions.
+    """Take a session, unit or subagent away, or all sessions, or some of them.
 
     For reading elsewhere, for sending, or for another program: markdown and html are
     for people, json, jsonl and atif for programs; leslie, devflow, chibi and
     weakincentives are what the tools of these names read.
 
     Without -o, a form that is one text goes to standard output. A PATH that ends in /
-    or is a folder gets all files below it; any other is the file itself. Secrets are
-    replaced unless you ask to --reveal them.
+    or is a folder gets all files below it; any other is the file itself. With --all,
+    filters narrow the sessions down as they do for `leslied list`. Secrets are replaced
+    unless you ask to --reveal them.
     """
     desk = sit_down(ctx)
-    order = _Order(desk, sinks.load_sinks()[form], wanted, **options)
+    order = _Order(
+        desk=desk,
+        sink=sinks.load_sinks()[form],
+        wanted=wanted,
+        filters=read_filters(desk, options),
+        output=options["output"],
+        has_all=options["has_all"],
+        reveal=options["reveal"],
+        as_json=options["as_json"],
+    )
     order.check()
     if order.output in ("", "-"):
         order.print()
@@ -105,16 +121,17 @@ def command(ctx: click.Context, /, wanted: str, form: str, **options: Any) -> No
         "sessions": order.sessions,
         "files": [{"path": str(path), "bytes": size} for path, size in written],
     }
-    emit(data, lambda: _lines(data, str(desk.home)), as_json=order.as_json)
+    emit(data, lambda: _lines(data, order), as_json=order.as_json)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Order:
     """What was asked for."""
 
     desk: Desk
     sink: Sink
     wanted: str
+    filters: tuple[Filter, ...]
     output: str
     has_all: bool
     reveal: bool
@@ -129,6 +146,11 @@ class _Order:
             )
         if not self.has_all and not self.wanted:
             raise UserError("Which session?", "See the ids: leslied list")
+        if self.filters and not self.has_all:
+            raise UserError(
+                "An ID needs no filters: they choose among all sessions.",
+                "Say --all instead of the ID, or leave them out.",
+            )
         if self.has_all and self.output in ("", "-"):
             raise UserError("--all makes many files.", "Say where: -o FOLDER")
         if self.as_json and self.output in ("", "-"):
@@ -203,9 +225,10 @@ class _Order:
     def _found(self, reader: Reader) -> Iterable[Found]:
         if not self.has_all:
             return [resolve(reader, self.wanted, with_costs=True)]
-        return self._over(
-            [Found(session) for session in gather_sessions(reader, with_costs=True)]
-        )
+        now = self.desk.clock.now()
+        chosen = Selection(filters=self.filters, quiet_us=quiet_us(now))
+        found = gather_sessions(reader, chosen, with_costs=True)
+        return self._over([Found(each) for each in found])
 
     def _over(self, found: Sequence[Found]) -> Iterator[Found]:
         with Bar(self.desk.clock) as bar:
@@ -230,14 +253,14 @@ def _put_one(target: Path, artifact: Artifact) -> None:
     sinks.write_file(target.parent, target.name, artifact.body)
 
 
-def _lines(data: dict[str, Any], home: str) -> Iterator[str]:
-    files = data["files"]
+def _lines(data: dict[str, Any], order: _Order) -> Iterator[str]:
+    files, home = data["files"], str(order.desk.home)
     size = say_bytes(sum(each["bytes"] for each in files))
     if len(files) == 1:
         yield f"{say_path(files[0]['path'], home)} ({size})"
         return
     if not files:
-        yield "No sessions yet. Work with an agent, then run: leslied sync"
+        yield say_nothing(order.filters)
         return
     yield (
         f"{say_count(data['sessions'], 'session')}, {say_count(len(files), 'file')} "

@@ -10,10 +10,11 @@ import click
 from leslied.cli.completion import complete_agent, complete_project
 from leslied.cli.project import find_project
 from leslied.cli.span import parse_moment
+from leslied.errors import UserError
 from leslied.model.session import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from leslied.cli.desk import Desk
@@ -21,55 +22,80 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
-_KEYS: dict[str, FilterKey] = {"since": "after", "until": "before"}
+NOTHING_LIKE = "No session is like that."
+WHOSE = ("agent", "project")
+_KEYS: dict[str, FilterKey] = {
+    "agent": "agent",
+    "project": "project",
+    "model": "model",
+    "status": "status",
+    "since": "after",
+    "until": "before",
+}
+_WHOSE = (
+    click.option(
+        "--agent",
+        metavar="NAME",
+        shell_complete=complete_agent,
+        help="Only this agent's sessions.",
+    ),
+    click.option(
+        "--project",
+        metavar="PATH|NAME",
+        shell_complete=complete_project,
+        help="Only those in this folder or below it, or in any folder of this name.",
+    ),
+)
+_REST = (
+    click.option(
+        "--model", metavar="TEXT", help="Only those of a model so named, in part."
+    ),
+    click.option("--status", type=click.Choice(get_args(Status)), help="Only these."),
+    click.option(
+        "--since", metavar="WHEN", help="Active since: 2026-01-31, today, 7d."
+    ),
+    click.option("--until", metavar="WHEN", help="Begun by the end of that day."),
+)
 
 
-def filter_options(command: F) -> F:
-    """The command takes `--agent`, `--project`, `--model`, `--status`, and times."""
-    options = (
-        click.option(
-            "--agent",
-            metavar="NAME",
-            shell_complete=complete_agent,
-            help="Only this agent's.",
-        ),
-        click.option(
-            "--project",
-            metavar="PATH|NAME",
-            shell_complete=complete_project,
-            help="Only those of this project.",
-        ),
-        click.option(
-            "--model", metavar="TEXT", help="Only those of a model so named, in part."
-        ),
-        click.option(
-            "--status", type=click.Choice(get_args(Status)), help="Only these."
-        ),
-        click.option(
-            "--since", metavar="WHEN", help="Active since: 2026-01-31, today, 7d."
-        ),
-        click.option("--until", metavar="WHEN", help="Begun by the end of that day."),
-    )
-    for option in reversed(options):
+def whose_options(command: F) -> F:
+    """The command takes `--agent` and `--project`."""
+    for option in reversed(_WHOSE):
         command = option(command)
     return command
 
 
-def take_filters(desk: Desk, asked: dict[str, Any]) -> tuple[Filter, ...]:
-    """The conditions among the options, which are taken out of `asked`."""
+def filter_options(command: F) -> F:
+    """The command takes `--agent`, `--project`, `--model`, `--status`, and times."""
+    for option in reversed(_REST):
+        command = option(command)
+    return whose_options(command)
+
+
+def read_filters(
+    desk: Desk, asked: Mapping[str, Any], names: Iterable[str] = tuple(_KEYS)
+) -> tuple[Filter, ...]:
+    """The conditions among the options of these names.
+
+    An empty one is refused: a shell's variable that is not set must not mean all.
+    """
     from leslied.lookup import make_filter  # noqa: PLC0415 - help needs no look-ups
 
     understand = make_understand(desk, is_end=True)
-    given = {
-        name: asked.pop(name)
-        for name in ("agent", "project", "model", "status", "since", "until")
-    }
-    keys = {name: _KEYS.get(name, name) for name in given}
+    given = {name: asked[name] for name in names if asked[name] is not None}
+    for name, text in given.items():
+        if not text:
+            raise UserError(f"--{name} says nothing.", "Say which, or leave it out.")
     return tuple(
-        make_filter(keys[name], text, understand)  # type: ignore[arg-type]
-        for name, text in given.items()
-        if text
+        make_filter(_KEYS[name], text, understand) for name, text in given.items()
     )
+
+
+def say_nothing(filters: Sequence[Filter]) -> str:
+    """Why there is no session to show."""
+    if filters:
+        return NOTHING_LIKE
+    return "No sessions yet. Work with an agent, then run: leslied sync"
 
 
 def make_understand(

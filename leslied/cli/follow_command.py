@@ -12,28 +12,24 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import structs
 
-from leslied.cli.completion import (
-    complete_agent,
-    complete_project,
-    complete_session,
-)
+from leslied.cli.completion import complete_session
 from leslied.cli.desk import sit_down
+from leslied.cli.filters import WHOSE, read_filters, whose_options
 from leslied.cli.help import Command
 from leslied.cli.look import Look, find_width
-from leslied.cli.project import find_project
 from leslied.cli.telling import Telling
-from leslied.errors import UserError
-from leslied.lookup import redact_placed, resolve
+from leslied.lookup import check_agents, redact_placed, resolve
 from leslied.model.codec import plain_record
+from leslied.model.query import Selection
 from leslied.model.record import SessionKey
 from leslied.redact.deep import redact_summary
-from leslied.store import read_lock
+from leslied.store import Family, read_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Sequence
 
     from leslied.cli.desk import Desk
+    from leslied.model.query import Filter
     from leslied.model.record import Placed
     from leslied.model.session import SessionSummary
     from leslied.store import News, Reader
@@ -55,20 +51,7 @@ _TOLD = ("user_message", "assistant_message", "tool_use", "tool_result", "error"
 @click.argument(
     "wanted", metavar="[ID|last]...", nargs=-1, shell_complete=complete_session
 )
-@click.option(
-    "--agent",
-    metavar="NAME",
-    default="",
-    shell_complete=complete_agent,
-    help="Only this agent's sessions.",
-)
-@click.option(
-    "--project",
-    metavar="PATH|NAME",
-    default="",
-    shell_complete=complete_project,
-    help="Only this project's sessions.",
-)
+@whose_options
 @click.option(
     "--last",
     type=click.IntRange(min=1),
@@ -94,7 +77,7 @@ def command(ctx: click.Context, /, wanted: tuple[str, ...], **options: Any) -> N
             err=True,
         )
     with desk.open_reader() as reader:
-        only = _find(reader, wanted, desk.home, options)
+        only = _Only(reader, _find(reader, wanted), read_filters(desk, options, WHOSE))
         following = _Following(desk, reader, only, as_json=options["as_json"])
         following.begin(options["last"], is_all=once)
         while True:
@@ -113,53 +96,59 @@ def _pause() -> bool:
     return not poll.poll(_PAUSE * 1000)
 
 
-@dataclass(frozen=True, slots=True)
-class _Only:
-    """Which sessions are followed."""
-
-    streams: frozenset[tuple[str, ...]] | None
-    """Sessions by agent and id, or subagents by their whole key; None for all."""
-    agent: str
-    project: str
-    """A folder, with all below it, or the name of one; empty for any."""
-
-    @property
-    def is_all(self) -> bool:
-        """Whether none is left out."""
-        return self.streams is None and not self.agent and not self.project
-
-    def has(self, key: SessionKey, folder: str) -> bool:
-        """Whether this one is followed; its session works in the folder."""
-        named = self.streams
-        if named is not None and key[:2] not in named and key not in named:
-            return False
-        if self.agent and key.agent != self.agent:
-            return False
-        if self.project.startswith("/"):
-            return (folder + "/").startswith(self.project.rstrip("/") + "/")
-        return not self.project or folder.rpartition("/")[2] == self.project
-
-
-def _find(
-    reader: Reader, wanted: Sequence[str], home: Path, options: dict[str, Any]
-) -> _Only:
+def _find(reader: Reader, wanted: Sequence[str]) -> frozenset[tuple[str, ...]] | None:
     streams: set[tuple[str, ...]] = set()
     for each in wanted:
         found = resolve(reader, each)
         key = found.session.key
         name = f"subagent:{found.subagent}"
         streams.add(SessionKey(*key[:2], name) if found.subagent else key[:2])
-    _check_agent(options["agent"])
-    project = find_project(options["project"], home)
-    return _Only(frozenset(streams) if wanted else None, options["agent"], project)
+    return frozenset(streams) if wanted else None
 
 
-def _check_agent(agent: str) -> None:
-    from leslied.agents import load_adapters  # noqa: PLC0415 - few ask for one
+@dataclass(slots=True)
+class _Only:
+    """Which sessions are followed."""
 
-    if agent and agent not in load_adapters():
-        known = ", ".join(sorted(load_adapters()))
-        raise UserError(f"There is no agent {agent!r}.", f"Those known: {known}")
+    reader: Reader
+    streams: frozenset[tuple[str, ...]] | None
+    """Sessions by agent and id, or subagents by their whole key; None for all."""
+    filters: tuple[Filter, ...]
+    chosen: set[Family] = field(default_factory=set)
+    """What the filters leave, as far as it was asked for."""
+    settled: set[Family] = field(default_factory=set)
+    """Those of which the answer stays."""
+
+    def __post_init__(self) -> None:
+        check_agents(self.reader, self.filters)
+
+    @property
+    def is_all(self) -> bool:
+        """Whether none is left out."""
+        return self.streams is None and not self.filters
+
+    def learn(self, keys: Iterable[SessionKey]) -> None:
+        """The store was asked about those of which nothing was known."""
+        new = {Family(*key[:2]) for key in keys} - self.settled
+        if self.filters and new:
+            self.ask()
+            self.settled |= {each for each in new if self._is_settled(each)}
+
+    def ask(self) -> None:
+        """What the filters leave is known."""
+        self.chosen = set(self.reader.choose(Selection(filters=self.filters)))
+
+    def _is_settled(self, family: Family) -> bool:
+        """A session's folder may be told only after its first entry."""
+        main = self.reader.session(SessionKey(*family))
+        return family in self.chosen or bool(main and main.cwd)
+
+    def has(self, key: SessionKey) -> bool:
+        """Whether this one, of which was learnt, is followed."""
+        named = self.streams
+        if named is not None and key[:2] not in named and key not in named:
+            return False
+        return not self.filters or key[:2] in self.chosen
 
 
 @dataclass(slots=True)
@@ -180,7 +169,7 @@ class _Following:
     def __post_init__(self) -> None:
         look = Look(width=find_width(), result_lines=2, edit_lines=8)
         self.news = self.reader.news
-        self.telling = Telling(look, str(self.desk.home))
+        self.telling = Telling(look, str(self.desk.home), self.reader.ids_like)
 
     def begin(self, last: int | None, *, is_all: bool) -> None:
         """What is there is old, but for the last of it."""
@@ -192,8 +181,9 @@ class _Following:
             return
         rows = None
         if not self.only.is_all:
-            everyone = self.reader.sessions()
-            rows = [s.row for s in everyone if self._is_wanted(s.key)]
+            self.only.ask()
+            streams = self.news.streams()
+            rows = [row for row, key in streams.items() if self.only.has(key)]
         for placed in self.news.last(last, _TOLD, rows):
             self._tell(placed)
             self.newest = max(self.newest, placed.placement)
@@ -205,9 +195,10 @@ class _Following:
             return
         self.version = version
         while found := self.news.after(self.newest):
+            self.only.learn(placed.record.session for placed in found)
             for placed in found:
                 self.newest = placed.placement
-                if self._is_wanted(placed.record.session):
+                if self.only.has(placed.record.session):
                     self._tell(placed)
         if not self.as_json:
             self._tell_stops()
@@ -229,16 +220,12 @@ class _Following:
             click.echo(line)
 
     def _tell_stops(self) -> None:
-        for key, stopped_us in self.news.stops(self.stopped_us):
+        found = self.news.stops(self.stopped_us)
+        self.only.learn(key for key, _ in found)
+        for key, stopped_us in found:
             self.stopped_us = stopped_us
-            if self._is_wanted(key):
+            if self.only.has(key):
                 click.echo(self.telling.tell_stop(key, self._summary(key)))
-
-    def _is_wanted(self, key: SessionKey) -> bool:
-        if not self.only.project:
-            return self.only.has(key, "")
-        main = self.reader.session(SessionKey(*key[:2])) or self.reader.session(key)
-        return self.only.has(key, main.cwd if main else "")
 
     def _summary(self, key: SessionKey) -> SessionSummary | None:
         found = self.reader.session(key)

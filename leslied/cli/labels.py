@@ -8,6 +8,8 @@ from zlib import crc32
 from leslied.cli.output import clean, shorten_ids
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from leslied.model.record import SessionKey
     from leslied.model.session import SessionSummary
 
@@ -22,7 +24,8 @@ _UNDER = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
 class Labels:
     """What stands before every line."""
 
-    def __init__(self) -> None:
+    def __init__(self, find_like: Callable[[list[str]], Iterable[str]]) -> None:
+        self._find_like = find_like
         self._shorts: dict[str, str] = {}
 
     def name(self, key: SessionKey, summary: SessionSummary | None) -> str:
@@ -32,15 +35,16 @@ class Labels:
             folder = summary.cwd.rstrip("/").rpartition("/")[2] if summary else ""
             return _fill(f"{short} {folder or key.agent}")
         # Several of one type may work side by side.
-        told = summary.description or summary.agent_type or summary.subagent_id[:8]
+        told = summary.description or summary.agent_type
+        told = told or self._shorten(summary.subagent_id)
         return _fill(f"{short} {_UNDER} {told}")
 
-    def _shorten(self, session_id: str) -> str:
-        """A beginning that no session before it has: a name never changes."""
-        if session_id not in self._shorts:
-            shorts = shorten_ids([*self._shorts, session_id])
-            self._shorts[session_id] = shorts[session_id]
-        return self._shorts[session_id]
+    def _shorten(self, name: str) -> str:
+        """A beginning that nothing before it has: a name never changes."""
+        if name not in self._shorts:
+            others = [*self._shorts, *self._find_like([name])]
+            self._shorts |= shorten_ids([name], others)
+        return self._shorts[name]
 
 
 def find_colour(session_id: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from leslied.cli.desk import sit_down
-from leslied.cli.filters import filter_options, take_filters
+from leslied.cli.filters import filter_options, read_filters, say_nothing
 from leslied.cli.help import Command
 from leslied.cli.output import (
     emit,
@@ -44,7 +44,6 @@ _COLUMNS = (
     "UNITS",
     "TOOLS",
 )
-_NOTHING = "No sessions yet. Work with an agent, then run: leslied sync"
 
 
 @click.command(
@@ -113,7 +112,7 @@ def _select(desk: Desk, asked: dict[str, Any]) -> Selection:
         # One more than is shown tells whether there are more.
         limit = (limit or _SCREENFUL) + 1
     return Selection(
-        filters=take_filters(desk, asked),
+        filters=read_filters(desk, asked),
         order=asked["order"],
         is_reversed=asked["is_reversed"],
         limit=limit,
@@ -142,7 +141,7 @@ def _lines(
     has_more: bool,
 ) -> Iterator[str]:
     if not sessions:
-        yield "No session is like that." if wanted.filters else _NOTHING
+        yield say_nothing(wanted.filters)
         return
     shorts = shorten_ids(map(_id_of, sessions), ids)
     now, home = desk.clock.now(), str(desk.home)

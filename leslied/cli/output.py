@@ -8,17 +8,17 @@ import json
 import re
 import sys
 from bisect import bisect_left
-from datetime import UTC
+from datetime import UTC, datetime
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.errors import UserError
 from leslied.paths import read_environ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from leslied.model.stats import Cost
 
@@ -42,6 +42,13 @@ _LONGEST = 2000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+
+
+def check_form(asked: Mapping[str, Any]) -> None:
+    """Whoever asks for JSON and CSV at once is asked which."""
+    if asked["as_json"] and asked["as_csv"]:
+        raise UserError("--json and --csv exclude each other.", "Choose one of them.")
 
 
 def find_color(environ: Mapping[str, str]) -> bool | None:
@@ -241,6 +248,11 @@ def _screen() -> int | None:
     return None
 
 
+def read_time(text: str | None) -> datetime | None:
+    """The time that was written down for scripts, to be told to people."""
+    return datetime.fromisoformat(text) if text else None
+
+
 def say_time(time: datetime | None) -> str:
     """Local time to the minute."""
     return time.astimezone().strftime("%Y-%m-%d %H:%M") if time else "-"
@@ -294,15 +306,13 @@ def say_count(number: int, thing: str) -> str:
     return f"{say_number(number)} {thing}{'' if number == 1 else 's'}"
 
 
-def shorten_ids(
-    ids: Iterable[str], among: Iterable[str] | None = None
-) -> dict[str, str]:
+def shorten_ids(ids: Iterable[str], among: Iterable[str]) -> dict[str, str]:
     """Each id's shortest beginning that means it alone, of eight characters or more.
 
-    Alone among all that there are, or among themselves.
+    Alone among themselves and the others, which are all that begin like one of them.
     """
     wanted = list(ids)
-    ordered = sorted({*wanted, *(among or ())})
+    ordered = sorted({*wanted, *among})
     return {each: each[: _count_needed(each, ordered)] for each in wanted}
 
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.completion import complete_agent, complete_project
 from leslied.cli.desk import sit_down
+from leslied.cli.filters import WHOSE, read_filters, whose_options
 from leslied.cli.help import Command
 from leslied.cli.output import (
     emit,
     json_option,
+    read_time,
     say_ago,
     say_bytes,
     say_count,
@@ -24,16 +25,16 @@ from leslied.cli.output import (
     table,
 )
 from leslied.cli.progress import Bar
-from leslied.cli.project import find_projects
 from leslied.cli.span import parse_moment
 from leslied.errors import AlreadyRunning, UserError
 from leslied.lookup import gather_sessions
 from leslied.model.codec import plain_time
+from leslied.model.query import Selection
 from leslied.paths import PLATFORM
 from leslied.pipeline.prune import (
     Prune,
     Pruned,
-    Survey,
+    Reasons,
     find_copies,
     find_live,
     make_batches,
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.cli.desk import Desk
-    from leslied.model.session import SessionSummary
     from leslied.sessions.retention import Going, Sizes
     from leslied.store import Reader
 
@@ -54,10 +54,6 @@ _MOST_SHOWN = 20
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)i?b?")
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_STOP = {
-    "linux": "systemctl --user stop leslied (or Ctrl-C where `leslied run` runs)",
-    "darwin": "launchctl bootout gui/$UID/io.leslied (or Ctrl-C where it runs)",
-}
 _WHY_STAYS = {
     "active": "still at work",
     "idle": "not over yet",
@@ -93,18 +89,7 @@ _WHY_STAYS = {
     metavar="SIZE",
     help="The oldest, until store and archive take no more than this: 2GB, 500MB.",
 )
-@click.option(
-    "--agent",
-    metavar="NAME",
-    shell_complete=complete_agent,
-    help="Only sessions of this agent.",
-)
-@click.option(
-    "--project",
-    metavar="PATH|NAME",
-    shell_complete=complete_project,
-    help="Only this project's sessions.",
-)
+@whose_options
 @click.option("--failed", is_flag=True, help="Also those that ended badly.")
 @click.option(
     "--transcripts",
@@ -127,8 +112,12 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
     choice, sizes, done = order.carry_out() if asked["yes"] else order.look()
     data = order.tell(choice, sizes, done)
     warnings = _warn(done) if done else []
-    lines = _done_lines if done else _shown_lines
-    emit(data, lambda: lines(data, order), as_json=asked["as_json"], warnings=warnings)
+    emit(
+        data,
+        lambda: _done_lines(data) if done else _shown_lines(data, order),
+        as_json=asked["as_json"],
+        warnings=warnings,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +145,7 @@ class _Order:
         policy = self._policy()
         settings = self.desk.load_settings()
         roots = {a.name: tuple(found) for a, found in self.desk.agent_roots(settings)}
-        survey = Survey(
+        reasons = Reasons(
             reader=reader,
             roots=roots,
             live=find_live(self.desk.registries(settings)),
@@ -164,8 +153,9 @@ class _Order:
             takes_failed=self.asked["failed"],
         )
         sizes = weigh(reader)
-        sessions = self._filter(gather_sessions(reader))
-        return choose(sessions, policy, sizes, survey.why_stays), sizes
+        filters = read_filters(self.desk, self.asked, WHOSE)
+        sessions = gather_sessions(reader, Selection(filters=filters))
+        return choose(sessions, policy, sizes, reasons.why_stays), sizes
 
     def carry_out(self) -> tuple[Choice, Sizes, Pruned]:
         """They are gone."""
@@ -179,14 +169,14 @@ class _Order:
             with store.pruning() as pruning:
                 is_unfinished = pruning.is_unfinished()
             if choice.going or is_unfinished:
-                prune.check_room(choice.left)
+                prune.check_room(sizes.left_in_store(choice.going))
                 with Bar(self.desk.clock) as bar:
                     bar.begin("Removing sessions")
                     for batch in bar.over(list(make_batches(choice.going))):
                         prune.remove(batch)
                 prune.finish()
             with self.desk.open_reader() as reader:
-                choice.left = reader.weights.total()
+                choice.left = reader.weights.used() + reader.weights.archive()
         return choice, sizes, prune.done
 
     def tell(self, choice: Choice, sizes: Sizes, done: Pruned | None) -> dict[str, Any]:
@@ -212,14 +202,21 @@ class _Order:
             }
         return data
 
+    def shorten(self, ids: list[str]) -> dict[str, str]:
+        """The ids as people type them."""
+        with self.desk.open_reader() as reader:
+            return shorten_ids(ids, reader.ids_like(ids))
+
     def _open_store(self) -> Store:
         try:
             return Store(self.desk.places.store_file, self.desk.clock)
         except AlreadyRunning as error:
-            stop = _STOP.get(PLATFORM, "Ctrl-C where it runs")
+            from leslied.service import tell_stop  # noqa: PLC0415 - few need it
+
             raise AlreadyRunning(
                 error.message,
-                f"Nothing was removed. Stop it first: {stop}; then start it again.",
+                f"Nothing was removed. Stop it first: {tell_stop(PLATFORM)}; "
+                "then start it again.",
             ) from error
 
     def _policy(self) -> Policy:
@@ -233,21 +230,6 @@ class _Order:
             keep=self.asked["keep"],
             most_bytes=None if size is None else parse_size(size),
         )
-
-    def _filter(self, sessions: list[SessionSummary]) -> list[SessionSummary]:
-        agent, project = self.asked["agent"], self.asked["project"]
-        if agent:
-            known = sorted({session.key.agent for session in sessions})
-            if agent not in known:
-                raise UserError(
-                    f"Nothing is known of an agent {agent!r}.",
-                    f"Those with sessions: {', '.join(known) or 'none yet'}",
-                )
-            sessions = [s for s in sessions if s.key.agent == agent]
-        if project:
-            folders = find_projects(project, {s.cwd for s in sessions}, self.desk.home)
-            sessions = [s for s in sessions if s.cwd in folders]
-        return sessions
 
     def _plain(self, going: Going) -> dict[str, Any]:
         session = going.session
@@ -263,12 +245,23 @@ class _Order:
         }
 
     def _command(self) -> str:
-        words = ["leslied", "prune"]
-        for name in ("older_than", "keep", "max_size", "agent", "project"):
-            if self.asked[name] is not None:
-                words += ["--" + name.replace("_", "-"), str(self.asked[name])]
+        words = self._say("older_than", "keep", "max_size", *WHOSE)
         words += [f"--{name}" for name in ("failed", "transcripts") if self.asked[name]]
-        return shlex.join([*words, "--yes"])
+        return shlex.join(["leslied", "prune", *words, "--yes"])
+
+    def tell_export(self) -> str:
+        """The command that takes those away that were looked at."""
+        return shlex.join(["leslied", "export", "--all", *self._say(*WHOSE)])
+
+    def _say(self, *names: str) -> list[str]:
+        """These options, as they were given."""
+        given = {name: self.asked[name] for name in names}
+        return [
+            word
+            for name, value in given.items()
+            if value is not None
+            for word in ("--" + name.replace("_", "-"), str(value))
+        ]
 
 
 def parse_size(text: str) -> int:
@@ -310,11 +303,10 @@ def _shown_lines(data: dict[str, Any], order: _Order) -> Iterator[str]:
         )
     yield from _staying_lines(data)
     yield f"Nothing was removed. To do it: {data['command']}"
-    yield "To have them elsewhere first: leslied export --all -f jsonl -o FOLDER"
+    yield f"To have them elsewhere first: {order.tell_export()} -f jsonl -o FOLDER"
 
 
-def _done_lines(data: dict[str, Any], order: _Order) -> Iterator[str]:
-    del order
+def _done_lines(data: dict[str, Any]) -> Iterator[str]:
     if not data["count"]:
         yield "No session went."
     else:
@@ -338,7 +330,8 @@ def _staying_lines(data: dict[str, Any]) -> Iterator[str]:
 
 def _table(sessions: list[dict[str, Any]], order: _Order) -> Iterator[str]:
     names = ("ID", "AGENT", "LAST ACTIVE", "PROJECT", "TITLE", "WHY", "FREES")
-    shorts = shorten_ids(each["id"] for each in sessions)
+    shown = sessions[:_MOST_SHOWN]
+    shorts = order.shorten([each["id"] for each in shown])
     now, home = order.desk.clock.now(), str(order.desk.home)
     rows = [
         (
@@ -350,7 +343,7 @@ def _table(sessions: list[dict[str, Any]], order: _Order) -> Iterator[str]:
             ", ".join(each["why"]),
             say_bytes(each["bytes"]),
         )
-        for each in sessions[:_MOST_SHOWN]
+        for each in shown
     ]
     yield from table(names, rows, stretch=4, right="FREES")
     if len(sessions) > _MOST_SHOWN:
@@ -358,4 +351,5 @@ def _table(sessions: list[dict[str, Any]], order: _Order) -> Iterator[str]:
 
 
 def _say_age(text: str | None, now: datetime) -> str:
-    return say_ago(datetime.fromisoformat(text), now) if text else "-"
+    time = read_time(text)
+    return say_ago(time, now) if time else "-"

@@ -10,14 +10,16 @@ import click
 from leslied.cli.desk import sit_down
 from leslied.cli.filters import make_understand
 from leslied.cli.help import Command
-from leslied.cli.output import clean, emit, json_option, say_time
+from leslied.cli.output import clean, emit, json_option, say_time, shorten_ids
 from leslied.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from leslied.lookup import Hit, Manner
-    from leslied.model.query import Term
+    from leslied.cli.desk import Desk
+    from leslied.lookup import Answer, Hit, Manner
+    from leslied.model.query import Query, Term
+    from leslied.store import Reader
 
 _ENTRY = 12
 _WORDS = {
@@ -92,24 +94,34 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     operator is a word.
     """  # noqa: D301 - click reads the character
     desk = sit_down(ctx)
-    from leslied.lookup import parse_query, search  # noqa: PLC0415 - help is quicker
-    from leslied.sessions import quiet_us  # noqa: PLC0415
+    from leslied.lookup import parse_query  # noqa: PLC0415 - help is quicker
 
     wanted = parse_query(_join(query), make_understand(desk))
     with desk.open_reader() as reader:
-        answer = search(
-            reader,
-            wanted,
-            _choose_manner(options),
-            options["limit"],
-            quiet_us=quiet_us(desk.clock.now()),
-            redact=str if options["reveal"] else desk.redact,
-        )
+        answer = _search(desk, reader, wanted, options)
+        ids = {hit.key.session_id for hit in answer.hits}
+        shorts = shorten_ids(ids, reader.ids_like(ids))
     emit(
         {"hits": [_plain(hit) for hit in answer.hits]},
-        lambda: _lines(answer.hits, wanted.terms),
+        lambda: _lines(answer.hits, wanted.terms, shorts),
         as_json=options["as_json"],
         warnings=answer.notes,
+    )
+
+
+def _search(
+    desk: Desk, reader: Reader, wanted: Query, options: dict[str, Any]
+) -> Answer:
+    from leslied.lookup import search  # noqa: PLC0415 - help is quicker
+    from leslied.sessions import quiet_us  # noqa: PLC0415
+
+    return search(
+        reader,
+        wanted,
+        _choose_manner(options),
+        options["limit"],
+        quiet_us=quiet_us(desk.clock.now()),
+        redact=str if options["reveal"] else desk.redact,
     )
 
 
@@ -151,7 +163,9 @@ def _plain(hit: Hit) -> dict[str, Any]:
     }
 
 
-def _lines(hits: Iterable[Hit], terms: Iterable[Term]) -> Iterator[str]:
+def _lines(
+    hits: Iterable[Hit], terms: Iterable[Term], shorts: Mapping[str, str]
+) -> Iterator[str]:
     if not hits:
         yield "Nothing found. Words are whole; 'part*' finds more, --substring all."
     marks = _find_marks(terms)
@@ -159,7 +173,7 @@ def _lines(hits: Iterable[Hit], terms: Iterable[Term]) -> Iterator[str]:
         what = _WORDS.get(hit.type, hit.tool_name)
         if hit.type == "tool_result":
             what = f"{hit.tool_name} result".strip()
-        ids = f"{hit.key.session_id[:8]} {hit.entry_id[:_ENTRY]}"
+        ids = f"{shorts[hit.key.session_id]} {hit.entry_id[:_ENTRY]}"
         head = f"{say_time(hit.at)}  {what}  {ids}  leslied show {hit.opened_by}"
         yield click.style(clean(head), dim=True)
         yield "  " + marks.sub(_mark, clean(hit.snippet))

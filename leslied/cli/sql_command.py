@@ -13,7 +13,9 @@ from leslied.api import open_store
 from leslied.cli.desk import sit_down
 from leslied.cli.help import Command
 from leslied.cli.output import (
+    check_form,
     clean,
+    csv_option,
     emit,
     has_room,
     json_option,
@@ -21,7 +23,6 @@ from leslied.cli.output import (
     say_count,
     table,
 )
-from leslied.errors import UserError
 from leslied.store import TIMEOUT, VIEWS
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _check_seconds(_: click.Context, __: click.Parameter, value: float) -> float
     help="Stop a query that takes longer.",
 )
 @click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@csv_option
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, **asked: Any) -> None:
@@ -84,8 +85,7 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
     standard input. Nothing can be changed. docs/sql.md has more examples.
     """
     as_json, as_csv = asked["as_json"], asked["as_csv"]
-    if as_json and as_csv:
-        raise UserError("--json and --csv exclude each other.", "Choose one of them.")
+    check_form(asked)
     if asked["views"] or asked["query"] is None:
         emit({"views": _plain_views()}, _view_lines, as_json=as_json)
         return

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from leslied.cli.completion import complete_agent, complete_project
 from leslied.cli.desk import sit_down
+from leslied.cli.filters import NOTHING_LIKE, WHOSE, read_filters, whose_options
 from leslied.cli.help import Command
-from leslied.cli.output import emit, json_option
-from leslied.cli.project import find_projects
+from leslied.cli.output import (
+    check_form,
+    csv_option,
+    emit,
+    json_option,
+    shorten_ids,
+)
 from leslied.cli.span import parse_moment
 from leslied.cli.stats_view import (
     plain_block,
@@ -23,7 +28,7 @@ from leslied.cli.stats_view import (
     sum_lines,
     tool_lines,
 )
-from leslied.errors import UserError
+from leslied.model.query import Selection
 from leslied.model.stats import Grouping
 from leslied.prices import load_prices
 from leslied.stats import Filters, Ledger, sum_tools
@@ -50,6 +55,11 @@ class _Question:
     ledger: Ledger
     now: datetime
     redact: Callable[[str], str]
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether not all sessions count."""
+        return bool(self.filters.agent) or self.filters.sessions is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +94,7 @@ class _Answer:
     help="From this day or time on: 2026-01-31, today, 12h, 7d.",
 )
 @click.option("--until", metavar="WHEN", help="Up to this day, or before this time.")
-@click.option(
-    "--agent", metavar="NAME", shell_complete=complete_agent, help="Only this agent."
-)
-@click.option(
-    "--project",
-    metavar="PATH|NAME",
-    shell_complete=complete_project,
-    help="Only this project's sessions.",
-)
+@whose_options
 @click.option(
     "-n",
     "--limit",
@@ -101,7 +103,7 @@ class _Answer:
     help="So many lines: the latest days, or the largest sums.",
 )
 @click.option("--utc", is_flag=True, help="Days and weeks of UTC, not local ones.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@csv_option
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, **asked: Any) -> None:
@@ -116,8 +118,7 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
     """
     desk = sit_down(ctx)
     as_json, as_csv = asked["as_json"], asked["as_csv"]
-    if as_json and as_csv:
-        raise UserError("--json and --csv exclude each other.", "Choose one of them.")
+    check_form(asked)
     with desk.open_reader() as reader:
         question = _ask(desk, reader, asked)
         answer = _answer(question)
@@ -143,16 +144,12 @@ def _ask(desk: Desk, reader: Reader, asked: dict[str, Any]) -> _Question:
     now = desk.clock.now()
     zone = UTC if asked["utc"] else None
     ledger = Ledger(reader.measures, load_prices(), zone)
-    since, until, project = asked["since"], asked["until"], asked["project"]
-    is_project = None
-    if project:
-        known = ledger.projects.values()
-        is_project = find_projects(project, known, desk.home).__contains__
+    since, until = asked["since"], asked["until"]
     filters = Filters(
-        agent=_find_agent(reader, asked["agent"]),
+        agent=asked["agent"] or "",
         since_us=parse_moment(since, now, zone) if since else None,
         until_us=parse_moment(until, now, zone, is_end=True) if until else None,
-        is_project=is_project,
+        sessions=_choose(desk, reader, asked),
     )
     return _Question(
         by=asked["by"],
@@ -164,6 +161,20 @@ def _ask(desk: Desk, reader: Reader, asked: dict[str, Any]) -> _Question:
         now=now,
         redact=cache(desk.redact),
     )
+
+
+def _choose(
+    desk: Desk, reader: Reader, asked: dict[str, Any]
+) -> frozenset[tuple[str, str]] | None:
+    """The sessions that count; None where every one of the agent's does."""
+    filters = read_filters(desk, asked, WHOSE)
+    if filters:
+        from leslied.lookup import check_agents  # noqa: PLC0415 - most name none
+
+        check_agents(reader, filters)
+    if not asked["project"]:
+        return None
+    return frozenset(reader.choose(Selection(filters=filters)))
 
 
 def _answer(question: _Question) -> _Answer:
@@ -199,23 +210,36 @@ def _close(
     totals = plain_sum("total", total, question.redact, None)
     unpriced = [question.redact(m) for m in question.ledger.unpriced(total)]
     home = str(question.desk.home)
+    if question.is_narrow and not rows:
+        return _Answer(rows, lambda: [NOTHING_LIKE], totals, unpriced)
+    shown = _shorten(question, rows) if question.by == "session" else rows
+    hidden = count - len(rows)
     return _Answer(
         rows,
-        lambda: sum_lines(question.by, rows, totals, unpriced, home, count - len(rows)),
+        lambda: sum_lines(question.by, shown, totals, unpriced, home, hidden),
         totals,
         unpriced,
     )
 
 
+def _shorten(question: _Question, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with ids as people type them."""
+    ids = [row["key"] for row in rows]
+    shorts = shorten_ids(ids, question.reader.ids_like(ids))
+    return [{**row, "key": shorts[row["key"]]} for row in rows]
+
+
 def _answer_tools(question: _Question) -> _Answer:
-    found = sum_tools(question.ledger.calls(question.filters))[: question.limit]
+    found = sum_tools(question.ledger.calls(question.filters))
     session_of = question.ledger.session_of
-    rows = [plain_tool(each, question.redact, session_of) for each in found]
+    every = [plain_tool(each, question.redact, session_of) for each in found]
     totals = {
-        name: sum(row[name] for row in rows)
+        name: sum(row[name] for row in every)
         for name in ("calls", "failed", "unanswered", "total_seconds")
     }
-    return _Answer(rows, lambda: tool_lines(rows), totals, [])
+    rows = every[: question.limit]
+    hidden = len(every) - len(rows)
+    return _Answer(rows, lambda: tool_lines(rows, totals, hidden), totals, [])
 
 
 def _cut(question: _Question, sums: list[Sum]) -> list[Sum]:
@@ -233,15 +257,3 @@ def _gather(question: _Question) -> dict[tuple[str, str], SessionSummary]:
     from leslied.lookup import gather_sessions  # noqa: PLC0415 - only this list tells
 
     return {s.key[:2]: s for s in gather_sessions(question.reader)}
-
-
-def _find_agent(reader: Reader, wanted: str | None) -> str:
-    if not wanted:
-        return ""
-    known = sorted({stream.agent for stream in reader.measures.streams().values()})
-    if wanted not in known:
-        told = ", ".join(known) or "none yet"
-        raise UserError(
-            f"Nothing is known of an agent {wanted!r}.", f"Those with sessions: {told}"
-        )
-    return wanted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,12 +11,12 @@ from leslied.cli.output import (
     clean,
     has_room,
     print_csv,
+    read_time,
     say_cost,
     say_count,
     say_number,
     say_path,
     say_time,
-    shorten_ids,
     table,
 )
 from leslied.model.codec import plain_time
@@ -24,7 +24,7 @@ from leslied.model.stats import Cost
 from leslied.prices import load_prices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from leslied.model.session import SessionSummary
     from leslied.model.stats import Sum, ToolSum
@@ -134,12 +134,7 @@ def sum_lines(
         return
     names, stretch, cells = _columns(by, rows, totals, home)
     lines = list(table(names, cells, stretch=stretch, right=_RIGHT, least=_LEAST))
-    yield from lines[:-1]
-    yield click.style(lines[-1], bold=True)
-    if hidden:
-        more = say_count(hidden, "more line")
-        yield click.style(f"{more}, counted in the total.", dim=True)
-    yield ""
+    yield from _close_table(lines, hidden)
     if by == "day" and len(rows) > 1:
         yield from _spark_lines(rows)
     yield click.style(f"List prices: {load_prices()}.", dim=True)
@@ -152,6 +147,16 @@ def sum_lines(
 
 _RIGHT = "SESSIONS MSGS IN OUT READ WRITE COST CALLS FAILED LOST MEDIAN P95 MAX TOTAL"
 _LEAST = ("", "WRITE", "MSGS", "READ", "SESSIONS", "IN", "LOST", "MAX", "P95", "TOTAL")
+
+
+def _close_table(lines: list[str], hidden: int) -> Iterator[str]:
+    """The lines, the last of which is the total, and how many are not shown."""
+    yield from lines[:-1]
+    yield click.style(lines[-1], bold=True)
+    if hidden:
+        more = say_count(hidden, "more line")
+        yield click.style(f"{more}, counted in the total.", dim=True)
+    yield ""
 
 
 def _columns(
@@ -167,9 +172,6 @@ def _columns(
     cells.append(["total", *[""] * (len(heads) - 1), *_numbers(totals), ""])
     names = [*heads, "SESSIONS", "MSGS", "IN", "OUT", "READ", "WRITE", "COST", ""]
     if by == "session":
-        shorts = shorten_ids(row["key"] for row in rows)
-        for row, line in zip(rows, cells, strict=False):
-            line[0] = shorts[row["key"]]
         names, cells = _without("SESSIONS", names, cells)
     return names, len(heads) - 1, cells
 
@@ -200,7 +202,7 @@ def _heads(by: str, row: Row, home: str) -> list[str]:
             return [key, row.get("title") or "-"]
         case "block":
             mark = " now" if row["is_active"] else ""
-            return [say_time(datetime.fromisoformat(key)) + mark, row["agent"]]
+            return [say_time(read_time(key)) + mark, row["agent"]]
         case "project":
             return [_cut_left(say_path(key, home), 60 if has_room(_WIDE) else 28)]
         case "day" | "week" | "month":
@@ -265,31 +267,33 @@ def _sparks(values: list[float]) -> str:
     )
 
 
-def tool_lines(rows: list[Row]) -> Iterable[str]:
-    """A table of tools: how often, how well, how long."""
+def tool_lines(rows: list[Row], totals: Row, hidden: int) -> Iterator[str]:
+    """A table of tools with its total: how often, how well, how long."""
     if not rows:
-        return ["No tool was called."]
+        yield "No tool was called."
+        return
     names = ["TOOL", "CALLS", "FAILED", "LOST", "MEDIAN", "P95", "MAX", "TOTAL", ""]
     most = max(row["calls"] for row in rows) if has_room(_WIDE) else 0
     cells = [
-        [
-            row["tool"],
-            str(row["calls"]),
-            _share(row["failed"], row["calls"]),
-            str(row["unanswered"]),
-            *(_seconds(row[f"{n}_seconds"]) for n in ("median", "p95", "max", "total")),
-            _bar(row["calls"], most),
-        ]
-        for row in rows
+        [row["tool"], *_tool_numbers(row), _bar(row["calls"], most)] for row in rows
     ]
+    cells.append(["total", *_tool_numbers(totals), ""])
+    lines = list(table(names, cells, stretch=0, right=_RIGHT, least=_LEAST))
+    yield from _close_table(lines, hidden)
+    yield click.style(
+        "LOST calls have no result. Times run from the call to its result in the "
+        "log: waiting for a permission is in them.",
+        dim=True,
+    )
+
+
+def _tool_numbers(row: Row) -> list[str]:
+    times = [row.get(f"{name}_seconds") for name in ("median", "p95", "max", "total")]
     return [
-        *table(names, cells, stretch=0, right=_RIGHT, least=_LEAST),
-        "",
-        click.style(
-            "LOST calls have no result. Times run from the call to its result in the "
-            "log: waiting for a permission is in them.",
-            dim=True,
-        ),
+        str(row["calls"]),
+        _share(row["failed"], row["calls"]),
+        str(row["unanswered"]),
+        *map(_seconds, times),
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,7 @@ from leslied.cli.output import (
     clean,
     emit,
     json_option,
+    read_time,
     say_ago,
     say_bytes,
     say_count,
@@ -28,6 +28,7 @@ from leslied.store import read_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from datetime import datetime
     from pathlib import Path
 
     from leslied.cli.desk import Desk
@@ -103,7 +104,7 @@ def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
     state = "not running; start it: leslied run"
     if daemon["running"]:
         state = (
-            f"running since {say_time(_parse(daemon['since']))}, pid {daemon['pid']}"
+            f"running since {say_time(read_time(daemon['since']))}, pid {daemon['pid']}"
         )
     if daemon["paused"]:
         state = f"paused (go on: leslied unpause); {state}"
@@ -138,8 +139,8 @@ def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
             agent["name"],
             str(agent["sources"]),
             str(agent["sessions"]),
-            say_ago(_parse(agent["newest_source_at"]), now),
-            say_ago(_parse(agent["newest_ingested_at"]), now),
+            say_ago(read_time(agent["newest_source_at"]), now),
+            say_ago(read_time(agent["newest_ingested_at"]), now),
             "-" if agent["lag_seconds"] is None else f"{agent['lag_seconds']:.0f} s",
             str(agent["rejected"]),
         )
@@ -150,7 +151,3 @@ def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
         return ["No agent has written anything here yet. See: leslied agents"]
     right, least = "LOGS SESSIONS LAG REJECTED", ("NEWEST READ", "LOGS", "NEWEST LOG")
     return table(names, rows, stretch=0, right=right, least=least)
-
-
-def _parse(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None

@@ -10,7 +10,7 @@ from leslied.cli.labels import WIDTH, Labels, find_colour
 from leslied.cli.output import clean, say_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from leslied.cli.look import Look
     from leslied.model.record import Record, SessionKey
@@ -25,10 +25,12 @@ class Telling:
     Of a turn's end there are often several signs: the first is told.
     """
 
-    def __init__(self, look: Look, home: str) -> None:
+    def __init__(
+        self, look: Look, home: str, find_like: Callable[[list[str]], Iterable[str]]
+    ) -> None:
         self._look = replace(look, width=max(look.width - WIDTH - 1, 0))
         self._home = home
-        self._labels = Labels()
+        self._labels = Labels(find_like)
         self._tellers: dict[SessionKey, Teller] = {}
         self._working: set[SessionKey] = set()
 

@@ -5,6 +5,7 @@ The counterpart of `pipeline`: it joins the store and the sessions room, and onl
 
 from __future__ import annotations
 
+from leslied.lookup.agents import check_agents
 from leslied.lookup.hits import Answer, Hit, Manner, fold, search
 from leslied.lookup.ids import Found, resolve
 from leslied.lookup.query import has_syntax, make_filter, parse_query
@@ -18,6 +19,7 @@ __all__ = [
     "Hit",
     "Manner",
     "add_costs",
+    "check_agents",
     "fold",
     "gather_sessions",
     "has_syntax",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from leslied.lookup.agents import check_agents
 from leslied.model.record import MAIN
 from leslied.store import MOST_RANKED, compile_words
 
@@ -62,6 +63,7 @@ def search(
     redact: Callable[[str], str],
 ) -> Answer:
     """The entries that answer the query; secrets are gone before a line is cut."""
+    check_agents(reader, query.filters)
     notes = [*query.notes, *_tell_lost(query, manner)]
     if not query.filters and not _has_words(query, manner):
         return Answer((), (*notes, "There is no word to find."))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from leslied.lookup.agents import check_agents
 from leslied.model.query import Selection
 from leslied.model.record import SessionKey, Usage
 from leslied.model.stats import Cost
@@ -34,6 +35,7 @@ def gather_sessions(
     Subagents, if they are listed, too, stand by their own time, else below their
     session.
     """
+    check_agents(reader, wanted.filters)
     # An old subagent may stand in a session that is not.
     is_mixed = with_subagents and wanted.is_reversed
     families = reader.choose(replace(wanted, limit=None) if is_mixed else wanted)

@@ -33,8 +33,8 @@ _SLACK = 32_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
-    """What is known of sessions before any of them goes; nothing is changed."""
+class Reasons:
+    """Why sessions stay, of which somebody might want to be rid; nothing is changed."""
 
     reader: Reader
     roots: Mapping[str, tuple[Root, ...]]
@@ -73,9 +73,13 @@ class Survey:
 
 def weigh(reader: Reader) -> Sizes:
     """How much room store and archive take, and each session in them."""
-    stored, archived = reader.weights.sessions(), reader.weights.archived()
-    each = {name: size + archived.get(name, 0) for name, size in stored.items()}
-    return Sizes(reader.weights.total(), each)
+    weights = reader.weights
+    return Sizes(
+        store=weights.used(),
+        archive=weights.archive(),
+        stored=weights.sessions(),
+        archived=weights.archived(),
+    )
 
 
 def find_live(

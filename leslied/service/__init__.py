@@ -112,6 +112,18 @@ def find_manager(
     raise UserError(f"No service manager is known for {platform}.", RUN_IT_YOURSELF)
 
 
+def tell_stop(platform: str) -> str:
+    """What to type so that a daemon ends, whoever started it."""
+    by_hand = "Ctrl-C where `leslied run` runs"
+    if platform == "darwin":
+        from leslied.service.launchd import STOP  # noqa: PLC0415 - one is enough
+    elif platform == "linux":
+        from leslied.service.systemd import STOP  # noqa: PLC0415 - one is enough
+    else:
+        return by_hand
+    return f"{STOP} (or {by_hand})"
+
+
 def find_program(called_as: str, python: str, path: str | None) -> tuple[str, ...]:
     """The words that start leslied from anywhere, links left as they are.
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from leslied.service import Ran, Run
 
 LABEL = "io.leslied"
+STOP = f"launchctl bootout gui/$UID/{LABEL}"
 _STATE = re.compile(r"^\s*state = (.+)$", re.MULTILINE)
 _PID = re.compile(r"^\s*pid = (\d+)$", re.MULTILINE)
 _DISABLED = re.compile(rf'"{re.escape(LABEL)}" => (true|disabled)')

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from leslied.service import Run
 
 UNIT = "leslied.service"
+STOP = f"systemctl --user stop {UNIT}"
 START_SECONDS = 20.0
 """A unit that cannot start says so at once; this is for one that hangs."""
 NEED_NAMESPACES = frozenset(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from leslied.model.session import SessionSummary, Unit
@@ -27,16 +27,28 @@ class Policy:
     """The oldest go until no more than this is left."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """How much room everything takes, and each session (agent and id) of it."""
+    """How much room store and archive take, and each session (agent and id) in them."""
 
-    total: int
-    each: Mapping[tuple[str, str], int]
+    store: int
+    archive: int
+    stored: Mapping[tuple[str, str], int]
+    archived: Mapping[tuple[str, str], int]
 
-    def of(self, session: SessionSummary) -> int:
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.store + self.archive
+
+    def of(self, name: tuple[str, str]) -> int:
         """What is free once the session is gone."""
-        return self.each.get(session.key[:2], 0)
+        return self.stored.get(name, 0) + self.archived.get(name, 0)
+
+    def left_in_store(self, going: Iterable[Going]) -> int:
+        """The store's bytes once these are gone."""
+        gone = (self.stored.get(each.session.key[:2], 0) for each in going)
+        return self.store - sum(gone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +97,7 @@ def choose(
         if reason := why_stays(session):
             choice.staying.setdefault(reason, []).append(session)
             continue
-        size = sizes.of(session)
+        size = sizes.of(session.key[:2])
         choice.going.append(Going(session, tuple(why), size))
         choice.left -= size
     return choice

@@ -15,7 +15,7 @@ from leslied.stats.zone import find_offsets, tell_day, to_time
 from leslied.store import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import tzinfo
 
     from leslied.model.stats import Grouping, Portion, ToolCall
@@ -36,8 +36,8 @@ class Filters:
     since_us: int | None = None
     until_us: int | None = None
     session_id: str = ""
-    is_project: Callable[[str], bool] | None = None
-    """Whether sessions of this folder count; None where all do."""
+    sessions: frozenset[SessionName] | None = None
+    """Those that count; None where all do."""
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class Ledger:
         Times stand in their order, else the largest sum is first.
         """
         tallies: dict[Key, _Tally] = defaultdict(_Tally)
-        with_sessions = by in ("session", "project") or bool(filters.is_project)
+        with_sessions = by in ("session", "project") or filters.sessions is not None
         span = self._span(filters)
         for portion in self._measures.portions(
             by, span, self._cuts, with_sessions=with_sessions
@@ -160,9 +160,7 @@ class Ledger:
 
     def counts(self, stream: int, filters: Filters) -> bool:
         """Whether the stream's session is one of those asked for."""
-        if filters.is_project is None:
-            return True
-        return filters.is_project(self.projects.get(self.session_of(stream), ""))
+        return filters.sessions is None or self.session_of(stream) in filters.sessions
 
     def session_of(self, stream: int) -> SessionName:
         """The session that a stream is, or is a subagent of."""

@@ -70,6 +70,12 @@ def _choose_latest(db: sqlite3.Connection, limit: int) -> list[Family]:
         most *= 4
 
 
+def find_agents(db: sqlite3.Connection) -> list[str]:
+    """The agents that have sessions."""
+    rows = db.execute("SELECT DISTINCT agent FROM session ORDER BY agent")
+    return [agent for (agent,) in rows]
+
+
 def find_named(db: sqlite3.Connection, start: str) -> list[tuple[SessionKey, str]]:
     """Streams whose session id, thread id or own id starts so, with the thread's."""
     length = len(start)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from leslied.store.catalog import find_agents
 from leslied.store.connection import open_reader, telling
 
 if TYPE_CHECKING:
@@ -49,8 +50,7 @@ class Names:
     @telling
     def agents(self) -> list[str]:
         """The agents that have sessions."""
-        rows = self._db.execute("SELECT DISTINCT agent FROM session ORDER BY agent")
-        return [agent for (agent,) in rows]
+        return find_agents(self._db)
 
     @telling
     def folders(self) -> list[str]:

@@ -56,6 +56,14 @@ class News:
         return [unpack_placed(row, 0) for row in reversed(found)]
 
     @telling
+    def streams(self) -> dict[int, SessionKey]:
+        """Every session and subagent with anything in it, by the store's number."""
+        rows = self._db.execute(
+            "SELECT id, agent, session_id, source FROM session WHERE entries > 0"
+        )
+        return {row[0]: SessionKey(*row[1:]) for row in rows}
+
+    @telling
     def number(self, placed: Placed) -> int:
         """Which of its stream's entries it is, counted from 1."""
         return self._one(

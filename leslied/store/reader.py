@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from leslied.model.record import MAIN, Placed, SessionKey, Usage
 from leslied.model.session import SessionSummary
 from leslied.store.agents import tell_agents
-from leslied.store.catalog import choose, find_entries, find_named
+from leslied.store.catalog import choose, find_agents, find_entries, find_named
 from leslied.store.chats import find_chats, find_first_chats, name_chat_of
 from leslied.store.connection import open_reader, telling
 from leslied.store.measure import Measures
@@ -64,15 +65,17 @@ class Reader:
     @telling
     def ids_like(self, ids: Collection[str]) -> list[str]:
         """The ids of sessions and subagents that begin as one of these does."""
-        starts = sorted({each[:_BEGINNING] for each in ids})
-        marks = ", ".join("?" * len(starts))
+        starts = json.dumps(sorted({each[:_BEGINNING] for each in ids}))
         rows = self._db.execute(
+            "WITH start AS MATERIALIZED (SELECT value FROM json_each(?)) "
             "SELECT session_id, source FROM session WHERE entries > 0 AND "
-            f"(substr(session_id, 1, {_BEGINNING}) IN ({marks}) OR "
-            f"substr(source, instr(source, ':') + 1, {_BEGINNING}) IN ({marks}))",
-            (*starts, *starts),
+            f"(substr(session_id, 1, {_BEGINNING}) IN start OR "
+            f"substr(source, instr(source, ':') + 1, {_BEGINNING}) IN start)",
+            (starts,),
         )
-        return [SessionKey("", *row).subagent_id or row[0] for row in rows]
+        keys = [SessionKey("", *row) for row in rows]
+        names = (name for key in keys for name in (key.session_id, key.subagent_id))
+        return list(filter(None, names))
 
     @telling
     def sessions(
@@ -252,6 +255,11 @@ class Reader:
     def find_entries(self, start: str) -> list[tuple[SessionKey, str]]:
         """Entries whose id starts so, each with the first stream that shows it."""
         return find_entries(self._db, start)
+
+    @telling
+    def agent_names(self) -> list[str]:
+        """The agents that have sessions."""
+        return find_agents(self._db)
 
     @telling
     def agents(self) -> list[dict[str, Any]]:

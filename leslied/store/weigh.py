@@ -64,10 +64,10 @@ class Weights:
         return {(agent, name): size for agent, name, size in rows}
 
     @telling
-    def total(self) -> int:
-        """The bytes of store and archive together."""
+    def archive(self) -> int:
+        """The bytes of the archive."""
         query = "SELECT CAST(total(size) AS INTEGER) FROM archived WHERE size > 0"
-        return self.used() + int(self._db.execute(query).fetchone()[0])
+        return int(self._db.execute(query).fetchone()[0])
 
     @telling
     def used(self) -> int:

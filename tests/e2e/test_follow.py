@@ -94,7 +94,7 @@ def test_an_unknown_agent_is_a_sentence(leslied: Command):
     ran = leslied("follow", "--once", "--agent", "nobody")
 
     assert ran.code == 2
-    assert "There is no agent 'nobody'" in ran.err
+    assert "Nothing is known of an agent 'nobody'." in ran.err
     assert "claude-code" in ran.err
 
 
@@ -125,6 +125,24 @@ def test_what_comes_while_it_runs_is_told(leslied: Command, claude: ClaudeHome):
         "> hello",
         "· session stopped",
     ]
+
+
+def test_a_session_that_tells_its_folder_late_is_followed_from_then_on(
+    leslied: Command, claude: ClaudeHome
+):
+    talk = Talk("77777777-2222-4333-8444-555555555555", cwd="")
+    log = f"c/{talk.session_id}.jsonl"
+    with following(leslied, "--last", "1", "--project", "shop") as process:
+        assert process.stdout
+        process.stdout.readline()
+        claude.write(talk.prompt("nowhere yet"), name=log)
+        leslied("sync")
+        talk.cwd = "/home/dev/shop"
+        claude.write(talk.prompt("here"), name=log)
+        leslied("sync")
+        come = process.stdout.readline()
+
+    assert come[25:].rstrip() == "> here"
 
 
 def test_ctrl_c_ends_it_without_a_word(leslied: Command):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.test_run import wait_until
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.cli import Command
 from tests.support.golden import FIXTURES, copy_home
@@ -71,6 +71,13 @@ def test_it_is_only_shown_until_somebody_says_yes(four: Home):
     assert "2 sessions would go" in shown.out
     assert "leslied prune --keep 2 --yes" in shown.out
     assert four.ids() == set(ALL)
+
+
+def test_those_of_a_project_can_be_had_elsewhere_first(four: Home):
+    shown = four.leslied("prune", "--keep", "2", "--project", "app").out
+    (line,) = [line for line in shown.splitlines() if "elsewhere" in line]
+
+    assert line.endswith("leslied export --all --project app -f jsonl -o FOLDER")
 
 
 def test_with_yes_it_is_done_and_stays_done(four: Home):
@@ -138,9 +145,9 @@ def test_another_writer_is_told_and_nothing_is_removed(four: Home):
         [sys.executable, "-m", "leslied", "run"], env=four.leslied.environ
     )
     try:
-        deadline = time.monotonic() + 20
-        while not four.leslied("status", "--json").json["data"]["daemon"]["running"]:
-            assert time.monotonic() < deadline
+        # To read is enough: whoever tried the lock could be in the daemon's way.
+        lock = four.data / "writer.lock"
+        wait_until(lambda: str(daemon.pid) in lock.read_text())
         told = four.leslied("prune", "--keep", "0", "--yes")
     finally:
         daemon.terminate()

@@ -231,10 +231,26 @@ def test_tools_that_fail_are_told(claude: ClaudeHome, leslied: Command):
     assert "1 (100%)" in leslied("stats", "--by", "tool").out
 
 
+def test_the_total_is_of_all_tools_however_few_are_shown(
+    claude: ClaudeHome, leslied: Command
+):
+    talk = Talk()
+    calls = [talk.call(name, {}, name) for name in ("Bash", "Read", "Edit")]
+    claude.write(talk.prompt("x"), *calls)
+    leslied("sync")
+
+    data = leslied("stats", "--by", "tool", "-n", "1", "--json").json["data"]
+    shown = leslied("stats", "--by", "tool", "-n", "1").out.splitlines()
+
+    assert len(data["rows"]) == 1
+    assert data["totals"]["calls"] == data["totals"]["unanswered"] == 3
+    assert shown[2].split()[:2] == ["total", "3"]
+    assert shown[3] == "2 more lines, counted in the total."
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--project", "nowhere"), "No session worked in a project 'nowhere'."),
         (("--agent", "nobody"), "Nothing is known of an agent 'nobody'."),
         (("--since", "soon"), "'soon' is no day or time."),
         (("--json", "--csv"), "--json and --csv exclude each other."),

@@ -88,7 +88,7 @@ def test_home_is_a_tilde():
 def test_an_id_is_cut_where_it_still_means_one_thing():
     ids = ["01a1e1f8-e3b4-7d00", "01a1e1f8-dc68-7391", "ses_short", "b632662f-2db8"]
 
-    assert shorten_ids(ids) == {
+    assert shorten_ids(ids, []) == {
         "01a1e1f8-e3b4-7d00": "01a1e1f8-e",
         "01a1e1f8-dc68-7391": "01a1e1f8-d",
         "ses_short": "ses_shor",
@@ -97,14 +97,20 @@ def test_an_id_is_cut_where_it_still_means_one_thing():
 
 
 def test_an_id_that_begins_another_is_shown_whole():
-    assert shorten_ids(["abcdefgh", "abcdefghij"]) == {
+    assert shorten_ids(["abcdefgh", "abcdefghij"], []) == {
         "abcdefgh": "abcdefgh",
         "abcdefghij": "abcdefghi",
     }
 
 
+def test_an_id_means_one_thing_also_among_those_that_are_not_shown():
+    assert shorten_ids(["01a1e1f8-e3b4"], ["01a1e1f8-e111"]) == {
+        "01a1e1f8-e3b4": "01a1e1f8-e3",
+    }
+
+
 def test_no_ids_are_no_trouble():
-    assert shorten_ids([]) == {}
+    assert shorten_ids([], []) == {}
 
 
 TITLES = [

@@ -1,11 +1,70 @@
-"""Sizes as people type them."""
+"""Sizes as people type them, and the room that pruning takes."""
 
 from __future__ import annotations
 
-import pytest
+import random
+from types import SimpleNamespace
 
+import pytest
+from click.testing import CliRunner
+
+from leslied.cli import leslied
 from leslied.cli.prune_command import parse_size
 from leslied.errors import UserError
+from leslied.store import Reader
+from tests.support.claude import ClaudeHome, Talk
+from tests.support.prune import listed, read_home
+
+SLACK = 32_000_000
+OLD, NEW = (f"{letter * 8}-0000-4000-8000-000000000000" for letter in "ab")
+
+
+@pytest.fixture
+def archived(claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> ClaudeHome:
+    """Two sessions; the new one's log says much that only the archive keeps."""
+    monkeypatch.setenv("LESLIED_DATA_DIR", str(claude.store_path.parent))
+    old, new = Talk(OLD), Talk(NEW)
+    claude.write(old.prompt("hello"), old.answer("hi"), name=f"-app/{OLD}.jsonl")
+    noise = random.Random(1).randbytes(10**6).hex()
+    claude.write(
+        new.prompt("hello"),
+        new.answer("hi"),
+        {"type": "file-history-snapshot", "snapshot": noise},
+        name=f"-app/{NEW}.jsonl",
+    )
+    read_home(claude)
+    return claude
+
+
+def say_free(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free))
+
+
+def prune_old() -> None:
+    words = ["prune", "--keep", "1", "--yes"]
+    CliRunner().invoke(leslied, words, catch_exceptions=False)
+
+
+def test_only_the_store_is_written_anew_not_the_archive(
+    archived: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+):
+    with Reader(archived.store_path) as reader:
+        store, archive = reader.weights.used(), reader.weights.archive()
+    say_free(monkeypatch, 2 * store + SLACK)
+    prune_old()
+
+    assert archive > store
+    assert listed(archived) == {NEW}
+
+
+def test_a_store_that_has_no_room_to_be_written_anew_stays(
+    archived: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+):
+    say_free(monkeypatch, SLACK)
+    with pytest.raises(UserError, match="nothing was removed"):
+        prune_old()
+
+    assert listed(archived) == {OLD, NEW}
 
 
 @pytest.mark.parametrize(

@@ -39,15 +39,15 @@ def summary(shelf: Shelf) -> SessionSummary:
 
 @pytest.fixture
 def telling() -> Telling:
-    return Telling(Look(), "/home/dev")
+    return Telling(Look(), "/home/dev", list)
 
 
 def test_a_session_is_named_by_id_and_folder(summary: SessionSummary):
-    assert Labels().name(summary.key, summary).split() == ["s", "app"]
+    assert Labels(list).name(summary.key, summary).split() == ["s", "app"]
 
 
 def test_a_session_without_a_folder_is_named_by_its_agent():
-    assert Labels().name(make_key("abcdefghij"), None).split() == [
+    assert Labels(list).name(make_key("abcdefghij"), None).split() == [
         "abcdefgh",
         "claude-code",
     ]
@@ -58,13 +58,13 @@ def test_a_subagent_stands_under_its_parent(shelf: Shelf):
     link = make_event("subagent_linked", session=key, told={"agent_type": "explorer"})
     shelf.keep(link, make_prompt("go", "1", session=key))
 
-    name = Labels().name(key, shelf.session("s", SUB))
+    name = Labels(list).name(key, shelf.session("s", SUB))
 
     assert name.split() == ["s", "›", "explorer"]
 
 
 def test_names_never_change_and_are_never_the_same():
-    labels = Labels()
+    labels = Labels(list)
     one, other = make_key("01a1e1f8-dc68"), make_key("01a1e1f8-e3b4")
 
     first = labels.name(one, None)
@@ -77,7 +77,7 @@ def test_names_never_change_and_are_never_the_same():
 def test_every_label_is_equally_wide(shelf: Shelf, folder: str):
     shelf.keep(make_event("opened", "1", told={"cwd": f"/home/{folder}"}))
 
-    name = Labels().name(make_key(), shelf.session())
+    name = Labels(list).name(make_key(), shelf.session())
 
     assert cell_len(name) == WIDTH
     assert "\x1b" not in name
@@ -112,7 +112,7 @@ def test_starts_and_stops_are_a_line_each(telling: Telling, summary: SessionSumm
 
 
 def test_lines_fit_behind_their_label():
-    telling = Telling(Look(width=70), "")
+    telling = Telling(Look(width=70), "", list)
     records = [make_prompt("word " * 50), make_record("- 日本語の答え " * 30)]
 
     told = [line for r in records for line in telling.tell(r, None)]

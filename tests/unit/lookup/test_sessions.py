@@ -110,7 +110,7 @@ def test_sessions_stand_in_the_order_asked_for(shelf: Shelf, order: str, names: 
         ([Filter("model", "EL-2")], ["bbbb"]),
         ([Filter("model", "l%2")], []),
         ([Filter("agent", "claude-code"), Filter("project", "lib")], ["bbbb"]),
-        ([Filter("agent", "nobody")], []),
+        ([Filter("agent", "codex")], []),
         ([Filter("after", to_us(at(50)))], ["aaaa"]),
         ([Filter("before", to_us(at(2)))], ["aaaa"]),
         ([Filter("status", "active")], ["aaaa"]),

@@ -11,7 +11,7 @@ import pytest
 from leslied.agents import load_adapters
 from leslied.errors import UserError
 from leslied.lookup import gather_sessions, parse_query
-from leslied.pipeline.prune import Prune, Survey, find_copies
+from leslied.pipeline.prune import Prune, Reasons, find_copies
 from leslied.pipeline.rebuild import Rebuild
 from leslied.store import Reader, Store
 from tests.support.claude import ADAPTER, ClaudeHome, Talk
@@ -299,7 +299,7 @@ def test_too_little_room_is_told_before_anything_is_done(
             work.check_room(10_000_000)
 
 
-def survey(two: Two, reader: Reader, **more: object) -> dict[str, str]:
+def find_reasons(two: Two, reader: Reader, **more: object) -> dict[str, str]:
     """Why each session may not go, by the beginning of its id."""
     adapters = load_adapters()
     roots = {
@@ -308,13 +308,13 @@ def survey(two: Two, reader: Reader, **more: object) -> dict[str, str]:
         )
     }
     known = {"live": set(), "clock": two.claude.clock, "roots": roots}
-    asked = Survey(reader=reader, **{**known, **more})
+    asked = Reasons(reader=reader, **{**known, **more})
     return {s.key.session_id[:1]: asked.why_stays(s) for s in gather_sessions(reader)}
 
 
 def test_a_session_that_is_over_may_go(two: Two):
     with Reader(two.claude.store_path) as reader:
-        assert survey(two, reader) == {"a": "", "b": ""}
+        assert find_reasons(two, reader) == {"a": "", "b": ""}
 
 
 def test_a_session_that_a_process_works_on_stays(claude: ClaudeHome):
@@ -324,14 +324,14 @@ def test_a_session_that_a_process_works_on_stays(claude: ClaudeHome):
     live = {(ADAPTER.name, OLD)}
 
     with Reader(claude.store_path) as reader:
-        assert survey(two, reader, live=live) == {"a": "active"}
+        assert find_reasons(two, reader, live=live) == {"a": "active"}
 
 
 def test_a_log_with_news_keeps_its_session(two: Two):
     two.claude.write(two.old.answer("more"), name=f"-app/{OLD}.jsonl")
 
     with Reader(two.claude.store_path) as reader:
-        assert survey(two, reader) == {"a": "unread", "b": ""}
+        assert find_reasons(two, reader) == {"a": "unread", "b": ""}
 
 
 def test_a_session_that_ended_badly_stays_unless_it_is_asked_for(two: Two):
@@ -343,8 +343,8 @@ def test_a_session_that_ended_badly_stays_unless_it_is_asked_for(two: Two):
     read_home(two.claude)
 
     with Reader(two.claude.store_path) as reader:
-        assert survey(two, reader) == {"a": "", "b": "failed"}
-        assert survey(two, reader, takes_failed=True) == {"a": "", "b": ""}
+        assert find_reasons(two, reader) == {"a": "", "b": "failed"}
+        assert find_reasons(two, reader, takes_failed=True) == {"a": "", "b": ""}
 
 
 def test_a_source_that_fell_silent_is_not_asked_about_again(two: Two):

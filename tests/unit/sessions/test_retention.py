@@ -40,7 +40,13 @@ def make_session(days: int, **fields: Any) -> SessionSummary:
 
 
 SESSIONS = [make_session(days) for days in (1, 2, 3, 4)]
-SIZES = Sizes(100, {("claude-code", f"s{days}"): 20 for days in (1, 2, 3, 4)})
+NAMES = [("claude-code", f"s{days}") for days in (1, 2, 3, 4)]
+SIZES = Sizes(
+    store=70,
+    archive=30,
+    stored=dict.fromkeys(NAMES, 15),
+    archived=dict.fromkeys(NAMES, 5),
+)
 
 
 def ids(choice: Choice) -> list[str]:
@@ -59,6 +65,13 @@ def test_what_was_last_active_before_the_moment_goes_the_oldest_first():
 
     assert ids(choice) == ["s4", "s3"]
     assert choice.left == 60
+
+
+def test_of_the_store_less_is_left_than_of_store_and_archive():
+    choice = decide(Policy(keep=2))
+
+    assert choice.left == 60
+    assert SIZES.left_in_store(choice.going) == 40
 
 
 def test_all_but_the_last_active_go():
@@ -115,7 +128,7 @@ def test_a_session_that_tells_no_time_is_as_old_as_its_reading():
     )
     policy = Policy(before=BEGAN - timedelta(days=5))
 
-    assert len(choose([silent], policy, Sizes(1, {}), lambda _: "").going) == 1
+    assert len(choose([silent], policy, SIZES, lambda _: "").going) == 1
 
 
 def fails(*records: Any) -> bool:

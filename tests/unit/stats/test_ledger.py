@@ -196,7 +196,7 @@ def test_only_what_was_asked_for_counts(shelf: Shelf, add_up):
     shelf.keep(here("/src/app", "one"), say("a", Usage(1), session=one), log="1.jsonl")
     shelf.keep(here("/src/lib", "two"), say("b", Usage(2), session=two), log="2.jsonl")
 
-    sums, total = add_up("project", is_project=lambda folder: folder == "/src/lib")
+    sums, total = add_up("project", sessions=frozenset({two[:2]}))
 
     assert [(s.key, s.usage) for s in sums] == [("/src/lib", Usage(2))]
     assert (total.usage, total.sessions) == (Usage(2), 1)

@@ -35,7 +35,7 @@ def test_a_sessions_archive_is_that_of_its_subagents_too(claude: ClaudeHome):
 
     with Reader(claude.store_path) as reader:
         archived = reader.weights.archived()
-        total = reader.weights.total() - reader.weights.used()
+        total = reader.weights.archive()
     assert len(files) == 3
     assert sum(archived.values()) == total == sum(files)
 
