@@ -101,3 +101,11 @@ def make_private_dir(path: Path) -> None:
 
 
 PLATFORM = sys.platform
+
+
+def resolve_project(text: str, home: Path) -> str:
+    """A project's name as it is; a path, however it was typed, from the root on."""
+    if "/" not in text and text not in (".", "..", "~"):
+        return text
+    path = text.replace("~", str(home), 1) if text[0] == "~" else text
+    return str(Path(path).absolute().resolve())

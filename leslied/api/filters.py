@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.errors import UserError
 from leslied.model.query import Filter
-from leslied.paths import find_home, read_environ
+from leslied.paths import find_home, read_environ, resolve_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,20 +24,11 @@ def make_filters(
     if agent:
         yield Filter("agent", agent)
     if project:
-        yield Filter("project", _find_project(project))
+        yield Filter("project", resolve_project(project, find_home(read_environ())))
     if since:
         yield Filter("after", _count_us(since))
     if until:
         yield Filter("before", _count_us(until, is_end=True))
-
-
-def _find_project(given: str) -> str:
-    """A name as it is; a path, however it was written, from the root on."""
-    if "/" not in given and given not in (".", "..", "~"):
-        return given
-    if given.startswith("~"):
-        given = given.replace("~", str(find_home(read_environ())), 1)
-    return str(Path(given).absolute().resolve())
 
 
 def _count_us(given: Moment, *, is_end: bool = False) -> int:

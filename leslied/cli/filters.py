@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from leslied.cli.completion import complete_agent, complete_project
-from leslied.cli.project import find_project
 from leslied.cli.span import parse_moment
 from leslied.errors import UserError
 from leslied.model.session import Status
+from leslied.paths import resolve_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -106,5 +106,5 @@ def make_understand(
     return {
         "after": partial(parse_moment, now=now, zone=None),
         "before": partial(parse_moment, now=now, zone=None, is_end=is_end),
-        "project": partial(find_project, home=desk.home),
+        "project": partial(resolve_project, home=desk.home),
     }
