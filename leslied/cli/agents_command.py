@@ -67,7 +67,7 @@ def _lines(agents: list[dict[str, Any]], desk: Desk) -> Iterator[str]:
     now = desk.clock.now()
     rows = [
         (
-            agent["title"],
+            agent["name"],
             "yes" if agent["found"] else "no",
             str(agent["logs"]),
             str(agent["sessions"]),

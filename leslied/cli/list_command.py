@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -94,7 +95,9 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
         ids = [] if as_json else reader.ids_like([_id_of(each) for each in found])
     now = desk.clock.now()
     shown = None if as_json or wanted.limit is None else wanted.limit - 1
-    sessions = [redact_summary(each, desk.redact) for each in found[:shown]]
+    # Most folders and models are those of the session before.
+    redact = lru_cache(maxsize=4096)(desk.redact)
+    sessions = [redact_summary(each, redact) for each in found[:shown]]
     emit(
         {"sessions": [_plain(each, now) for each in sessions]} if as_json else {},
         lambda: _lines(
@@ -153,7 +156,7 @@ def _lines(
             say_time(session.ended_at),
             tell_status(session, now),
             say_path(session.cwd, home).rpartition("/")[2] or "-",
-            session.title or "-",
+            _say_title(session),
             str(session.units),
             str(session.tool_calls),
             say_cost(session.cost) if shows_cost else _say_out(session),
@@ -170,6 +173,11 @@ def _lines(
     )
     if has_more:
         yield click.style("There are more; --all shows them.", dim=True)
+
+
+def _say_title(session: SessionSummary) -> str:
+    title = session.title or "-"
+    return f"↳ {title}" if session.is_subagent else title
 
 
 def _say_out(session: SessionSummary) -> str:

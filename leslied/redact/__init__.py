@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 
 from leslied.redact.rules import RULES, Rule
 
 __all__ = ["RULES", "Redactor", "Rule"]
+
+
+_SHORT = 300
+"""One look for all words is faster on so short a text; on longer ones, many looks."""
+_HINTS = re.compile("|".join(re.escape(word) for rule in RULES for word in rule.words))
 
 
 class Redactor:
@@ -27,6 +33,8 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """The text with every definite secret replaced by `[REDACTED:kind:hash]`."""
+        if len(text) < _SHORT and not _HINTS.search(text):
+            return text
         for rule in RULES:
             if any(word in text for word in rule.words):
                 text = rule.pattern.sub(lambda m, r=rule: self._mark(r, m[0]), text)  # type: ignore[misc]

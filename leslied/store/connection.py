@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import sqlite3
+from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -97,7 +99,7 @@ def lock_store(path: Path) -> int:
     except OSError as error:
         raise unusable(path, error) from error
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _take_lock(fd)
     except OSError as error:
         is_daemon = b"pid" in os.pread(fd, 4096, 0)
         os.close(fd)
@@ -106,6 +108,16 @@ def lock_store(path: Path) -> int:
             hint = "It is the daemon, which reads everything as it comes."
         raise AlreadyRunning(f"Another leslied is writing to {path}.", hint) from error
     return fd
+
+
+def _take_lock(fd: int) -> None:
+    """The lock is ours; whoever only asks who has it holds it for a moment."""
+    for patience in (0.01, 0.02, 0.05):
+        with suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        select.select([], [], [], patience)
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def sign_lock(fd: int, words: str) -> None:

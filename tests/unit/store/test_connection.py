@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -371,3 +373,13 @@ def test_the_store_is_a_regular_file(path: Path, clock: FakeClock):
     Store(path, clock).close()
 
     assert stat.S_ISREG(path.lstat().st_mode)
+
+
+def test_whoever_only_asks_for_the_writer_keeps_nobody_from_writing(path: Path):
+    """E11: `status` holds the lock for a moment to see who has it."""
+    os.close(lock_store(path))
+    fd = os.open(path.with_name("writer.lock"), os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_SH)
+    threading.Timer(0.02, os.close, (fd,)).start()
+
+    os.close(lock_store(path))
