@@ -76,7 +76,7 @@ def _page(ctx: click.Context, mark: str) -> Iterator[str]:
     assert isinstance(command, Command), f"{ctx.command_path} is no leslied Command"
     usage = " ".join(command.collect_usage_pieces(ctx))
     yield from (f"{mark} {ctx.command_path}", "", f"    {ctx.command_path} {usage}", "")
-    yield from (html.escape(inspect.cleandoc(command.help or ""), quote=False), "")
+    yield from map(_tell_paragraph, inspect.cleandoc(command.help or "").split("\n\n"))
     yield from _options(ctx)
     yield from _examples(command)
     if command.exit_codes:
@@ -122,3 +122,10 @@ def _link(name: str) -> str:
     page, _, below = name.partition(" ")
     anchor = f"#leslied-{page}-{below}" if below else ""
     return f"[leslied {name}]({page}.md{anchor})"
+
+
+def _tell_paragraph(text: str) -> str:
+    """A paragraph as it is; one that click must not wrap, as a block."""
+    if text.startswith("\b\n"):
+        return f"```text\n{text[2:]}\n```\n"
+    return html.escape(text, quote=False) + "\n"
