@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -12,6 +12,7 @@ from leslied.cli.filters import make_understand
 from leslied.cli.help import Command
 from leslied.cli.output import clean, emit, json_option, say_time, shorten_ids
 from leslied.errors import UserError
+from leslied.model.query import FilterKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -37,7 +38,17 @@ class _SearchCommand(Command):
     """A command whose words may begin with `-`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [_hold(arg) for arg in args])
+        try:
+            return super().parse_args(ctx, [_hold(arg) for arg in args])
+        except click.NoSuchOption as error:
+            name = error.option_name.lstrip("-")
+            key = {"since": "after", "until": "before"}.get(name, name)
+            if key not in get_args(FilterKey):
+                raise
+            raise UserError(
+                "A search takes its filters as words.",
+                f"Write {key}:… instead of --{name} …, among the words.",
+            ) from error
 
 
 def _hold(arg: str) -> str:

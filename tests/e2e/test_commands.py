@@ -384,3 +384,10 @@ def test_a_side_file_of_an_excluded_project_is_kept_out_too(
 
     store = Path(leslied.home) / ".local/share/leslied/store.db"
     assert b"zebra" not in store.read_bytes()
+
+
+def test_a_filter_given_to_search_as_an_option_is_told_as_a_word(leslied: Command):
+    ran = leslied("search", "hello", "--since", "7d")
+
+    assert ran.code == 2
+    assert "Write after:… instead of --since" in ran.err
