@@ -230,6 +230,7 @@ class Reader:
         )
         return self._count(query, (session, unit))
 
+    @telling
     def search(
         self, query: Query, quiet_us: int = 0, *, is_substring: bool = False
     ) -> Search:

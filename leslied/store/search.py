@@ -84,6 +84,7 @@ class Search:
         if any(each.key == "tool" and not each.is_out for each in query.filters):
             self._narrow_to_tools()
         self._is_narrowed = False
+        """Whether only some sessions are wanted."""
         self._place, self._place_values = self._place_in(quiet_us)
         self.is_cut = False
         """Whether there were too many hits to weigh them all."""
