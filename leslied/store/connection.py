@@ -113,9 +113,12 @@ def lock_store(path: Path) -> int:
 def _take_lock(fd: int) -> None:
     """The lock is ours; whoever only asks who has it holds it for a moment."""
     for patience in (0.01, 0.02, 0.05):
-        with suppress(OSError):
+        with suppress(BlockingIOError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
+        # Those who ask can share it; somebody who writes shares with nobody.
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_UN)
         select.select([], [], [], patience)
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
