@@ -1,7 +1,7 @@
 """The memory: one SQLite file that holds every record and how far each source was read.
 
 The door: `Store` writes, `Reader` looks, an `Inquiry` is asked in SQL. What only
-writing and asking need is loaded by whoever does: looking starts in half the time.
+writing and asking need is loaded by whoever does: looking starts sooner.
 """
 
 from __future__ import annotations

@@ -161,3 +161,16 @@ def test_a_query_that_takes_too_long_is_stopped(leslied: Command):
 
     assert ran.code == 2
     assert "took too long" in ran.err
+
+
+def test_a_time_limit_that_is_no_number_is_refused(leslied: Command):
+    ran = leslied("sql", "--timeout", "nan", "SELECT 1")
+
+    assert (ran.code, "nan is no number" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize("words", [("list",), ("search", "use"), ("sql", "SELECT 1")])
+def test_more_than_can_be_counted_is_all_there_is(leslied: Command, words: tuple):
+    ran = leslied(*words, "-n", "9" * 30)
+
+    assert (ran.code, ran.err) == (0, "")

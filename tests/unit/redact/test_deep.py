@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec import structs
 
 from leslied.redact import Redactor
 from leslied.redact.deep import redact_json, redact_placed, redact_summary
@@ -17,13 +18,7 @@ redact = Redactor(b"key").redact
 
 @pytest.mark.parametrize("field", ["content", "tool_name", "tool_call_id", "model"])
 def test_no_field_of_a_record_keeps_a_secret(field: str):
-    record = make_call("Bash", "c1")
-    with_secret = {"tool_name": "Bash", "tool_call_id": "c1"} | {field: SECRET}
-    record = make_call(
-        with_secret.pop("tool_name"), with_secret.pop("tool_call_id")
-    ).__class__(
-        session=record.session, type="tool_use", role="assistant", **{field: SECRET}
-    )
+    record = structs.replace(make_call("Bash", "c1"), **{field: SECRET})
 
     clean = redact_placed(place(record), redact).record
 
