@@ -118,7 +118,7 @@ class Settle:
             due |= {homes[c.row] for c in children if _has_news(c, outbox)}
             due = {number for number in due if number > oldest}
         is_waiting = False
-        for number in sorted(due - {0}):
+        for number in sorted(due):
             if self._is_over(main, number):
                 done.units += 1
                 here = [child for child in children if homes[child.row] == number]
@@ -154,9 +154,12 @@ class Settle:
         main = self.reader.session(main.key) or main
         stream = Stream(main, tuple(self.reader.records(main.row, number)))
         below = [Stream(c, tuple(self.reader.records(c.row))) for c in children]
-        (unit,) = assemble(stream, below)
         page = _Page(self, main, base, done)
-        page.write(unit)
+        for unit in assemble(stream, below):
+            if unit.number:
+                page.write(unit)
+            else:
+                page.write_subagents(unit)
         page.remove_surplus()
 
     def _find_base(self, main: SessionSummary) -> Path | None:
@@ -190,10 +193,18 @@ class _Page:
     done: Settled
     files: dict[str, str] = field(default_factory=dict)
 
-    def write(self, unit: Unit, parent_chat_id: str = "") -> None:
-        """The unit's file stands as it should, and before it its subagents'."""
+    def write_subagents(self, unit: Unit) -> None:
+        """Write the files of a unit's subagents.
+
+        Unit 0, what precedes the first human prompt, has no file of its own; the
+        subagents started there have theirs.
+        """
         for child in unit.subagents:
             self.write(child, unit.chat_id)
+
+    def write(self, unit: Unit, parent_chat_id: str = "") -> None:
+        """Write the unit's file, and before it the files of its subagents."""
+        self.write_subagents(unit)
         with self.settle.store.settling() as outbox:
             known = outbox.transcript(unit.summary.row, unit.number)
             if known is None:

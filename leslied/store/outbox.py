@@ -54,13 +54,18 @@ class Outbox:
         return dict(rows.fetchall()) if call_id else {}
 
     def unit_at(self, session: int, time_us: int) -> int:
-        """The unit of a stream that had begun last at this time."""
+        """Return the unit that had begun last at this time.
+
+        Before the first unit began this is unit 1, or unit 0 in a session that has no
+        other.
+        """
         row = self._db.execute(
-            "SELECT max(p.unit) FROM placement p JOIN record r ON r.entry = p.entry "
-            "WHERE p.session = ? AND r.type = 'user_message' AND r.created_us <= ?",
+            "SELECT max(p.unit), (SELECT min(units, 1) FROM session WHERE id = ?1) "
+            "FROM placement p JOIN record r ON r.entry = p.entry "
+            "WHERE p.session = ?1 AND r.type = 'user_message' AND r.created_us <= ?2",
             (session, time_us),
         ).fetchone()
-        return row[0] or 1
+        return int(row[0] or row[1])
 
     def newest(self, session: int) -> int:
         """The newest placement of a stream."""

@@ -15,7 +15,8 @@ from leslied.redact import Redactor
 from leslied.sinks import Policy
 from leslied.sinks.leslie import Cut, Result, Subagent, User, parse
 from leslied.store import Reader, Store
-from tests.support.claude import SESSION, ClaudeHome, Talk
+from leslied.tail import ReadLimits
+from tests.support.claude import SESSION, ClaudeHome, Talk, dump
 
 THREAD = ".leslie/threads/thread-11111111/.meta"
 
@@ -187,6 +188,53 @@ def test_a_subagent_has_a_file_and_its_call_names_it(
     below = read(project, part="subagents")
     assert below.source == "subagent:a1"
     assert below.parent_chat_id == read(project).chat_id
+
+
+def write_unlinked_subagent(claude: ClaudeHome, project: Path) -> None:
+    child = Talk(cwd=str(project))
+    claude.write(
+        child.prompt("count the files", isSidechain=True),
+        child.answer("three"),
+        name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl",
+    )
+
+
+OPENINGS = {
+    "a compaction summary": lambda talk: dump(
+        talk.prompt("Summary: …", isCompactSummary=True)
+    ),
+    "a task notification": lambda talk: dump(
+        talk.prompt("<task-notification>\n<status>done</status>\n</task-notification>")
+    ),
+    "a meta line": lambda talk: dump(talk.prompt("Caveat: …", isMeta=True)),
+    "a torn line": lambda talk: dump(talk.prompt("fix it"))[:80] + b"\n",
+    "a prompt over the limit": lambda talk: dump(talk.prompt("x" * 4000)),
+    "only an answer": lambda talk: b"",
+}
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_a_session_without_a_human_prompt_settles_its_unlinked_subagent(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path, opening: str
+):
+    claude.limits = ReadLimits(chunk=1024, line=3000)
+    path = claude.write()
+    path.write_bytes(OPENINGS[opening](talk))
+    claude.write(talk.answer("Done."))
+    write_unlinked_subagent(claude, project)
+
+    done = street()
+
+    assert done.written == 1
+    assert files(project, "subagents") == ["20261116-1000-count-the-files.txt"]
+    assert files(project) == []
+    assert street().written == 0
+
+
+def test_a_subagent_without_any_parent_log_waits(claude: ClaudeHome, street: Street):
+    write_unlinked_subagent(claude, Path("/nowhere"))
+
+    assert street().written == 0
 
 
 def test_a_late_subagent_renders_its_unit_again(
