@@ -114,12 +114,14 @@ class Desk:
     ) -> Streets:
         """The daemon's work, as the settings want it now; `is_light` on memory."""
         from leslied.pipeline import Stops, Streets, Told  # noqa: PLC0415
+        from leslied.pipeline.failures import Failures  # noqa: PLC0415
         from leslied.pipeline.progress import tell_nobody  # noqa: PLC0415
 
         settings = self.load_settings()
         on_progress = on_progress or tell_nobody
+        failures = Failures(store, self.clock, ignores_pauses=not is_light)
         ingests = [
-            replace(each, is_final=is_final, on_progress=on_progress)
+            replace(each, is_final=is_final, failures=failures, on_progress=on_progress)
             for each in self._make_ingests(store, settings, is_light=is_light)
         ]
         stops = Stops(store=store, registries=self.registries(settings))
@@ -128,6 +130,7 @@ class Desk:
             self._make_settle(store, reader, settings),
             live=stops.live,
             is_final=is_final,
+            failures=failures,
             on_progress=on_progress,
         )
         return Streets(
@@ -138,7 +141,12 @@ class Desk:
             relate=self._make_relate(settle, is_light=is_light),
             collect=self._make_collect(settle, settings),
             publish=self._make_publish(settle, settings),
-            keep=replace(self._make_keep(store, settings), on_progress=on_progress),
+            keep=replace(
+                self._make_keep(store, settings),
+                failures=failures,
+                on_progress=on_progress,
+            ),
+            failures=failures,
         )
 
     def _make_ingests(
@@ -166,6 +174,7 @@ class Desk:
             clock=self.clock,
             formats=settings.output.formats,
             live=settle.live,
+            failures=settle.failures,
         )
 
     def _make_relate(self, settle: Settle, *, is_light: bool) -> Relate:
@@ -178,6 +187,7 @@ class Desk:
             redact=settle.redact,
             clock=self.clock,
             live=settle.live,
+            failures=settle.failures,
             waits=LIGHT_WAITS if is_light else WAITS,
         )
 
@@ -194,6 +204,7 @@ class Desk:
             titles={adapter.name: adapter.title for adapter, _ in found},
             plan_folders=[r.path.parent / "plans" for _, roots in found for r in roots],
             live=settle.live,
+            failures=settle.failures,
             on_progress=settle.on_progress,
         )
 

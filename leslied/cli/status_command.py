@@ -24,6 +24,7 @@ from leslied.cli.output import (
     say_time,
     table,
 )
+from leslied.model.codec import plain_time
 from leslied.store import read_lock
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from leslied.cli.desk import Desk
     from leslied.config import Settings
+    from leslied.model.failure import Failure
     from leslied.store import Reader
 
 _MOST_REJECTED = 50
@@ -60,16 +62,32 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     with desk.open_reader() as reader:
         data = _gather(desk, settings, reader)
         troubles = reader.troubles()
+        failures = reader.failures()
         listed = reader.rejected(_MOST_REJECTED) if rejected else []
     if rejected:
         data["rejected"] = listed
+    data["failures"] = [_failure_to_dict(failure) for failure in failures]
     warnings = [f"{path}: {reason}" for path, reason in troubles]
+    warnings += [_format_failure(failure, desk.clock.now()) for failure in failures]
     if data["store"]["bytes"] > settings.store.warn_bytes:
         size = say_bytes(data["store"]["bytes"])
         warnings.append(
             f"The store has grown to {size} (store.warn_bytes). See: leslied disk"
         )
     emit(data, lambda: _lines(data, desk), as_json=as_json, warnings=warnings)
+
+
+def _failure_to_dict(failure: Failure) -> dict[str, Any]:
+    return {**failure._asdict(), "retry_at": plain_time(failure.retry_at)}
+
+
+def _format_failure(failure: Failure, now: datetime) -> str:
+    seconds = max(0, round((failure.retry_at - now).total_seconds()))
+    retry = f"next attempt in {seconds} s" if seconds else "next attempt when it runs"
+    return (
+        f"{failure.scope} {failure.name}: {failure.reason} "
+        f"(failed {say_count(failure.attempts, 'time')}; {retry})"
+    )
 
 
 def _gather(desk: Desk, settings: Settings, reader: Reader) -> dict[str, Any]:

@@ -55,7 +55,8 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     data = _tell(done, settled, stopped, seconds)
     data["threads_indexed"] = collected.threads
     data["index_files_written"] = collected.written
-    warnings = [f"{path}: {reason}" for path, reason in done.troubles.items()]
+    errors = done.troubles | done.failures
+    warnings = [f"{path}: {reason}" for path, reason in errors.items()]
     warnings += [f"{name}: {reason}" for name, reason in settled.troubles.items()]
     emit(
         data,

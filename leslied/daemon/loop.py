@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
-from leslied.errors import LesliedError, UserError
+from leslied.errors import UserError
+from leslied.pipeline.failures import describe_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
+    from pathlib import Path
 
     from structlog.typing import FilteringBoundLogger
 
     from leslied.clock import Clock
     from leslied.daemon.notify import Notifier
-    from leslied.pipeline import Collected, Ingested, KeptNow, Streets
+    from leslied.pipeline import Collected, Ingest, Ingested, KeptNow, Streets
     from leslied.tail.watch import Watcher
 
 SCAN_SECONDS = 30.0
@@ -50,6 +53,8 @@ class Loop:
     _next_scan: float = 0.0
     _is_busy: bool = False
     _has_backlog: bool = False
+    _has_written: bool = False
+    _paths: Collection[Path] = ()
     _is_related: bool = False
     _is_published: bool = False
     _told: dict[str, str] = field(default_factory=dict)
@@ -83,28 +88,53 @@ class Loop:
                 self._scan()
             else:
                 self._look()
-            self._listen()
+            self._run_stage("hook events", self._listen)
             self._write()
-        except LesliedError as error:
+        except Exception as error:  # noqa: BLE001 - the loop outlives every error
             # The disk is full or the store is busy: nothing is lost by waiting.
-            self.log.error("daemon.retry", reason=error.message)  # noqa: TRY400
+            reason = describe_error(error)
+            self.log.error("daemon.retry", reason=reason)  # noqa: TRY400
             self.stopping.wait(_RETRY_SECONDS)
+
+    def _run_stage(self, name: str, work: Callable[[], object]) -> bool:
+        """Run one stage; return whether it was done.
+
+        A stage that raises is named in the log and by `status`, and is tried again
+        after a pause. The stages after it run all the same.
+        """
+        errors: dict[str, str] = {}
+        is_done = self.streets.failures.attempt("stage", name, work, errors)
+        self._tell_troubles("stage.fail", errors)
+        return is_done
 
     def _scan(self) -> None:
         began = self.clock.monotonic()
-        self._renew_streets()
+        self._run_stage("config", self._renew_streets)
+        self._run_stage("watch", self._renew_watcher)
+        for ingest in self.streets.ingests:
+            name = f"ingest {ingest.adapter.name}"
+            self._run_stage(name, partial(self._ingest_all, ingest))
+        self._run_stage("asset index", self._scan_assets)
+        self._run_stage("archive", self._archive)
+        has_events = self.watcher.mode == "events"
+        self._is_related = self._is_published = False
+        self._next_scan = began + (SCAN_SECONDS if has_events else POLL_SECONDS)
+
+    def _renew_watcher(self) -> None:
         self.watcher.renew()
         trouble = self.watcher.trouble
         if self._told.get("watch", "") != trouble:
             self._told["watch"] = trouble
             self.log.warning("watch.renew", reason=trouble or "all is well again")
-        for ingest in self.streets.ingests:
-            self._tell("ingest.scan", ingest.scan())
+
+    def _ingest_all(self, ingest: Ingest) -> None:
+        self._tell("ingest.scan", ingest.scan())
+
+    def _scan_assets(self) -> None:
         self._tell_collected(self.streets.collect.scan())
+
+    def _archive(self) -> None:
         self._tell_kept(self.streets.keep.run(most=_ARCHIVED_AT_ONCE))
-        has_events = self.watcher.mode == "events"
-        self._is_related = self._is_published = False
-        self._next_scan = began + (SCAN_SECONDS if has_events else POLL_SECONDS)
 
     def _tell_kept(self, kept: KeptNow) -> None:
         self._has_backlog = kept.has_more
@@ -127,22 +157,42 @@ class Loop:
 
     def _write(self) -> None:
         """Units that are over become files; old sessions only while nothing happens."""
+        self._has_written = False
+        self._run_stage("stop detection", self._detect_stops)
+        self._run_stage("transcripts", self._settle)
+        self._run_stage("asset index", self._index_assets)
+        if self._has_written:
+            return
+        # A stage that failed waits for the next scan, and holds up none after it.
+        if not self._is_related:
+            if not self._run_stage("relations", self._relate):
+                self._is_related = True
+        elif not self._is_published:
+            if not self._run_stage("exports", self._publish):
+                self._is_published = True
+        elif self._has_backlog and not self._is_busy:
+            self._run_stage("archive", self._archive_more)
+
+    def _detect_stops(self) -> None:
         stopped = self.streets.stops.check()
         if stopped:
             self.log.info("session.stop", sessions=stopped)
+            self._is_related = self._is_published = False
+
+    def _settle(self) -> None:
         done = self.streets.settle.run(most=_AT_ONCE, has_old=not self._is_busy)
-        if done.units or stopped:
+        if done.units:
             self._is_related = self._is_published = False
         self._tell_troubles("sink.trouble", done.troubles)
-        self._tell_collected(self.streets.collect.run(most=_AT_ONCE))
         if done.written:
+            self._has_written = True
             self.log.info("sink.write", units=done.units, files=done.written)
-        elif not self._is_related:
-            self._relate()
-        elif not self._is_published:
-            self._publish()
-        elif self._has_backlog and not self._is_busy:
-            self._tell_kept(self.streets.keep.go_on(most=_ARCHIVED_AT_ONCE))
+
+    def _index_assets(self) -> None:
+        self._tell_collected(self.streets.collect.run(most=_AT_ONCE))
+
+    def _archive_more(self) -> None:
+        self._tell_kept(self.streets.keep.go_on(most=_ARCHIVED_AT_ONCE))
 
     def _relate(self) -> None:
         """Threads stand among others; while many are written, this waits."""
@@ -177,15 +227,25 @@ class Loop:
             )
 
     def _look(self) -> None:
+        self._paths = set()
+        if not self._run_stage("watch", self._wait_for_events):
+            self.stopping.wait(_TICK)
+        if self._paths:
+            for ingest in self.streets.ingests:
+                name = f"ingest {ingest.adapter.name}"
+                self._run_stage(name, partial(self._ingest_paths, ingest))
+            self.stopping.wait(_PAUSE)
+
+    def _wait_for_events(self) -> None:
         left = self._next_scan - self.clock.monotonic()
         hint = self.watcher.wait(min(max(left, 0.0), _TICK))
         self._is_busy = bool(hint.paths)
+        self._paths = hint.paths
         if hint.is_lost:
             self._next_scan = 0.0
-        if hint.paths:
-            for ingest in self.streets.ingests:
-                self._tell("ingest.look", ingest.look(hint.paths))
-            self.stopping.wait(_PAUSE)
+
+    def _ingest_paths(self, ingest: Ingest) -> None:
+        self._tell("ingest.look", ingest.look(self._paths))
 
     def _listen(self) -> None:
         """Logs that hooks named are looked at, and what ended is stopped."""
@@ -201,7 +261,7 @@ class Loop:
             self._told[str(folder)] = "unknown"
 
     def _tell(self, event: str, done: Ingested) -> None:
-        for path, reason in done.troubles.items():
+        for path, reason in (done.troubles | done.failures).items():
             self.log.warning("source.trouble", path=str(path), reason=reason)
         if done.entries:
             self.log.info(

@@ -31,6 +31,8 @@ class Ingested:
     rejected: int = 0
     added: Committed = field(default_factory=Committed)
     troubles: dict[Path, str] = field(default_factory=dict)
+    failures: dict[Path, str] = field(default_factory=dict)
+    """Sources that raised something unexpected, and what."""
     missing: list[Path] = field(default_factory=list)
 
     def __iadd__(self, other: Ingested) -> Self:
@@ -41,6 +43,7 @@ class Ingested:
         self.rejected += other.rejected
         self.added += other.added
         self.troubles |= other.troubles
+        self.failures |= other.failures
         self.missing += other.missing
         return self
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import msgspec
 from leslied import sinks
 from leslied.errors import SinkError
 from leslied.model.codec import plain_time
+from leslied.pipeline.failures import Failures
 from leslied.pipeline.gather import Gather, stamp_thread
 from leslied.pipeline.progress import tell_nobody
 from leslied.sessions import tell_status
@@ -57,6 +59,7 @@ class Collect:
     """Where agents keep their plans."""
     live: set[tuple[str, str]] = field(default_factory=set)
     """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
+    failures: Failures = field(default_factory=Failures)
     on_progress: Progress = tell_nobody
     """Told of every thread, twice: both passes are long."""
 
@@ -82,36 +85,58 @@ class Collect:
         """Every thread that was settled since has its index, and so has its project."""
         done = Collected()
         with self.store.collecting() as rows:
-            due = rows.due(most)
+            due = rows.due(most + len(self.failures.names("asset index")))
         if not due:
             return done
-        due = self._note_touches(due)
-        folders: dict[str, None] = {}
+        due = self._note_touches(due, done)
+        folders: dict[str, list[int]] = {"": []}
         for number, row in enumerate(due, 1):
             session = self.reader.session_at(row)
-            if session and session.folder:
-                folders[session.folder] = None
-                self._collect(session, done)
+            folder = session.folder if session else ""
+            if session and folder and not self._attempt(self._collect, session, done):
+                continue
+            folders.setdefault(folder, []).append(row)
             self.on_progress(len(due) + number, 2 * len(due))
-        for folder in folders:
-            try:
-                self._write_project(folder, done)
-            except SinkError as error:
-                done.troubles[folder] = error.message
         # Not before: a project's index that a crash left out is still due.
+        finished = [
+            row
+            for folder, rows_there in folders.items()
+            if not folder or self._write_project(folder, done)
+            for row in rows_there
+        ]
         with self.store.collecting() as rows:
-            rows.mark_due(due, is_due=False)
+            rows.mark_due(finished, is_due=False)
         return done
 
-    def _note_touches(self, due: list[int]) -> list[int]:
-        """What sessions did is noted; a thread that another one touched is due, too."""
+    def _attempt(
+        self,
+        work: Callable[[SessionSummary, Collected], None],
+        session: SessionSummary,
+        done: Collected,
+    ) -> bool:
+        name, piece = session.key.session_id, partial(work, session, done)
+        return self.failures.attempt("asset index", name, piece, done.troubles)
+
+    def _note_touches(self, due: list[int], done: Collected) -> list[int]:
+        """Save the file changes of these sessions; return which threads to index.
+
+        A thread whose assets another session changed is one of them; a session whose
+        changes cannot be found is not.
+        """
         others: set[int] = set()
+        readable: list[int] = []
+
+        def save(session: SessionSummary, _: Collected) -> None:
+            others.update(self._gather(session).note_touches())
+
         for number, row in enumerate(due, 1):
             session = self.reader.session_at(row)
             if session and session.folder:
-                others |= self._gather(session).note_touches()
+                if not self._attempt(save, session, done):
+                    continue
                 self.on_progress(number, 2 * len(due))
-        return [*due, *sorted(others.difference(due))]
+            readable.append(row)
+        return [*readable, *sorted(others.difference(due))]
 
     def _collect(self, session: SessionSummary, done: Collected) -> None:
         done.threads += 1
@@ -153,8 +178,18 @@ class Collect:
         with self.store.collecting() as rows:
             rows.save(thread)
 
-    def _write_project(self, folder: str, done: Collected) -> None:
-        """The two files that list a project's threads stand as they should."""
+    def _write_project(self, folder: str, done: Collected) -> bool:
+        """Write the two files that list a project's threads; False if that failed."""
+
+        def work() -> None:
+            try:
+                self._write_index(folder, done)
+            except SinkError as error:
+                done.troubles[folder] = error.message
+
+        return self.failures.attempt("asset index", folder, work, done.troubles)
+
+    def _write_index(self, folder: str, done: Collected) -> None:
         base, name = Path(folder), os.fsencode(folder)
         with self.store.collecting() as rows:
             told = rows.summaries(name, MOST_THREADS)

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leslied import tail
+from leslied.errors import LesliedError
 from leslied.model.source import Cursor, Shape
 from leslied.pipeline.ahead import can_read_ahead, read_ahead
 from leslied.pipeline.batch import BATCH_WEIGHT, Batch, Ingested
+from leslied.pipeline.failures import Failures, describe_error
 from leslied.pipeline.look import Look
 from leslied.pipeline.progress import tell_nobody
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.agents import AgentAdapter
+    from leslied.model.reading import Reading
     from leslied.model.source import Root, SourceRef
     from leslied.pipeline.progress import Progress
     from leslied.store import Store
@@ -37,6 +40,7 @@ class Ingest:
     """Whether sessions in this folder keep cursor and count, and no content."""
     weight: int = BATCH_WEIGHT
     """Rows and kilobytes committed at once."""
+    failures: Failures = field(default_factory=Failures)
     on_progress: Progress = tell_nobody
     """Told the bytes after every commit; of how many, when all are new."""
 
@@ -55,6 +59,7 @@ class Ingest:
             batches = self._read_first if is_first else self._read
             total = sum(source.stamp.size for source in sources) if is_first else 0
             done = self.commit(batches(sources), total)
+        self._clear_failures(sources, done)
         self._note_gone(found)
         done.sources = found.count
         done.troubles |= found.unreadable
@@ -64,22 +69,63 @@ class Ingest:
     def look(self, paths: Iterable[Path]) -> Ingested:
         """Everything new in these files is in the store; what is no source is not."""
         known = (tail.identify(self.adapter.name, self.roots, path) for path in paths)
-        return self.commit(
-            self._read(sorted(filter(None, known), key=_side_files_last))
-        )
+        sources = sorted(filter(None, known), key=_side_files_last)
+        done = self.commit(self._read(sources))
+        self._clear_failures(sources, done)
+        return done
 
     def commit(self, batches: Iterable[Batch], total: int = 0) -> Ingested:
-        """Each batch of `total` bytes is in the store, whole; says the work it was."""
+        """Commit each batch, whole; return the work. `total` is for progress only."""
         done = Ingested()
+        broken: set[Path] = set()
         for batch in batches:
             done += batch.work
             if batch.readings:
-                done.added += self.store.commit(batch.readings)
-                done.commits += 1
+                self._commit(batch.readings, done, broken)
                 self.on_progress(done.bytes_read, total)
             for path, reason in batch.work.troubles.items():
                 self.store.note_trouble(self.adapter.name, path, reason)
+            for path, reason in batch.work.failures.items():
+                self.failures.record("source", str(path), reason)
         return done
+
+    def _commit(
+        self, readings: list[Reading], done: Ingested, broken: set[Path]
+    ) -> None:
+        """Commit the readings together, or, if that fails unexpectedly, one by one."""
+        readings = [r for r in readings if r.source.path not in broken]
+        try:
+            done.added += self.store.commit(readings)
+        except LesliedError:
+            raise
+        except Exception:  # noqa: BLE001 - find out which source it was
+            for reading in readings:
+                self._commit_alone(reading, done, broken)
+        done.commits += 1
+
+    def _commit_alone(
+        self, reading: Reading, done: Ingested, broken: set[Path]
+    ) -> None:
+        path = reading.source.path
+        # A later reading must not move the cursor past one that was not committed.
+        if path in broken:
+            return
+        try:
+            done.added += self.store.commit([reading])
+        except LesliedError:
+            raise
+        except Exception as error:  # noqa: BLE001 - any bug ends this source only
+            reason = describe_error(error)
+            done.failures[path] = self.failures.record("source", str(path), reason)
+            broken.add(path)
+
+    def _clear_failures(self, sources: list[SourceRef], done: Ingested) -> None:
+        """Forget the failures of sources that were read now, or no longer exist."""
+        read = {str(s.path) for s in sources if s.path not in done.failures}
+        for name in self.failures.names("source"):
+            is_read = name in read and not self.failures.is_paused("source", name)
+            if is_read or not os.path.lexists(name):
+                self.failures.clear("source", name)
 
     def make_look(self, recall: Callable[[bytes], str] = lambda _: "") -> Look:
         """A look at sources of this agent."""
@@ -100,7 +146,11 @@ class Ingest:
     def _read(self, sources: list[SourceRef]) -> Iterator[Batch]:
         """What is new in each source after its cursor, or that of the file it was."""
         look = self.make_look(self._recall)
-        return look.over((source, self._find_cursor(source)) for source in sources)
+        return look.over(
+            (source, self._find_cursor(source))
+            for source in sources
+            if not self.failures.is_paused("source", str(source.path))
+        )
 
     def _recall(self, path: bytes) -> str:
         cursor = self.store.cursor(self.adapter.name, path)

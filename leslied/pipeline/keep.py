@@ -13,8 +13,9 @@ import msgspec
 
 from leslied import archive, tail
 from leslied.archive import ArchiveError, ArchiveNewer, Kind, Label, Writer
-from leslied.errors import SourceError
+from leslied.errors import SourceError, StoreUnusable
 from leslied.model.source import Shape
+from leslied.pipeline.failures import Failures, describe_error
 from leslied.pipeline.progress import tell_nobody
 from leslied.points import reach
 from leslied.sessions.status import QUIET
@@ -70,6 +71,7 @@ class Keep:
     is_excluded: Callable[[str, str], bool] = lambda _, __: False
     """Whether an agent's sessions in a folder are not to be kept."""
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
+    failures: Failures = field(default_factory=Failures)
     on_progress: Progress = tell_nobody
     """Told of the sources, some at a time."""
 
@@ -135,14 +137,23 @@ class Keep:
                 archived.doubt(source)
 
     def _try(self, due: Due, done: KeptNow) -> Kept | None:
-        """Trouble with one source stays with it; a newer archive stops everything."""
+        """Archive one source; its error stays with it, a newer archive is raised."""
+        name = os.fsdecode(due.path)
+        if self.failures.is_paused("archive", name):
+            return None
         try:
-            return self._keep(due, done)
-        except ArchiveNewer:
+            kept = self._keep(due, done)
+        except (ArchiveNewer, StoreUnusable):
             raise
         except (ArchiveError, SourceError) as error:
-            done.troubles[os.fsdecode(due.path)] = error.message
+            done.troubles[name] = error.message
             return None
+        except Exception as error:  # noqa: BLE001 - any bug ends this source only
+            reason = describe_error(error)
+            done.troubles[name] = self.failures.record("archive", name, reason)
+            return None
+        self.failures.clear("archive", name)
+        return kept
 
     def _keep(self, due: Due, done: KeptNow) -> Kept | None:
         if self._is_kept_out(due):

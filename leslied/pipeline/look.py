@@ -15,6 +15,7 @@ from leslied.model.reading import Reading
 from leslied.model.source import Shape
 from leslied.pipeline.batch import Batch
 from leslied.pipeline.decode import Decoder
+from leslied.pipeline.failures import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -106,8 +107,8 @@ class Look:
         if tail.is_unchanged(source, cursor, is_final=self.is_final):
             return
         self._batch.work.looked += 1
-        state, generation = self.remember(source, cursor), cursor.generation
         try:
+            state, generation = self.remember(source, cursor), cursor.generation
             for chunk in tail.read(source, cursor, self.limits, is_final=self.is_final):
                 if chunk.cursor.generation != generation:
                     generation = chunk.cursor.generation
@@ -116,6 +117,8 @@ class Look:
                 yield reading
         except SourceError as error:
             self._batch.work.troubles[source.path] = error.message
+        except Exception as error:  # noqa: BLE001 - any bug ends this source only
+            self._batch.work.failures[source.path] = describe_error(error)
 
 
 def _load_state(text: str) -> dict[str, Any]:

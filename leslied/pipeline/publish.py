@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import timedelta, timezone
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from leslied.errors import SinkError
 from leslied.model.record import SessionKey
 from leslied.model.session import Session
 from leslied.model.stats import Cost
+from leslied.pipeline.failures import Failures
 from leslied.prices import load_prices
 from leslied.redact.deep import redact_session
 from leslied.sessions import Stream, assemble, find_cost, tell_status
@@ -50,6 +51,7 @@ class Publish:
     redact: Callable[[str], str]
     clock: Clock
     formats: tuple[str, ...] = ()
+    failures: Failures = field(default_factory=Failures)
     live: set[tuple[str, str]] = field(default_factory=set)
     """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
 
@@ -70,27 +72,29 @@ class Publish:
             if len(finished) >= most:
                 done.has_more = True
                 break
-            if self._try(each, done):
-                finished.append(each)
+            work = partial(self._try, each, done, finished)
+            self.failures.attempt("export", each.session_id, work, done.troubles)
         if finished:
             with self.store.publishing() as published:
                 published.note(finished, key)
         return done
 
-    def _try(self, due: DueSession, done: PublishedNow) -> bool:
-        """Whether the session's outputs stand; one that works goes on working."""
+    def _try(
+        self, due: DueSession, done: PublishedNow, finished: list[DueSession]
+    ) -> None:
+        """Write the exports of a session that stopped, and add it to `finished`."""
         main = self.reader.session(SessionKey(due.agent, due.session_id))
         is_live = (due.agent, due.session_id) in self.live
         now = self.clock.now()
         if main is None or tell_status(main, now, is_live=is_live) != "stopped":
-            return False
+            return
         try:
             self._write(main, done)
         except SinkError as error:
             done.troubles[due.session_id] = error.message
-            return False
+            return
         done.sessions += 1
-        return True
+        finished.append(due)
 
     def _write(self, main: SessionSummary, done: PublishedNow) -> None:
         session = redact_session(self._load(main), self.redact)

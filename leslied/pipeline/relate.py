@@ -11,12 +11,14 @@ import json
 import os
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied import sinks
 from leslied.errors import SinkError
 from leslied.model.record import SessionKey
+from leslied.pipeline.failures import Failures
 from leslied.sessions import tell_status
 from leslied.threads.layout import THREADS
 from leslied.threads.operations import put_threads, rename_thread
@@ -71,6 +73,7 @@ class Relate:
     reader: Reader
     redact: Callable[[str], str]
     clock: Clock
+    failures: Failures = field(default_factory=Failures)
     live: set[tuple[str, str]] = field(default_factory=set)
     """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
     waits: tuple[float, ...] = WAITS
@@ -86,9 +89,12 @@ class Relate:
         for each in due:
             main = self.reader.session(SessionKey(each.agent, each.session_id))
             if main is not None and main.folder:
-                self._sort(main, each, groups)
+                work = partial(self._sort, main, each, groups)
+                name = main.key.session_id
+                self.failures.attempt("relations", name, work, done.troubles)
         for folder, news in groups.items():
-            self._tell(Path(folder), news, done)
+            work = partial(self._tell, Path(folder), news, done)
+            self.failures.attempt("relations", folder, work, done.troubles)
         return done
 
     def _sort(

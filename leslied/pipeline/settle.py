@@ -6,6 +6,7 @@ import hashlib
 import os
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +14,7 @@ from leslied import sinks
 from leslied.errors import SinkError
 from leslied.model.output import Transcript
 from leslied.model.record import SessionKey
+from leslied.pipeline.failures import Failures
 from leslied.pipeline.progress import tell_nobody
 from leslied.redact.deep import redact_unit
 from leslied.sessions import Stream, assemble, tell_status
@@ -67,6 +69,7 @@ class Settle:
     """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
     is_final: bool = False
     """Whether every session counts as stopped."""
+    failures: Failures = field(default_factory=Failures)
     on_progress: Progress = tell_nobody
     """Told of every session."""
 
@@ -80,15 +83,19 @@ class Settle:
             since = 0 if has_old else outbox.created_us()
             if self.backfill == "none":
                 outbox.forget_old()
-            due = outbox.due(since, most)
+            # Sessions that failed stay due; they must not crowd out the others.
+            due = outbox.due(since, most + len(self.failures.names("transcript")))
         for number, (agent, session_id) in enumerate(due, 1):
-            key = SessionKey(agent, session_id)
-            try:
-                self._settle(key, done)
-            except SinkError as error:
-                self._settle_elsewhere(key, done, error)
+            work = partial(self._try, SessionKey(agent, session_id), done)
+            self.failures.attempt("transcript", session_id, work, done.troubles)
             self.on_progress(number, len(due))
         return done
+
+    def _try(self, key: SessionKey, done: Settled) -> None:
+        try:
+            self._settle(key, done)
+        except SinkError as error:
+            self._settle_elsewhere(key, done, error)
 
     def _settle_elsewhere(
         self, key: SessionKey, done: Settled, trouble: SinkError

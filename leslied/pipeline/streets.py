@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leslied.pipeline.collect import Collect
+    from leslied.pipeline.failures import Failures
     from leslied.pipeline.ingest import Ingest
     from leslied.pipeline.keep import Keep
     from leslied.pipeline.publish import Publish
@@ -32,6 +33,7 @@ class Streets:
     collect: Collect
     publish: Publish
     keep: Keep
+    failures: Failures
 
     @property
     def roots(self) -> list[Root]:

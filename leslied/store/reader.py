@@ -14,6 +14,7 @@ from leslied.store.agents import tell_agents
 from leslied.store.catalog import choose, find_agents, find_entries, find_named
 from leslied.store.chats import find_chats, find_first_chats, name_chat_of
 from leslied.store.connection import open_reader, telling
+from leslied.store.failure_ledger import FailureLedger
 from leslied.store.measure import Measures
 from leslied.store.news import News
 from leslied.store.placed import PLACED, SHOWN, unpack_placed
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
+    from leslied.model.failure import Failure
     from leslied.model.query import Query, Selection
     from leslied.model.session import Unit
     from leslied.store.catalog import Family
@@ -305,6 +307,11 @@ class Reader:
         """Sources that could not be read at the last look, and why."""
         rows = self._db.execute("SELECT path, trouble FROM source WHERE trouble <> ''")
         return [(os.fsdecode(path), reason) for path, reason in rows]
+
+    @telling
+    def failures(self) -> list[Failure]:
+        """Return work that failed unexpectedly and is tried again later."""
+        return FailureLedger(self._db).list()
 
     def _count(self, query: str, values: Iterable[Any]) -> int:
         return int(self._db.execute(query, tuple(values)).fetchone()[0])

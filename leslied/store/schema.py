@@ -326,6 +326,15 @@ def _add_pruned(connection: sqlite3.Connection) -> None:
     )
 
 
+def _add_failures(connection: sqlite3.Connection) -> None:
+    """Add the table of work that failed unexpectedly and is tried again later."""
+    connection.execute(
+        "CREATE TABLE failure (scope TEXT NOT NULL, name TEXT NOT NULL, "
+        "reason TEXT NOT NULL, attempts INTEGER NOT NULL, retry_us INTEGER NOT NULL, "
+        "PRIMARY KEY (scope, name)) WITHOUT ROWID"
+    )
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
@@ -335,6 +344,7 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("prices", _add_prices),
     ("times", _add_times),
     ("pruned", _add_pruned),
+    ("failures", _add_failures),
 ]
 """Every step a store has gone through, oldest first; a step is never changed."""
 

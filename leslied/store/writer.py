@@ -23,6 +23,7 @@ from leslied.store.connection import (
     telling,
 )
 from leslied.store.cursors import CURSOR_COLUMNS, to_signed, unpack_cursor, unpack_stamp
+from leslied.store.failure_ledger import FailureLedger
 from leslied.store.given import Giving
 from leslied.store.outbox import Outbox
 from leslied.store.prune import Pruning
@@ -217,6 +218,12 @@ class Store:
         """Notes about other outputs, kept together or not at all."""
         with self._transaction():
             yield Published(self._db)
+
+    @contextmanager
+    def failures(self) -> Iterator[FailureLedger]:
+        """Yield the ledger of failed work, in one transaction."""
+        with self._transaction():
+            yield FailureLedger(self._db)
 
     @contextmanager
     def giving(self) -> Iterator[Giving]:

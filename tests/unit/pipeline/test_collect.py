@@ -460,14 +460,34 @@ def test_a_crash_before_the_projects_index_leaves_it_due(
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
     claude.write(talk.prompt("go"), talk.answer("Done."))
     with monkeypatch.context() as patch:
-        patch.setattr("leslied.pipeline.collect.render_index", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
+        patch.setattr("leslied.pipeline.collect.render_index", crash)
+        with pytest.raises(KeyboardInterrupt):
             street()
 
     street()
 
+    assert (project / ".leslie" / "index.json").exists()
+
+
+def test_a_failure_in_the_projects_index_leaves_it_due(
+    claude: ClaudeHome,
+    street: Street,
+    talk: Talk,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    claude.write(talk.prompt("go"), talk.answer("Done."))
+    with monkeypatch.context() as patch:
+        patch.setattr("leslied.pipeline.collect.render_index", lambda *_: 1 / 0)
+        done = street()
+    street()
+
+    assert "unexpected ZeroDivisionError" in done.troubles[str(project)]
     assert (project / ".leslie" / "index.json").exists()
 
 

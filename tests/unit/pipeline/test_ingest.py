@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from leslied import tail
 from leslied.store import Reader
+from leslied.store.transaction import Transaction
 from tests.support.claude import ClaudeHome, Talk
 
 
@@ -46,3 +52,50 @@ def test_a_final_look_at_unended_logs_goes_on_from_their_cursors(claude: ClaudeH
 
     assert first.added.placements == 2
     assert final.added.placements == 0
+
+
+def test_a_source_that_fails_unexpectedly_holds_up_no_other(
+    claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+):
+    talk, other = Talk(), Talk("22222222-2222-4333-8444-555555555555")
+    bad = claude.write(talk.prompt("one"))
+    claude.write(other.prompt("two"), name=f"-home-dev-app/{other.session_id}.jsonl")
+
+    read = tail.read
+
+    def stumble(source: Any, *more: Any, **options: Any) -> Any:
+        if source.path == bad:
+            raise ZeroDivisionError
+        return read(source, *more, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tail, "read", stumble)
+        done = claude.sync()
+
+    assert done.entries == 1
+    assert done.failures[bad].startswith("unexpected ZeroDivisionError")
+    assert claude.sync().entries == 1
+
+
+def test_a_commit_that_fails_costs_only_its_source_and_moves_no_cursor(
+    claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+):
+    talk, other = Talk(), Talk("22222222-2222-4333-8444-555555555555")
+    bad = claude.write(talk.prompt("one"), talk.prompt("two"))
+    claude.write(other.prompt("two"), name=f"-home-dev-app/{other.session_id}.jsonl")
+    add = Transaction.add
+
+    def stumble(work: Transaction, reading: Any) -> None:
+        if reading.source.path == bad:
+            raise ZeroDivisionError
+        add(work, reading)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Transaction, "add", stumble)
+        done = claude.sync()
+    again = claude.sync()
+
+    assert list(done.failures) == [bad]
+    assert done.added.records > 0
+    assert again.entries == 2
+    assert again.failures == {}

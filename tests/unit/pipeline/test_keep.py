@@ -353,3 +353,25 @@ def test_a_log_that_cannot_be_opened_is_told_and_tried_again(
 
     assert "Permission denied" in done.troubles[str(log)]
     assert shelf().sources == 1
+
+
+def test_a_source_that_fails_unexpectedly_holds_up_no_other(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk, monkeypatch: pytest.MonkeyPatch
+):
+    other = Talk("22222222-2222-4333-8444-555555555555")
+    bad = claude.write(talk.prompt("bad"))
+    claude.write(other.prompt("good"), name=f"-home-dev-app/{other.session_id}.jsonl")
+    keep = Keep._keep
+
+    def stumble(self: Keep, due: Any, done: KeptNow) -> Any:
+        if due.path == os.fsencode(bad):
+            raise ZeroDivisionError
+        return keep(self, due, done)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Keep, "_keep", stumble)
+        done = shelf()
+
+    assert done.sources == 1
+    assert done.troubles[str(bad)].startswith("unexpected ZeroDivisionError")
+    assert shelf().sources == 1

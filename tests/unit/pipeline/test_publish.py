@@ -164,3 +164,14 @@ def test_what_cannot_be_written_is_told_and_tried_again(
 
     assert list(told.troubles) == [SESSION]
     assert (told.files, again.files) == (0, 1)
+
+
+def test_a_session_whose_exports_fail_unexpectedly_is_tried_again(
+    claude: ClaudeHome, talk: Talk, project: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(Publish, "_load", lambda *_: 1 / 0)
+        done = publish(claude, "html")
+
+    assert done.troubles[SESSION].startswith("unexpected ZeroDivisionError")
+    assert publish(claude, "html").sessions == 1

@@ -423,3 +423,30 @@ def test_after_a_move_nothing_more_is_written(moved: RelatedNow, street: Street)
     again = street(is_final=True)
 
     assert (again.files, again.moved) == (0, {})
+
+
+def test_a_thread_that_fails_unexpectedly_holds_up_no_other(
+    claude: ClaudeHome,
+    street: Street,
+    talk: Talk,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    other = Talk("22222222-2222-4333-8444-555555555555", str(project))
+    claude.write(talk.prompt("bad"))
+    claude.write(other.prompt("good"), name=f"-home-dev-app/{other.session_id}.jsonl")
+    describe = Relate._describe
+
+    def stumble(self: Relate, main: Any, due: Any) -> Any:
+        if main.key.session_id == SESSION:
+            raise ZeroDivisionError
+        return describe(self, main, due)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Relate, "_describe", stumble)
+        done = street()
+
+    assert done.troubles[SESSION].startswith("unexpected ZeroDivisionError")
+    assert list(read(project)["threads"]) == ["thread-22222222"]
+    street()
+    assert len(read(project)["threads"]) == 2

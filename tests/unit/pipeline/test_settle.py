@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from leslied.model.record import SessionKey
 from leslied.pipeline import Settle, Settled
 from leslied.redact import Redactor
 from leslied.sinks import Policy
@@ -462,3 +463,29 @@ def test_results_are_cut_and_tell_their_size(
     assert len(result.text) <= 200
     assert result.text.endswith("… [5000 characters]")
     assert result.name == "Bash"
+
+
+def test_a_session_that_fails_unexpectedly_holds_up_no_other(
+    claude: ClaudeHome,
+    street: Street,
+    talk: Talk,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    other = Talk("22222222-2222-4333-8444-555555555555", cwd=str(project))
+    claude.write(talk.prompt("bad"), talk.answer("Done."))
+    claude.write(other.prompt("good"), name=f"-home-dev-app/{other.session_id}.jsonl")
+    settle = Settle._settle
+
+    def stumble(self: Settle, key: SessionKey, done: Settled) -> None:
+        if key.session_id == SESSION:
+            raise ZeroDivisionError
+        settle(self, key, done)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Settle, "_settle", stumble)
+        done = street()
+
+    assert done.written == 1
+    assert done.troubles[SESSION].startswith("unexpected ZeroDivisionError")
+    assert street().written == 1

@@ -1,0 +1,126 @@
+"""Isolate work that fails unexpectedly, so that it ends nothing but itself.
+
+A source, a session, a hook event or a whole stage may hit a bug or damaged data. The
+failure is recorded in the store, where `leslied status` reads it, and the work is tried
+again after a pause that grows with every attempt, also across restarts.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leslied.clock import SystemClock
+from leslied.errors import LesliedError, StoreUnusable
+from leslied.model.failure import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from leslied.clock import Clock
+    from leslied.store import Store
+
+_FIRST_PAUSE_SECONDS = 10
+_MAX_PAUSE_SECONDS = 3600
+_PACKAGE = Path(__file__).parent.parent
+
+
+@dataclass(slots=True)
+class Failures:
+    """The failures of one pipeline; without a store, for as long as it lives."""
+
+    store: Store | None = None
+    clock: Clock = field(default_factory=SystemClock)
+    ignores_pauses: bool = False
+    """Try everything now: a person asked for it."""
+    _failures: dict[tuple[str, str], Failure] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.store:
+            with self.store.failures() as ledger:
+                self._failures = {(f.scope, f.name): f for f in ledger.list()}
+
+    def attempt(
+        self,
+        scope: str,
+        name: str,
+        work: Callable[[], object],
+        errors: dict[str, str],
+    ) -> bool:
+        """Run `work` unless it is paused; return whether it was done.
+
+        What it raises is recorded and added to `errors` under `name`. Only an unusable
+        store is raised again: nothing can go on without it.
+        """
+        if self.is_paused(scope, name):
+            return False
+        try:
+            work()
+        except StoreUnusable:
+            raise
+        except Exception as error:  # noqa: BLE001 - any bug ends this work only
+            errors[name] = self.record(scope, name, describe_error(error))
+            return False
+        self.clear(scope, name)
+        return True
+
+    def is_paused(self, scope: str, name: str) -> bool:
+        """Return whether this work failed and its pause is not over."""
+        failure = self._failures.get(_key(scope, name))
+        if failure is None or self.ignores_pauses:
+            return False
+        return self.clock.now() < failure.retry_at
+
+    def names(self, scope: str) -> list[str]:
+        """Return the names of all failed work of this kind, paused or not."""
+        return [name for known, name in self._failures if known == scope]
+
+    def record(self, scope: str, name: str, reason: str) -> str:
+        """Record that this work failed, lengthen its pause, and return the reason."""
+        key = _key(scope, name)
+        known = self._failures.get(key)
+        attempts = known.attempts + 1 if known else 1
+        pause = min(_FIRST_PAUSE_SECONDS * 4 ** (attempts - 1), _MAX_PAUSE_SECONDS)
+        retry_at = self.clock.now() + timedelta(seconds=pause)
+        failure = Failure(*key, reason, attempts, retry_at)
+        self._failures[key] = failure
+        if self.store:
+            with self.store.failures() as ledger:
+                ledger.save(failure)
+        return reason
+
+    def clear(self, scope: str, name: str) -> None:
+        """Forget the failure of this work, if there was one."""
+        key = _key(scope, name)
+        if self._failures.pop(key, None) and self.store:
+            with self.store.failures() as ledger:
+                ledger.delete(*key)
+
+
+def describe_error(error: Exception) -> str:
+    """Name an exception and where it was raised, without its message.
+
+    The message of an unexpected exception may quote a session's text, and the reason
+    reaches the log and the terminal.
+    """
+    if isinstance(error, LesliedError):
+        return error.message
+    detail = f" ({error.strerror})" if isinstance(error, OSError) else ""
+    return f"unexpected {type(error).__name__}{detail}{_locate(error)}"
+
+
+def _locate(error: Exception) -> str:
+    """Return the innermost place in leslied's own code."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        if path.is_relative_to(_PACKAGE):
+            return f" at {path.relative_to(_PACKAGE)}:{frame.lineno}"
+    return ""
+
+
+def _key(scope: str, name: str) -> tuple[str, str]:
+    # A file's name may hold bytes that are no text; SQLite takes only text.
+    return scope, name.encode(errors="backslashreplace").decode()

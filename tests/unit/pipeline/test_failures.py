@@ -1,0 +1,128 @@
+"""Work that fails unexpectedly is named, paused and retried, and ends only itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from leslied.errors import SourceError, StoreUnusable
+from leslied.pipeline.failures import Failures, describe_error
+from leslied.store import Reader, Store
+from tests.support.clock import FakeClock
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def store(path: Path, clock: FakeClock):
+    with Store(path, clock) as opened:
+        yield opened
+
+
+def fail() -> None:
+    raise ZeroDivisionError("session text")
+
+
+def test_a_failure_is_recorded_for_status(store: Store, path: Path, clock: FakeClock):
+    errors: dict[str, str] = {}
+
+    assert not Failures(store, clock).attempt("stage", "exports", fail, errors)
+
+    with Reader(path) as reader:
+        (failure,) = reader.failures()
+    assert failure[:2] == ("stage", "exports")
+    assert failure.reason == errors["exports"]
+    assert failure.attempts == 1
+    assert failure.retry_at > clock.now()
+
+
+def test_failed_work_is_skipped_while_its_pause_lasts(clock: FakeClock):
+    failures = Failures(clock=clock)
+    calls: list[int] = []
+    failures.attempt("stage", "exports", fail, {})
+
+    assert not failures.attempt("stage", "exports", lambda: calls.append(1), {})
+    assert calls == []
+
+
+def test_the_pause_grows_with_every_attempt_up_to_an_hour(clock: FakeClock):
+    failures = Failures(clock=clock)
+    pauses: list[float] = []
+
+    for _ in range(8):
+        failures.attempt("stage", "exports", fail, {})
+        began = clock.now()
+        while failures.is_paused("stage", "exports"):
+            clock.advance(1)
+        pauses.append((clock.now() - began).total_seconds())
+
+    assert pauses == [10, 40, 160, 640, 2560, 3600, 3600, 3600]
+
+
+def test_success_clears_the_failure(store: Store, path: Path, clock: FakeClock):
+    failures = Failures(store, clock)
+    failures.attempt("stage", "exports", fail, {})
+    clock.advance(11)
+
+    assert failures.attempt("stage", "exports", lambda: None, {})
+
+    with Reader(path) as reader:
+        assert reader.failures() == []
+
+
+def test_a_restart_keeps_the_pause(store: Store, clock: FakeClock):
+    Failures(store, clock).attempt("stage", "exports", fail, {})
+
+    assert Failures(store, clock).is_paused("stage", "exports")
+
+
+def test_a_command_run_by_a_person_ignores_pauses(store: Store, clock: FakeClock):
+    Failures(store, clock).attempt("stage", "exports", fail, {})
+
+    assert not Failures(store, clock, ignores_pauses=True).is_paused("stage", "exports")
+
+
+def test_an_unusable_store_is_raised(clock: FakeClock):
+    def work() -> None:
+        raise StoreUnusable("The disk is full.")
+
+    with pytest.raises(StoreUnusable):
+        Failures(clock=clock).attempt("stage", "exports", work, {})
+
+
+def test_a_name_that_is_not_text_is_recorded(store: Store, clock: FakeClock):
+    failures = Failures(store, clock)
+
+    failures.record("source", "/home/\udcff.jsonl", "no reason")
+
+    assert Failures(store, clock).is_paused("source", "/home/\udcff.jsonl")
+
+
+def test_a_reason_names_type_and_place_and_never_the_message():
+    with pytest.raises(UnicodeDecodeError) as caught:
+        b"secret \xff".decode()
+
+    assert describe_error(caught.value) == "unexpected UnicodeDecodeError"
+
+
+def test_a_reason_names_the_line_in_leslied():
+    errors: dict[str, str] = {}
+    broken = Failures(clock=None)  # type: ignore[arg-type]
+
+    Failures().attempt("stage", "x", lambda: broken.record("", "", ""), errors)
+
+    assert errors["x"].startswith("unexpected AttributeError at pipeline/failures.py:")
+
+
+def test_an_error_of_leslied_is_its_own_sentence():
+    assert describe_error(SourceError("It is locked.")) == "It is locked."
+
+
+def test_an_operating_system_error_says_what_the_system_said():
+    reason = describe_error(OSError(28, "No space left on device", "/secret/name"))
+
+    assert reason == "unexpected OSError (No space left on device)"
