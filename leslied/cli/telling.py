@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from leslied.cli.entry import Teller
 from leslied.cli.labels import WIDTH, Labels, find_colour
 from leslied.cli.output import clean, say_path
+from leslied.model.record import TURN_ENDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from leslied.cli.look import Look
     from leslied.model.record import Record, SessionKey
     from leslied.model.session import SessionSummary
-
-_ENDS = ("end_turn", "stop_sequence")
-
 
 class Telling:
     """What is said and done in sessions that go on side by side.
@@ -80,7 +78,7 @@ class Telling:
 
 def _has_ended(record: Record) -> bool:
     if record.type == "assistant_message":
-        return record.metadata.get("stop_reason") in _ENDS
+        return record.metadata.get("stop_reason") in TURN_ENDS
     if record.type == "error":
         return record.role == "assistant"
     return record.metadata.get("kind") == "turn_ended"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from leslied.errors import UserError
+from leslied.errors import LesliedError, UserError
 from leslied.pipeline.failures import describe_error
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ class Loop:
         finally:
             self.notifier.stopping()
             self.watcher.stop()
+            with suppress(LesliedError):
+                self.streets.stops.forget_live()
             self.log.info("daemon.stop")
 
     def _turn(self) -> None:

@@ -44,6 +44,8 @@ Origin = Literal["prompt", "command", "shell", "queued", "task"]
 """Whose words a user message holds: typed, `/name`, `! cmd`, typed while the agent
 worked, or the task text a subagent was given."""
 
+TURN_ENDS = ("end_turn", "stop_sequence")
+"""Stop reasons of a message after which the agent waits for the next prompt."""
 MAIN = "main"
 
 

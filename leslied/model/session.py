@@ -37,6 +37,8 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     tool_calls: int
     has_turn_ended: bool
     is_stopped: bool
+    is_live: bool = False
+    """Whether a process worked on it when stop detection last looked."""
     seen_at: datetime | None = None
     """When the newest entry was read."""
     spawn_call_id: str = ""

@@ -41,9 +41,15 @@ class Stops:
             self._note_over((set(named) | before) - now, now)
             self.live.difference_update(before)
             self.live.update(now)
+            self.store.mark_live(adapter.name, (each for _, each in now))
             gone = [each for agent, each in self.over if agent == adapter.name]
             stopped += self.store.stop(adapter.name, gone) if gone else 0
         return stopped
+
+    def forget_live(self) -> None:
+        """Mark no session as live: nobody watches the processes from now on."""
+        for adapter, _ in self.registries:
+            self.store.mark_live(adapter.name, ())
 
     def end(self, agent: str, session_ids: Sequence[str]) -> int:
         """These sessions said themselves that they are over."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from leslied.model.record import name_chat
+from leslied.model.record import TURN_ENDS, name_chat
 from leslied.model.session import Unit
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _find_stop(entries: Sequence[Placed]) -> StopReason:
             told = record.metadata.get("stop_reason")
             if told == "max_tokens":
                 return "max_tokens"
-            return "end_turn" if told in ("end_turn", "stop_sequence") else "unknown"
+            return "end_turn" if told in TURN_ENDS else "unknown"
         if record.type == "tool_result":
             return "unknown"
         if record.metadata.get("origin") in ("prompt", "queued", "task"):

@@ -21,7 +21,7 @@ def tell_status(
     """
     last = session.ended_at or session.started_at
     is_quiet = last is None or now - last > QUIET
-    if session.is_stopped or (is_quiet and not is_live):
+    if session.is_stopped or (is_quiet and not (is_live or session.is_live)):
         return "stopped"
     return "idle" if session.has_turn_ended else "active"
 

@@ -38,7 +38,8 @@ def sessions_where(filters: Iterable[Filter], quiet_us: int) -> Test:
     """Over `HEADS`; sessions silent since `quiet_us` count as stopped."""
     status = (
         "CASE WHEN m.stopped_us IS NOT NULL "
-        f"OR ifnull(ifnull(f.ended_us, m.started_us), 0) < {quiet_us:d} THEN 'stopped' "
+        f"OR ifnull(ifnull(f.ended_us, m.started_us), 0) < {quiet_us:d} "
+        "AND NOT m.is_live THEN 'stopped' "
         "WHEN m.has_turn_ended THEN 'idle' ELSE 'active' END"
     )
     tests: dict[str, Callable[[Any], Test]] = {

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from leslied.model.record import MAIN
+from leslied.model.record import MAIN, TURN_ENDS
 
 if TYPE_CHECKING:
     from leslied.model.record import Record, SessionKey
@@ -130,7 +130,9 @@ class Tally:
 
     def _add_turn(self, record: Record, kind: str) -> None:
         if record.type in (*_SPEAKS, "user_message", "tool_result"):
-            self.has_turn_ended = int(record.metadata.get("stop_reason") == "end_turn")
+            # After `max_tokens` the client goes on at once, or not at all.
+            reason = record.metadata.get("stop_reason")
+            self.has_turn_ended = int(reason in (*TURN_ENDS, "max_tokens"))
         elif (record.type == "error" and record.role == "assistant") or kind in (
             "turn_ended",
             "ended",

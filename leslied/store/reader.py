@@ -38,7 +38,7 @@ _SUMMARY = (
     "started_us, ended_us, units, CASE WHEN originals "
     "THEN tool_calls ELSE copied_calls END, "
     "has_turn_ended, stopped_us, spawn_call_id, parent_agent, agent_type, "
-    "description, seen_us, folder"
+    "description, seen_us, folder, is_live"
 )
 _TITLE = 80
 _FEW = 500
@@ -344,6 +344,7 @@ def _summarize(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
         description=row[18],
         seen_at=from_us(row[19]) if row[19] else None,
         folder=os.fsdecode(row[20]),
+        is_live=bool(row[21]),
         usage=usage,
     )
 

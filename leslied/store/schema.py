@@ -335,6 +335,14 @@ def _add_failures(connection: sqlite3.Connection) -> None:
     )
 
 
+def _add_live(connection: sqlite3.Connection) -> None:
+    """Add which sessions a process works on, as stop detection last saw it."""
+    connection.execute(
+        "ALTER TABLE session ADD COLUMN is_live INTEGER NOT NULL DEFAULT 0"
+    )
+    connection.execute("CREATE INDEX session_live ON session (agent) WHERE is_live")
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
@@ -345,6 +353,7 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("times", _add_times),
     ("pruned", _add_pruned),
     ("failures", _add_failures),
+    ("live", _add_live),
 ]
 """Every step a store has gone through, oldest first; a step is never changed."""
 

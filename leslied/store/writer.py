@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from contextlib import contextmanager
@@ -194,6 +195,23 @@ class Store:
                 [(to_us(self._clock.now()), agent, each) for each in session_ids],
             )
         return done.rowcount
+
+    @telling
+    def mark_live(self, agent: str, session_ids: Iterable[str]) -> None:
+        """Save which sessions of the agent a process works on; write only changes."""
+        ids = json.dumps(sorted(session_ids))
+        changed = self._db.execute(
+            "SELECT id FROM session WHERE agent = ?1 AND is_live "
+            "AND session_id NOT IN (SELECT value FROM json_each(?2)) UNION ALL "
+            "SELECT s.id FROM json_each(?2) JOIN session s ON s.agent = ?1 "
+            "AND s.session_id = value WHERE NOT s.is_live",
+            (agent, ids),
+        ).fetchall()
+        if changed:
+            with self._transaction():
+                self._db.executemany(
+                    "UPDATE session SET is_live = NOT is_live WHERE id = ?", changed
+                )
 
     @contextmanager
     def archiving(self) -> Iterator[Archived]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from datetime import UTC, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from leslied.sinks.leslie import Cut, Result, Subagent, User, parse
 from leslied.store import Reader, Store
 from leslied.tail import ReadLimits
 from tests.support.claude import SESSION, ClaudeHome, Talk, dump
+from tests.support.clock import FakeClock
 
 THREAD = ".leslie/threads/thread-11111111/.meta"
 
@@ -281,6 +282,18 @@ def test_a_running_unit_waits_for_its_end(
     late = street(is_final=False)
 
     assert (waiting.written, early.written, late.written) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("reason", ["end_turn", "stop_sequence", "max_tokens"])
+def test_a_turn_that_ended_for_any_reason_settles_once_quiet(
+    claude: ClaudeHome, street: Street, talk: Talk, clock: FakeClock, reason: str
+):
+    clock.at = datetime(2026, 11, 16, 10, tzinfo=UTC)
+    claude.write(talk.prompt("go"), talk.answer("Done.", stop_reason=reason))
+
+    assert street(is_final=False).written == 0
+    clock.advance(3)
+    assert street(is_final=False).written == 1
 
 
 def test_secrets_never_reach_a_file_or_its_name(
