@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from leslied.cli.edits import PATHS, edit_lines, find_edits
+from leslied.cli.edits import edit_lines
 from leslied.cli.look import PLAIN_WIDTH, Gap, measure, say_more
 from leslied.cli.output import clean
+from leslied.model.edits import PATHS, find_edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from leslied.cli.edits import Edit
     from leslied.cli.look import Look
+    from leslied.model.edits import Edit
     from leslied.model.record import Record
 
 _TELLING = (

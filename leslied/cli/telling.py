@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from leslied.model.record import Record, SessionKey
     from leslied.model.session import SessionSummary
 
+
 class Telling:
     """What is said and done in sessions that go on side by side.
 

@@ -11,9 +11,10 @@ import os
 
 from leslied.hooks import given, inbox, spool
 from leslied.hooks.files import find_size, safe_name
-from leslied.hooks.light import dumps, loads
 from leslied.hooks.thread import find_project, find_thread
 from leslied.hooks.window import is_nearly_full
+from leslied.mini_json import dumps, loads
+from leslied.model.machine_prompts import MACHINE_PROMPT_PREFIXES
 from leslied.threads.context import render_context
 
 TYPE_CHECKING = False
@@ -22,16 +23,6 @@ if TYPE_CHECKING:
 
 _ROOM = 9000
 """Characters in one answer; from 10,000 on Claude Code would put it into a file."""
-_MACHINE = (
-    "<task-notification>",
-    "<teammate-message",
-    "<agent-message>",
-    "Stop hook feedback:",
-    "<tick>",
-    "<goal>",
-    "<session-start-hook>",
-)
-"""How prompts begin that no person wrote."""
 _HEARD = ("SessionStart", "UserPromptSubmit", "PreCompact", *spool.EVENTS)
 
 
@@ -63,6 +54,7 @@ class Hook:
         self.given.cwd = self.given.cwd or self._text("cwd")
         self.project = find_project(self.given.cwd)
         self.thread = find_thread(self.project, self.session)
+        self._context: str | None = None
 
     def answer(self) -> str:
         """What the model is told now; all that can be noted is noted."""
@@ -76,9 +68,8 @@ class Hook:
         if self.name == "SessionStart":
             self._settle()
             return self._note(self._say_context(f"start: {self._text('source')}"))
-        if "agent_id" in self.event or self._text("prompt").lstrip().startswith(
-            _MACHINE
-        ):
+        prompt = self._text("prompt").lstrip()
+        if "agent_id" in self.event or prompt.startswith(MACHINE_PROMPT_PREFIXES):
             return ""
         said = self._say_context(self._find_reason())
         return self._note([*said, *self._say_messages(_ROOM - len("".join(said)))])
@@ -98,10 +89,13 @@ class Hook:
         return "it changed" if self._render() != self.given.context else ""
 
     def _render(self) -> str:
-        """The context; none at home or at the root, which are no projects."""
-        if self.project in ("", "/", os.path.expanduser("~")):  # noqa: PTH111
-            return ""
-        return render_context(self.project, self.thread)
+        """Return the thread's context, read once; none at home or at the root."""
+        if self._context is None:
+            is_project = self.project not in ("", "/", os.path.expanduser("~"))  # noqa: PTH111
+            self._context = ""
+            if is_project:
+                self._context = render_context(self.project, self.thread)
+        return self._context
 
     def _say_context(self, why: str) -> list[str]:
         text = self._render() if why else ""

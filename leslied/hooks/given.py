@@ -10,7 +10,7 @@ from leslied.hooks.files import (
     safe_name,
     write_whole,
 )
-from leslied.hooks.light import dumps, loads
+from leslied.mini_json import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import os
 
 from leslied.hooks.files import TEMPORARY, find_age, list_names, read_part, remove
 from leslied.hooks.files import write_whole as _write
-from leslied.hooks.light import dumps, loads
+from leslied.mini_json import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

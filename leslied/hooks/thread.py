@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from leslied.hooks.files import read_part
-from leslied.hooks.light import loads
+from leslied.mini_json import loads
 
 MARKS = (
     "AGENTS.md",

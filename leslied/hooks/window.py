@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leslied.hooks.files import read_tail
-from leslied.hooks.light import loads
+from leslied.mini_json import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

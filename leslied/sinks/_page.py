@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from leslied.model.edits import find_patch_edits, find_replacements
 from leslied.sinks._text import first_line, plain
 from leslied.sinks._turns import find_version, parse_input
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from leslied.model.edits import Edit
     from leslied.model.session import Session, Unit
     from leslied.sinks._turns import Call, Turn
 
@@ -28,8 +30,6 @@ _TELLING = (
     "message",
 )
 """Arguments that say what a call does, the most telling first."""
-_OLD = ("old_string", "old_str", "oldText")
-_NEW = ("new_string", "new_str", "newText")
 
 
 def tell_title(session: Session) -> str:
@@ -110,18 +110,24 @@ def say_event(turn: Turn) -> str:
 
 
 def make_diff(call: Call) -> str:
-    """What an edit changes, as a diff; empty where the call is no edit."""
-    given = parse_input(call.placed.record)
-    old = _first_text(given, _OLD)
-    new = _first_text(given, _NEW)
-    if old is None or new is None:
-        return ""
+    """Return what an edit changes, as a diff; empty where the call is not an edit."""
+    record = call.placed.record
+    arguments = parse_input(record)
+    patched = find_patch_edits(record.tool_name, arguments)
+    if patched:
+        return "\n".join(line for edit in patched for line in _list_changes(edit))
+    pairs = find_replacements(arguments)
+    return "\n".join(line for old, new in pairs for line in _compare(old, new))
+
+
+def _compare(old: str, new: str) -> list[str]:
     lines = difflib.unified_diff(
         plain(old).split("\n"), plain(new).split("\n"), lineterm="", n=3
     )
-    return "\n".join(list(lines)[2:])
+    return list(lines)[2:]
 
 
-def _first_text(given: dict[str, Any], names: tuple[str, ...]) -> str | None:
-    found = (given[name] for name in names if isinstance(given.get(name), str))
-    return next(found, None)
+def _list_changes(edit: Edit) -> Iterator[str]:
+    yield f"@@ {plain(edit.path)} @@"
+    for sign, text in edit.changes:
+        yield "@@" if sign == "@" else sign + plain(text)

@@ -6,8 +6,6 @@ parameters are those Leslie knows, and nothing here touches the disk.
 
 from __future__ import annotations
 
-import json
-
 from leslied.threads.layout import THREADS
 
 TYPE_CHECKING = False  # the module of that name costs a hook milliseconds
@@ -221,6 +219,7 @@ def _descends(data: Data, thread_id: str | None, ancestor: str) -> bool:
 
 def _log(data: Data, command: str, params: dict[str, Any], now: str) -> None:
     import hashlib  # noqa: PLC0415 - a hook logs nothing
+    import json  # noqa: PLC0415
 
     number = len(data["operations"])
     text = json.dumps([number, command, params, now], sort_keys=True)

@@ -6,10 +6,10 @@ this file too; changing it on disk is `relations_file`'s work.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 
+from leslied.mini_json import loads
 from leslied.threads.layout import RELATIONS_FILE, is_thread_id
 from leslied.threads.operations import RELATIONS, find_ours, rebuild_relations
 
@@ -65,7 +65,7 @@ def parse_relations(text: bytes) -> Data:
     Relations that are missing or make no sense are made from the operations.
     """
     try:
-        data = json.loads(text)
+        data = loads(text)
     except (ValueError, RecursionError) as error:
         raise WrongRelationsError(f"no JSON: {error}") from error
     if not isinstance(data, dict):
@@ -87,6 +87,8 @@ def print_relations(data: Data) -> bytes:
     reason = _find_fault(data)
     if reason:
         raise WrongRelationsError(reason)
+    import json  # noqa: PLC0415 - a hook only reads, and starts in milliseconds
+
     text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
     return text.encode("utf-8", "replace")
 

@@ -415,10 +415,15 @@ def test_an_interrupt_beside_a_result_ends_the_turn(read, claude: ClaudeHome):
     assert told.main().has_turn_ended
 
 
-def test_an_answer_cut_at_the_limit_ends_no_turn(read, claude: ClaudeHome):
+def test_an_answer_cut_at_the_limit_ends_the_turn_until_the_client_goes_on(
+    read, claude: ClaudeHome
+):
     talk = Talk()
     claude.write(talk.prompt("go"), talk.answer("I was", stop_reason="max_tokens"))
+    ended = read().main().has_turn_ended
+    claude.write(talk.answer(" going on", stop_reason=None))
 
+    assert ended
     assert not read().main().has_turn_ended
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from leslied.model.machine_prompts import MACHINE_PROMPT_PREFIXES
+
 if TYPE_CHECKING:
     from leslied.agents.claude_code.wire import Line
     from leslied.model.record import EventKind, Origin
@@ -27,17 +29,6 @@ _OUTPUT = re.compile(
     r"\s*<(local-command-stdout|local-command-stderr|bash-stdout|bash-stderr)>"
 )
 _INTERRUPT = re.compile(r"\[Request interrupted by user( for tool use)?\]")
-_MACHINE = (
-    "<task-notification>",
-    "<teammate-message",
-    "<agent-message",
-    "<tick>",
-    "<goal>",
-    "<session-start-hook>",
-    "<local-command-caveat>",
-    "Stop hook feedback:",
-    "Operation stopped by hook:",
-)
 _MACHINES = ("task-notification", "teammate", "agent", "hook", "system", "cron")
 _SUMMARY = "This session is being continued from a previous conversation"
 _ATTACHED = re.compile(
@@ -69,7 +60,7 @@ def _hear_client(line: Line, text: str) -> Speech | None:
         return Speech(text, kind="notice", note="output")
     if _INTERRUPT.fullmatch(text.strip()):
         return Speech(text.strip(), kind="turn_ended", note="interrupt")
-    if text.lstrip().startswith(_MACHINE):
+    if text.lstrip().startswith(MACHINE_PROMPT_PREFIXES):
         return Speech(text, kind="notice", note="machine")
     return None
 

@@ -11,14 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from leslied.hooks.light import dumps, loads
+from leslied.hooks import answer
 from leslied.hooks.settings import PROGRAM, make_command
+from leslied.mini_json import dumps, loads
+from leslied.model.machine_prompts import MACHINE_PROMPT_PREFIXES
+from leslied.threads.relations import make_relations, print_relations
 from tests.support.hooks import HookedSession, run_program
 
 ROOT = Path(__file__).resolve().parents[3]
-HEAVY = {"typing", "dataclasses", "pathlib", "inspect", "hashlib", "subprocess"}
-"""What no hook may load; and what its own room does not load, either."""
-HALF_HEAVY = {"re", "json", "enum", "collections", "functools", "contextlib"}
+HEAVY = {
+    *("typing", "dataclasses", "pathlib", "inspect", "hashlib", "subprocess"),
+    *("re", "json", "enum", "collections", "functools", "contextlib"),
+}
+"""What no hook may load: each costs milliseconds at every prompt."""
 
 
 @pytest.fixture
@@ -127,11 +132,10 @@ def test_the_command_is_harmless_when_leslied_is_gone(old: str, new: str):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def find_loaded(session: HookedSession, before: str) -> set[str]:
+def find_loaded(session: HookedSession) -> set[str]:
     """The modules that answering a prompt needs."""
     code = (
         "import sys; sys.path.append(sys.argv[1])\n"
-        f"{before}\n"
         "import leslied.hooks.answer as a, os\n"
         "a.answer_bytes(sys.argv[2], os.read(0, 65536), 1)\n"
         "print(*sys.modules)"
@@ -147,20 +151,42 @@ def find_loaded(session: HookedSession, before: str) -> set[str]:
 
 
 def test_nothing_heavy_is_loaded(session: HookedSession):
-    loaded = find_loaded(session, "")
+    relations = session.project / ".leslie" / "thread_relations.json"
+    relations.parent.mkdir()
+    relations.write_bytes(print_relations(make_relations()))
 
-    assert "leslied.hooks.answer" in loaded
+    loaded = find_loaded(session)
+
+    assert "leslied.threads.relations" in loaded
     assert not HEAVY & loaded
 
 
-def test_the_room_itself_loads_next_to_nothing(session: HookedSession):
-    """Without whoever makes the context."""
-    without = (
-        "other = type(sys)('other'); other.render_context = lambda *_: ''\n"
-        "sys.modules['leslied.threads.context'] = other"
-    )
+def test_the_context_is_rendered_once_per_prompt(
+    session: HookedSession, monkeypatch: pytest.MonkeyPatch
+):
+    calls: list[str] = []
 
-    assert not (HEAVY | HALF_HEAVY) & find_loaded(session, without)
+    def render(project: str, thread: str) -> str:
+        calls.append(thread)
+        return f"<thread_context thread={thread!r}/>"
+
+    monkeypatch.setattr(answer, "render_context", render)
+    event = session.event("UserPromptSubmit", prompt="go")
+
+    answer.answer_bytes(str(session.data), json.dumps(event).encode(), 1)
+
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("prefix", MACHINE_PROMPT_PREFIXES)
+def test_a_prompt_that_no_person_wrote_gets_no_context(
+    session: HookedSession, prefix: str
+):
+    event = session.event("UserPromptSubmit", prompt=f"{prefix} something")
+
+    out = answer.answer_bytes(str(session.data), json.dumps(event).encode(), 1)
+
+    assert out == b""
 
 
 def test_what_is_written_is_private(session: HookedSession):

@@ -25,7 +25,7 @@ class _Rules:
 
 def loads(data: bytes) -> Any:
     """The value; ValueError or RecursionError where it is no JSON."""
-    text = data.decode("utf-8").strip(" \t\r\n")
+    text = data.decode("utf-8").removeprefix("\ufeff").strip(" \t\r\n")
     try:
         from _json import make_scanner  # noqa: PLC0415
     except ImportError:

@@ -1,0 +1,60 @@
+"""What Markdown and HTML pages share: every agent's edits are shown as diffs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.claude import ClaudeHome, Talk
+from tests.support.clock import FakeClock
+from tests.support.exports import load, render_one
+
+PATCH = "*** Begin Patch\n*** Update File: wheel.py\n@@\n-old\n+new\n*** End Patch\n"
+EDITS = {
+    "Claude Code": (
+        "Edit",
+        {"file_path": "w", "old_string": "old", "new_string": "new"},
+    ),
+    "several": (
+        "MultiEdit",
+        {"file_path": "w", "edits": [{"old_string": "old", "new_string": "new"}]},
+    ),
+    "OpenCode": ("edit", {"filePath": "w", "oldString": "old", "newString": "new"}),
+    "Codex": ("apply_patch", {"input": PATCH}),
+    "Codex in a shell": ("shell", {"command": ["apply_patch", PATCH]}),
+}
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_is_shown_as_a_diff(
+    claude: ClaudeHome, clock: FakeClock, form: str, edit: str
+):
+    tool, arguments = EDITS[edit]
+    page = render_call(claude, clock, form, tool, arguments)
+
+    removed, added = ("-old", "+new")
+    if form == "html":
+        removed, added = "<del>-old</del>", "<ins>+new</ins>"
+    assert page.index(removed) < page.index(added)
+
+
+def test_a_patch_names_its_files(claude: ClaudeHome, clock: FakeClock):
+    page = render_call(claude, clock, "markdown", "apply_patch", {"input": PATCH})
+
+    assert "@@ wheel.py @@" in page
+
+
+def render_call(
+    claude: ClaudeHome, clock: FakeClock, form: str, tool: str, arguments: Any
+) -> str:
+    talk = Talk()
+    claude.write(
+        talk.prompt("change it"),
+        talk.call(tool, arguments, "t1"),
+        talk.result("t1", "ok"),
+        talk.answer("Done."),
+    )
+    claude.sync(is_final=True)
+    return render_one(load(claude.store_path, clock), form)
