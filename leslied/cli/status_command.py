@@ -14,6 +14,7 @@ from leslied.cli.help import Command
 from leslied.cli.output import (
     clean,
     emit,
+    format_troubles,
     json_option,
     read_time,
     say_ago,
@@ -63,7 +64,7 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
         listed = reader.rejected(_MOST_REJECTED) if rejected else []
     if rejected:
         data["rejected"] = listed
-    warnings = [f"{path}: {reason}" for path, reason in troubles]
+    warnings = format_troubles(troubles)
     if data["store"]["bytes"] > settings.store.warn_bytes:
         size = say_bytes(data["store"]["bytes"])
         warnings.append(

@@ -99,7 +99,12 @@ class Loop:
             self._told["watch"] = trouble
             self.log.warning("watch.renew", reason=trouble or "all is well again")
         for ingest in self.streets.ingests:
-            self._tell("ingest.scan", ingest.scan())
+            done = ingest.scan()
+            self._tell("ingest.scan", done)
+            # Only what a scan finds waiting is reported: `claude -p` names its folder
+            # some 100 ms after the prompt, and every look in between holds it back.
+            waiting = {str(path): reason for path, reason in done.waiting.items()}
+            self._tell_troubles("source.waiting", waiting)
         self._tell_collected(self.streets.collect.scan())
         self._tell_kept(self.streets.keep.run(most=_ARCHIVED_AT_ONCE))
         has_events = self.watcher.mode == "events"

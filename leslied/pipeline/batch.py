@@ -31,6 +31,8 @@ class Ingested:
     rejected: int = 0
     added: Committed = field(default_factory=Committed)
     troubles: dict[Path, str] = field(default_factory=dict)
+    waiting: dict[Path, str] = field(default_factory=dict)
+    """Sources held back because their folder may be excluded, and why."""
     missing: list[Path] = field(default_factory=list)
 
     def __iadd__(self, other: Ingested) -> Self:
@@ -41,6 +43,7 @@ class Ingested:
         self.rejected += other.rejected
         self.added += other.added
         self.troubles |= other.troubles
+        self.waiting |= other.waiting
         self.missing += other.missing
         return self
 

@@ -33,8 +33,9 @@ class Ingest:
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
     is_final: bool = False
     """Whether a last line without its end counts as ended."""
-    is_excluded: Callable[[str], bool] = lambda _: False
-    """Whether sessions in this folder keep cursor and count, and no content."""
+    is_excluded: Callable[[str], bool] | None = None
+    """Whether sessions in this folder keep cursor and count, and no content; None if
+    nothing is excluded. True for "" excludes everything."""
     weight: int = BATCH_WEIGHT
     """Rows and kilobytes committed at once."""
     on_progress: Progress = tell_nobody
@@ -63,7 +64,7 @@ class Ingest:
 
     def look(self, paths: Iterable[Path]) -> Ingested:
         """Everything new in these files is in the store; what is no source is not."""
-        known = (tail.identify(self.adapter.name, self.roots, path) for path in paths)
+        known = map(self._find_source, paths)
         return self.commit(
             self._read(sorted(filter(None, known), key=_side_files_last))
         )
@@ -77,7 +78,7 @@ class Ingest:
                 done.added += self.store.commit(batch.readings)
                 done.commits += 1
                 self.on_progress(done.bytes_read, total)
-            for path, reason in batch.work.troubles.items():
+            for path, reason in (batch.work.troubles | batch.work.waiting).items():
                 self.store.note_trouble(self.adapter.name, path, reason)
         return done
 
@@ -90,6 +91,7 @@ class Ingest:
             weight=self.weight,
             is_excluded=self.is_excluded,
             recall=recall,
+            find_source=self._find_source,
         )
 
     def _read_first(self, sources: list[SourceRef]) -> Iterator[Batch]:
@@ -101,6 +103,9 @@ class Ingest:
         """What is new in each source after its cursor, or that of the file it was."""
         look = self.make_look(self._recall)
         return look.over((source, self._find_cursor(source)) for source in sources)
+
+    def _find_source(self, path: Path) -> SourceRef | None:
+        return tail.identify(self.adapter.name, self.roots, path)
 
     def _recall(self, path: bytes) -> str:
         cursor = self.store.cursor(self.adapter.name, path)
