@@ -78,6 +78,13 @@ class AgentAdapter(Protocol):
     def spill(self, record: Record, source: SourceRef) -> Path | None:
         """The file that holds a tool result too large for the log."""
 
+    def find_main_log(self, source: SourceRef) -> Path | None:
+        """Return the log of the session that a subagent's file belongs to.
+
+        None for a source that is a session of its own or names its own folder. While
+        projects are excluded, the folder in that log decides about this source.
+        """
+
     def resume_command(self, session_id: str) -> str:
         """What to type to go on with a session; empty where that is not possible.
 
@@ -104,6 +111,11 @@ class Adapter:
     def spill(self, record: Record, source: SourceRef) -> Path | None:
         """Everything stands in the log."""
         del record, source
+        return None
+
+    def find_main_log(self, source: SourceRef) -> Path | None:
+        """Return None: every source names its own folder."""
+        del source
         return None
 
     def resume_command(self, session_id: str) -> str:

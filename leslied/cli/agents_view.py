@@ -54,6 +54,7 @@ def _tell(
         "lag_seconds": lag,
         "rejected": known.get("rejected", 0),
         "gone": known.get("gone", 0),
+        "waiting": known.get("waiting", 0),
         "unreadable": known.get("unreadable", 0) + len(found.unreadable),
     }
 

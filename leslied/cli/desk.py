@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from datetime import UTC
-from fnmatch import fnmatch
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.clock import Clock, SystemClock
@@ -22,6 +20,7 @@ from leslied.paths import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     import click
 
@@ -219,7 +218,7 @@ class Desk:
             roots=roots,
             clock=self.clock,
             key_id=_redactor(self.places.key_file).key_id,
-            is_excluded=lambda agent, cwd: excludes[agent](cwd),
+            is_excluded=lambda agent, cwd: _is_kept_out(excludes[agent], cwd),
         )
 
     def _make_settle(self, store: Store, reader: Reader, settings: Settings) -> Settle:
@@ -262,13 +261,16 @@ def sit_down(ctx: click.Context) -> Desk:
     return Desk(environ, places, SystemClock())
 
 
-def make_exclude(settings: Settings, agent: str) -> Callable[[str], bool]:
-    """Whether sessions in a folder keep no content."""
+def make_exclude(settings: Settings, agent: str) -> Callable[[str], bool] | None:
+    """Return whether sessions in a folder keep no content; None if all may be kept."""
+    from leslied.pipeline.exclude import make_folder_matcher  # noqa: PLC0415
+
     if not settings.agent(agent).enabled:
         return lambda _: True
-    globs = [str(Path(glob).expanduser()) for glob in settings.projects.exclude]
+    globs = settings.projects.exclude
+    return make_folder_matcher(globs) if globs else None
 
-    def is_excluded(cwd: str) -> bool:
-        return any(fnmatch(cwd, glob) or fnmatch(cwd, glob + "/*") for glob in globs)
 
-    return is_excluded
+def _is_kept_out(is_excluded: Callable[[str], bool] | None, cwd: str) -> bool:
+    """Return whether a source is not archived: an unknown folder may be excluded."""
+    return is_excluded is not None and (not cwd or is_excluded(cwd))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.errors import UserError
+from leslied.model.source import WAITING
 from leslied.paths import read_environ
 
 if TYPE_CHECKING:
@@ -88,6 +89,24 @@ def emit(
         click.echo(line)
     for warning in warnings:
         click.echo(click.style("warning: ", fg="yellow") + clean(warning), err=True)
+
+
+def format_troubles(troubles: Iterable[tuple[object, str]]) -> list[str]:
+    """Return a line for each unreadable log, and one for all that wait for one reason.
+
+    Hundreds of old logs may wait; `leslied bundle` has the path of each.
+    """
+    lines: list[str] = []
+    waiting: dict[str, list[object]] = {}
+    for path, reason in troubles:
+        if reason.startswith(WAITING):
+            waiting.setdefault(reason, []).append(path)
+        else:
+            lines.append(f"{path}: {reason}")
+    for reason, (first, *others) in waiting.items():
+        more = f" and {say_count(len(others), 'other log')}" if others else ""
+        lines.append(f"{first}{more}: {reason}")
+    return lines
 
 
 def tell_error(message: str, hint: str, code: int, *, as_json: bool) -> int:

@@ -69,7 +69,7 @@ def _make_rebuild(desk: Desk, settings: Settings) -> Rebuild:
         folder=desk.places.data_dir / "archive",
         agents=agents,
         clock=desk.clock,
-        is_excluded=lambda agent, cwd: excludes[agent](cwd),
+        excludes=excludes,
         key_id=Redactor(load_key(desk.places.key_file)).key_id,
     )
 

@@ -14,6 +14,7 @@ from leslied.cli.help import Command
 from leslied.cli.output import (
     clean,
     emit,
+    format_troubles,
     json_option,
     read_time,
     say_ago,
@@ -67,7 +68,7 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     if rejected:
         data["rejected"] = listed
     data["failures"] = [_failure_to_dict(failure) for failure in failures]
-    warnings = [f"{path}: {reason}" for path, reason in troubles]
+    warnings = format_troubles(troubles)
     warnings += [_format_failure(failure, desk.clock.now()) for failure in failures]
     if data["store"]["bytes"] > settings.store.warn_bytes:
         size = say_bytes(data["store"]["bytes"])

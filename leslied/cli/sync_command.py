@@ -9,7 +9,13 @@ import click
 
 from leslied.cli.desk import sit_down
 from leslied.cli.help import Command
-from leslied.cli.output import emit, json_option, say_bytes, say_path
+from leslied.cli.output import (
+    emit,
+    format_troubles,
+    json_option,
+    say_bytes,
+    say_path,
+)
 from leslied.cli.progress import Bar
 from leslied.pipeline import Collected, Ingested, Settled
 from leslied.store import Store
@@ -55,8 +61,8 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     data = _tell(done, settled, stopped, seconds)
     data["threads_indexed"] = collected.threads
     data["index_files_written"] = collected.written
-    errors = done.troubles | done.failures
-    warnings = [f"{path}: {reason}" for path, reason in errors.items()]
+    errors = done.troubles | done.waiting | done.failures
+    warnings = format_troubles(errors.items())
     warnings += [f"{name}: {reason}" for name, reason in settled.troubles.items()]
     emit(
         data,
@@ -114,6 +120,7 @@ def _tell(
     return {
         "sources": done.sources,
         "sources_changed": done.looked,
+        "sources_waiting": len(done.waiting),
         "entries_decoded": done.entries,
         "bytes_read": done.bytes_read,
         "records_added": done.added.records,

@@ -131,7 +131,12 @@ class Loop:
             self.log.warning("watch.renew", reason=trouble or "all is well again")
 
     def _ingest_all(self, ingest: Ingest) -> None:
-        self._tell("ingest.scan", ingest.scan())
+        done = ingest.scan()
+        self._tell("ingest.scan", done)
+        # Only what a scan finds waiting is reported: `claude -p` names its folder
+        # some 100 ms after the prompt, and every look in between holds it back.
+        waiting = {str(path): reason for path, reason in done.waiting.items()}
+        self._tell_troubles("source.waiting", waiting)
 
     def _scan_assets(self) -> None:
         self._tell_collected(self.streets.collect.scan())

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+WAITING = "waiting: "
+"""Begins the reason why a source is held back, as opposed to why it is unreadable."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
     """All that an agent's adapter may know of the machine."""

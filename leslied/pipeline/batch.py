@@ -33,6 +33,8 @@ class Ingested:
     troubles: dict[Path, str] = field(default_factory=dict)
     failures: dict[Path, str] = field(default_factory=dict)
     """Sources that raised something unexpected, and what."""
+    waiting: dict[Path, str] = field(default_factory=dict)
+    """Sources held back because their folder may be excluded, and why."""
     missing: list[Path] = field(default_factory=list)
 
     def __iadd__(self, other: Ingested) -> Self:
@@ -44,6 +46,7 @@ class Ingested:
         self.added += other.added
         self.troubles |= other.troubles
         self.failures |= other.failures
+        self.waiting |= other.waiting
         self.missing += other.missing
         return self
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from leslied.model.record import Decoded, Record
 
 
+_NO_FOLDER = "the entry names no folder, and projects.exclude is set"
+
+
 class Decoder:
     """Entries of one chunk as records, noise or rejects: nothing is dropped."""
 
@@ -31,7 +34,8 @@ class Decoder:
         self.entries: list[ReadEntry] = []
         self.noise: list[Noise] = []
         self.rejected: list[Rejected] = []
-        self.folders: set[str] = {state["cwd"]} if state.get("cwd") else set()
+        self.folders: dict[str, None] = {state["cwd"]: None} if state.get("cwd") else {}
+        """Every folder named so far, the first one first."""
         self._folder_of: list[str] = []
         """Of each entry that was kept: the folder its session works in."""
 
@@ -60,17 +64,33 @@ class Decoder:
         """Only position and length stay: the person keeps this project out."""
         self.noise += [Noise(e.offset, e.length, "excluded") for e in self.entries]
         self.entries = []
-        self.rejected = [structs.replace(r, head=b"") for r in self.rejected]
+        self._forget_rejected_text()
         self.state = {"cwd": self.state.get("cwd", "")}
 
     def forget_folders(self, is_excluded: Callable[[str], bool]) -> None:
-        """As above, of entries of sessions in these folders; all others stay."""
-        told = list(zip(self.entries, self._folder_of, strict=True))
-        self.entries = [entry for entry, cwd in told if not (cwd and is_excluded(cwd))]
-        self.noise += [
-            Noise(entry.offset, entry.length, "excluded")
-            for entry, cwd in told
-            if cwd and is_excluded(cwd)
+        """Drop entries of excluded folders from a source that many sessions share.
+
+        Entries without a folder cannot wait, because the cursor goes on for all other
+        sessions: they are rejected, so that `status` counts them.
+        """
+        # An entry that could not be decoded may belong to any folder.
+        self._forget_rejected_text()
+        entries, self.entries = self.entries, []
+        for entry, cwd in zip(entries, self._folder_of, strict=True):
+            if not cwd:
+                self.rejected.append(
+                    Rejected(entry.offset, entry.length, _NO_FOLDER, b"", b"")
+                )
+            elif is_excluded(cwd):
+                self.noise.append(Noise(entry.offset, entry.length, "excluded"))
+            else:
+                self.entries.append(entry)
+
+    def _forget_rejected_text(self) -> None:
+        """Keep position, length and kind; behind the colon an error may quote text."""
+        self.rejected = [
+            structs.replace(each, reason=each.reason.partition(":")[0], head=b"")
+            for each in self.rejected
         ]
 
     def _try(self, entry: RawEntry) -> str | None:
@@ -83,7 +103,7 @@ class Decoder:
             return f"the adapter failed: {type(error).__name__}: {error}"
         self.state = decoded.state
         if decoded.cwd:
-            self.folders.add(decoded.cwd)
+            self.folders[decoded.cwd] = None
         if decoded.noise:
             self.noise.append(Noise(entry.offset, entry.length, decoded.noise))
         if decoded.records:

@@ -36,8 +36,9 @@ class Ingest:
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
     is_final: bool = False
     """Whether a last line without its end counts as ended."""
-    is_excluded: Callable[[str], bool] = lambda _: False
-    """Whether sessions in this folder keep cursor and count, and no content."""
+    is_excluded: Callable[[str], bool] | None = None
+    """Whether sessions in this folder keep cursor and count, and no content; None if
+    nothing is excluded. True for "" excludes everything."""
     weight: int = BATCH_WEIGHT
     """Rows and kilobytes committed at once."""
     failures: Failures = field(default_factory=Failures)
@@ -68,7 +69,7 @@ class Ingest:
 
     def look(self, paths: Iterable[Path]) -> Ingested:
         """Everything new in these files is in the store; what is no source is not."""
-        known = (tail.identify(self.adapter.name, self.roots, path) for path in paths)
+        known = map(self._find_source, paths)
         sources = sorted(filter(None, known), key=_side_files_last)
         done = self.commit(self._read(sources))
         self._clear_failures(sources, done)
@@ -83,7 +84,7 @@ class Ingest:
             if batch.readings:
                 self._commit(batch.readings, done, broken)
                 self.on_progress(done.bytes_read, total)
-            for path, reason in batch.work.troubles.items():
+            for path, reason in (batch.work.troubles | batch.work.waiting).items():
                 self.store.note_trouble(self.adapter.name, path, reason)
             for path, reason in batch.work.failures.items():
                 self.failures.record("source", str(path), reason)
@@ -136,6 +137,7 @@ class Ingest:
             weight=self.weight,
             is_excluded=self.is_excluded,
             recall=recall,
+            find_source=self._find_source,
         )
 
     def _read_first(self, sources: list[SourceRef]) -> Iterator[Batch]:
@@ -151,6 +153,9 @@ class Ingest:
             for source in sources
             if not self.failures.is_paused("source", str(source.path))
         )
+
+    def _find_source(self, path: Path) -> SourceRef | None:
+        return tail.identify(self.adapter.name, self.roots, path)
 
     def _recall(self, path: bytes) -> str:
         cursor = self.store.cursor(self.adapter.name, path)

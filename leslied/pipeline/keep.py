@@ -16,6 +16,7 @@ from leslied.archive import ArchiveError, ArchiveNewer, Kind, Label, Writer
 from leslied.errors import SourceError, StoreUnusable
 from leslied.model.source import Shape
 from leslied.pipeline.failures import Failures, describe_error
+from leslied.pipeline.look import FIRST_CWD, load_state
 from leslied.pipeline.progress import tell_nobody
 from leslied.points import reach
 from leslied.sessions.status import QUIET
@@ -69,7 +70,7 @@ class Keep:
     key_id: str = ""
     """Names the key of redaction marks."""
     is_excluded: Callable[[str, str], bool] = lambda _, __: False
-    """Whether an agent's sessions in a folder are not to be kept."""
+    """Whether an agent's sessions in a folder are not to be kept; "" is unknown."""
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
     failures: Failures = field(default_factory=Failures)
     on_progress: Progress = tell_nobody
@@ -186,9 +187,9 @@ class Keep:
 
     def _is_kept_out(self, due: Due) -> bool:
         """The person keeps this project out, now or when it was read."""
-        state = msgspec.json.decode(due.cursor.state) if due.cursor.state else {}
-        cwd = str(state.get("cwd") or "") if isinstance(state, dict) else ""
-        if self.is_excluded(due.agent, "") or self.is_excluded(due.agent, cwd):
+        state = load_state(due.cursor.state)
+        folders = {str(state[name]) for name in (FIRST_CWD, "cwd") if state.get(name)}
+        if any(self.is_excluded(due.agent, folder) for folder in folders or {""}):
             return True
         with self.store.archiving() as archived:
             return archived.is_excluded(due.source)

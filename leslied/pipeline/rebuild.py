@@ -20,7 +20,7 @@ from leslied.store.connection import lock_store
 from leslied.store.given import Given, OldStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from leslied.agents import AgentAdapter
@@ -57,7 +57,8 @@ class Rebuild:
     """Where the archive stands."""
     agents: Sequence[tuple[AgentAdapter, tuple[Root, ...]]]
     clock: Clock
-    is_excluded: Callable[[str, str], bool] = lambda _, __: False
+    excludes: Mapping[str, Callable[[str], bool] | None] = field(default_factory=dict)
+    """What is excluded of each agent, as for `Ingest.is_excluded`."""
     key_id: str = ""
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
     on_progress: Progress = tell_nobody
@@ -189,13 +190,12 @@ class Rebuild:
     def _read_live(self, store: Store, told: Rebuilt) -> None:
         """Logs that are still there go on from where the archive ends."""
         for adapter, roots in self.agents:
-            name = adapter.name
             ingest = Ingest(
                 adapter=adapter,
                 store=store,
                 roots=roots,
                 limits=self.limits,
-                is_excluded=lambda cwd, name=name: self.is_excluded(name, cwd),  # type: ignore[misc]
+                is_excluded=self.excludes.get(adapter.name),
                 on_progress=self.on_progress,
             )
             told.done += ingest.scan()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from leslied.model.record import MAIN
+from leslied.model.source import WAITING
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,7 +28,8 @@ def tell_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
             "name": agent,
             "sources": count - gone,
             "gone": gone,
-            "unreadable": _count_troubles(db, agent),
+            "unreadable": _count_troubles(db, agent, "NOT LIKE"),
+            "waiting": _count_troubles(db, agent, "LIKE"),
             "sessions": sessions.get(agent, (0, 0))[0],
             "newest_ingested_ns": newest,
             "last_seen_ns": 1000 * sessions.get(agent, (0, 0))[1],
@@ -57,9 +59,15 @@ def _name_look(agent: str) -> str:
     return f"looked:{agent}"
 
 
-def _count_troubles(db: sqlite3.Connection, agent: str) -> int:
-    query = "SELECT count(*) FROM source WHERE agent = ? AND trouble <> ''"
-    (count,) = db.execute(query, (agent,)).fetchone()
+def _count_troubles(
+    db: sqlite3.Connection, agent: str, like: Literal["LIKE", "NOT LIKE"]
+) -> int:
+    """Count the sources that are waiting (LIKE), or unreadable (NOT LIKE)."""
+    query = (
+        "SELECT count(*) FROM source WHERE agent = ? AND trouble <> '' "
+        f"AND NOT is_gone AND trouble {like} ?"
+    )
+    (count,) = db.execute(query, (agent, WAITING + "%")).fetchone()
     return int(count)
 
 

@@ -304,8 +304,13 @@ class Reader:
 
     @telling
     def troubles(self) -> list[tuple[str, str]]:
-        """Sources that could not be read at the last look, and why."""
-        rows = self._db.execute("SELECT path, trouble FROM source WHERE trouble <> ''")
+        """Return sources that were not read at the last look, and why.
+
+        A reason that begins with `WAITING` is no fault: the source is held back.
+        """
+        rows = self._db.execute(
+            "SELECT path, trouble FROM source WHERE trouble <> '' AND NOT is_gone"
+        )
         return [(os.fsdecode(path), reason) for path, reason in rows]
 
     @telling

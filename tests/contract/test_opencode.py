@@ -488,6 +488,20 @@ class TestManyProjectsInOneDatabase:
         assert list(told.mains) == ["ses_a"]
         assert b"Unseen" not in opencode.store_path.read_bytes()
 
+    def test_a_message_of_an_unknown_folder_is_rejected_without_its_text(
+        self, opencode: OpenCodeHome, tell
+    ):
+        opencode.session("ses_a", directory="/home/dev/open")
+        opencode.prompt("Seen", "msg_1", "ses_a")
+        opencode.session("ses_b", directory="")
+        opencode.prompt("Unseen", "msg_2", "ses_b")
+
+        told = tell(is_excluded=lambda cwd: cwd == "/home/dev/secret")
+
+        assert list(told.mains) == ["ses_a"]
+        assert "names no folder" in str(told.rejected)
+        assert b"Unseen" not in opencode.store_path.read_bytes()
+
     def test_a_broken_part_costs_only_itself(self, opencode: OpenCodeHome, tell):
         opencode.session()
         opencode.prompt("Hello")

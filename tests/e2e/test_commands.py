@@ -238,6 +238,22 @@ def test_an_excluded_project_keeps_no_content(
     )
 
 
+def test_a_log_that_names_no_folder_is_reported_while_projects_are_excluded(
+    leslied: Command, claude: ClaudeHome, tmp_path: Path
+):
+    log = claude.write({"type": "summary", "summary": "login", "leafUuid": "x"})
+    config = tmp_path / "config.toml"
+    config.write_text('[projects]\nexclude = ["/home/dev/*"]\n')
+
+    synced = leslied("--config", str(config), "sync", "--json").json
+    status = leslied("--config", str(config), "status", "--json").json
+
+    (agent,) = [a for a in status["data"]["agents"] if a["name"] == "claude-code"]
+    assert synced["data"]["sources_waiting"] == agent["waiting"] == 1
+    assert synced["warnings"] == status["warnings"]
+    assert status["warnings"][0].startswith(f"{log}: waiting: ")
+
+
 def test_roots_in_the_config_replace_the_usual_ones(
     leslied: Command, talk: Talk, tmp_path: Path, claude: ClaudeHome
 ):

@@ -100,6 +100,13 @@ class ClaudeCode(Adapter):
         # fork's line names the session that ran the tool.
         return source.root / source.parts[0] / session / "tool-results" / name
 
+    def find_main_log(self, source: SourceRef) -> Path | None:
+        """Return `<project>/<session>.jsonl` for the files in `<session>/subagents`."""
+        project, *folders, _ = source.parts
+        if "subagents" not in folders[1:]:
+            return None
+        return source.root / project / f"{folders[0]}.jsonl"
+
     def resume_command(self, session_id: str) -> str:
         """Claude Code goes on in the session's own folder only."""
         return f"claude --resume {shlex.quote(session_id)}"

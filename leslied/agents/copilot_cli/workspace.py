@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 def decode_workspace(entry: RawEntry, state: State) -> Decoded:
     """The session's title, from the few lines of YAML beside its log."""
     text = entry.data.decode(errors="replace")
-    cwd = _yaml(text, "cwd")[: LONGEST["cwd"]]
+    cwd = _yaml(text, "cwd")
+    # Half a path would be another folder, which may not be excluded.
+    cwd = cwd if len(cwd) <= LONGEST["cwd"] else ""
+    state = {**state, "cwd": cwd} if cwd else state
     title = _yaml(text, "name") or _yaml(text, "summary")
     if not title:
         return Decoded(state=state, noise="workspace", cwd=cwd)

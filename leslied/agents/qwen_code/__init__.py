@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from leslied.agents._contract import AgentAdapter, Capability
     from leslied.model.record import Decoded
-    from leslied.model.source import Environment, RawEntry
+    from leslied.model.source import Environment, RawEntry, SourceRef
 
 PROJECTS = (
     Pattern(glob="*/chats/*.jsonl"),
@@ -66,6 +66,13 @@ class QwenCode(Adapter):
         if entry.source.path.name.endswith(".meta.json"):
             return decode_meta(entry, state)
         return decode_old(entry, state)
+
+    def find_main_log(self, source: SourceRef) -> Path | None:
+        """Return `chats/<session>.jsonl` for the files in `subagents/<session>`."""
+        project, folder, *session, _ = source.parts
+        if folder != "subagents" or not session:
+            return None
+        return source.root / project / "chats" / f"{session[0]}.jsonl"
 
     def resume_command(self, session_id: str) -> str:
         """Qwen Code goes on in the session's own folder only."""

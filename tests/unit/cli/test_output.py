@@ -14,6 +14,7 @@ from leslied.cli.output import (
     clean,
     emit,
     find_color,
+    format_troubles,
     say_ago,
     say_bytes,
     say_number,
@@ -26,6 +27,17 @@ from leslied.cli.output import (
 @pytest.fixture(autouse=True)
 def no_columns(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+def test_logs_that_wait_for_one_reason_share_a_line():
+    waiting = [(f"/logs/{n}", "waiting: no folder") for n in range(3)]
+
+    lines = format_troubles([*waiting, ("/logs/x", "cannot be opened")])
+
+    assert lines == [
+        "/logs/x: cannot be opened",
+        "/logs/0 and 2 other logs: waiting: no folder",
+    ]
 
 
 @pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0)])

@@ -30,7 +30,7 @@ class Shelf:
     def __call__(self, *, is_final: bool = True, **more: Any) -> KeptNow:
         claude = self.claude
         roots = tuple(ADAPTER.roots(environment(claude.home), []))
-        is_excluded = more.pop("is_excluded_when_read", lambda _: False)
+        is_excluded = more.pop("is_excluded_when_read", None)
         with Store(claude.store_path, claude.clock) as store:
             Ingest(
                 adapter=ADAPTER,

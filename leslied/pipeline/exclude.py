@@ -1,0 +1,68 @@
+"""Match session folders against the globs of `projects.exclude`.
+
+Agents and users spell one folder in several ways: through a symlink, with `..`, or
+with a wildcard that matches a symlink. Both sides are resolved before they are
+compared, and a folder is excluded when any of its spellings matches.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_MAX_CACHED_FOLDERS = 1024
+
+
+def make_folder_matcher(globs: Sequence[str]) -> Callable[[str], bool]:
+    """Return a predicate that tells whether a folder, or one above it, is excluded.
+
+    Answers are cached, so make a new matcher whenever settings are read again: links
+    may have changed since.
+    """
+    patterns = [os.path.expanduser(each) for each in globs]  # noqa: PTH111 - a glob
+
+    @lru_cache(maxsize=_MAX_CACHED_FOLDERS)
+    def is_excluded(folder: str) -> bool:
+        if not folder:
+            return False
+        spellings = {os.path.normpath(folder), _resolve(folder)}
+        return any(
+            fnmatchcase(spelling, form)
+            or fnmatchcase(spelling, form.rstrip("/") + "/*")
+            for pattern in patterns
+            for form in _expand(pattern)
+            for spelling in spellings
+        )
+
+    return is_excluded
+
+
+def _expand(pattern: str) -> Iterator[str]:
+    """Yield the pattern as written, resolved, and what it matches through links."""
+    yield os.path.normpath(pattern)
+    parts = pattern.split("/")
+    literal = next((n for n, p in enumerate(parts) if glob.has_magic(p)), len(parts))
+    head = _resolve("/".join(parts[:literal]) or "/")
+    yield "/".join([glob.escape(head).rstrip("/"), *parts[literal:]])
+    if literal == len(parts):
+        return
+    # `~/clients/*` excludes `/data/acme` too if `~/clients/acme` is a link to it:
+    # agents log the resolved folder, which no resolved glob would match.
+    for path in glob.iglob(pattern, include_hidden=True):  # noqa: PTH207 - absolute
+        resolved = _resolve(path)
+        if resolved != path:
+            yield glob.escape(resolved)
+
+
+def _resolve(path: str) -> str:
+    """Return the path without links and `..`; a path that cannot exist stays as is."""
+    try:
+        return os.path.realpath(path) if path.startswith("/") else path
+    except (OSError, ValueError):
+        return path

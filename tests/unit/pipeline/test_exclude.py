@@ -1,0 +1,529 @@
+"""Nothing of a session is stored before its folder is known and allowed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leslied.agents import load_adapters
+from leslied.archive import find_files
+from leslied.model.source import WAITING
+from leslied.pipeline import Ingest, Ingested, Keep
+from leslied.pipeline.exclude import make_folder_matcher
+from leslied.store import Reader, Store
+from leslied.tail import ReadLimits
+from tests.support.claude import SESSION, ClaudeHome, Talk, dump
+from tests.support.golden import environment
+
+SECRET = "zebra"
+LOG = f"-app/{SESSION}.jsonl"
+SUBAGENTS = f"-app/{SESSION}/subagents"
+ENQUEUE = {
+    "type": "queue-operation",
+    "operation": "enqueue",
+    "timestamp": "2026-11-16T00:56:24.881Z",
+    "sessionId": SESSION,
+    "content": f"please feed the {SECRET}",
+}
+DEQUEUE = {
+    "type": "queue-operation",
+    "operation": "dequeue",
+    "timestamp": "2026-11-16T00:56:24.883Z",
+    "sessionId": SESSION,
+}
+
+
+class Excluding:
+    """Reads a home with `projects.exclude` set to one folder in it."""
+
+    def __init__(self, claude: ClaudeHome, agent: str = "claude-code") -> None:
+        self.claude = claude
+        self.adapter = load_adapters()[agent]
+        self.roots = tuple(self.adapter.roots(environment(claude.home), []))
+        self.private = claude.home / "work" / "private"
+        self.private.mkdir(parents=True)
+        self.public = claude.home / "work" / "public"
+        self.public.mkdir()
+        self.globs = [str(self.private)]
+        self.limits = ReadLimits()
+
+    def ingest(self, store: Store) -> Ingest:
+        return Ingest(
+            adapter=self.adapter,
+            store=store,
+            roots=self.roots,
+            limits=self.limits,
+            is_excluded=make_folder_matcher(self.globs) if self.globs else None,
+        )
+
+    def scan(self) -> Ingested:
+        with Store(self.claude.store_path, self.claude.clock) as store:
+            return self.ingest(store).scan()
+
+    def look(self, *paths: Path) -> Ingested:
+        with Store(self.claude.store_path, self.claude.clock) as store:
+            return self.ingest(store).look(paths)
+
+    def keep(self) -> None:
+        """Archive all that was read, as if every session had stopped."""
+        with Store(self.claude.store_path, self.claude.clock) as store:
+            store.stop_all()
+            is_excluded = make_folder_matcher(self.globs)
+            Keep(
+                store=store,
+                folder=self.claude.store_path.parent / "archive",
+                roots={self.adapter.name: self.roots},
+                clock=self.claude.clock,
+                is_excluded=lambda _, cwd: not cwd or is_excluded(cwd),
+            ).run()
+
+    def contents(self) -> list[str]:
+        with Reader(self.claude.store_path) as reader:
+            return [
+                placed.record.content
+                for session in reader.sessions()
+                for placed in reader.records(session.row)
+                if placed.record.content
+            ]
+
+    def troubles(self) -> dict[str, str]:
+        with Reader(self.claude.store_path) as reader:
+            return dict(reader.troubles())
+
+    def troubles_as_paths(self) -> dict[Path, str]:
+        return {Path(path): reason for path, reason in self.troubles().items()}
+
+    def noise(self) -> set[str]:
+        with sqlite3.connect(self.claude.store_path) as db:
+            return {kind for (kind,) in db.execute("SELECT kind FROM noise")}
+
+    def has_secret(self) -> bool:
+        """Search every byte of the store and the archive, and every table's text."""
+        with sqlite3.connect(self.claude.store_path) as db:
+            dumped = any(SECRET in line for line in db.iterdump())
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        files = [f for f in self.claude.store_path.parent.rglob("*") if f.is_file()]
+        return dumped or any(SECRET.encode() in file.read_bytes() for file in files)
+
+
+@pytest.fixture
+def excluding(claude: ClaudeHome) -> Excluding:
+    return Excluding(claude)
+
+
+def talk_in(folder: Path | str, **more: Any) -> Talk:
+    return Talk(cwd=str(folder), **more)
+
+
+def test_a_prompt_queued_before_the_folder_is_named_is_held_back(
+    claude: ClaudeHome, excluding: Excluding
+):
+    log = claude.write(ENQUEUE, DEQUEUE, name=LOG)
+    first = excluding.look(log)
+    held = excluding.has_secret()
+    claude.write(talk_in(excluding.private).prompt(f"feed the {SECRET}"), name=LOG)
+
+    second = excluding.look(log)
+
+    assert list(first.waiting) == [log]
+    assert not held
+    assert not second.waiting
+    assert not excluding.has_secret()
+    assert excluding.troubles() == {}
+    assert "excluded" in excluding.noise()
+
+
+def test_a_held_back_log_of_an_allowed_project_is_stored_whole(
+    claude: ClaudeHome, excluding: Excluding
+):
+    log = claude.write(ENQUEUE, DEQUEUE, name=LOG)
+    excluding.look(log)
+    talk = talk_in(excluding.public)
+    claude.write(talk.prompt(ENQUEUE["content"]), talk.answer("done"), name=LOG)
+
+    excluding.look(log)
+
+    assert set(excluding.contents()) == {ENQUEUE["content"], "done"}
+
+
+def test_holding_back_changes_nothing_in_what_is_stored(
+    claude: ClaudeHome, excluding: Excluding, tmp_path: Path
+):
+    talk = talk_in(excluding.public)
+    lines = [ENQUEUE, DEQUEUE, talk.prompt("go"), talk.answer("done")]
+    claude.write(*lines, name=LOG)
+    plain = ClaudeHome(claude.home, tmp_path / "plain" / "store.db", claude.clock)
+    plain.sync()
+    claude.log(LOG).unlink()
+
+    for line in lines:
+        excluding.look(claude.write(line, name=LOG))
+
+    with Reader(claude.store_path) as one, Reader(plain.store_path) as other:
+        (mine,), (theirs,) = one.sessions(), other.sessions()
+        assert [p.entry_id for p in one.records(mine.row)] == [
+            p.entry_id for p in other.records(theirs.row)
+        ]
+
+
+def test_a_chunk_may_end_between_the_prompt_and_the_folder(
+    claude: ClaudeHome, excluding: Excluding
+):
+    queued = dump(ENQUEUE)
+    excluding.limits = replace(excluding.limits, chunk=len(queued), rescan=16)
+    claude.write(ENQUEUE, DEQUEUE, talk_in(excluding.private).prompt(SECRET), name=LOG)
+
+    excluding.scan()
+
+    assert not excluding.has_secret()
+    assert not excluding.scan().entries
+
+
+def test_every_real_claude_log_is_held_back_until_it_names_its_folder(
+    claude: ClaudeHome, excluding: Excluding, shared: Path
+):
+    excluding.globs = ["/home/dev"]
+    captures = shared / "captures" / "claude-2.1.325"
+    with Store(claude.store_path, claude.clock) as store:
+        ingest = excluding.ingest(store)
+        for log in sorted(captures.glob("*/config/projects/*/*.jsonl")):
+            copy = claude.log(f"{log.parent.name}/{log.name}")
+            for line in log.read_bytes().split(b"\n")[:8]:
+                with copy.open("ab") as file:
+                    file.write(line + b"\n")
+                ingest.look([copy])
+
+    assert not excluding.troubles()
+    assert excluding.contents() == []
+    with Reader(claude.store_path) as reader:
+        assert list(reader.sessions()) == []
+        assert reader.counts()["records"] == 0
+
+
+@pytest.mark.parametrize("globbed", ["folder", "link", "wildcard over the link"])
+@pytest.mark.parametrize("spelt", ["folder", "link", "below the link"])
+def test_a_folder_spelt_through_a_link_is_excluded(
+    claude: ClaudeHome, excluding: Excluding, spelt: str, globbed: str
+):
+    links = claude.home / "links"
+    links.mkdir()
+    (links / "lnk").symlink_to(excluding.private)
+    excluding.globs = {
+        "folder": [str(excluding.private)],
+        "link": [str(links / "lnk")],
+        "wildcard over the link": [str(links / "*")],
+    }[globbed]
+    folder = {
+        "folder": excluding.private,
+        "link": links / "lnk",
+        "below the link": links / "lnk" / "src",
+    }[spelt]
+    claude.write(talk_in(folder).prompt(SECRET), name=LOG)
+
+    excluding.scan()
+
+    assert not excluding.has_secret()
+
+
+@pytest.mark.parametrize(
+    "folder", ["work/public/../private", "work/private/src/..", "work/./private/"]
+)
+def test_a_folder_spelt_with_dots_is_excluded(
+    claude: ClaudeHome, excluding: Excluding, folder: str
+):
+    claude.write(talk_in(f"{claude.home}/{folder}").prompt(SECRET), name=LOG)
+
+    excluding.scan()
+
+    assert not excluding.has_secret()
+
+
+def test_dots_that_lead_out_of_an_excluded_folder_are_followed(
+    claude: ClaudeHome, excluding: Excluding
+):
+    talk = talk_in(f"{excluding.private}/../public")
+    claude.write(talk.prompt("hello"), name=LOG)
+
+    excluding.scan()
+
+    assert excluding.contents() == ["hello"]
+
+
+@pytest.mark.parametrize("folder", ["relative", "/nul\0byte", "/lone\udcff"])
+def test_a_folder_that_cannot_exist_matches_nothing(folder: str):
+    assert not make_folder_matcher(["/home/dev/*"])(folder)
+
+
+def test_a_glob_may_be_the_root_and_a_tilde_is_the_home(home: Path):
+    assert make_folder_matcher(["/"])("/anywhere/at/all")
+    assert make_folder_matcher(["~/x*"])(f"{home}/xylophone/src")
+
+
+@pytest.mark.parametrize("name", ["agent-a1.meta.json", "agent-a1.jsonl"])
+def test_a_file_of_a_subagent_waits_for_its_main_log(
+    claude: ClaudeHome, excluding: Excluding, name: str
+):
+    """Its own folder is another one: that of the main session decides."""
+    side = claude.log(f"{SUBAGENTS}/{name}")
+    line = talk_in(excluding.public).prompt(SECRET, isSidechain=True)
+    meta = {"agentType": "Explore", "description": SECRET}
+    side.write_bytes(dump(meta if name.endswith("meta.json") else line))
+    first = excluding.look(side)
+    held = excluding.has_secret()
+    claude.write(talk_in(excluding.private).prompt("go"), name=LOG)
+
+    excluding.scan()
+
+    assert list(first.waiting) == [side]
+    assert not held
+    assert not excluding.has_secret()
+    assert excluding.troubles() == {}
+
+
+@pytest.mark.parametrize("name", ["agent-a1.meta.json", "agent-a1.jsonl"])
+def test_a_file_of_a_subagent_is_decided_by_a_main_log_not_read_yet(
+    claude: ClaudeHome, excluding: Excluding, name: str
+):
+    side = claude.log(f"{SUBAGENTS}/{name}")
+    line = talk_in(excluding.public).prompt(SECRET, isSidechain=True)
+    meta = {"agentType": "Explore", "description": SECRET}
+    side.write_bytes(dump(meta if name.endswith("meta.json") else line))
+    claude.write(ENQUEUE, talk_in(excluding.private).prompt("go"), name=LOG)
+
+    done = excluding.look(side)
+
+    assert not done.waiting
+    assert not excluding.has_secret()
+
+
+def test_a_subagent_of_an_allowed_session_is_stored_at_the_next_scan(
+    claude: ClaudeHome, excluding: Excluding
+):
+    child = talk_in(excluding.public, session_id="child")
+    name = f"{SUBAGENTS}/agent-a1.jsonl"
+    claude.write(child.prompt("look around", isSidechain=True), name=name)
+    excluding.scan()
+    claude.write(talk_in(excluding.public).prompt("go"), name=LOG)
+
+    excluding.scan()
+
+    assert sorted(excluding.contents()) == ["go", "look around"]
+    assert excluding.troubles() == {}
+
+
+def test_a_spilled_result_of_an_excluded_session_is_not_stored(
+    claude: ClaudeHome, excluding: Excluding
+):
+    spill = claude.log(f"-app/{SESSION}/tool-results/big.txt")
+    spill.write_text(SECRET)
+    excluding.look(spill)
+    talk = talk_in(excluding.private)
+    notice = f"<persisted-output>\nOutput too large. Full output saved to: {spill}\n"
+    claude.write(
+        talk.call("Bash", {"command": "make"}, "t1"),
+        talk.result("t1", notice),
+        name=LOG,
+    )
+
+    excluding.scan()
+
+    assert not excluding.has_secret()
+
+
+def test_a_log_that_never_names_a_folder_waits_and_says_so(
+    claude: ClaudeHome, excluding: Excluding
+):
+    log = claude.write(
+        {"type": "summary", "summary": SECRET, "leafUuid": "x"}, name=LOG
+    )
+
+    first, second = excluding.scan(), excluding.scan()
+    excluding.keep()
+
+    assert first.waiting == second.waiting == excluding.troubles_as_paths()
+    assert list(first.waiting) == [log]
+    assert first.waiting[log].startswith(WAITING)
+    assert (second.entries, second.bytes_read, second.commits) == (0, 0, 0)
+    assert not excluding.has_secret()
+    with Reader(claude.store_path) as reader:
+        (agent,) = reader.agents()
+        assert (agent["waiting"], agent["unreadable"]) == (1, 0)
+
+
+def test_a_waiting_log_is_read_once_nothing_is_excluded_any_more(
+    claude: ClaudeHome, excluding: Excluding
+):
+    claude.write(ENQUEUE, name=LOG)
+    excluding.scan()
+    excluding.globs = []
+
+    excluding.scan()
+
+    assert excluding.has_secret()
+    assert excluding.troubles() == {}
+
+
+def test_a_waiting_log_that_was_deleted_is_no_longer_reported(
+    claude: ClaudeHome, excluding: Excluding
+):
+    log = claude.write(ENQUEUE, name=LOG)
+    excluding.scan()
+    log.unlink()
+
+    excluding.scan()
+
+    assert excluding.troubles() == {}
+
+
+def test_a_session_stays_excluded_when_the_agent_changes_the_folder(
+    claude: ClaudeHome, excluding: Excluding
+):
+    claude.write(talk_in(excluding.private).prompt("go"), name=LOG)
+    excluding.scan()
+    elsewhere = talk_in(excluding.public)
+    for text in (f"{SECRET} one", f"{SECRET} two"):
+        claude.write(elsewhere.prompt(text), name=LOG)
+        excluding.scan()
+
+    assert not excluding.has_secret()
+
+
+def test_damaged_lines_of_an_excluded_session_leave_no_text(
+    claude: ClaudeHome, excluding: Excluding
+):
+    log = claude.write(talk_in(excluding.private).prompt("go"), name=LOG)
+    with log.open("ab") as file:
+        file.write(b'{"type": "user", "message": ' + SECRET.encode() + b"\n")
+
+    done = excluding.scan()
+
+    assert done.rejected == 1
+    assert not excluding.has_secret()
+
+
+def test_an_excluded_session_is_not_archived(claude: ClaudeHome, excluding: Excluding):
+    log = claude.write(ENQUEUE, name=LOG)
+    excluding.look(log)
+    claude.write(talk_in(excluding.private).prompt(SECRET), name=LOG)
+    excluding.scan()
+    os.utime(log, (0, 0))
+
+    excluding.keep()
+
+    assert find_files(claude.store_path.parent / "archive") == []
+
+
+def test_without_excludes_a_log_without_a_folder_is_stored_at_once(
+    claude: ClaudeHome, excluding: Excluding
+):
+    excluding.globs = []
+    log = claude.write(ENQUEUE, name=LOG)
+
+    done = excluding.look(log)
+
+    assert (done.entries, done.bytes_read) == (1, log.stat().st_size)
+    assert not done.waiting
+
+
+def qwen_line(cwd: Path, text: str) -> dict[str, Any]:
+    return {
+        "uuid": text,
+        "sessionId": SESSION,
+        "timestamp": "2026-11-16T01:31:44.718Z",
+        "type": "user",
+        "cwd": str(cwd),
+        "message": {"role": "user", "parts": [{"text": text}]},
+    }
+
+
+def test_a_qwen_subagent_waits_for_its_main_log(claude: ClaudeHome):
+    excluding = Excluding(claude, "qwen-code")
+    project = claude.home / ".qwen" / "projects" / "-app"
+    side = project / "subagents" / SESSION / "agent-a1.meta.json"
+    side.parent.mkdir(parents=True)
+    side.write_text(json.dumps({"agentType": "x", "description": SECRET}))
+    first = excluding.look(side)
+    main = project / "chats" / f"{SESSION}.jsonl"
+    main.parent.mkdir()
+    main.write_bytes(dump(qwen_line(excluding.private, "go")))
+
+    excluding.scan()
+
+    assert list(first.waiting) == [side]
+    assert not excluding.has_secret()
+    assert excluding.troubles() == {}
+
+
+def test_an_old_qwen_document_waits_because_it_names_no_folder(claude: ClaudeHome):
+    excluding = Excluding(claude, "qwen-code")
+    log = claude.home / ".qwen" / "tmp" / "hash" / "chats" / "session-1.json"
+    log.parent.mkdir(parents=True)
+    message = {"id": "1", "type": "user", "content": SECRET}
+    log.write_text(json.dumps({"sessionId": "s", "messages": [message]}))
+
+    done = excluding.scan()
+
+    assert list(done.waiting) == [log]
+    assert not excluding.has_secret()
+
+
+def test_a_gemini_log_waits_for_the_file_that_names_its_folder(claude: ClaudeHome):
+    excluding = Excluding(claude, "gemini-cli")
+    project = claude.home / ".gemini" / "tmp" / "app"
+    log = project / "chats" / "session-1.jsonl"
+    log.parent.mkdir(parents=True)
+    header = {"sessionId": "s", "projectHash": "h"}
+    time = "2026-11-16T01:29:49.409Z"
+    said = {"id": "1", "type": "user", "timestamp": time, "content": SECRET}
+    log.write_bytes(dump(header, said))
+    first = excluding.scan()
+    (project / ".project_root").write_text(str(excluding.private))
+
+    second = excluding.scan()
+
+    assert list(first.waiting) == [log]
+    assert not second.waiting
+    assert not excluding.has_secret()
+
+
+@pytest.mark.parametrize("cwd", ["private", "nowhere"])
+def test_the_title_of_a_copilot_session_needs_a_folder(claude: ClaudeHome, cwd: str):
+    excluding = Excluding(claude, "copilot-cli")
+    side = claude.home / ".copilot" / "session-state" / "s" / "workspace.yaml"
+    side.parent.mkdir(parents=True)
+    named = f"cwd: {excluding.private}\n" if cwd == "private" else ""
+    side.write_text(f"id: s\n{named}name: {SECRET}\n")
+
+    done = excluding.scan()
+
+    assert list(done.waiting) == ([] if named else [side])
+    assert not excluding.has_secret()
+
+
+@pytest.mark.parametrize("agent", ["codex", "copilot-cli", "gemini-cli", "qwen-code"])
+def test_the_first_lines_of_real_logs_of_other_agents_are_enough(
+    claude: ClaudeHome, shared: Path, agent: str
+):
+    (folder,) = (shared / "captures").glob(f"{agent.split('-', maxsplit=1)[0]}-*")
+    home = next(
+        path
+        for path in (folder / "hello" / "home", folder / "hello" / "config")
+        if path.is_dir()
+    )
+    target = claude.home / ".codex" if agent == "codex" else claude.home
+    shutil.copytree(home, target, dirs_exist_ok=True)
+    excluding = Excluding(claude, agent)
+    excluding.globs = ["/home/dev"]
+
+    done = excluding.scan()
+
+    assert done.entries
+    assert not done.waiting
+    assert excluding.contents() == []
