@@ -11,7 +11,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -75,11 +74,9 @@ class Writer(threading.Thread):
 
 def run_daemon(home: Path, point: str, rng: random.Random) -> str:
     """One life of the daemon; says where it died."""
-    environ = Command(home).environ
-    environ["LESLIED_CRASH_AT"] = f"{point}:{rng.randrange(1, 4)}"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "leslied", "run"],
-        env=environ,
+    process = Command(home).start(
+        "run",
+        environ={"LESLIED_CRASH_AT": f"{point}:{rng.randrange(1, 4)}"},
         stderr=subprocess.PIPE,
         text=True,
     )

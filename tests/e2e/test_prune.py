@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -141,9 +139,7 @@ def test_nothing_is_removed_without_a_criterion(four: Home):
 
 
 def test_another_writer_is_told_and_nothing_is_removed(four: Home):
-    daemon = subprocess.Popen(
-        [sys.executable, "-m", "leslied", "run"], env=four.leslied.environ
-    )
+    daemon = four.leslied.start("run")
     try:
         # To read is enough: whoever tried the lock could be in the daemon's way.
         lock = four.data / "writer.lock"

@@ -6,8 +6,6 @@ import os
 import pty
 import select
 import signal
-import subprocess
-import sys
 import termios
 import time
 from collections.abc import Iterator
@@ -48,9 +46,9 @@ class Terminal:
         self.theirs = theirs
         self.before = termios.tcgetattr(theirs)
         self.seen = b""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "leslied", *words],
-            env=leslied.environ | {"TERM": "xterm"},
+        self.process = leslied.start(
+            *words,
+            environ={"TERM": "xterm"},
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
