@@ -16,6 +16,7 @@ from tests.support.cli import Command
 from tests.support.golden import FIXTURES, recall
 from tests.support.pages import write_everything
 from tests.support.terminal import run_at_terminal, show_escapes
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 GOLDEN = FIXTURES.parent / "pages"
@@ -159,7 +160,7 @@ def test_ctrl_c_ends_it_without_a_word(leslied: Command):
         assert process.stdout
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        code = process.wait(10)
+        code = process.wait(PATIENCE_SECONDS)
         assert process.stderr
         said = process.stderr.read()
 
@@ -172,7 +173,7 @@ def test_it_ends_when_nobody_reads_any_more(leslied: Command):
         assert process.stdout
         process.stdout.readline()
         process.stdout.close()
-        code = process.wait(10)
+        code = process.wait(PATIENCE_SECONDS)
         assert process.stderr
         said = process.stderr.read()
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_run import wait_until
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.cli import Command
 from tests.support.golden import FIXTURES, copy_home
 from tests.support.prune import find_bytes
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 

@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.cli import Command
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 
@@ -55,7 +56,7 @@ class Terminal:
             start_new_session=True,
         )
 
-    def read_until(self, words: str, patience: float = 30.0) -> None:
+    def read_until(self, words: str, patience: float = PATIENCE_SECONDS) -> None:
         deadline = time.monotonic() + patience
         while words not in click.unstyle(self.seen.decode(errors="replace")):
             left = deadline - time.monotonic()
@@ -68,7 +69,7 @@ class Terminal:
 
     def end(self) -> int:
         """The exit code, with all that was said until then seen."""
-        code = self.process.wait(30)
+        code = self.process.wait(PATIENCE_SECONDS)
         while select.select([self.ours], [], [], 0)[0]:
             self.seen += os.read(self.ours, 4096)
         return code

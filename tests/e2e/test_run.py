@@ -6,60 +6,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from leslied.store import Reader
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.cli import Command
+from tests.support.daemon import Daemon, list_prompts, store_of
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.e2e
-
-
-def wait_until(is_true: Callable[[], bool], seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_true():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
-
-
-def store_of(home: Path) -> Path:
-    return home / ".local/share/leslied/store.db"
-
-
-def list_prompts(store: Path) -> list[str]:
-    """Return every prompt in the store; none while the store is being made."""
-    if not store.exists():
-        return []
-    try:
-        with Reader(store) as reader:
-            return [
-                placed.record.content
-                for session in reader.sessions()
-                for placed in reader.records(session.row)
-                if placed.record.type == "user_message"
-            ]
-    except Exception:  # noqa: BLE001 - the schema may not be there yet
-        return []
-
-
-class Daemon:
-    def __init__(self, home: Path) -> None:
-        self.store = store_of(home)
-        self.process = Command(home).start(
-            "run", "--log-json", stderr=subprocess.PIPE, text=True
-        )
-
-    def prompts(self) -> list[str]:
-        return list_prompts(self.store)
-
-    def end(self, number: int) -> int:
-        self.process.send_signal(number)
-        self.process.communicate(timeout=10)
-        return self.process.returncode
 
 
 @pytest.fixture
@@ -123,7 +80,7 @@ def test_a_daemon_in_the_background_of_a_script_stops_on_sigterm(
     try:
         wait_until(lambda: list_prompts(store_of(home)) == ["one"])
         os.kill(pid, signal.SIGTERM)
-        said, _ = shell.communicate(timeout=60)
+        said, _ = shell.communicate(timeout=PATIENCE_SECONDS)
     finally:
         if shell.poll() is None:
             os.kill(pid, signal.SIGKILL)

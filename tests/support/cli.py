@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.waiting import PATIENCE_SECONDS
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -64,7 +66,7 @@ class Command:
             cwd=self.cwd,
             capture_output=True,
             check=False,
-            timeout=60,
+            timeout=PATIENCE_SECONDS,
             text=True,
         )
         return Ran(done.returncode, done.stdout, done.stderr)

@@ -14,6 +14,7 @@ import pytest
 from leslied.hooks.light import dumps, loads
 from leslied.hooks.settings import PROGRAM, make_command
 from tests.support.hooks import HookedSession, run_program
+from tests.support.waiting import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = {"typing", "dataclasses", "pathlib", "inspect", "hashlib", "subprocess"}
@@ -96,7 +97,7 @@ def test_who_never_stops_talking_is_left(session: HookedSession):
             stdin=read,
             capture_output=True,
             check=False,
-            timeout=10,
+            timeout=PATIENCE_SECONDS,
         )
     finally:
         os.close(read)
@@ -110,7 +111,7 @@ def test_closed_streams_are_no_reason_to_fail(session: HookedSession):
         ["/bin/sh", "-c", make_command(sys.executable, "/x", "file") + " <&- >&-"],
         capture_output=True,
         check=False,
-        timeout=20,
+        timeout=PATIENCE_SECONDS,
     )
 
     assert (done.returncode, done.stderr) == (0, b"")
