@@ -6,10 +6,17 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from leslied.agents import load_adapters
 from tests.support.claude import ClaudeHome
 from tests.support.clock import FakeClock
+
+# How long an example takes says more of the machine's load than of the code.
+settings.register_profile(
+    "leslied", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("leslied")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.cli import Command
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 
@@ -51,7 +52,7 @@ def run_shell(leslied: Command, shell: str, *words: str) -> str:
         cwd=leslied.home,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from tests.support.cli import Command
 from tests.support.golden import FIXTURES, recall
 from tests.support.pages import write_everything
 from tests.support.terminal import run_at_terminal, show_escapes
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 GOLDEN = FIXTURES.parent / "pages"
@@ -37,9 +37,10 @@ def leslied(home: Path, claude: ClaudeHome) -> Command:
 @contextmanager
 def following(leslied: Command, *words: str) -> Iterator[subprocess.Popen[str]]:
     """`leslied follow`, until the block ends."""
-    process = subprocess.Popen(
-        [sys.executable, "-u", "-m", "leslied", "follow", *words],
-        env=leslied.environ,
+    process = leslied.start(
+        "follow",
+        *words,
+        environ={"PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -145,12 +146,21 @@ def test_a_session_that_tells_its_folder_late_is_followed_from_then_on(
     assert come[25:].rstrip() == "> here"
 
 
+@pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN])
+def handler(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run with SIGINT handled, then ignored as in a background job of a script."""
+    before = signal.signal(signal.SIGINT, request.param)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("handler")
 def test_ctrl_c_ends_it_without_a_word(leslied: Command):
     with following(leslied, "--last", "1") as process:
         assert process.stdout
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        code = process.wait(10)
+        code = process.wait(PATIENCE_SECONDS)
         assert process.stderr
         said = process.stderr.read()
 
@@ -163,7 +173,7 @@ def test_it_ends_when_nobody_reads_any_more(leslied: Command):
         assert process.stdout
         process.stdout.readline()
         process.stdout.close()
-        code = process.wait(10)
+        code = process.wait(PATIENCE_SECONDS)
         assert process.stderr
         said = process.stderr.read()
 

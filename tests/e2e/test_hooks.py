@@ -6,17 +6,17 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from leslied.hooks.settings import EVENTS
-from tests.e2e.test_run import Daemon, wait_until
 from tests.support.claude import LATER, SESSION, ClaudeHome, Talk
 from tests.support.cli import Command
+from tests.support.daemon import Daemon
 from tests.support.hooks import THREAD
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -190,10 +190,9 @@ def test_a_daemon_hears_what_hooks_tell(
     try:
         wait_until(lambda: daemon.prompts() == ["one"])
         call_hook(home, "SessionEnd", reason="other")
-        began = time.monotonic()
         status = lambda: leslied("list", "--json").json["data"]["sessions"][0]["status"]  # noqa: E731
-        wait_until(lambda: status() == "stopped", 5)
-        assert time.monotonic() - began < 5
+        # Without the hook it would count as stopped after ten quiet minutes.
+        wait_until(lambda: status() == "stopped")
     finally:
         daemon.end(signal.SIGTERM)
     assert not list((home / ".local/share/leslied/hooks/spool").iterdir())

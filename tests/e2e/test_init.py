@@ -13,6 +13,7 @@ import pytest
 
 from leslied.guide import load_guide
 from tests.support.cli import Command
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 
@@ -53,7 +54,7 @@ def answer(leslied: Command, word: str) -> tuple[int, str]:
             stdin=lower,
             capture_output=True,
             check=False,
-            timeout=60,
+            timeout=PATIENCE_SECONDS,
             text=True,
         )
     finally:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_run import wait_until
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.cli import Command
 from tests.support.golden import FIXTURES, copy_home
 from tests.support.prune import find_bytes
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -141,9 +139,7 @@ def test_nothing_is_removed_without_a_criterion(four: Home):
 
 
 def test_another_writer_is_told_and_nothing_is_removed(four: Home):
-    daemon = subprocess.Popen(
-        [sys.executable, "-m", "leslied", "run"], env=four.leslied.environ
-    )
+    daemon = four.leslied.start("run")
     try:
         # To read is enough: whoever tried the lock could be in the daemon's way.
         lock = four.data / "writer.lock"

@@ -6,8 +6,6 @@ import os
 import pty
 import select
 import signal
-import subprocess
-import sys
 import termios
 import time
 from collections.abc import Iterator
@@ -18,6 +16,7 @@ import pytest
 
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.cli import Command
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 
@@ -48,16 +47,16 @@ class Terminal:
         self.theirs = theirs
         self.before = termios.tcgetattr(theirs)
         self.seen = b""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "leslied", *words],
-            env=leslied.environ | {"TERM": "xterm"},
+        self.process = leslied.start(
+            *words,
+            environ={"TERM": "xterm"},
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
             start_new_session=True,
         )
 
-    def read_until(self, words: str, patience: float = 30.0) -> None:
+    def read_until(self, words: str, patience: float = PATIENCE_SECONDS) -> None:
         deadline = time.monotonic() + patience
         while words not in click.unstyle(self.seen.decode(errors="replace")):
             left = deadline - time.monotonic()
@@ -70,7 +69,7 @@ class Terminal:
 
     def end(self) -> int:
         """The exit code, with all that was said until then seen."""
-        code = self.process.wait(30)
+        code = self.process.wait(PATIENCE_SECONDS)
         while select.select([self.ours], [], [], 0)[0]:
             self.seen += os.read(self.ours, 4096)
         return code

@@ -2,57 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from leslied.store import Reader
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.cli import Command
+from tests.support.daemon import Daemon, list_prompts, store_of
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.e2e
-
-
-def wait_until(is_true: Callable[[], bool], seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_true():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
-
-
-class Daemon:
-    def __init__(self, home: Path) -> None:
-        self.store = home / ".local/share/leslied/store.db"
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "leslied", "run", "--log-json"],
-            env=Command(home).environ,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def prompts(self) -> list[str]:
-        if not self.store.exists():
-            return []
-        try:
-            with Reader(self.store) as reader:
-                return [
-                    placed.record.content
-                    for session in reader.sessions()
-                    for placed in reader.records(session.row)
-                    if placed.record.type == "user_message"
-                ]
-        except Exception:  # noqa: BLE001 - the store is just being made
-            return []
-
-    def end(self, number: int) -> int:
-        self.process.send_signal(number)
-        self.process.communicate(timeout=10)
-        return self.process.returncode
 
 
 @pytest.fixture
@@ -97,6 +61,32 @@ def test_a_daemon_told_to_stop_leaves_cleanly(
 
     assert daemon.end(number) == 0
     assert not daemon.store.with_name("store.db-wal").exists()
+
+
+def test_a_daemon_in_the_background_of_a_script_stops_on_sigterm(
+    home: Path, claude: ClaudeHome
+):
+    """`nohup` ignores SIGHUP, and a shell without job control ignores SIGINT."""
+    claude.write(Talk().prompt("one"))
+    script = 'nohup "$0" -m leslied run 2>&1 & echo $!; wait $!; echo "exit code $?"'
+    shell = subprocess.Popen(
+        ["/bin/sh", "-c", script, sys.executable],
+        env=Command(home).environ,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert shell.stdout
+    pid = int(shell.stdout.readline())
+    try:
+        wait_until(lambda: list_prompts(store_of(home)) == ["one"])
+        os.kill(pid, signal.SIGTERM)
+        said, _ = shell.communicate(timeout=PATIENCE_SECONDS)
+    finally:
+        if shell.poll() is None:
+            os.kill(pid, signal.SIGKILL)
+            shell.communicate()
+
+    assert said.endswith("exit code 0\n")
 
 
 def test_after_a_kill_the_next_start_goes_on(

@@ -19,6 +19,7 @@ from leslied.cli.service_command import command
 from leslied.errors import UserError
 from leslied.service import find_program
 from leslied.service.systemd import render_unit
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +38,7 @@ def analyze(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         check=False,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
     )
 
 
@@ -113,7 +114,7 @@ def test_a_service_manager_hears_a_whole_life(tmp_path: Path, monkeypatch):
             [sys.executable, "-c", life],
             env=os.environ | {"NOTIFY_SOCKET": "notify"},
             check=True,
-            timeout=60,
+            timeout=PATIENCE_SECONDS,
         )
         heard = [ear.recv(100).decode() for _ in range(4)]
 
@@ -126,7 +127,7 @@ def test_the_wheel_holds_the_templates_as_they_are(tmp_path: Path):
         cwd=ROOT,
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
     )
 
     (wheel,) = tmp_path.glob("*.whl")

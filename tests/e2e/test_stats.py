@@ -20,6 +20,7 @@ from tests.e2e.test_six_agents import CASES
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.cli import Command, Ran
 from tests.support.golden import FIXTURES
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 
@@ -295,7 +296,7 @@ def say(leslied: Command, given: str) -> Ran:
         input=given.encode(),
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
     )
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.cli import Command
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 
@@ -30,7 +31,7 @@ def watch(leslied: Command, *words: str, **environ: str) -> tuple[str, str]:
         stdout=subprocess.PIPE,
         stderr=theirs,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
     )
     os.close(theirs)
     told = b""

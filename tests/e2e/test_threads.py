@@ -13,6 +13,7 @@ from leslied.threads.operations import add_reference
 from leslied.threads.relations import parse_relations, print_relations
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.cli import Command, Ran
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 
@@ -34,7 +35,7 @@ class HereCommand(Command):
             cwd=self.here,
             capture_output=True,
             check=False,
-            timeout=60,
+            timeout=PATIENCE_SECONDS,
             text=True,
         )
         return Ran(done.returncode, done.stdout, done.stderr)

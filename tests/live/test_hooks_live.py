@@ -303,12 +303,7 @@ def test_an_agent_does_not_notice_that_leslied_is_broken(
 
 def test_the_daemon_hears_at_once_that_a_session_ended(stage: Stage):
     with (stage.home / "log").open("w") as log:
-        daemon = subprocess.Popen(
-            [sys.executable, "-m", "leslied", "run", "--log-json"],
-            cwd=ROOT,
-            env=Command(stage.home).environ,
-            stderr=log,
-        )
+        daemon = Command(stage.home).start("run", "--log-json", stderr=log)
     try:
         wait((stage.data / "store.db").exists, 20)
         stage.run("hello")

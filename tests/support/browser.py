@@ -9,6 +9,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.waiting import PATIENCE_SECONDS
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -37,7 +39,8 @@ def look(browser: str, page: Path, folder: Path, *options: str) -> Seen:
             f"--user-data-dir={folder / 'profile'}", f"--log-net-log={net}",
             "--host-resolver-rules=MAP * ~NOTFOUND", *options, page.as_uri(),
         ],
-        env=environ, capture_output=True, text=True, check=True, timeout=60,
+        env=environ, capture_output=True, text=True, check=True,
+        timeout=PATIENCE_SECONDS,
     )  # fmt: skip
     said = [line for line in done.stderr.split("\n") if ":CONSOLE:" in line]
     events = json.loads(net.read_text())["events"]

@@ -12,6 +12,7 @@ from leslied.hooks import inbox
 from leslied.hooks.answer import answer_bytes
 from leslied.hooks.settings import PROGRAM
 from tests.support.claude import SESSION, dump
+from tests.support.waiting import PATIENCE_SECONDS
 
 THREAD = "thread-11111111"
 SECOND = 1_000_000_000
@@ -82,6 +83,6 @@ def run_program(told: bytes, *words: str, **more: Any) -> subprocess.CompletedPr
         input=told,
         capture_output=True,
         check=False,
-        timeout=20,
+        timeout=PATIENCE_SECONDS,
         **more,
     )

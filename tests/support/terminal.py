@@ -6,8 +6,6 @@ import fcntl
 import os
 import pty
 import struct
-import subprocess
-import sys
 import termios
 
 from tests.support.cli import Command
@@ -20,10 +18,9 @@ def run_at_terminal(
     known = {"TERM": "xterm-256color", "LESLIED_PAGER": ""}
     mine, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    with subprocess.Popen(
-        [sys.executable, "-m", "leslied", *words],
-        env={**leslied.environ, **known, **environ},
-        cwd=leslied.cwd,
+    with leslied.start(
+        *words,
+        environ=known | environ,
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

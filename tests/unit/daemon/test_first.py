@@ -8,7 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 
+import pytest
+
 from leslied.daemon import Notifier, read_first
+from tests.support.waiting import PATIENCE_SECONDS
 
 
 class Heard(Notifier):
@@ -51,7 +54,11 @@ def test_a_scan_that_fails_leaves_the_work_to_the_daemon():
     read_first(scan, Heard(), Event())
 
 
-def test_a_stop_ends_the_scan_after_the_commit_that_is_under_way(tmp_path: Path):
+def test_a_stop_ends_the_scan_after_the_commit_that_is_under_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("leslied.daemon.first._PATIENCE", PATIENCE_SECONDS)
+
     def scan(on_progress: Callable[[], None]) -> None:
         try:
             while True:

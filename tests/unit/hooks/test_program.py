@@ -17,6 +17,7 @@ from leslied.mini_json import dumps, loads
 from leslied.model.machine_prompts import MACHINE_PROMPT_PREFIXES
 from leslied.threads.relations import make_relations, print_relations
 from tests.support.hooks import HookedSession, run_program
+from tests.support.waiting import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = {
@@ -101,7 +102,7 @@ def test_who_never_stops_talking_is_left(session: HookedSession):
             stdin=read,
             capture_output=True,
             check=False,
-            timeout=10,
+            timeout=PATIENCE_SECONDS,
         )
     finally:
         os.close(read)
@@ -115,7 +116,7 @@ def test_closed_streams_are_no_reason_to_fail(session: HookedSession):
         ["/bin/sh", "-c", make_command(sys.executable, "/x", "file") + " <&- >&-"],
         capture_output=True,
         check=False,
-        timeout=20,
+        timeout=PATIENCE_SECONDS,
     )
 
     assert (done.returncode, done.stderr) == (0, b"")

@@ -27,6 +27,7 @@ from tests.support.records import (
     rewrite,
     touch,
 )
+from tests.support.waiting import PATIENCE_SECONDS
 
 MIB = 1024 * 1024
 
@@ -551,7 +552,7 @@ def test_a_line_of_a_hundred_megabytes_costs_no_memory(claude: ClaudeHome, home:
         capture_output=True,
         check=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
     )
 
     rejected, records, peak = map(int, ran.stdout.split())

@@ -16,6 +16,7 @@ import pytest
 from leslied import tail
 from leslied.errors import SourceError
 from leslied.model.source import Chunk, Cursor, Feed, Pattern, Root, Shape, Watch
+from tests.support.waiting import PATIENCE_SECONDS
 
 CHATS = Feed(
     name="chats",
@@ -401,7 +402,7 @@ class TestNothingIsDisturbed:
             [sys.executable, "-c", WRITER, folder / "a.db", str(total)],
             stdin=subprocess.PIPE,
         ) as agent:
-            until = time.monotonic() + 20
+            until = time.monotonic() + PATIENCE_SECONDS
             while len(names) < total and time.monotonic() < until:
                 try:
                     chunks = look(folder, cursor)

@@ -11,6 +11,7 @@ import pytest
 from leslied.model.source import Root
 from leslied.tail.watch import Watcher
 from tests.support.clock import FakeClock
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 
 @pytest.fixture
@@ -31,14 +32,22 @@ def watcher(root: Path, tmp_path: Path, clock: FakeClock):
 
 
 def collect(watcher: Watcher, wanted: set[Path]) -> set[Path]:
-    """Hints until all the wanted paths were named, or none come any more."""
+    """Return the paths that were hinted at until all the wanted ones were."""
     named: set[Path] = set()
     while not wanted <= named:
-        hint = watcher.wait(5)
-        if not hint.paths and not hint.is_lost:
-            break
+        hint = watcher.wait(PATIENCE_SECONDS)
+        assert hint.paths or hint.is_lost, f"no hint of {wanted - named}"
         named |= hint.paths
     return named
+
+
+def collect_all(watcher: Watcher, marker: Path) -> set[Path]:
+    """Return the paths that were hinted at so far.
+
+    Events of one folder arrive in order: once the marker is named, all others were.
+    """
+    marker.touch()
+    return collect(watcher, {marker})
 
 
 def test_an_append_names_its_file(watcher: Watcher, root: Path):
@@ -52,7 +61,7 @@ def test_an_append_names_its_file(watcher: Watcher, root: Path):
 def test_a_new_folder_asks_for_a_scan(watcher: Watcher, root: Path):
     (root / "session" / "subagents").mkdir(parents=True)
 
-    assert watcher.wait(5).is_lost
+    assert watcher.wait(PATIENCE_SECONDS).is_lost
 
 
 def test_watchdogs_word_of_a_folder_it_hears_of_twice_is_no_news(watcher: Watcher):
@@ -72,28 +81,28 @@ def test_a_file_renamed_into_place_is_named(watcher: Watcher, root: Path):
 def test_reading_causes_no_hint(watcher: Watcher, root: Path):
     log = root / "a.jsonl"
     log.write_text("one\n")
-    collect(watcher, {log})
-    watcher.wait(0.2)
+    written = collect_all(watcher, root / "written")
 
     log.read_text()
     list(root.iterdir())
 
-    assert not watcher.wait(0.2).paths
+    assert log in written
+    assert log not in collect_all(watcher, root / "read")
 
 
 def test_an_overflow_asks_for_a_scan(watcher: Watcher):
     logging.getLogger("watchdog.observers.inotify_c").warning("queue overflowed")
 
-    assert watcher.wait(5).is_lost
+    assert watcher.wait(PATIENCE_SECONDS).is_lost
 
 
 def test_a_canary_that_is_heard_is_no_hint(watcher: Watcher):
     watcher.renew()
-    watcher.wait(0.2)
+    wait_until(lambda: not watcher._inbox.is_singing)
 
     assert watcher.renew()
     assert watcher.mode == "events"
-    assert not watcher.wait(0.1).paths
+    assert not watcher.wait(0).paths
 
 
 def test_a_deaf_observer_is_replaced(watcher: Watcher, root: Path, clock: FakeClock):
@@ -157,7 +166,7 @@ def test_a_root_made_later_is_taken_up_step_by_step(tmp_path: Path, clock: FakeC
 
     for folder in (root.parent, root):
         folder.mkdir()
-        assert watcher.wait(5).is_lost
+        assert watcher.wait(PATIENCE_SECONDS).is_lost
         watcher.renew()
     (root / "a.jsonl").write_text("one\n")
 

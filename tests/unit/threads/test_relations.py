@@ -35,6 +35,7 @@ from leslied.threads.relations import (
 )
 from leslied.threads.relations_file import RelationsFile
 from tests.support.clock import FakeClock
+from tests.support.waiting import PATIENCE_SECONDS
 
 NOW = "2026-11-16T12:00:00.000Z"
 LATER = "2026-11-16T13:00:00.000Z"
@@ -483,7 +484,7 @@ class Leslie:
 
     def end(self) -> None:
         self._process.stdin.close()
-        self._process.wait(10)
+        self._process.wait(PATIENCE_SECONDS)
         self._process.stdout.close()
 
 

@@ -1,0 +1,93 @@
+"""Check the rules for our own code that no linter knows."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MAX_MODULE_LINES, MAX_FUNCTION_LINES = 400, 40
+BANNED = re.compile(r"\.splitlines\(|\bmmap\b|\bpickle\b|\beval\(|\bexec\(|shell=True")
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file, read and parsed once for all rules."""
+
+    name: str
+    lines: list[str]
+    tree: ast.Module
+
+    @classmethod
+    def read(cls, path: Path) -> Module:
+        text = path.read_text()
+        return cls(str(path.relative_to(ROOT)), text.split("\n"), ast.parse(text))
+
+    def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield node
+
+
+def count_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (function.end_lineno or function.lineno) - function.lineno + 1
+
+
+@pytest.fixture(scope="module")
+def modules() -> list[Module]:
+    paths = sorted((ROOT / "leslied").rglob("*.py"))
+
+    assert paths
+    return [Module.read(path) for path in paths]
+
+
+def fail_for(offenders: list[str], rule: str) -> None:
+    """Fail with every offender in one message; pass when there is none."""
+    if offenders:
+        pytest.fail("\n  ".join([f"{rule}:", *offenders]), pytrace=False)
+
+
+def test_modules_are_short(modules: list[Module]):
+    offenders = [
+        f"{module.name}: {len(module.lines)} lines"
+        for module in modules
+        if len(module.lines) > MAX_MODULE_LINES
+    ]
+
+    fail_for(offenders, f"A module has at most {MAX_MODULE_LINES} lines")
+
+
+def test_functions_are_short(modules: list[Module]):
+    offenders = [
+        f"{module.name}:{function.lineno}: {function.name}, {lines} lines"
+        for module in modules
+        for function in module.functions()
+        if (lines := count_lines(function)) > MAX_FUNCTION_LINES
+    ]
+
+    fail_for(offenders, f"A function has at most {MAX_FUNCTION_LINES} lines")
+
+
+def test_dangerous_calls_are_banned(modules: list[Module]):
+    """A13, B19, X4: no splitlines, no mmap, no pickle, no eval, no shell."""
+    offenders = [
+        f"{module.name}:{number}: {line.strip()}"
+        for module in modules
+        for number, line in enumerate(module.lines, 1)
+        if BANNED.search(line)
+    ]
+
+    fail_for(offenders, "These calls are banned")
+
+
+def test_every_decision_is_listed():
+    decisions = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text()
+
+    assert decisions
+    assert all(path.name in index for path in decisions)
