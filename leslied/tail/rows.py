@@ -13,7 +13,7 @@ import sqlite3
 import zlib
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -23,7 +23,7 @@ from leslied.tail.files import open_regular, read_at
 from leslied.tail.wal import holds_commit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
     from leslied.model.source import Feed, FileStamp, SourceRef
@@ -95,50 +95,92 @@ def stamp_rows(path: Path, stamp: FileStamp) -> FileStamp:
 
 
 def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
-    """Yield the rows after the marks in the cursor, feed by feed."""
+    """Yield the rows after the marks in the cursor, feed by feed.
+
+    Raise SourceError for whatever goes wrong. Where only a feed is damaged, first read
+    the others; the cursor then has no stamp, so that the next look tries again.
+    """
+    with _source_errors():
+        yield from _read(source, cursor, limits)
+
+
+def _read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
     marks = _load_marks(cursor)
     number = cursor.offset
     how = _choose(source.path)
+    damage: dict[str, str] = {}
     with _open(source.path, how, limits) as db:
         feeds = _find_feeds(db, source.feeds)
         # Before any row is read: what changes from now on is told by the marks.
-        marks |= {feed.name: _find_mark(db, feed, marks) for feed in feeds}
+        marks |= _find_marks(db, feeds, marks, damage)
         for feed in feeds:
-            while rows := _ask(db, feed, marks[feed.name], limits):
+            for rows in _ask_all(db, feed, marks, limits, damage):
                 if how != _SHARED and not _is_alone(source.path):
                     raise SourceError("was opened by its agent while it was read")
-                marks[feed.name] = rows[-1].mark
                 told = replace(cursor, anchor=msgspec.json.encode(marks), stamp=None)
                 chunk = _make_chunk(source, told, number, rows, limits)
                 number = chunk.cursor.offset
                 yield chunk
-    yield Chunk(
-        entries=(),
-        cursor=replace(
-            cursor,
-            offset=number,
-            anchor=msgspec.json.encode(marks),
-            stamp=source.stamp,
-        ),
-    )
+    anchor = msgspec.json.encode(marks)
+    stamp = None if damage else source.stamp
+    # Also after damage: where the sound feeds begin must not be lost. An unchanged
+    # cursor is not saved again at every look.
+    if not damage or anchor != cursor.anchor:
+        end = replace(cursor, offset=number, anchor=anchor, stamp=stamp)
+        yield Chunk(entries=(), cursor=end)
+    if damage:
+        feeds_and_reasons = "; ".join(f"{name}: {why}" for name, why in damage.items())
+        raise SourceError(f"in part cannot be read as SQLite: {feeds_and_reasons}")
+
+
+@contextmanager
+def _source_errors() -> Iterator[None]:
+    """Turn every exception into a SourceError."""
+    try:
+        yield
+    except SourceError:
+        raise
+    except Exception as error:
+        raise SourceError(f"cannot be read as SQLite: {_describe(error)}") from error
+
+
+@contextmanager
+def _feed_damage(feed: Feed, damage: dict[str, str]) -> Iterator[None]:
+    """Note in `damage` what is wrong with one feed, so that the others are read.
+
+    An OperationalError (a busy or changed database) concerns all of them.
+    """
+    try:
+        yield
+    except (SourceError, sqlite3.OperationalError):
+        raise
+    except Exception as error:  # noqa: BLE001 - damage has no exception of its own
+        damage[feed.name] = _describe(error)
+
+
+def _describe(error: Exception) -> str:
+    """Describe an error; name the type of those whose message alone says little.
+
+    A message of SQLite that quotes damaged bytes arrives as UnicodeDecodeError.
+    """
+    if isinstance(error, sqlite3.Error):
+        return str(error)
+    return f"{type(error).__name__}: {error}"
 
 
 @contextmanager
 def _open(path: Path, how: str, limits: ReadLimits) -> Iterator[sqlite3.Connection]:
     uri = f"{path.absolute().as_uri()}?mode=ro&{how}"
-    try:
-        with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
-            if how == _OWN_INDEX:
-                db.execute("PRAGMA locking_mode = EXCLUSIVE")
-            db.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
-            db.execute("PRAGMA trusted_schema = OFF")
-            db.execute("PRAGMA cell_size_check = ON")
-            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_LINES * limits.line)
-            # Text that is no UTF-8 is the decoder's concern.
-            db.text_factory = bytes
-            yield db
-    except sqlite3.Error as error:
-        raise SourceError(f"cannot be read as SQLite: {error}") from error
+    with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
+        if how == _OWN_INDEX:
+            db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("PRAGMA cell_size_check = ON")
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_LINES * limits.line)
+        # Text that is no UTF-8 is the decoder's concern.
+        db.text_factory = bytes
+        yield db
 
 
 def _choose(path: Path) -> str:
@@ -172,6 +214,19 @@ def _is_empty(db: sqlite3.Connection, table: str) -> bool:
     return db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is None
 
 
+def _find_marks(
+    db: sqlite3.Connection,
+    feeds: list[Feed],
+    known: dict[str, Mark],
+    damage: dict[str, str],
+) -> dict[str, Mark]:
+    marks: dict[str, Mark] = {}
+    for feed in feeds:
+        with _feed_damage(feed, damage):
+            marks[feed.name] = _find_mark(db, feed, known)
+    return marks
+
+
 def _find_mark(db: sqlite3.Connection, feed: Feed, known: dict[str, Mark]) -> Mark:
     """Where to go on; a feed of changes begins with those after the first look."""
     mark = known.get(feed.name)
@@ -188,6 +243,28 @@ def _find_mark(db: sqlite3.Connection, feed: Feed, known: dict[str, Mark]) -> Ma
     return Mark()
 
 
+def _ask_all(
+    db: sqlite3.Connection,
+    feed: Feed,
+    marks: dict[str, Mark],
+    limits: ReadLimits,
+    damage: dict[str, str],
+) -> Iterator[list[_Row]]:
+    """Yield a feed's rows in pieces, and move its mark, until no more or damage."""
+    while feed.name not in damage:
+        rows: list[_Row] = []
+        with _feed_damage(feed, damage):
+            rows = _ask(db, feed, marks[feed.name], limits)
+        if not rows:
+            return
+        if rows[-1].mark == marks[feed.name]:
+            # The same rows would come for ever.
+            damage[feed.name] = "rows are out of order"
+            return
+        marks[feed.name] = rows[-1].mark
+        yield rows
+
+
 def _ask(
     db: sqlite3.Connection, feed: Feed, mark: Mark, limits: ReadLimits
 ) -> list[_Row]:
@@ -196,21 +273,51 @@ def _ask(
     db.set_progress_handler(lambda: next(steps, None) is None, _STEPS)
     rows: list[_Row] = []
     size = 0
-    with closing(db.execute(feed.sql, {"after": mark.after, "row": mark.row})) as told:
+    last = (mark.after, mark.row)
+    with closing(_until_damage(db, feed, mark, rows)) as told:
         for row in told:
-            if row[:2] != (mark.after, mark.row):
-                if len(rows) >= _AT_ONCE or size >= limits.chunk:
-                    break
+            place = (row[0] or 0, row[1] or 0)
+            if place != last and (len(rows) >= _AT_ONCE or size >= limits.chunk):
+                break
+            # In a damaged database a row may come too late: the mark only moves on.
+            if place > (mark.after, mark.row):
                 mark = _step(mark, row)
+            last = place
             data = row[3] if isinstance(row[3], bytes) else None
             size += len(data or b"")
             rows.append(_Row(mark, data))
     return rows
 
 
-def _step(mark: Mark, row: tuple[int, int, bytes | None]) -> Mark:
+def _until_damage(
+    db: sqlite3.Connection, feed: Feed, mark: Mark, rows: list[_Row]
+) -> Generator[tuple[Any, ...], None, None]:
+    """Yield the rows after the mark, up to those on a damaged page.
+
+    Raise the error only if the caller kept none in `rows`: the next query starts behind
+    those and meets the damage again.
+    """
+    values = {"after": mark.after, "row": mark.row}
+    try:
+        with closing(db.execute(feed.sql, values)) as found:
+            yield from found
+    except sqlite3.OperationalError:
+        raise
+    except (sqlite3.Error, UnicodeDecodeError):
+        if rows:
+            return
+        # Python asks for one row more than it gives, and where that one is damaged
+        # the sound one before it is lost.
+        with closing(
+            db.execute(f"SELECT * FROM ({feed.sql}) LIMIT 1", values)
+        ) as found:
+            yield from found
+
+
+def _step(mark: Mark, row: tuple[Any, ...]) -> Mark:
     """The mark after this row, its trail kept short: each step twice as far back."""
-    after, number, name = row[:3]
+    # A damaged row may have NULL for a number.
+    after, number, name = row[0] or 0, row[1] or 0, row[2]
     if name is None:
         return Mark(after, number)
     trail = [Step(number, _sum(name))]
@@ -250,6 +357,10 @@ def _make_chunk(
 
 
 def _load_marks(cursor: Cursor) -> dict[str, Mark]:
+    """Load the marks; none where they make no sense, so that all is read again."""
     if not cursor.anchor:
         return {}
-    return msgspec.json.decode(cursor.anchor, type=dict[str, Mark])
+    try:
+        return msgspec.json.decode(cursor.anchor, type=dict[str, Mark])
+    except msgspec.DecodeError:
+        return {}

@@ -1,0 +1,254 @@
+"""A damaged agent database costs what is damaged, and never the daemon."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from leslied import tail
+from leslied.agents import AgentAdapter, load_adapters
+from leslied.clock import Clock
+from leslied.errors import LesliedError, SourceError
+from leslied.model.source import Chunk, Cursor, Feed, Pattern, Root, Shape, Watch
+from leslied.pipeline import Ingest, Ingested
+from leslied.store import Store
+from tests.support.claude import ADAPTER as CLAUDE
+from tests.support.claude import ClaudeHome, Talk
+from tests.support.golden import FIXTURES, environment
+
+OPENCODE = load_adapters()["opencode"]
+DATABASE = ".local/share/opencode/opencode.db"
+FLIPS_PER_SEED = 25
+MAX_COMMITS = 20
+"""More than any of the fixtures needs; an endless read passes it soon."""
+
+CHATS = Feed(
+    name="chats",
+    tables=("chat",),
+    sql="SELECT 0, rowid, NULL, json_object('id', id) FROM chat "
+    "WHERE rowid > :row ORDER BY rowid",
+)
+NOTES = replace(
+    CHATS, name="notes", tables=("note",), sql=CHATS.sql.replace("chat", "note")
+)
+CHANGES = Feed(
+    name="changes",
+    tables=("chat",),
+    sql="SELECT CAST(changed AS INTEGER), rowid, NULL, json_object('id', id) "
+    "FROM chat WHERE changed > :after ORDER BY changed",
+)
+SCHEMA = """
+    CREATE TABLE chat (id text, changed integer, filler text);
+    CREATE TABLE note (id text);
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "a.db"
+    with sqlite3.connect(file) as db:
+        db.executescript(SCHEMA)
+        db.execute("INSERT INTO note VALUES ('note')")
+    db.close()
+    return file
+
+
+def fill(path: Path, *rows: tuple[str, object]) -> None:
+    """Insert chats, one on each page, so that a page can be damaged alone."""
+    with sqlite3.connect(path) as db:
+        filled = [(*row, "x" * 3000) for row in rows]
+        db.executemany("INSERT INTO chat VALUES (?, ?, ?)", filled)
+    db.close()
+
+
+def damage_page(path: Path, row_id: str) -> None:
+    """Make the page that holds this chat no page of a table."""
+    data = bytearray(path.read_bytes())
+    at = data.index(row_id.encode()) // 4096 * 4096
+    data[at] ^= 0xFF
+    path.write_bytes(data)
+
+
+def read(path: Path, *feeds: Feed, cursor: Cursor | None = None) -> Outcome:
+    pattern = Pattern(glob="a.db", shape=Shape.ROWS, feeds=feeds)
+    root = Root(path=path.parent, patterns=(pattern,), watch=Watch.FLAT)
+    source = tail.identify("x", [root], path)
+    assert source is not None
+    return Outcome(tail.read(source, cursor or Cursor(), tail.ReadLimits()))
+
+
+class Outcome:
+    """Everything a read gave, and the error it ended with."""
+
+    def __init__(self, chunks: object) -> None:
+        self.chunks: list[Chunk] = []
+        self.reason = ""
+        try:
+            for chunk in chunks:  # type: ignore[attr-defined]
+                self.chunks.append(chunk)
+                assert len(self.chunks) < 50, "the read does not end"
+        except SourceError as error:
+            self.reason = error.message
+
+    @property
+    def ids(self) -> list[str]:
+        entries = [entry for chunk in self.chunks for entry in chunk.entries]
+        return [entry.data.decode().split('"')[3] for entry in entries]
+
+    @property
+    def cursor(self) -> Cursor:
+        return self.chunks[-1].cursor
+
+
+def test_an_error_message_that_is_not_utf8_is_a_source_error(path: Path):
+    """SQLite quotes damaged names, and Python cannot decode the message."""
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"CREATE TABLE chat", b"CREATE TAB\xff\xfe chat"))
+
+    outcome = read(path, CHATS)
+
+    assert outcome.reason.startswith("cannot be read as SQLite")
+
+
+def test_rows_before_a_damaged_page_are_read_once(path: Path):
+    fill(path, ("first", 1), ("second", 2), ("third", 3), ("fourth", 4))
+    damage_page(path, "third")
+
+    outcome = read(path, CHATS)
+    again = read(path, CHATS, cursor=outcome.cursor)
+
+    assert outcome.ids == ["first", "second"]
+    assert again.ids == []
+    for each in (outcome, again):
+        assert "chats" in each.reason
+        assert "malformed" in each.reason
+
+
+def test_the_other_feeds_of_a_damaged_database_go_on(path: Path):
+    fill(path, ("first", 1), ("second", 2))
+    damage_page(path, "first")
+
+    outcome = read(path, CHATS, NOTES)
+
+    assert outcome.ids == ["note"]
+    assert "chats" in outcome.reason
+
+
+def test_a_damaged_database_is_read_again_at_the_next_look(path: Path):
+    fill(path, ("first", 1), ("second", 2))
+    damage_page(path, "second")
+
+    assert read(path, CHATS, NOTES).cursor.stamp is None
+
+
+def test_where_a_feed_begins_is_kept_though_another_one_is_damaged(path: Path):
+    """Else rows written between two looks would never be read."""
+    fill(path, ("first", 1), ("second", 2))
+    damage_page(path, "first")
+    newest = "SELECT 0, rowid, NULL FROM note ORDER BY rowid DESC LIMIT 1"
+    notes = replace(NOTES, begins=newest)
+
+    outcome = read(path, CHATS, notes)
+    with sqlite3.connect(path) as db:
+        db.execute("INSERT INTO note VALUES ('later')")
+    db.close()
+
+    assert outcome.ids == []
+    assert read(path, CHATS, notes, cursor=outcome.cursor).ids == ["later"]
+
+
+def test_a_feed_that_repeats_itself_ends(path: Path):
+    """A page of an index that is out of order gives the same rows for ever."""
+    repeated = replace(CHATS, sql="SELECT 0, 1, NULL, json_object('id', 'x')")
+
+    outcome = read(path, repeated, NOTES)
+
+    assert outcome.ids == ["x", "note"]
+    assert "chats" in outcome.reason
+
+
+def test_a_row_whose_time_is_text_does_not_stop_the_rows_behind_it(path: Path):
+    """To SQLite every text is larger than any number: such a row comes each time."""
+    rows = [(f"n{number}", number + 1) for number in range(250)]
+    fill(path, *rows, ("odd", "soon"))
+
+    outcome = read(path, CHANGES, NOTES)
+
+    assert outcome.ids == [*(name for name, _ in rows), "odd", "note"]
+    assert "changes" in outcome.reason
+
+
+def test_a_row_without_a_time_leaves_a_cursor_that_can_be_used(path: Path):
+    fill(path, ("first", None))
+    timeless = replace(CHANGES, sql=CHANGES.sql.replace("changed >", "0 >="))
+
+    outcome = read(path, timeless)
+
+    assert outcome.ids == ["first"]
+    assert read(path, timeless, cursor=outcome.cursor).ids == []
+
+
+@pytest.mark.parametrize("anchor", [b"\xff", b"[]", b'{"chats": [0, null, []]}'])
+def test_a_cursor_that_makes_no_sense_is_begun_anew(path: Path, anchor: bytes):
+    fill(path, ("first", 1))
+
+    outcome = read(path, CHATS, cursor=Cursor(offset=7, anchor=anchor))
+
+    assert (outcome.ids, outcome.reason) == (["first"], "")
+
+
+@pytest.mark.parametrize("case", ["hello", "tools", "no-events", "subagent", "killed"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_flipped_byte_escapes_or_costs_another_source(
+    tmp_path: Path, clock: Clock, case: str, seed: int
+):
+    data = (FIXTURES / "opencode" / case / "home" / DATABASE).read_bytes()
+    chance = random.Random(f"{case} {seed}")
+    for number in range(FLIPS_PER_SEED):
+        damaged = bytearray(data)
+        # Half of them where the schema is: there a byte does the most harm.
+        end = len(data) // 4 if number % 2 else len(data)
+        at, bits = chance.randrange(end), chance.randrange(1, 256)
+        damaged[at] ^= bits
+        home = tmp_path / str(number)
+        (home / DATABASE).parent.mkdir(parents=True)
+        (home / DATABASE).write_bytes(damaged)
+
+        records = ingest_twice(home, clock, f"byte {at} xor {bits}")
+
+        assert records == [3, 0]
+
+
+def ingest_twice(home: Path, clock: Clock, name: str) -> list[int]:
+    """Scan the damaged database and a Claude Code log; count the log's records."""
+    claude = ClaudeHome(home, home / "data" / "store.db", clock)
+    talk = Talk()
+    claude.write(talk.prompt("one"), talk.answer("two"))
+    with Store(claude.store_path, clock) as store:
+        try:
+            looks = [(scan(OPENCODE, home, store), scan(CLAUDE, home, store))]
+            looks += [(scan(OPENCODE, home, store), scan(CLAUDE, home, store))]
+        except LesliedError as error:
+            pytest.fail(f"{name}: the store failed: {error.message}")
+        except Exception as error:  # noqa: BLE001 - that it is any is the defect
+            pytest.fail(f"{name}: {type(error).__name__}: {error}")
+    return [healthy.added.records for _, healthy in looks]
+
+
+def scan(adapter: AgentAdapter, home: Path, store: Store) -> Ingested:
+    commits = 0
+
+    def count(*_: int) -> None:
+        nonlocal commits
+        commits += 1
+        assert commits < MAX_COMMITS, "the read does not end"
+
+    roots = tuple(adapter.roots(environment(home), []))
+    # Small batches, so that an endless read is noticed soon.
+    return Ingest(
+        adapter=adapter, store=store, roots=roots, weight=1000, on_progress=count
+    ).scan()
