@@ -124,7 +124,7 @@ class Desk:
             for each in self._make_ingests(store, settings, is_light=is_light)
         ]
         stops = Stops(store=store, registries=self.registries(settings))
-        told = Told(self.places.data_dir, ingests, stops, self.clock)
+        told = Told(self.places.data_dir, ingests, stops, self.clock, failures)
         settle = replace(
             self._make_settle(store, reader, settings),
             live=stops.live,

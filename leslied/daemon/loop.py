@@ -263,6 +263,7 @@ class Loop:
             self.log.info("hooks.heard", events=heard.events, stopped=heard.stopped)
         if heard.dropped:
             self.log.warning("hooks.garbage", files=heard.dropped)
+        self._tell_troubles("hooks.fail", heard.errors)
         for folder in heard.unknown:
             if self._told.get(str(folder)) != "unknown":
                 self.log.warning("hooks.unknown_folder", path=str(folder))

@@ -21,6 +21,8 @@ EVENTS = ("Stop", "SubagentStop", "SessionEnd")
 """Hooks after which a log is worth a look."""
 MOST = 1000
 _MOST_BYTES = 16_384
+_MOST_CHARACTERS = 4096
+"""The longest path that a file system takes."""
 _KEPT = (
     "hook_event_name",
     "session_id",
@@ -33,33 +35,34 @@ _STALE_SECONDS = 60.0
 
 
 def tell(data_dir: str, event: dict[str, Any], now_ns: int) -> bool:
-    """The daemon will hear of it; False where too much waits already."""
+    """Write the event for the daemon, without fields that cannot be used.
+
+    Return False where too many files wait already, or where the event is too large.
+    """
     folder = f"{data_dir}/{FOLDER}"
     if len(list_names(folder)) >= MOST:
         return False
-    kept = {name: event[name] for name in _KEPT if isinstance(event.get(name), str)}
-    _write(folder, f"{now_ns:020}-{os.getpid()}.json", dumps(kept))
+    kept = {name: event[name] for name in _KEPT if _is_usable(event.get(name))}
+    data = dumps(kept)
+    if len(data) > _MOST_BYTES:
+        return False
+    _write(folder, f"{now_ns:020}-{os.getpid()}.json", data)
     return True
 
 
 class Told:
-    """What waits in the spool: events with their files, and what was no event."""
+    """What waits in the spool: events with their files, and the names of garbage."""
 
     __slots__ = ("dropped", "events", "paths")
 
     def __init__(self) -> None:
         self.events: list[dict[str, str]] = []
         self.paths: list[str] = []
-        self.dropped = 0
-
-    def forget(self) -> None:
-        """The events were heard."""
-        for path in self.paths:
-            remove(path)
+        self.dropped: list[str] = []
 
 
 def listen(data_dir: str, now_ns: int) -> Told:
-    """Every event that waits, oldest first; garbage is removed and counted."""
+    """List every event that waits, oldest first; remove garbage and list its names."""
     told = Told()
     folder = f"{data_dir}/{FOLDER}"
     for name in list_names(folder):
@@ -70,8 +73,8 @@ def listen(data_dir: str, now_ns: int) -> Told:
         if event:
             told.events.append(event)
             told.paths.append(path)
-        else:
-            told.dropped += remove(path)
+        elif remove(path):
+            told.dropped.append(name)
     return told
 
 
@@ -82,4 +85,19 @@ def _parse(data: bytes | None) -> dict[str, str]:
         return {}
     if not isinstance(event, dict) or event.get("hook_event_name") not in EVENTS:
         return {}
-    return {name: event[name] for name in _KEPT if isinstance(event.get(name), str)}
+    kept = {name: event[name] for name in _KEPT if isinstance(event.get(name), str)}
+    return kept if all(map(_is_usable, kept.values())) else {}
+
+
+def _is_usable(value: object) -> bool:
+    """Whether it is a text that SQLite and the file system take.
+
+    JSON can spell a lone surrogate, which neither of them can encode.
+    """
+    if not isinstance(value, str) or len(value) > _MOST_CHARACTERS or "\0" in value:
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

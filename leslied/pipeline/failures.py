@@ -74,6 +74,11 @@ class Failures:
             return False
         return self.clock.now() < failure.retry_at
 
+    def attempts(self, scope: str, name: str) -> int:
+        """Return how often this work failed in a row."""
+        failure = self._failures.get(_key(scope, name))
+        return failure.attempts if failure else 0
+
     def names(self, scope: str) -> list[str]:
         """Return the names of all failed work of this kind, paused or not."""
         return [name for known, name in self._failures if known == scope]

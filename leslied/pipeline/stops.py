@@ -53,8 +53,10 @@ class Stops:
 
     def end(self, agent: str, session_ids: Sequence[str]) -> int:
         """These sessions said themselves that they are over."""
+        stopped = self.store.stop(agent, session_ids)
+        # Only then: an id that the store does not take would fail every check.
         self._note_over({(agent, each) for each in session_ids}, set())
-        return self.store.stop(agent, session_ids)
+        return stopped
 
     def _note_over(self, gone: set[tuple[str, str]], now: set[tuple[str, str]]) -> None:
         for key in sorted(gone):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leslied.errors import StoreUnusable
 from leslied.hooks import given, inbox, spool
+from leslied.hooks.files import remove
 from leslied.hooks.thread import AGENT
 from leslied.pipeline.batch import Ingested
+from leslied.pipeline.failures import Failures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,15 +21,20 @@ if TYPE_CHECKING:
     from leslied.pipeline.ingest import Ingest
     from leslied.pipeline.stops import Stops
 
+_MAX_ATTEMPTS = 3
+
 
 @dataclass(slots=True)
 class Heard:
-    """What the spool held."""
+    """What the spool held, and what came of it."""
 
     events: int = 0
-    dropped: int = 0
+    dropped: list[str] = field(default_factory=list)
+    """Names of files that could not be used and were removed."""
     stopped: int = 0
     done: Ingested = field(default_factory=Ingested)
+    errors: dict[str, str] = field(default_factory=dict)
+    """Files whose event failed unexpectedly, and why; they are tried again."""
     unknown: set[Path] = field(default_factory=set)
     """Folders of logs that no agent's root holds."""
 
@@ -38,6 +47,7 @@ class Told:
     ingests: Sequence[Ingest]
     stops: Stops
     clock: Clock
+    failures: Failures = field(default_factory=Failures)
 
     @property
     def folder(self) -> Path:
@@ -45,28 +55,66 @@ class Told:
         return self.data_dir / spool.FOLDER
 
     def listen(self) -> Heard:
-        """Every log that hooks named was looked at; sessions that ended are stopped."""
+        """Read the logs that hooks named, and stop the sessions that ended.
+
+        A file whose event fails unexpectedly stays in the spool until it succeeds, or
+        has failed too often: it is a hint, and the next scan makes up for it.
+        """
         now_ns = int(self.clock.now().timestamp() * 1e9)
-        told = spool.listen(str(self.data_dir), now_ns)
-        heard = Heard(events=len(told.events), dropped=told.dropped)
-        if not told.events:
+        spooled = spool.listen(str(self.data_dir), now_ns)
+        heard = Heard(dropped=spooled.dropped)
+        events = {
+            path: event
+            for path, event in zip(spooled.paths, spooled.events, strict=True)
+            if not self.failures.is_paused("hook event", Path(path).name)
+        }
+        if not events:
             return heard
-        self._look(told, heard)
+        heard.events = len(events)
+        try:
+            self._use(list(events.values()), heard, now_ns)
+        except StoreUnusable:
+            raise
+        except Exception:  # noqa: BLE001 - find out which event it was
+            done = [
+                p for p, e in events.items() if self._use_alone(p, e, heard, now_ns)
+            ]
+        else:
+            done = list(events)
+        for path in done:
+            remove(path)
+        return heard
+
+    def _use_alone(
+        self, path: str, event: dict[str, str], heard: Heard, now_ns: int
+    ) -> bool:
+        """Use one event; return whether its file is no longer needed."""
+        name, errors = Path(path).name, dict[str, str]()
+        work = partial(self._use, [event], heard, now_ns)
+        if self.failures.attempt("hook event", name, work, errors):
+            return True
+        heard.errors |= errors
+        if self.failures.attempts("hook event", name) < _MAX_ATTEMPTS:
+            return False
+        self.failures.clear("hook event", name)
+        heard.dropped.append(name)
+        return True
+
+    def _use(self, events: list[dict[str, str]], heard: Heard, now_ns: int) -> None:
+        self._look(events, heard)
         ended = [
             event["session_id"]
-            for event in told.events
+            for event in events
             if event["hook_event_name"] == "SessionEnd" and "session_id" in event
         ]
         if ended:
-            heard.stopped = self.stops.end(AGENT, ended)
+            heard.stopped += self.stops.end(AGENT, ended)
             given.forget_old(str(self.data_dir), now_ns)
             inbox.forget_old(str(self.data_dir), now_ns)
-        told.forget()
-        return heard
 
-    def _look(self, told: spool.Told, heard: Heard) -> None:
+    def _look(self, events: list[dict[str, str]], heard: Heard) -> None:
         names = ("transcript_path", "agent_transcript_path")
-        named = {event.get(name, "") for event in told.events for name in names}
+        named = {event.get(name, "") for event in events for name in names}
         paths = [Path(path) for path in sorted(named) if _is_path(path)]
         roots = [root.path for ingest in self.ingests for root in ingest.roots]
         for path in paths:

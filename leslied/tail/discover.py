@@ -88,7 +88,8 @@ def identify(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
             real = path.resolve(strict=True)
             status = real.stat()
             is_inside = real.is_relative_to(root.path.resolve())
-        except (OSError, RuntimeError):  # a loop of links is a RuntimeError
+        # A loop of links is a RuntimeError, a name with a lone surrogate a ValueError.
+        except (OSError, RuntimeError, ValueError):
             return None
         if is_inside and stat.S_ISREG(status.st_mode):
             stamp = _stamp_all(pattern, path, stamp_of(status))

@@ -12,7 +12,7 @@ import pytest
 
 from leslied.agents import load_adapters
 from leslied.model.record import MAIN, Placed, Usage
-from leslied.model.session import SessionSummary
+from leslied.model.session import Live, SessionSummary
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
 from leslied.sessions import Stream, assemble
 from leslied.store import Reader
@@ -948,3 +948,10 @@ def test_a_config_folder_of_one_s_own_takes_their_place(home: Path):
         "/a/projects",
         "/b/projects",
     ]
+
+
+@pytest.mark.parametrize("start", ["9" * 5000, "\u00b2", "-1", None, "\ud800"])
+def test_a_start_time_that_is_none_is_left_out(start: str | None):
+    told = json.dumps({"sessionId": SESSION, "pid": 5, "procStart": start})
+
+    assert ADAPTER.parse_live(Path("5.json"), told.encode()) == Live(SESSION, 5, None)

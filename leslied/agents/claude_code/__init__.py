@@ -29,6 +29,7 @@ PATTERNS = (
     Pattern(glob="*/*/subagents/**/agent-*.jsonl"),
     Pattern(glob="*/*/subagents/**/agent-*.meta.json", shape=Shape.DOCUMENT),
 )
+_MOST_DIGITS = 20
 
 
 class ClaudeCode(Adapter):
@@ -83,7 +84,9 @@ class ClaudeCode(Adapter):
         )
         if not isinstance(session_id, str) or not isinstance(pid, int):
             return None
-        ticks = int(str(start)) if str(start).isdecimal() else None
+        # Python refuses to convert thousands of digits; no machine runs for so long.
+        is_ticks = str(start).isdecimal() and len(str(start)) <= _MOST_DIGITS
+        ticks = int(str(start)) if is_ticks else None
         return Live(session_id, pid, ticks)
 
     def spill(self, record: Record, source: SourceRef) -> Path | None:

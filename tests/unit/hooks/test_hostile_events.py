@@ -1,0 +1,214 @@
+"""Hook events that make no sense: the hook exits, and the daemon lives on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leslied.errors import StoreUnusable
+from leslied.hooks import spool
+from leslied.hooks.answer import answer_bytes
+from leslied.model.source import Environment
+from leslied.pipeline import Ingest, Stops, Told
+from leslied.pipeline.failures import Failures
+from leslied.store import Store
+from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk
+from tests.support.clock import FakeClock
+from tests.support.hooks import run_program
+
+EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", *spool.EVENTS)
+FIELDS = (
+    "session_id",
+    "transcript_path",
+    "agent_transcript_path",
+    "cwd",
+    "model",
+    "prompt",
+    "prompt_id",
+    "reason",
+    "source",
+)
+HOSTILE = {
+    "surrogate": '"\\ud800"',
+    "path with a surrogate": '"/a/\\udfff.jsonl"',
+    "escaped byte": '"/a/\\udcff.jsonl"',
+    "NUL": '"/a\\u0000b"',
+    "10 MB": '"/' + "x" * 10_000_000 + '"',
+    "long and not ASCII": '"/' + "é" * 4000 + '"',
+    "number": "1" + "0" * 400,
+    "null": "null",
+    "nesting": "[" * 100_000 + "]" * 100_000,
+    "empty": '""',
+}
+
+
+@pytest.fixture
+def hook_events(claude: ClaudeHome, clock: FakeClock, tmp_path: Path) -> Iterator[Told]:
+    with Store(claude.store_path, clock) as store:
+        env = Environment(home=claude.home, environ={}, platform="linux")
+        roots = tuple(ADAPTER.roots(env, []))
+        ingest = Ingest(adapter=ADAPTER, store=store, roots=roots)
+        stops = Stops(store=store, registries=[(ADAPTER, [])])
+        yield Told(data_dir=tmp_path, ingests=[ingest], stops=stops, clock=clock)
+
+
+def make_event(name: str, log: Path, **hostile: str) -> bytes:
+    """Build an event; `hostile` fields are JSON text."""
+    sound = dict.fromkeys(FIELDS, "x") | {
+        "session_id": SESSION,
+        "transcript_path": str(log),
+        "agent_transcript_path": str(log),
+        "cwd": str(log.parent),
+    }
+    fields = {field: json.dumps(value) for field, value in sound.items()} | hostile
+    members = [f'"{field}": {text}' for field, text in fields.items()]
+    return f'{{"hook_event_name": "{name}", {", ".join(members)}}}'.encode()
+
+
+def write_spool_file(hook_events: Told, name: str, event: dict[str, Any]) -> Path:
+    """Write a file as an older hook or a stranger may have left it."""
+    hook_events.folder.mkdir(parents=True, exist_ok=True)
+    path = hook_events.folder / name
+    path.write_text(json.dumps(event))
+    return path
+
+
+def list_spool(hook_events: Told) -> list[str]:
+    folder = hook_events.folder
+    return [path.name for path in folder.iterdir()] if folder.exists() else []
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_the_hook_exits_quietly_and_the_spool_is_emptied(
+    hook_events: Told, claude: ClaudeHome, hostile: str
+):
+    everywhere = dict.fromkeys(FIELDS, HOSTILE[hostile])
+    for name in ("SessionEnd", "UserPromptSubmit"):
+        event = make_event(name, claude.log(), **everywhere)
+
+        done = run_program(event, str(hook_events.data_dir))
+
+        assert (done.returncode, done.stderr) == (0, b"")
+    hook_events.listen()
+    hook_events.stops.check()
+    assert list_spool(hook_events) == []
+
+
+@pytest.mark.parametrize("name", EVENTS)
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_one_hostile_field_harms_nobody(
+    hook_events: Told, claude: ClaudeHome, name: str, hostile: str
+):
+    for number, field in enumerate(FIELDS):
+        event = make_event(name, claude.log(), **{field: HOSTILE[hostile]})
+        # The program drops any exception and exits with 0.
+        with suppress(Exception):
+            answer_bytes(str(hook_events.data_dir), event, number)
+        hook_events.listen()
+        hook_events.stops.check()
+
+    assert list_spool(hook_events) == []
+
+
+def test_what_is_sound_of_an_event_is_still_used(hook_events: Told, claude: ClaudeHome):
+    talk = Talk()
+    log = claude.write(talk.prompt("one"), talk.answer("two"))
+    event = make_event("SessionEnd", log, reason=HOSTILE["surrogate"])
+
+    answer_bytes(str(hook_events.data_dir), event, 1)
+    heard = hook_events.listen()
+
+    assert (heard.events, heard.stopped, heard.done.added.records) == (1, 1, 3)
+
+
+@pytest.mark.parametrize("value", ["\ud800", "/a/\udfff.jsonl", "/a\0b"])
+@pytest.mark.parametrize("field", ["session_id", "transcript_path", "reason"])
+def test_a_file_that_cannot_be_used_is_dropped_and_named(
+    hook_events: Told, field: str, value: str
+):
+    event = {"hook_event_name": "SessionEnd", "session_id": SESSION, field: value}
+    write_spool_file(hook_events, "1.json", event)
+    write_spool_file(
+        hook_events, "2.json", {"hook_event_name": "Stop", "session_id": SESSION}
+    )
+
+    heard = hook_events.listen()
+
+    assert (heard.dropped, heard.events) == (["1.json"], 1)
+    assert list_spool(hook_events) == []
+
+
+def test_a_log_below_a_root_with_a_name_that_is_no_text_is_no_source(
+    hook_events: Told, claude: ClaudeHome
+):
+    path = claude.projects / "p" / "\ud800.jsonl"
+
+    done = hook_events.ingests[0].look([path])
+
+    assert done.entries == 0
+
+
+def test_an_event_that_fails_unexpectedly_stays_and_holds_up_no_other(
+    hook_events: Told, monkeypatch: pytest.MonkeyPatch
+):
+    event = {"hook_event_name": "SessionEnd", "session_id": "bad"}
+    write_spool_file(hook_events, "1.json", event)
+    write_spool_file(hook_events, "2.json", {**event, "session_id": "good"})
+    end, ended = Stops.end, list[str]()
+
+    def stumble(self: Stops, agent: str, session_ids: list[str]) -> int:
+        if "bad" in session_ids:
+            raise ZeroDivisionError
+        ended.extend(session_ids)
+        return end(self, agent, session_ids)
+
+    monkeypatch.setattr(Stops, "end", stumble)
+
+    heard = hook_events.listen()
+
+    assert heard.errors["1.json"].startswith("unexpected ZeroDivisionError")
+    assert ended == ["good"]
+    assert list_spool(hook_events) == ["1.json"]
+
+
+def test_an_event_that_fails_again_and_again_is_dropped(
+    hook_events: Told, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
+):
+    event = {"hook_event_name": "SessionEnd", "session_id": SESSION}
+    write_spool_file(hook_events, "1.json", event)
+    monkeypatch.setattr(Stops, "end", fail(ZeroDivisionError()))
+    hook_events = replace(hook_events, failures=Failures(clock=clock))
+    dropped: list[str] = []
+
+    for _ in range(5):
+        dropped += hook_events.listen().dropped
+        clock.advance(3600)
+
+    assert dropped == ["1.json"]
+    assert list_spool(hook_events) == []
+
+
+def test_an_unusable_store_leaves_the_files_for_the_next_time(
+    hook_events: Told, monkeypatch: pytest.MonkeyPatch
+):
+    event = {"hook_event_name": "SessionEnd", "session_id": SESSION}
+    write_spool_file(hook_events, "1.json", event)
+    monkeypatch.setattr(Stops, "end", fail(StoreUnusable("The store is busy.")))
+
+    with pytest.raises(StoreUnusable):
+        hook_events.listen()
+
+    assert list_spool(hook_events) == ["1.json"]
+
+
+def fail(error: Exception) -> Any:
+    def raise_error(*_: object) -> None:
+        raise error
+
+    return raise_error
