@@ -2,10 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check lint types imports format fmt golden docs prices new-agent bench lock clean
+.PHONY: help setup run demo test check lint types imports format fmt golden docs picture prices new-agent bench wheel wheel-test hooks lock clean
 
-help: ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+help: ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 .venv/.ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -15,55 +15,69 @@ help: ## this list
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-setup: .venv/.ready ## make .venv with leslied in it
+setup: .venv/.ready ## create .venv with leslied and all development tools
 
-run: setup ## read every session once, then say what is there
+run: setup ## read every session once and show the status
 	@$(BIN)/leslied sync
 	@$(BIN)/leslied status
 
-demo: setup ## a scripted session, live, in a home that is thrown away
+demo: setup ## watch a scripted session in a temporary home
 	@$(BIN)/leslied demo
 
-test: setup ## all tests
+test: setup ## run all tests
 	$(BIN)/pytest -n auto
 
-lint: setup ## ruff, spelling
+lint: setup ## check style and spelling (ruff, codespell)
 	$(BIN)/ruff check .
 	$(BIN)/codespell
 
-format: setup ## is everything formatted?
+format: setup ## check formatting
 	$(BIN)/ruff format --check .
 
-types: setup ## mypy, strict
+types: setup ## check types (mypy, strict)
 	$(BIN)/mypy
 
-imports: setup ## rooms stay strangers
+imports: setup ## check which package imports which (import-linter)
 	$(BIN)/lint-imports --no-cache
 
-check: format lint types imports test ## what CI runs
+check: format lint types imports test ## run everything that CI runs
 
-fmt: setup ## format and fix what can be fixed
+fmt: setup ## format the code and apply safe fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-golden: setup ## write the golden files anew; review the diff
+golden: setup ## rewrite the golden files; review the diff
 	$(BIN)/pytest -n 0 -q -k golden --update-golden
 
-docs: setup ## make the generated tables anew
+docs: setup ## regenerate tables and command pages
 	$(BIN)/python -m tests.support.docs
 
-prices: setup ## make the price table anew of the genai-prices in .venv
+prices: setup ## regenerate the price table from genai-prices
 	$(BIN)/python -m tests.support.prices
 
-new-agent: setup ## the beginning of an adapter: make new-agent NAME=foo
+new-agent: setup ## create an adapter skeleton: make new-agent NAME=foo
 	@$(BIN)/python -m tests.support.new_agent $(NAME)
 
-bench: setup ## time the first sync and the second; see docs/performance.md
+bench: setup ## time a first and a second sync (docs/performance.md)
 	$(BIN)/python tests/bench/sync.py
 
-lock: ## resolve requirements.lock anew (needs uv)
+wheel: setup ## build dist/leslied-*.whl
+	rm -rf dist
+	$(BIN)/hatchling build -t wheel
+
+wheel-test: ## install the wheel from dist/ in a fresh environment and try it
+	rm -rf .wheel-test
+	$(PYTHON) -m venv .wheel-test
+	.wheel-test/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd .wheel-test && HOME=$$PWD bin/leslied --version && HOME=$$PWD bin/leslied demo --fast
+	rm -rf .wheel-test
+
+hooks: setup ## run the quick checks before every git commit
+	$(BIN)/pre-commit install
+
+lock: ## resolve requirements.lock again (needs uv)
 	uv pip compile pyproject.toml --group dev --generate-hashes --universal \
 	  --python-version 3.11 --no-emit-index-url --no-header -q -o requirements.lock
 
-clean: ## remove what make made
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+clean: ## remove everything that make created
+	rm -rf .venv .wheel-test dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
