@@ -32,7 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home nobody else has; no variable of the real one is left."""
     folder = tmp_path / "home"
     folder.mkdir()
-    named = chain.from_iterable(a.variables for a in load_adapters().values())
+    named = chain.from_iterable(a.env_vars for a in load_adapters().values())
     for name in named:
         monkeypatch.delenv(name, raising=False)
     for name in ("LESLIED_CONFIG", "LESLIED_DATA_DIR"):

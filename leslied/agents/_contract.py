@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from leslied.model.record import Decoded, Record
-    from leslied.model.session import Live, Registry
+    from leslied.model.record import DecodeResult, Record
+    from leslied.model.session import LiveProcess, ProcessRegistry
     from leslied.model.source import Environment, RawEntry, Root, SourceRef
 
 Capability = Literal[
@@ -52,30 +52,32 @@ class AgentAdapter(Protocol):
         """What its files can tell."""
 
     @property
-    def variables(self) -> tuple[str, ...]:
+    def env_vars(self) -> tuple[str, ...]:
         """Environment variables that `roots` and `alive` look at."""
 
     @property
-    def has_versions(self) -> bool:
+    def has_mutable_entries(self) -> bool:
         """Whether an entry may come again, changed, under the id it had."""
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
         """Where the agent writes; `configured` replaces the usual places."""
 
-    def decode(self, entry: RawEntry, state: dict[str, Any]) -> Decoded:
+    def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """What one entry means; `state` is what earlier entries left to remember.
 
         The state's `cwd` is the folder the session works in: of an excluded project
         that is all that is remembered.
         """
 
-    def alive(self, env: Environment, configured: Sequence[Path]) -> Iterable[Registry]:
+    def live_registries(
+        self, env: Environment, configured: Sequence[Path]
+    ) -> Iterable[ProcessRegistry]:
         """Files that name the agent's live processes; none for most."""
 
-    def parse_live(self, path: Path, data: bytes) -> Live | None:
+    def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
         """What such a file says; None where it says nothing."""
 
-    def spill(self, record: Record, source: SourceRef) -> Path | None:
+    def find_spill_file(self, record: Record, source: SourceRef) -> Path | None:
         """The file that holds a tool result too large for the log."""
 
     def find_main_log(self, source: SourceRef) -> Path | None:
@@ -92,23 +94,25 @@ class AgentAdapter(Protocol):
         """
 
 
-class Adapter:
+class BaseAdapter:
     """The answers of an agent that has nothing more to say than its logs do."""
 
-    variables: tuple[str, ...] = ()
-    has_versions = False
+    env_vars: tuple[str, ...] = ()
+    has_mutable_entries = False
 
-    def alive(self, env: Environment, configured: Sequence[Path]) -> Iterable[Registry]:
+    def live_registries(
+        self, env: Environment, configured: Sequence[Path]
+    ) -> Iterable[ProcessRegistry]:
         """No file names its processes."""
         del env, configured
         return ()
 
-    def parse_live(self, path: Path, data: bytes) -> Live | None:
+    def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
         """Nothing to parse."""
         del path, data
         return None
 
-    def spill(self, record: Record, source: SourceRef) -> Path | None:
+    def find_spill_file(self, record: Record, source: SourceRef) -> Path | None:
         """Everything stands in the log."""
         del record, source
         return None

@@ -10,10 +10,10 @@ import msgspec
 
 from leslied.errors import DecodeError
 
-_LONGEST_INTEGER = 4000
-_LARGEST = 4 * 1024 * 1024
+_MAX_INTEGER_DIGITS = 4000
+_MAX_LENIENT_BYTES = 4 * 1024 * 1024
 """Reading leniently builds everything: a larger line is not worth the memory."""
-_MILLISECONDS = 100_000_000_000
+_MIN_EPOCH_MILLISECONDS = 100_000_000_000
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
 
     Slower and more forgiving than a typed decoder; for the lines those refuse.
     """
-    if len(data) > _LARGEST:
+    if len(data) > _MAX_LENIENT_BYTES:
         raise DecodeError(f"damaged, and {len(data)} bytes are too many to mend")
     text = data.decode("utf-8-sig", errors="replace")
     try:
@@ -33,7 +33,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
             parse_float=_parse_float,
         )
         if isinstance(value, dict):
-            return {str(key): _scrub(item) for key, item in value.items()}
+            return {str(key): _sanitize_value(item) for key, item in value.items()}
     except json.JSONDecodeError as error:
         raise DecodeError(f"not JSON: {error.msg} at character {error.pos}") from error
     except RecursionError as error:
@@ -56,21 +56,21 @@ def parse_time(value: object) -> datetime | None:
                 return None
             return time if time.tzinfo else time.replace(tzinfo=UTC)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            seconds = value / 1000 if value > _MILLISECONDS else value
+            seconds = value / 1000 if value > _MIN_EPOCH_MILLISECONDS else value
             return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
     except (ValueError, OverflowError):
         pass
     return None
 
 
-def printable(name: str) -> str:
+def printable_name(name: str) -> str:
     """A file's name as text: bytes that are no UTF-8 are told by their numbers."""
     if name.isascii():
         return name
     return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
-def tell_size(size: int) -> str:
+def format_size(size: int) -> str:
     """A size as people say it: `512 B`, `12 KB`, `3.4 MB`."""
     if size < 1000:
         return f"{size} B"
@@ -80,7 +80,7 @@ def tell_size(size: int) -> str:
 
 
 def _parse_int(digits: str) -> int | str:
-    if len(digits) > _LONGEST_INTEGER:
+    if len(digits) > _MAX_INTEGER_DIGITS:
         return digits
     number = int(digits)
     return number if -(2**63) <= number < 2**63 else digits
@@ -91,21 +91,24 @@ def _parse_float(digits: str) -> float | str:
     return digits if number in (float("inf"), float("-inf")) else number
 
 
-def _scrub(value: Any) -> Any:
+def _sanitize_value(value: Any) -> Any:
     """The value with every lone surrogate shown as U+FFFD."""
     if isinstance(value, str):
-        return value if value.isascii() else _scrub_text(value)
+        return value if value.isascii() else _replace_surrogates(value)
     if isinstance(value, list):
-        return [_scrub(item) for item in value]
+        return [_sanitize_value(item) for item in value]
     if isinstance(value, dict):
-        return {_scrub_text(key): _scrub(item) for key, item in value.items()}
+        return {
+            _replace_surrogates(key): _sanitize_value(item)
+            for key, item in value.items()
+        }
     return value
 
 
-def _scrub_text(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def refuse(reason: str) -> NoReturn:
+def reject_entry(reason: str) -> NoReturn:
     """Say that an entry makes no sense."""
     raise DecodeError(reason)

@@ -16,7 +16,7 @@ from leslied.lookup import (
     redact_unit,
     resolve,
 )
-from leslied.model.codec import plain_session
+from leslied.model.codec import session_to_dict
 from leslied.model.query import Selection
 from leslied.redact.deep import redact_json, redact_summary
 from leslied.sessions import Stream, assemble, tell_status
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.lookup import Found
     from leslied.model.query import Filter
-    from leslied.model.record import Placed
+    from leslied.model.record import PlacedRecord
     from leslied.model.session import SessionSummary
     from leslied.model.session import Unit as StoredUnit
 
@@ -91,7 +91,7 @@ class Inside:
         meant = self._find_below(found) if found.subagent else found.session
         return Wanted(streams=self._streams(meant))
 
-    def clear(self, placed: Placed) -> Placed:
+    def clear(self, placed: PlacedRecord) -> PlacedRecord:
         """The record as it may be told."""
         return redact_placed(placed, self.redact) if self.redact else placed
 
@@ -130,7 +130,7 @@ class Inside:
         """The rows of the view `sessions`, in the order of its columns."""
         now = self._clock.now()
         for each in self.gather():
-            plain = plain_session(each, tell_status(each, now), each.cwd)
+            plain = session_to_dict(each, tell_status(each, now), each.cwd)
             plain |= plain.pop("usage")
             plain["session_id"] = plain.pop("id")
             yield tuple(plain[column.name] for column in SESSIONS.columns)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from leslied.api._inside import Inside
     from leslied.api.nouns import Session
-    from leslied.model.record import Placed
+    from leslied.model.record import PlacedRecord
 
     Test = Callable[[Entry], bool]
 
@@ -79,7 +79,7 @@ class Entries:
             _tests=(*self._tests, *tests),
         )
 
-    def _pass(self, pages: Iterator[list[Placed]]) -> Iterator[Entry]:
+    def _pass(self, pages: Iterator[list[PlacedRecord]]) -> Iterator[Entry]:
         for placed in chain.from_iterable(pages):
             entry = make_entry(self._inside.clear(placed))
             if all(test(entry) for test in self._tests):

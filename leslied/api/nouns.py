@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.codec import plain_input, plain_metadata
+from leslied.model.codec import decode_tool_input, metadata_to_dict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from leslied.api._inside import Inside
     from leslied.api.entries import Entries
-    from leslied.model.record import Placed, RecordType, Role, Usage
+    from leslied.model.record import PlacedRecord, RecordType, Role, Usage
     from leslied.model.session import AgentMode, SessionSummary, Status, StopReason
     from leslied.model.session import Unit as StoredUnit
 
@@ -122,10 +122,10 @@ class Rows:
             yield dict(zip(self.columns, row, strict=True))
 
 
-def make_entry(placed: Placed) -> Entry:
+def make_entry(placed: PlacedRecord) -> Entry:
     """A stored record as scripts see it."""
     record = placed.record
-    given = plain_input(record.tool_input)
+    given = decode_tool_input(record.tool_input)
     if given is not None and not isinstance(given, dict):
         given = {"input": given}
     return Entry(
@@ -135,7 +135,7 @@ def make_entry(placed: Placed) -> Entry:
         tool_name=record.tool_name or None,
         tool_call_id=record.tool_call_id or None,
         tool_input=given,
-        metadata=plain_metadata(record),
+        metadata=metadata_to_dict(record),
         entry_id=placed.entry_id,
         source=record.session.source,
         sequence=placed.sequence,

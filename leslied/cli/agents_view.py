@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.codec import plain_time
+from leslied.model.codec import encode_time
 from leslied.tail import take_survey
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ def _tell(
         "logs": found.count,
         "sources": known.get("sources", 0),
         "sessions": known.get("sessions", 0),
-        "last_seen_at": plain_time(_from_ns(known.get("last_seen_ns"))),
-        "newest_source_at": plain_time(source_at),
-        "newest_ingested_at": plain_time(ingested_at),
+        "last_seen_at": encode_time(_from_ns(known.get("last_seen_ns"))),
+        "newest_source_at": encode_time(source_at),
+        "newest_ingested_at": encode_time(ingested_at),
         "lag_seconds": lag,
         "rejected": known.get("rejected", 0),
         "gone": known.get("gone", 0),

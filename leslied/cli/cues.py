@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from leslied.cli.player import Manner
-    from leslied.model.beat import Beat
     from leslied.model.record import Record
     from leslied.model.session import Unit
+    from leslied.model.timed_entry import TimedEntry
 
 _INDENT = "    "
 
@@ -53,7 +53,7 @@ class _Heads:
         self._calls: dict[str, Record] = {}
         self._last: Record | None = None
 
-    def find(self, beat: Beat) -> tuple[str, ...]:
+    def find(self, beat: TimedEntry) -> tuple[str, ...]:
         """Whose word it is, or which call it answers; nothing where that is plain."""
         record, before = beat.placed.record, self._last
         self._last = record
@@ -68,7 +68,7 @@ class _Heads:
         return ()
 
 
-def _introduce(beat: Beat) -> str:
+def _introduce(beat: TimedEntry) -> str:
     summary = beat.unit.summary
     if summary.is_subagent:
         name = summary.description or summary.agent_type or "subagent"
@@ -83,7 +83,7 @@ def _name(call: Record) -> str:
     return click.unstyle(line).replace("●", "○", 1)
 
 
-def _find_manner(beat: Beat) -> Manner:
+def _find_manner(beat: TimedEntry) -> Manner:
     match beat.placed.record.type:
         case "user_message" if beat.depth == 0:
             return "typed"

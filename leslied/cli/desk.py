@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from leslied.agents import AgentAdapter
     from leslied.config import Settings
-    from leslied.model.session import Registry
+    from leslied.model.session import ProcessRegistry
     from leslied.model.source import Environment, Root
     from leslied.pipeline import (
         Collect,
@@ -91,7 +91,7 @@ class Desk:
 
     def registries(
         self, settings: Settings
-    ) -> list[tuple[AgentAdapter, list[Registry]]]:
+    ) -> list[tuple[AgentAdapter, list[ProcessRegistry]]]:
         """Every agent with the files that name its live processes."""
         from leslied.agents import load_adapters  # noqa: PLC0415
 
@@ -99,7 +99,7 @@ class Desk:
         found = []
         for name, adapter in load_adapters().items():
             configured = [path.expanduser() for path in settings.agent(name).roots]
-            found.append((adapter, list(adapter.alive(env, configured))))
+            found.append((adapter, list(adapter.live_registries(env, configured))))
         return found
 
     def make_streets(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.codec import plain_session
+from leslied.model.codec import session_to_dict
 from leslied.model.difference import FieldDifference
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Side:
 
     def plain(self) -> dict[str, Any]:
         """The session as lists show it, and which part of it is compared."""
-        plain = plain_session(self.session, self.status, self.session.cwd)
+        plain = session_to_dict(self.session, self.status, self.session.cwd)
         return plain | {"part": self.part or None}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.codec import plain_time
+from leslied.model.codec import encode_time
 from leslied.model.stats import Cost
 from leslied.sessions.wording import compare_entry, cut_hunks, word_record
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         Hunk,
         UnitDifference,
     )
-    from leslied.model.record import Placed
+    from leslied.model.record import PlacedRecord
     from leslied.model.session import Unit
 
 
@@ -34,7 +34,7 @@ def plain_facts(facts: Iterable[FieldDifference]) -> list[dict[str, Any]]:
 def _plain(fact: Any) -> Any:
     if isinstance(fact, Cost):
         return fact.usd
-    return plain_time(fact) if isinstance(fact, datetime) else fact
+    return encode_time(fact) if isinstance(fact, datetime) else fact
 
 
 def plain_units(units: Iterable[UnitDifference], look: Look) -> list[dict[str, Any]]:
@@ -83,7 +83,7 @@ def _plain_entry(entry: EntryDifference, look: Look) -> dict[str, Any]:
     }
 
 
-def _plain_side(placed: Placed | None) -> dict[str, Any] | None:
+def _plain_side(placed: PlacedRecord | None) -> dict[str, Any] | None:
     if placed is None:
         return None
     return {"entry_id": placed.entry_id, "text": word_record(placed.record)}

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         EntryDifference,
         FieldDifference,
         Hunk,
-        Line,
         TextDifference,
+        TextDiffLine,
         UnitDifference,
     )
     from leslied.model.session import Unit
@@ -271,7 +271,7 @@ def _hunk_lines(hunks: Iterable[Hunk], look: Look) -> Iterator[str]:
         yield from (_line(line, look) for line in hunk.lines)
 
 
-def _line(line: Line, look: Look) -> str:
+def _line(line: TextDiffLine, look: Look) -> str:
     """The line with its sign; what differs in it from its partner stands out."""
     begin, end = _find_window(line, look)
     color, is_dim = _COLORS.get(line.sign), line.sign == " "
@@ -287,7 +287,7 @@ def _line(line: Line, look: Look) -> str:
     )
 
 
-def _find_window(line: Line, look: Look) -> tuple[int, int]:
+def _find_window(line: TextDiffLine, look: Look) -> tuple[int, int]:
     """The part of a long line in which it differs first."""
     if look.is_full or len(line.text) <= _WIDTH:
         return 0, len(line.text)
@@ -296,7 +296,9 @@ def _find_window(line: Line, look: Look) -> tuple[int, int]:
     return begin, begin + _WIDTH
 
 
-def _cut_at_marks(line: Line, begin: int, end: int) -> Iterator[tuple[str, bool]]:
+def _cut_at_marks(
+    line: TextDiffLine, begin: int, end: int
+) -> Iterator[tuple[str, bool]]:
     at = begin
     for mark in line.marks:
         start, stop = (min(max(place, at), end) for place in mark)

@@ -22,7 +22,7 @@ from leslied.cli.output import (
     shorten_ids,
     table,
 )
-from leslied.model.codec import plain_time
+from leslied.model.codec import encode_time
 from leslied.model.record import SessionKey
 from leslied.pipeline.prune import find_copies, weigh
 
@@ -106,7 +106,7 @@ def _find_largest(desk: Desk, reader: Reader) -> Iterator[dict[str, Any]]:
             "id": session_id,
             "agent": agent,
             "title": (desk.redact(session.title) if session else "") or None,
-            "ended_at": plain_time(session.ended_at) if session else None,
+            "ended_at": encode_time(session.ended_at) if session else None,
             "bytes": sizes[name],
             "archive_bytes": found.archived.get(name, 0),
         }

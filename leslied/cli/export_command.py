@@ -162,7 +162,7 @@ class _Order:
     def print(self) -> None:
         """The one text, on standard output."""
         (artifacts,) = self._render()
-        needed = [artifact for artifact in artifacts if not artifact.is_aside]
+        needed = [artifact for artifact in artifacts if not artifact.is_derived]
         if len(needed) != 1 or needed[0].path.endswith(".gz"):
             raise UserError(
                 f"{self.sink.name} makes {say_count(len(artifacts), 'file')} of it.",
@@ -175,7 +175,7 @@ class _Order:
         """Every file stands where it was wanted."""
         target = self._find_target()
         for artifacts in self._render():
-            needed = [artifact for artifact in artifacts if not artifact.is_aside]
+            needed = [artifact for artifact in artifacts if not artifact.is_derived]
             if target.is_dir():
                 yield from _put(target, artifacts)
             elif len(needed) == 1:

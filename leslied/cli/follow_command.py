@@ -19,7 +19,7 @@ from leslied.cli.help import Command
 from leslied.cli.look import Look, find_width
 from leslied.cli.telling import Telling
 from leslied.lookup import check_agents, redact_placed, resolve
-from leslied.model.codec import plain_record
+from leslied.model.codec import record_to_dict
 from leslied.model.query import Selection
 from leslied.model.record import SessionKey
 from leslied.redact.deep import redact_summary
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from leslied.cli.desk import Desk
     from leslied.model.query import Filter
-    from leslied.model.record import Placed
+    from leslied.model.record import PlacedRecord
     from leslied.model.session import SessionSummary
     from leslied.store import News, Reader
 
@@ -203,11 +203,11 @@ class _Following:
         if not self.as_json:
             self._tell_stops()
 
-    def _tell(self, placed: Placed) -> None:
+    def _tell(self, placed: PlacedRecord) -> None:
         clean = redact_placed(placed, self.desk.redact)
         if self.as_json:
             numbered = structs.replace(clean, sequence=self.news.number(placed))
-            line = json.dumps(plain_record(numbered), default=str)
+            line = json.dumps(record_to_dict(numbered), default=str)
             click.echo(line.replace("\x7f", "\\u007f"))
             return
         key = placed.record.session

@@ -13,7 +13,7 @@ from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_ago, table
 from leslied.errors import UserError
 from leslied.hooks import given, inbox
-from leslied.model.codec import plain_time
+from leslied.model.codec import encode_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +69,7 @@ def _plain(message: inbox.Message, desk: Desk) -> dict[str, Any]:
         "id": message.id,
         "thread_id": message.thread,
         "state": message.state,
-        "queued_at": plain_time(_time(message)),
+        "queued_at": encode_time(_time(message)),
         "session_id": message.session or None,
         "text": desk.redact(message.read()),
     }

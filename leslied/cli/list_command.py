@@ -22,7 +22,7 @@ from leslied.cli.output import (
 )
 from leslied.errors import UserError
 from leslied.lookup import gather_sessions
-from leslied.model.codec import plain_session
+from leslied.model.codec import session_to_dict
 from leslied.model.query import Order, Selection
 from leslied.redact.deep import redact_summary
 from leslied.sessions import quiet_us, tell_status
@@ -124,7 +124,7 @@ def _select(desk: Desk, asked: dict[str, Any]) -> Selection:
 
 
 def _plain(session: SessionSummary, now: datetime) -> dict[str, Any]:
-    plain = plain_session(session, tell_status(session, now), session.cwd)
+    plain = session_to_dict(session, tell_status(session, now), session.cwd)
     plain["unpriced_messages"] = session.cost.unpriced
     if session.is_subagent:
         plain |= {"id": session.subagent_id, "parent": session.key.session_id}

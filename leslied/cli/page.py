@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from leslied.cli.look import Output
-    from leslied.model.record import Placed, Record
+    from leslied.model.record import PlacedRecord, Record
     from leslied.model.session import SessionSummary, Status, Unit
 
 _ANSWERS = {"user_message", "assistant_message", "tool_use", "tool_result", "error"}
@@ -123,7 +123,7 @@ def _head(unit: Unit, indent: str, look: Look) -> str:
     return indent + look.paint(head, dim=True)
 
 
-def _in_reading_order(entries: Sequence[Placed]) -> Iterator[Record]:
+def _in_reading_order(entries: Sequence[PlacedRecord]) -> Iterator[Record]:
     """Every result right under its call, also when calls ran side by side."""
     for placed, result in pair_results(entries):
         yield placed.record

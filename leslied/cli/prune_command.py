@@ -28,7 +28,7 @@ from leslied.cli.progress import Bar
 from leslied.cli.span import parse_moment
 from leslied.errors import AlreadyRunning, UserError
 from leslied.lookup import gather_sessions
-from leslied.model.codec import plain_time
+from leslied.model.codec import encode_time
 from leslied.model.query import Selection
 from leslied.paths import PLATFORM
 from leslied.pipeline.prune import (
@@ -238,7 +238,7 @@ class _Order:
             "agent": session.key.agent,
             "project": self.desk.redact(session.cwd) or None,
             "title": self.desk.redact(session.title) or None,
-            "ended_at": plain_time(session.ended_at),
+            "ended_at": encode_time(session.ended_at),
             "subagents": session.subagents,
             "why": list(going.why),
             "bytes": going.size,

@@ -157,7 +157,7 @@ def _join(words: Iterable[str]) -> str:
 
 
 def _plain(hit: Hit) -> dict[str, Any]:
-    from leslied.model.codec import plain_time  # noqa: PLC0415
+    from leslied.model.codec import encode_time  # noqa: PLC0415
 
     return {
         "session_id": hit.key.session_id,
@@ -167,7 +167,7 @@ def _plain(hit: Hit) -> dict[str, Any]:
         "entry_id": hit.entry_id,
         "type": hit.type,
         "tool_name": hit.tool_name or None,
-        "at": plain_time(hit.at),
+        "at": encode_time(hit.at),
         "snippet": hit.snippet,
         "score": round(hit.score, 3) if hit.score is not None else None,
         "command": f"leslied show {hit.opened_by}",

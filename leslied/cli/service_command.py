@@ -12,7 +12,7 @@ from leslied.agents import load_adapters
 from leslied.cli.desk import sit_down
 from leslied.cli.help import Group
 from leslied.cli.output import clean, emit, json_option, say_ago, say_path
-from leslied.model.codec import plain_time
+from leslied.model.codec import encode_time
 from leslied.paths import PLATFORM, make_private_dir
 from leslied.service import find_manager, find_program
 
@@ -116,7 +116,7 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
         "installed": state.is_installed,
         "enabled": state.is_enabled,
         "active": state.is_active,
-        "since": plain_time(state.since),
+        "since": encode_time(state.since),
         "pid": state.pid,
         "state": state.word,
         "path": str(state.path),
@@ -156,7 +156,7 @@ def _manager(desk: Desk) -> Manager:
 
 
 def _variables(desk: Desk, config: Path | None) -> dict[str, str]:
-    agents = chain.from_iterable(a.variables for a in load_adapters().values())
+    agents = chain.from_iterable(a.env_vars for a in load_adapters().values())
     names = {*_SAVED, *agents}
     found = {name: desk.environ[name] for name in names if desk.environ.get(name)}
     if config:

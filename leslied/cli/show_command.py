@@ -21,7 +21,7 @@ from leslied.cli.pager import show_lines
 from leslied.cli.summary import summary_lines
 from leslied.errors import UserError
 from leslied.lookup import load_session, redact_unit, resolve, tell_resume
-from leslied.model.codec import plain_session, plain_unit
+from leslied.model.codec import session_to_dict, unit_to_dict
 from leslied.redact.deep import redact_summary
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ class _Showing:
         """All of it as scripts get it."""
         session = self.session.summary
         return {
-            "session": plain_session(session, self.session.status, session.cwd)
+            "session": session_to_dict(session, self.session.status, session.cwd)
             | {"unpriced_messages": session.cost.unpriced},
             "units": [self._plain_unit(u) for u in self._units(is_thin=False)],
             "resume_command": tell_resume(session) or None,
@@ -276,7 +276,7 @@ class _Showing:
         sink = load_sinks()[STYLES[style]]
         session = structs.replace(self.session, units=tuple(self._units()))
         for number, artifact in enumerate(sink.render(session)):
-            if artifact.is_aside == (style == "log"):
+            if artifact.is_derived == (style == "log"):
                 yield from [""] * bool(number and style == "leslie")
                 text = artifact.body.decode(errors="replace")
                 yield from map(clean, text.removesuffix("\n").split("\n"))
@@ -290,7 +290,7 @@ class _Showing:
             yield unit if self.asked.reveal else redact_unit(unit, redact)
 
     def _plain_unit(self, unit: Unit) -> dict[str, Any]:
-        plain = self._thin_plain(plain_unit(unit))
+        plain = self._thin_plain(unit_to_dict(unit))
         return plain if unit.summary.is_subagent else {"number": unit.number, **plain}
 
     def _thin_plain(self, plain: dict[str, Any]) -> dict[str, Any]:

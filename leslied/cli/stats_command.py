@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from leslied.cli.desk import Desk
     from leslied.model.session import SessionSummary
-    from leslied.model.stats import Sum
+    from leslied.model.stats import UsageSummary
     from leslied.store import Reader
 
 
@@ -205,7 +205,7 @@ def _answer_blocks(question: _Question) -> _Answer:
 
 
 def _close(
-    question: _Question, rows: list[dict[str, Any]], total: Sum, count: int
+    question: _Question, rows: list[dict[str, Any]], total: UsageSummary, count: int
 ) -> _Answer:
     totals = plain_sum("total", total, question.redact, None)
     unpriced = [question.redact(m) for m in question.ledger.unpriced(total)]
@@ -242,14 +242,14 @@ def _answer_tools(question: _Question) -> _Answer:
     return _Answer(rows, lambda: tool_lines(rows, totals, hidden), totals, [])
 
 
-def _cut(question: _Question, sums: list[Sum]) -> list[Sum]:
+def _cut(question: _Question, sums: list[UsageSummary]) -> list[UsageSummary]:
     if not question.limit:
         return sums
     is_time = question.by in ("day", "week", "month")
     return sums[-question.limit :] if is_time else sums[: question.limit]
 
 
-def _name(each: Sum) -> tuple[str, str]:
+def _name(each: UsageSummary) -> tuple[str, str]:
     return each.agent, each.key or ""
 
 

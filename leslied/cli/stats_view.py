@@ -19,7 +19,7 @@ from leslied.cli.output import (
     say_time,
     table,
 )
-from leslied.model.codec import plain_time
+from leslied.model.codec import encode_time
 from leslied.model.stats import Cost
 from leslied.prices import load_prices
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from leslied.model.session import SessionSummary
-    from leslied.model.stats import Sum, ToolSum
+    from leslied.model.stats import ToolUsageSummary, UsageSummary
     from leslied.stats import Block
 
     Row = dict[str, Any]
@@ -41,7 +41,7 @@ _WIDE = 100
 
 
 def plain_sum(
-    by: str, each: Sum, redact: Redact, session: SessionSummary | None
+    by: str, each: UsageSummary, redact: Redact, session: SessionSummary | None
 ) -> Row:
     """One line for scripts: the group's key, tokens, cost and counts."""
     usage = each.usage
@@ -62,8 +62,8 @@ def plain_sum(
         "messages": each.messages,
         "sessions": each.sessions,
         "models": [redact(model) for model in each.models],
-        "first_at": plain_time(each.first_at),
-        "last_at": plain_time(each.last_at),
+        "first_at": encode_time(each.first_at),
+        "last_at": encode_time(each.last_at),
     }
 
 
@@ -80,13 +80,13 @@ def _plain_session(session: SessionSummary, redact: Redact) -> Row:
 def plain_block(block: Block, now: Any, redact: Redact) -> Row:
     """One five-hour window for scripts, with its pace."""
     row = plain_sum("block", block.sum, redact, None)
-    row["key"] = row["block"] = plain_time(block.start)
+    row["key"] = row["block"] = encode_time(block.start)
     is_active = block.is_active(now)
     usd = block.sum.cost.usd
     pace = block.per_hour(usd) if usd is not None else None
     left = (block.end - now) / timedelta(hours=1)
     return row | {
-        "ends_at": plain_time(block.end),
+        "ends_at": encode_time(block.end),
         "is_active": is_active,
         "tokens_per_hour": block.per_hour(block.sum.tokens),
         "cost_usd_per_hour": pace,
@@ -95,7 +95,7 @@ def plain_block(block: Block, now: Any, redact: Redact) -> Row:
 
 
 def plain_tool(
-    each: ToolSum, redact: Redact, session_of: Callable[[int], tuple[str, str]]
+    each: ToolUsageSummary, redact: Redact, session_of: Callable[[int], tuple[str, str]]
 ) -> Row:
     """One tool for scripts; `slowest` names the call to look at."""
     tool = redact(each.tool)

@@ -25,7 +25,7 @@ from leslied.cli.output import (
     say_time,
     table,
 )
-from leslied.model.codec import plain_time
+from leslied.model.codec import encode_time
 from leslied.store import read_lock
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
 
 
 def _failure_to_dict(failure: Failure) -> dict[str, Any]:
-    return {**failure._asdict(), "retry_at": plain_time(failure.retry_at)}
+    return {**failure._asdict(), "retry_at": encode_time(failure.retry_at)}
 
 
 def _format_failure(failure: Failure, now: datetime) -> str:

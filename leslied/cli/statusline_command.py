@@ -16,7 +16,7 @@ from leslied.model.stats import PICO, Cost
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leslied.model.stats import Sum
+    from leslied.model.stats import UsageSummary
 
 _MOST_BYTES = 1_000_000
 
@@ -52,10 +52,12 @@ def _read() -> dict[str, Any]:
     return {}
 
 
-def _ask_store(ctx: click.Context, session_id: str) -> tuple[Sum | None, Sum | None]:
+def _ask_store(
+    ctx: click.Context, session_id: str
+) -> tuple[UsageSummary | None, UsageSummary | None]:
     """What today came to, and this session; None where the store does not say."""
-    today: Sum | None = None
-    session: Sum | None = None
+    today: UsageSummary | None = None
+    session: UsageSummary | None = None
     with suppress(Exception):
         from leslied.cli.desk import sit_down  # noqa: PLC0415 - it may fail, too
         from leslied.cli.span import parse_moment  # noqa: PLC0415
@@ -73,7 +75,7 @@ def _ask_store(ctx: click.Context, session_id: str) -> tuple[Sum | None, Sum | N
 
 
 def _parts(
-    told: dict[str, Any], today: Sum | None, session: Sum | None
+    told: dict[str, Any], today: UsageSummary | None, session: UsageSummary | None
 ) -> Iterator[str]:
     model = told.get("model")
     name = _text(model, "display_name") or _text(model, "id")
@@ -92,7 +94,7 @@ def _parts(
         yield f"context {percent:.0f}%"
 
 
-def _session_cost(told: dict[str, Any], session: Sum | None) -> Cost:
+def _session_cost(told: dict[str, Any], session: UsageSummary | None) -> Cost:
     """Claude Code's own figure, which is never late; else the store's."""
     given = told.get("cost")
     usd = _number(given, "total_cost_usd")

@@ -78,8 +78,8 @@ def search(
 def _has_words(query: Query, manner: Manner) -> bool:
     words = query.words
     if manner == "substring":
-        return bool(words.parts or words.without)
-    return any(map(compile_words, (*words.parts, *words.without)))
+        return bool(words.parts or words.excluded)
+    return any(map(compile_words, (*words.parts, *words.excluded)))
 
 
 def _tell_lost(query: Query, manner: Manner) -> list[str]:

@@ -12,14 +12,14 @@ import re
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from leslied.errors import UserError
-from leslied.model.query import AllOf, Filter, FilterKey, OneOf, Query, Term
+from leslied.model.query import AllOf, AnyOf, Filter, FilterKey, Query, Term
 from leslied.model.record import Role
 from leslied.model.session import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from leslied.model.query import Part
+    from leslied.model.query import QueryPart
 
     Understand = Mapping[str, Callable[[str], str | int]]
 
@@ -123,7 +123,7 @@ def _read(parts: re.Match[str], text: str, understand: Understand) -> _Token:
 
 def _make_term(text: str) -> Term:
     bare = text.rstrip("*")
-    return Term(bare, is_start=bare != text) if bare else Term(text)
+    return Term(bare, is_prefix=bare != text) if bare else Term(text)
 
 
 class _Parser:
@@ -139,13 +139,13 @@ class _Parser:
         self._notes: dict[str, None] = {}
 
     def parse(self) -> Query:
-        parts: list[Part] = []
-        without: list[Part] = []
+        parts: list[QueryPart] = []
+        without: list[QueryPart] = []
         while self._at < len(self._tokens):
             found = self._read_either()
             if isinstance(found, AllOf):
                 parts += found.parts
-                without += found.without
+                without += found.excluded
             elif found:
                 parts.append(found)
             self._at += 1  # a parenthesis that closes nothing
@@ -154,7 +154,7 @@ class _Parser:
             words=words, filters=tuple(self._filters), notes=tuple(self._notes)
         )
 
-    def _read_either(self) -> Part | None:
+    def _read_either(self) -> QueryPart | None:
         """Up to a closing parenthesis or the end: one of what `OR` stands between."""
         before = len(self._filters)
         found = [self._read_together()]
@@ -169,12 +169,12 @@ class _Parser:
         if any(isinstance(part, AllOf) and not part.parts for part in parts):
             self._note("NOT beside OR needs a word of its own; it was left out.")
         whole = [p for p in parts if not isinstance(p, AllOf) or p.parts]
-        return OneOf(tuple(whole)) if whole else None
+        return AnyOf(tuple(whole)) if whole else None
 
-    def _read_together(self) -> Part | None:
+    def _read_together(self) -> QueryPart | None:
         """Up to an `OR`: all of it, without what is left out."""
-        parts: list[Part] = []
-        without: list[Part] = []
+        parts: list[QueryPart] = []
+        without: list[QueryPart] = []
         is_out = False
         while self._sign() not in (")", "OR", "end"):
             token = self._tokens[self._at]
@@ -190,11 +190,11 @@ class _Parser:
             return parts[0] if parts else None
         return AllOf(tuple(parts), tuple(without))
 
-    def _read_part(self, token: _Token, *, is_out: bool) -> Part | None:
+    def _read_part(self, token: _Token, *, is_out: bool) -> QueryPart | None:
         if token.sign == "(":
             return self._read_inside(is_out=is_out)
         if isinstance(token.item, Filter):
-            is_refused = token.item.is_out or is_out or self._refusing > 0
+            is_refused = token.item.is_negated or is_out or self._refusing > 0
             self._filters.append(token.item._replace(is_out=is_refused))
             return None
         self._terms += 1
@@ -203,7 +203,7 @@ class _Parser:
             return None
         return token.item if token.item.text else None
 
-    def _read_inside(self, *, is_out: bool) -> Part | None:
+    def _read_inside(self, *, is_out: bool) -> QueryPart | None:
         self._depth += 1
         if self._depth > _DEEPEST:
             self._note("Parentheses that stand too deep were left out.")

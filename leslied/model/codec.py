@@ -11,11 +11,11 @@ from msgspec import structs
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leslied.model.record import Placed, Record, Usage
+    from leslied.model.record import PlacedRecord, Record, Usage
     from leslied.model.session import SessionSummary, Status, Unit
 
 
-def plain_record(placed: Placed) -> dict[str, Any]:
+def record_to_dict(placed: PlacedRecord) -> dict[str, Any]:
     """A stored record as plain values, every field present."""
     record = placed.record
     return {
@@ -27,16 +27,16 @@ def plain_record(placed: Placed) -> dict[str, Any]:
         "type": record.type,
         "role": record.role,
         "content": record.spilled or record.content,
-        "created_at": plain_time(record.created_at),
-        "observed_at": plain_time(placed.observed_at),
+        "created_at": encode_time(record.created_at),
+        "observed_at": encode_time(placed.observed_at),
         "tool_name": record.tool_name or None,
         "tool_call_id": record.tool_call_id or None,
-        "tool_input": plain_input(record.tool_input),
+        "tool_input": decode_tool_input(record.tool_input),
         "model": record.model or None,
-        "usage": plain_usage(record.usage) if record.usage else None,
+        "usage": usage_to_dict(record.usage) if record.usage else None,
         "message_id": record.message_id or None,
         "parent_id": record.parent_id or None,
-        "metadata": plain_metadata(record),
+        "metadata": metadata_to_dict(record),
         "decoder_version": placed.decoder_version,
         "raw": {
             "source": placed.path,
@@ -46,7 +46,7 @@ def plain_record(placed: Placed) -> dict[str, Any]:
     }
 
 
-def plain_metadata(record: Record) -> dict[str, Any]:
+def metadata_to_dict(record: Record) -> dict[str, Any]:
     """What else the log tells, and what the other fields have no room for."""
     metadata = dict(record.metadata)
     if record.native_id:
@@ -59,7 +59,7 @@ def plain_metadata(record: Record) -> dict[str, Any]:
     return metadata
 
 
-def plain_session(
+def session_to_dict(
     session: SessionSummary, status: Status, project: str
 ) -> dict[str, Any]:
     """A session as lists show it."""
@@ -69,32 +69,32 @@ def plain_session(
         "project": project or None,
         "title": session.title or None,
         "status": status,
-        "started_at": plain_time(session.started_at),
-        "ended_at": plain_time(session.ended_at),
+        "started_at": encode_time(session.started_at),
+        "ended_at": encode_time(session.ended_at),
         "units": session.units,
         "tool_calls": session.tool_calls,
         "subagents": session.subagents,
         "model": session.model or None,
-        "usage": plain_usage(session.usage),
+        "usage": usage_to_dict(session.usage),
         "cost_usd": session.cost.usd,
         "thread_id": session.thread_id or None,
         "transcripts_dir": session.transcripts_dir or None,
     }
 
 
-def plain_unit(unit: Unit) -> dict[str, Any]:
+def unit_to_dict(unit: Unit) -> dict[str, Any]:
     """A unit with its entries; subagents have the same shape, nested."""
     plain: dict[str, Any] = {
         "chat_id": unit.chat_id,
-        "started_at": plain_time(unit.started_at),
-        "ended_at": plain_time(unit.ended_at),
+        "started_at": encode_time(unit.started_at),
+        "ended_at": encode_time(unit.ended_at),
         "prompt": unit.prompt,
         "stop_reason": unit.stop_reason,
         "agent_mode": unit.agent_mode,
         "tool_calls": unit.tool_calls,
         "transcript": unit.transcript or None,
-        "entries": [plain_record(placed) for placed in unit.entries],
-        "subagents": [plain_unit(child) for child in unit.subagents],
+        "entries": [record_to_dict(placed) for placed in unit.entries],
+        "subagents": [unit_to_dict(child) for child in unit.subagents],
     }
     if unit.summary.is_subagent:
         plain |= {
@@ -106,7 +106,7 @@ def plain_unit(unit: Unit) -> dict[str, Any]:
     return plain
 
 
-def plain_usage(usage: Usage) -> dict[str, int]:
+def usage_to_dict(usage: Usage) -> dict[str, int]:
     """Tokens by kind; those kept for an hour only where there are any."""
     plain: dict[str, int] = structs.asdict(usage)
     if not usage.cache_write_1h_tokens:
@@ -114,7 +114,7 @@ def plain_usage(usage: Usage) -> dict[str, int]:
     return plain
 
 
-def plain_time(time: datetime | None) -> str | None:
+def encode_time(time: datetime | None) -> str | None:
     """ISO text in UTC, to the millisecond or as fine as it is."""
     if time is None:
         return None
@@ -123,7 +123,7 @@ def plain_time(time: datetime | None) -> str | None:
     return utc.isoformat(timespec=fine).replace("+00:00", "Z")
 
 
-def plain_input(text: str) -> Any:
+def decode_tool_input(text: str) -> Any:
     """A call's arguments; text that is no JSON stays what it is."""
     if not text:
         return None

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 if TYPE_CHECKING:
-    from leslied.model.record import Placed
+    from leslied.model.record import PlacedRecord
     from leslied.model.session import Unit
 
-Standing = Literal["same", "changed", "only_a", "only_b"]
-Sign = Literal[" ", "-", "+"]
+DiffStatus = Literal["same", "changed", "only_a", "only_b"]
+DiffSign = Literal[" ", "-", "+"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ class FieldDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextDiffLine:
     """One line of a text: on both sides, only in A (`-`) or only in B (`+`)."""
 
-    sign: Sign
+    sign: DiffSign
     text: str
     marks: tuple[tuple[int, int], ...] = ()
     """Where its words differ from those of the line it stands against."""
@@ -37,7 +37,7 @@ class Line:
 class TextDifference:
     """Two texts, woven into one."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[TextDiffLine, ...]
     is_coarse: bool = False
     """Whether lines were too long to be compared word by word."""
     uncompared: tuple[int, int] = (0, 0)
@@ -50,7 +50,7 @@ class Hunk:
 
     start_a: int
     start_b: int
-    lines: tuple[Line, ...]
+    lines: tuple[TextDiffLine, ...]
 
     @property
     def count_a(self) -> int:
@@ -67,22 +67,22 @@ class Hunk:
 class EntryDifference:
     """An entry of A and the one of B that stands against it, or one of them alone."""
 
-    status: Standing
-    a: Placed | None
-    b: Placed | None
+    status: DiffStatus
+    a: PlacedRecord | None
+    b: PlacedRecord | None
     fields: tuple[FieldDifference, ...] = ()
 
     @property
-    def either(self) -> Placed:
+    def either(self) -> PlacedRecord:
         """The entry of A, or that of B where A has none."""
-        return self.a or cast("Placed", self.b)
+        return self.a or cast("PlacedRecord", self.b)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitDifference:
     """A unit or subagent of A and that of B, or one of them alone."""
 
-    status: Standing
+    status: DiffStatus
     a: Unit | None
     b: Unit | None
     fields: tuple[FieldDifference, ...] = ()
@@ -91,10 +91,10 @@ class UnitDifference:
     subagents: tuple[UnitDifference, ...] = ()
 
     @property
-    def counts(self) -> dict[Standing, int]:
+    def counts(self) -> dict[DiffStatus, int]:
         """How many entries stand how."""
         counts = Counter(entry.status for entry in self.entries)
-        return {status: counts[status] for status in get_args(Standing)}
+        return {status: counts[status] for status in get_args(DiffStatus)}
 
     @property
     def either(self) -> Unit:

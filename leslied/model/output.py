@@ -31,7 +31,7 @@ class Artifact:
     path: str
     """Below the folder the output goes to; its parts are plain names."""
     body: bytes
-    is_aside: bool = False
+    is_derived: bool = False
     """Whether it only shows once more what the others hold."""
     replaces: tuple[str, ...] = ()
     """Files of earlier renderings that would contradict this one."""

@@ -30,7 +30,7 @@ class Filter(NamedTuple):
     key: FilterKey
     value: str | int
     """The text asked for; for `after` and `before`, microseconds since 1970."""
-    is_out: bool = False
+    is_negated: bool = False
     """What fulfils it is left out."""
 
 
@@ -38,24 +38,24 @@ class Term(Struct, frozen=True):
     """A word or phrase that stands in a text."""
 
     text: str
-    is_start: bool = False
+    is_prefix: bool = False
     """The last word may go on."""
 
 
 class AllOf(Struct, frozen=True):
     """Every one of the parts is true, and none of what is left out."""
 
-    parts: tuple[Part, ...]
-    without: tuple[Part, ...] = ()
+    parts: tuple[QueryPart, ...]
+    excluded: tuple[QueryPart, ...] = ()
 
 
-class OneOf(Struct, frozen=True):
+class AnyOf(Struct, frozen=True):
     """One of the parts is true."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[QueryPart, ...]
 
 
-Part = Term | AllOf | OneOf
+QueryPart = Term | AllOf | AnyOf
 
 
 class Query(Struct, frozen=True, kw_only=True):
@@ -69,13 +69,13 @@ class Query(Struct, frozen=True, kw_only=True):
     @property
     def terms(self) -> tuple[Term, ...]:
         """Every word and phrase that a text may be found by."""
-        return tuple(_gather_terms(self.words))
+        return tuple(_collect_terms(self.words))
 
 
-def _gather_terms(part: Part) -> list[Term]:
+def _collect_terms(part: QueryPart) -> list[Term]:
     if isinstance(part, Term):
         return [part]
-    return [term for each in part.parts for term in _gather_terms(each)]
+    return [term for each in part.parts for term in _collect_terms(each)]
 
 
 class Selection(Struct, frozen=True, kw_only=True):

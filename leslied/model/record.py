@@ -119,7 +119,7 @@ class Record(Struct, frozen=True, kw_only=True):
     """The whole text of a tool result that the agent kept in a file of its own."""
 
 
-class Decoded(Struct, frozen=True, kw_only=True):
+class DecodeResult(Struct, frozen=True, kw_only=True):
     """What an adapter made of one entry."""
 
     records: tuple[Record, ...] = ()
@@ -130,7 +130,7 @@ class Decoded(Struct, frozen=True, kw_only=True):
     """The folder the session works in, as far as this source has told."""
 
 
-class Placed(Struct, frozen=True, kw_only=True):
+class PlacedRecord(Struct, frozen=True, kw_only=True):
     """A stored record where it stands in a session."""
 
     record: Record
@@ -147,13 +147,13 @@ class Placed(Struct, frozen=True, kw_only=True):
     length: int
 
 
-def name_record(agent: str, native_id: str, block: int, scope: str = "") -> bytes:
+def make_record_id(agent: str, native_id: str, block: int, scope: str = "") -> bytes:
     """The id of a record whose entry carries one: the same for ever, in any file."""
     text = f"{agent}\0{scope}\0{native_id}\0{block}"
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).digest()
 
 
-def name_chat(agent: str, session_id: str, prompt_id: str) -> str:
+def make_chat_id(agent: str, session_id: str, prompt_id: str) -> str:
     """The id of the unit that a prompt starts."""
     text = f"{agent}\0{session_id}\0{prompt_id}"
     return "chat-" + hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
     from pathlib import Path
 
-    from leslied.model.record import Placed
+    from leslied.model.record import PlacedRecord
 
 Status = Literal["active", "idle", "stopped"]
 StopReason = Literal["end_turn", "max_tokens", "cancelled", "error", "idle", "unknown"]
@@ -76,14 +76,14 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
         return self.key.subagent_id
 
 
-class Registry(Struct, frozen=True):
+class ProcessRegistry(Struct, frozen=True):
     """Files that name an agent's live processes; `*` as in a shell."""
 
     path: Path
     glob: str
 
 
-class Live(Struct, frozen=True):
+class LiveProcess(Struct, frozen=True):
     """A process that says it works on a session."""
 
     session_id: str
@@ -99,7 +99,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     number: int
     chat_id: str
     summary: SessionSummary
-    entries: tuple[Placed, ...]
+    entries: tuple[PlacedRecord, ...]
     prompt: str
     stop_reason: StopReason
     agent_mode: AgentMode

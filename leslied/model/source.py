@@ -33,11 +33,11 @@ class Shape(StrEnum):
     """Lines are added at the end; what stands there stays."""
     DOCUMENT = "document"
     """The whole file is written anew; it is one entry."""
-    PACKED_LOG = "packed-log"
+    COMPRESSED_LOG = "packed-log"
     """An append log that was put away, compressed with zstd."""
-    ROWS = "rows"
+    SQLITE = "rows"
     """The agent's own SQLite database; each row is an entry."""
-    TREE = "tree"
+    JSON_TREE = "tree"
     """A session's file, with folders of small files below it."""
 
 
@@ -54,13 +54,13 @@ class Feed:
     tables: tuple[str, ...]
     """The feed is there when all of these tables are; the first one holds its rows."""
     sql: str
-    names: str = ""
+    id_column: str = ""
     """The column of the first table that tells its rows apart for ever: where the mark
     is a row number, so that a number that was given again is noticed."""
-    begins: str = ""
+    start_sql: str = ""
     """For a feed of changes: the query for the first three columns of the newest row,
     behind which it begins when nothing was ever read of the database."""
-    unless: str = ""
+    unless_table: str = ""
     """A table that makes this feed needless once it has a row."""
 
 
@@ -72,15 +72,15 @@ class Pattern:
     shape: Shape = Shape.APPEND_LOG
     feeds: tuple[Feed, ...] = ()
     """What to read of a database."""
-    below: tuple[str, ...] = ()
+    child_folders: tuple[str, ...] = ()
     """Of a tree: the folder of what was said and the folder of its pieces, as named
     from the source's folder; `{}` is the name of the file above, without its ending."""
-    beside: str = ""
+    side_file: str = ""
     """A small file, named from the source's folder, that the first entries need: its
     text is in the state as `beside` when a source is read from its beginning."""
 
 
-class Watch(StrEnum):
+class WatchDepth(StrEnum):
     """How much of a root file events are asked for."""
 
     DEEP = "deep"
@@ -96,7 +96,7 @@ class Root:
 
     path: Path
     patterns: tuple[Pattern, ...]
-    watch: Watch = Watch.DEEP
+    watch: WatchDepth = WatchDepth.DEEP
 
 
 class FileStamp(NamedTuple):
@@ -119,8 +119,8 @@ class SourceRef:
     shape: Shape
     stamp: FileStamp
     feeds: tuple[Feed, ...] = ()
-    below: tuple[str, ...] = ()
-    beside: str = ""
+    child_folders: tuple[str, ...] = ()
+    side_file: str = ""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ class RawEntry(Struct, frozen=True):
         return len(self.data)
 
 
-class Rejected(Struct, frozen=True):
+class Rejection(Struct, frozen=True):
     """Bytes that could not become records, and why."""
 
     offset: int
@@ -191,5 +191,5 @@ class Chunk:
 
     entries: tuple[RawEntry, ...]
     cursor: Cursor
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[Rejection, ...] = ()
     bytes_read: int = 0

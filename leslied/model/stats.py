@@ -16,7 +16,7 @@ Grouping = Literal[
 PICO = 10**12
 
 
-class Cuts(NamedTuple):
+class PriceBreaks(NamedTuple):
     """Where prices change: sizes of requests, times, and times of the day."""
 
     sizes: tuple[int, ...] = ()
@@ -24,7 +24,7 @@ class Cuts(NamedTuple):
     hours: tuple[int, ...] = ()
 
 
-class Portion(NamedTuple):
+class UsageBucket(NamedTuple):
     """Messages of one group and model that cost the same for each token."""
 
     key: int | str | None
@@ -71,7 +71,7 @@ class ToolCall(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sum:
+class UsageSummary:
     """One line of a statistic."""
 
     key: str | None
@@ -98,7 +98,7 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSum:
+class ToolUsageSummary:
     """How often a tool was called, how it went, and how long it took."""
 
     tool: str

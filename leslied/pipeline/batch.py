@@ -10,7 +10,7 @@ from leslied.store import Committed
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from leslied.model.reading import Reading
+    from leslied.model.decoded_chunk import DecodedChunk
 
 BATCH_WEIGHT = 12_000
 """Rows and kilobytes that go into one transaction, across sources."""
@@ -55,13 +55,13 @@ class Ingested:
 class Batch:
     """Readings that will be committed together, across sources."""
 
-    readings: list[Reading] = field(default_factory=list)
+    readings: list[DecodedChunk] = field(default_factory=list)
     work: Ingested = field(default_factory=Ingested)
     weight: int = 0
 
-    def add(self, reading: Reading) -> None:
+    def add(self, reading: DecodedChunk) -> None:
         """The reading waits for its commit."""
         self.readings.append(reading)
-        self.weight += reading.weight
+        self.weight += reading.write_cost
         self.work.noise += len(reading.noise)
         self.work.rejected += len(reading.rejected)

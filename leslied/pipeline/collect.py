@@ -12,7 +12,7 @@ import msgspec
 
 from leslied import sinks
 from leslied.errors import SinkError
-from leslied.model.codec import plain_time
+from leslied.model.codec import encode_time
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.gather import Gather, stamp_thread
 from leslied.pipeline.progress import tell_nobody
@@ -241,8 +241,8 @@ def _sum_up(
         "agent": session.key.agent,
         "session_id": session.key.session_id,
         "status": status,
-        "started_at": plain_time(session.started_at),
-        "ended_at": plain_time(session.ended_at),
+        "started_at": encode_time(session.started_at),
+        "ended_at": encode_time(session.ended_at),
         "prompts": session.units,
         "tool_calls": session.tool_calls,
         "assets": [_tell_asset(asset) for asset in index["assets"]],

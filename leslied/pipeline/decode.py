@@ -9,14 +9,14 @@ from msgspec import structs
 
 from leslied import tail
 from leslied.errors import DecodeError
-from leslied.model.reading import ReadEntry
-from leslied.model.source import Noise, RawEntry, Rejected
+from leslied.model.decoded_chunk import DecodedEntry
+from leslied.model.source import Noise, RawEntry, Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leslied.agents import AgentAdapter
-    from leslied.model.record import Decoded, Record
+    from leslied.model.record import DecodeResult, Record
 
 
 _NO_FOLDER = "the entry names no folder, and projects.exclude is set"
@@ -31,9 +31,9 @@ class Decoder:
         self._adapter = adapter
         self._limits = limits
         self.state = state
-        self.entries: list[ReadEntry] = []
+        self.entries: list[DecodedEntry] = []
         self.noise: list[Noise] = []
-        self.rejected: list[Rejected] = []
+        self.rejected: list[Rejection] = []
         self.folders: dict[str, None] = {state["cwd"]: None} if state.get("cwd") else {}
         """Every folder named so far, the first one first."""
         self._folder_of: list[str] = []
@@ -79,7 +79,7 @@ class Decoder:
         for entry, cwd in zip(entries, self._folder_of, strict=True):
             if not cwd:
                 self.rejected.append(
-                    Rejected(entry.offset, entry.length, _NO_FOLDER, b"", b"")
+                    Rejection(entry.offset, entry.length, _NO_FOLDER, b"", b"")
                 )
             elif is_excluded(cwd):
                 self.noise.append(Noise(entry.offset, entry.length, "excluded"))
@@ -110,7 +110,7 @@ class Decoder:
             self._keep(entry, decoded)
         return None
 
-    def _keep(self, entry: RawEntry, decoded: Decoded) -> None:
+    def _keep(self, entry: RawEntry, decoded: DecodeResult) -> None:
         records, digest = decoded.records, b""
         for record in records:
             if "spill" in record.metadata:
@@ -119,17 +119,17 @@ class Decoder:
                 digest = hashlib.sha256(entry.data).digest()
         self._folder_of.append(decoded.cwd)
         self.entries.append(
-            ReadEntry(entry.offset, entry.length, records, digest, entry.is_complete)
+            DecodedEntry(entry.offset, entry.length, records, digest, entry.is_complete)
         )
 
     def _with_spill(self, record: Record, entry: RawEntry) -> Record:
         if "spill" not in record.metadata:
             return record
-        path = self._adapter.spill(record, entry.source)
+        path = self._adapter.find_spill_file(record, entry.source)
         text = tail.read_spill(path, self._limits) if path else ""
         return structs.replace(record, spilled=text) if text else record
 
     def _reject(self, offset: int, data: bytes, reason: str) -> None:
         digest = hashlib.sha256(data).digest()[:16]
         head = data[: self._limits.head]
-        self.rejected.append(Rejected(offset, len(data), reason, digest, head))
+        self.rejected.append(Rejection(offset, len(data), reason, digest, head))

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from leslied.model.file_change import FileChange
     from leslied.model.session import SessionSummary
-    from leslied.model.touch import Touch
     from leslied.store import Reader, Store
     from leslied.threads.assets import Found, FoundFile
     from leslied.threads.collected import Collected
@@ -124,7 +124,9 @@ class Gather:
                 rows.mark_due(due, is_due=True)
         return due
 
-    def _read_unit(self, stream: SessionSummary, unit: int, folder: str) -> list[Touch]:
+    def _read_unit(
+        self, stream: SessionSummary, unit: int, folder: str
+    ) -> list[FileChange]:
         words = ("",) if ".leslie" in folder else _WORDS
         entries = self.reader.calls(stream.row, unit, words, LISTS)
         if any(".leslie" in str(p.record.metadata.get("cwd")) for p in entries):
@@ -144,7 +146,7 @@ class Gather:
             left_out=asset.left_out,
         )
 
-    def _find_touches(self, root: Path, asset: Found) -> list[Touch]:
+    def _find_touches(self, root: Path, asset: Found) -> list[FileChange]:
         """What was done to the asset, under the thread's id now or the one before."""
         touches = []
         with self.store.collecting() as rows:
@@ -158,7 +160,9 @@ class Gather:
                 ]
         return touches
 
-    def _describe_file(self, root: Path, file: FoundFile, below: list[Touch]) -> File:
+    def _describe_file(
+        self, root: Path, file: FoundFile, below: list[FileChange]
+    ) -> File:
         path = _clean(file.path)
         known = self._known.get(path)
         if known is None or known.stamp != file.stamp or not known.sha256:
@@ -240,13 +244,13 @@ def stamp_thread(roots: Sequence[Path], thread_id: str) -> bytes:
     return stamp_assets(found) + repr(index).encode()
 
 
-def _is_wanted(touch: Touch) -> bool:
+def _is_wanted(touch: FileChange) -> bool:
     if touch.kind in _LISTS:
         return True
     return _THREADS in touch.path or PLAN_FILE.fullmatch(touch.path) is not None
 
 
-def _trim(touch: Touch) -> Touch:
+def _trim(touch: FileChange) -> FileChange:
     """Only a plan's words are kept a second time."""
     if touch.kind in _LISTS or PLAN_FILE.fullmatch(touch.path):
         return touch

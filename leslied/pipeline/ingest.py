@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.agents import AgentAdapter
-    from leslied.model.reading import Reading
+    from leslied.model.decoded_chunk import DecodedChunk
     from leslied.model.source import Root, SourceRef
     from leslied.pipeline.progress import Progress
     from leslied.store import Store
@@ -91,7 +91,7 @@ class Ingest:
         return done
 
     def _commit(
-        self, readings: list[Reading], done: Ingested, broken: set[Path]
+        self, readings: list[DecodedChunk], done: Ingested, broken: set[Path]
     ) -> None:
         """Commit the readings together, or, if that fails unexpectedly, one by one."""
         readings = [r for r in readings if r.source.path not in broken]
@@ -105,7 +105,7 @@ class Ingest:
         done.commits += 1
 
     def _commit_alone(
-        self, reading: Reading, done: Ingested, broken: set[Path]
+        self, reading: DecodedChunk, done: Ingested, broken: set[Path]
     ) -> None:
         path = reading.source.path
         # A later reading must not move the cursor past one that was not committed.

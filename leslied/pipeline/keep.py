@@ -38,7 +38,7 @@ _AT_ONCE = 64
 """Sources noted in one transaction; what a crash leaves unnoted is recognised, and
 a file whose name did not reach the disk is missed at the next run and made anew."""
 _MICROSECOND = timedelta(microseconds=1)
-_UNKEPT = (Shape.ROWS, Shape.TREE, Shape.PACKED_LOG)
+_UNKEPT = (Shape.SQLITE, Shape.JSON_TREE, Shape.COMPRESSED_LOG)
 """No bytes of these are ours to keep: rows and the files of a tree change in place, and
 a packed log is already what an archive would make of it."""
 
@@ -310,7 +310,7 @@ class _Copy:
         crc_after: int | None,
     ) -> Label:
         told = _describe(self.ref, self.due.cursor, self.due.first)
-        if self.ref.beside:
+        if self.ref.side_file:
             told["beside"] = tail.read_beside(self.ref, self.keep.limits)
         return Label(
             kind=kind,

@@ -11,7 +11,7 @@ import msgspec
 
 from leslied import tail
 from leslied.errors import SourceError
-from leslied.model.reading import Reading
+from leslied.model.decoded_chunk import DecodedChunk
 from leslied.model.source import WAITING, Cursor, Shape
 from leslied.pipeline.batch import Batch
 from leslied.pipeline.decode import Decoder
@@ -58,7 +58,7 @@ class Look:
         """Everything new after the cursors, and the work of finding it."""
         return self.gather(chain.from_iterable(starmap(self._read, sources)))
 
-    def gather(self, readings: Iterable[Reading]) -> Iterator[Batch]:
+    def gather(self, readings: Iterable[DecodedChunk]) -> Iterator[Batch]:
         """The readings, as many together as a commit takes."""
         for reading in readings:
             self._batch.add(reading)
@@ -68,7 +68,7 @@ class Look:
 
     def decode(
         self, source: SourceRef, chunk: Chunk, state: dict[str, Any], folder: str = ""
-    ) -> tuple[Reading, dict[str, Any]]:
+    ) -> tuple[DecodedChunk, dict[str, Any]]:
         """Return the chunk's records, and what to remember for the next chunk.
 
         `folder` is where the session began, if anything is excluded.
@@ -84,7 +84,7 @@ class Look:
         self._batch.work.bytes_read += chunk.bytes_read
         remembered = msgspec.json.encode(decoder.state).decode()
         self._states[os.fsencode(source.path)] = remembered
-        reading = Reading(
+        reading = DecodedChunk(
             source=source,
             cursor=replace(chunk.cursor, state=remembered),
             decoder_version=self.adapter.decoder_version,
@@ -107,7 +107,7 @@ class Look:
             log = os.fsencode(source.path.with_name(name))
             text = self._states.get(log) or self.recall(log)
             state["cwd"] = load_state(text).get("cwd", "")
-        if source.beside:
+        if source.side_file:
             state["beside"] = tail.read_beside(source, self.limits)
         return state
 
@@ -115,7 +115,7 @@ class Look:
         batch, self._batch = self._batch, Batch()
         return batch
 
-    def _read(self, source: SourceRef, cursor: Cursor) -> Iterator[Reading]:
+    def _read(self, source: SourceRef, cursor: Cursor) -> Iterator[DecodedChunk]:
         """What is new in one source; trouble with it stays with it."""
         if tail.is_unchanged(source, cursor, is_final=self.is_final):
             return
@@ -141,7 +141,7 @@ class Look:
         """Drop the content of excluded sessions."""
         if self.is_excluded is None:
             return
-        is_shared = source.shape is Shape.ROWS
+        is_shared = source.shape is Shape.SQLITE
         folders = [] if is_shared else [folder, *decoder.folders]
         if any(map(self.is_excluded, ["", *folders])):
             decoder.forget_content()
@@ -154,7 +154,7 @@ class Look:
         Rows of a shared database name their folder one by one.
         """
         is_some_excluded = self.is_excluded is not None and not self.is_excluded("")
-        return is_some_excluded and source.shape is not Shape.ROWS
+        return is_some_excluded and source.shape is not Shape.SQLITE
 
     def _find_folder(
         self, source: SourceRef, cursor: Cursor, state: dict[str, Any]
@@ -201,7 +201,7 @@ class Look:
             state = decoder.state
         return ""
 
-    def _hold_back(self, source: SourceRef, cursor: Cursor) -> Iterator[Reading]:
+    def _hold_back(self, source: SourceRef, cursor: Cursor) -> Iterator[DecodedChunk]:
         """Leave the cursor where it is, so that every scan looks again.
 
         The source's present form is saved: it is not searched again until it changes.
@@ -215,7 +215,7 @@ class Look:
             return
         text = msgspec.json.encode({**state, _HELD_AT: seen}).decode()
         self._states[os.fsencode(source.path)] = text
-        yield Reading(
+        yield DecodedChunk(
             source=source,
             cursor=replace(cursor, state=text),
             decoder_version=self.adapter.decoder_version,

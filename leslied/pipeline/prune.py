@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from leslied.agents import AgentAdapter
     from leslied.clock import Clock
     from leslied.model.output import Transcript
-    from leslied.model.session import Registry, SessionSummary
+    from leslied.model.session import ProcessRegistry, SessionSummary
     from leslied.model.source import Root
     from leslied.pipeline.keep import Keep
     from leslied.sessions.retention import Going
@@ -83,14 +83,14 @@ def weigh(reader: Reader) -> Sizes:
 
 
 def find_live(
-    registries: Sequence[tuple[AgentAdapter, Sequence[Registry]]],
+    registries: Sequence[tuple[AgentAdapter, Sequence[ProcessRegistry]]],
 ) -> set[tuple[str, str]]:
     """Agent and id of every session that a process works on now."""
     return {
         (adapter.name, session_id)
         for adapter, files in registries
         for session_id, is_there in tail.find_processes(
-            files, adapter.parse_live
+            files, adapter.parse_live_process
         ).items()
         if is_there
     }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from leslied.archive import Frame
-    from leslied.model.reading import ReadEntry, Reading
+    from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
     from leslied.model.record import Record
     from leslied.model.source import Chunk, RawEntry
     from leslied.pipeline.ingest import Ingest
@@ -46,7 +46,9 @@ class Replay:
             self._scratch.unlink(missing_ok=True)
         return self._reached
 
-    def _read(self, source: SourceRef, reader: archive.Reader) -> Iterator[Reading]:
+    def _read(
+        self, source: SourceRef, reader: archive.Reader
+    ) -> Iterator[DecodedChunk]:
         spills = _Spills(reader)
         state = self._look.remember(source, Cursor()) | _beside(reader)
         for number, frames in reader.generations().items():
@@ -102,13 +104,13 @@ class _Spills:
             if frame.kind == Kind.SPILL
         }
 
-    def fill(self, reading: Reading) -> Reading:
+    def fill(self, reading: DecodedChunk) -> DecodedChunk:
         """The reading, with every text that could be found."""
         if not self._frames:
             return reading
         return replace(reading, entries=tuple(map(self._fill, reading.entries)))
 
-    def _fill(self, entry: ReadEntry) -> ReadEntry:
+    def _fill(self, entry: DecodedEntry) -> DecodedEntry:
         records = tuple(map(self._fill_record, entry.records))
         return structs.replace(entry, records=records)
 

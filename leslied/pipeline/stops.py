@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leslied.agents import AgentAdapter
-    from leslied.model.session import Registry
+    from leslied.model.session import ProcessRegistry
     from leslied.store import Store
 
 
@@ -23,7 +23,7 @@ class Stops:
     """Follows the processes of every agent that names them."""
 
     store: Store
-    registries: Sequence[tuple[AgentAdapter, Sequence[Registry]]]
+    registries: Sequence[tuple[AgentAdapter, Sequence[ProcessRegistry]]]
     live: set[tuple[str, str]] = field(default_factory=set)
     """Agent and id of every session that a process works on now."""
     over: dict[tuple[str, str], None] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Stops:
         """Sessions whose process is gone, or works on another, are stopped."""
         stopped = 0
         for adapter, registries in self.registries:
-            found = tail.find_processes(registries, adapter.parse_live)
+            found = tail.find_processes(registries, adapter.parse_live_process)
             named = {(adapter.name, each): there for each, there in found.items()}
             now = {key for key, is_there in named.items() if is_there}
             before = {key for key in self.live if key[0] == adapter.name}

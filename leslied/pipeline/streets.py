@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from leslied.model.source import Root, Watch
+from leslied.model.source import Root, WatchDepth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,5 +43,5 @@ class Streets:
     @property
     def watched(self) -> list[Root]:
         """Those, and the folder where hooks leave word."""
-        spool = Root(path=self.told.folder, patterns=(), watch=Watch.FLAT)
+        spool = Root(path=self.told.folder, patterns=(), watch=WatchDepth.FLAT)
         return [*self.roots, spool]

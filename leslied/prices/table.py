@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from leslied.model.stats import PICO, Cuts
+from leslied.model.stats import PICO, PriceBreaks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -168,7 +168,7 @@ def load_prices() -> PriceTable:
     return msgspec.json.decode(data, type=PriceTable)
 
 
-def find_cuts(tariffs: Iterable[Tariff]) -> Cuts:
+def find_cuts(tariffs: Iterable[Tariff]) -> PriceBreaks:
     """Where one of the prices changes: what lies between two cuts costs the same."""
     sizes: set[int] = set()
     times: set[int] = set()
@@ -180,7 +180,9 @@ def find_cuts(tariffs: Iterable[Tariff]) -> Cuts:
                 times.add(price.since_us)
             elif price.start:
                 hours.update(price.hours_us)
-    return Cuts(tuple(sorted(sizes - {0})), tuple(sorted(times)), tuple(sorted(hours)))
+    return PriceBreaks(
+        tuple(sorted(sizes - {0})), tuple(sorted(times)), tuple(sorted(hours))
+    )
 
 
 def _time_us(text: str) -> int:

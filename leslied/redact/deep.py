@@ -17,7 +17,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leslied.model.record import Placed
+    from leslied.model.record import PlacedRecord
     from leslied.model.session import Session, SessionSummary, Unit
 
     Redact = Callable[[str], str]
@@ -56,7 +56,7 @@ def redact_unit(unit: Unit, redact: Redact) -> Unit:
     )
 
 
-def redact_placed(placed: Placed, redact: Redact) -> Placed:
+def redact_placed(placed: PlacedRecord, redact: Redact) -> PlacedRecord:
     """The same record, without definite secrets."""
     record = placed.record
     clean = structs.replace(

@@ -19,8 +19,8 @@ from leslied.sessions.wording import tell_likeness, word_record
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from leslied.model.difference import Standing
-    from leslied.model.record import Placed, Record
+    from leslied.model.difference import DiffStatus
+    from leslied.model.record import PlacedRecord, Record
     from leslied.model.session import Unit
 
 _EVENTS = {"interrupt", "compact_boundary"}
@@ -168,8 +168,8 @@ class _Words(NamedTuple):
 class _Step:
     """An entry; a call with its result."""
 
-    entry: Placed
-    result: Placed | None
+    entry: PlacedRecord
+    result: PlacedRecord | None
     words: _Words
 
 
@@ -178,7 +178,7 @@ def _make_steps(unit: Unit, scope: Scope) -> list[_Step]:
     return [_make_step(placed, result) for placed, result in pair_results(told)]
 
 
-def _make_step(placed: Placed, result: Placed | None) -> _Step:
+def _make_step(placed: PlacedRecord, result: PlacedRecord | None) -> _Step:
     record = placed.record
     words = _Words(
         type=record.type,
@@ -190,7 +190,7 @@ def _make_step(placed: Placed, result: Placed | None) -> _Step:
     return _Step(placed, result, words)
 
 
-def _has_failed(placed: Placed) -> bool:
+def _has_failed(placed: PlacedRecord) -> bool:
     return bool(placed.record.metadata.get("is_error"))
 
 
@@ -224,11 +224,11 @@ def _tell_likeness(one: _Words, other: _Words) -> float:
     return likeness if likeness >= _LIKE_CALLS else 0.0
 
 
-def _compare(a: Placed | None, b: Placed | None) -> EntryDifference:
+def _compare(a: PlacedRecord | None, b: PlacedRecord | None) -> EntryDifference:
     if a is None or b is None:
         return EntryDifference(status="only_a" if a else "only_b", a=a, b=b)
     failed = FieldDifference("is_error", _has_failed(a), _has_failed(b))
     fields = (failed,) if failed.a != failed.b else ()
     is_same = not fields and word_record(a.record) == word_record(b.record)
-    status: Standing = "same" if is_same else "changed"
+    status: DiffStatus = "same" if is_same else "changed"
     return EntryDifference(status=status, a=a, b=b, fields=fields)

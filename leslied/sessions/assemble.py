@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from leslied.model.record import TURN_ENDS, name_chat
+from leslied.model.record import TURN_ENDS, make_chat_id
 from leslied.model.session import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leslied.model.record import Placed
+    from leslied.model.record import PlacedRecord
     from leslied.model.session import AgentMode, SessionSummary, StopReason
 
 _SPEAKS = ("assistant_message", "thinking", "tool_use")
@@ -25,8 +25,8 @@ class Stream:
     """A session or subagent with its records, in order."""
 
     summary: SessionSummary
-    entries: Sequence[Placed]
-    calls: dict[str, Placed] = field(init=False)
+    entries: Sequence[PlacedRecord]
+    calls: dict[str, PlacedRecord] = field(init=False)
 
     def __post_init__(self) -> None:
         self.entries = _join_results(self.entries)
@@ -119,7 +119,7 @@ class _Tree:
 def _make_unit(
     summary: SessionSummary,
     number: int,
-    entries: tuple[Placed, ...],
+    entries: tuple[PlacedRecord, ...],
     subagents: tuple[Unit, ...],
 ) -> Unit:
     prompts = [p for p in entries if p.record.type == "user_message"]
@@ -128,7 +128,7 @@ def _make_unit(
     is_prompt = number > 0 or summary.is_subagent
     return Unit(
         number=number,
-        chat_id=name_chat(key.agent, key.session_id, first.entry_id),
+        chat_id=make_chat_id(key.agent, key.session_id, first.entry_id),
         summary=summary,
         entries=entries,
         prompt=prompts[0].record.content if prompts and is_prompt else "",
@@ -138,7 +138,7 @@ def _make_unit(
     )
 
 
-def _find_stop(entries: Sequence[Placed]) -> StopReason:
+def _find_stop(entries: Sequence[PlacedRecord]) -> StopReason:
     """How the last turn in the unit ended."""
     for placed in reversed(entries):
         record = placed.record
@@ -161,12 +161,12 @@ def _find_stop(entries: Sequence[Placed]) -> StopReason:
     return "unknown"
 
 
-def _find_mode(entries: Sequence[Placed]) -> AgentMode:
+def _find_mode(entries: Sequence[PlacedRecord]) -> AgentMode:
     modes = {placed.record.metadata.get("permission_mode") for placed in entries}
     return "plan" if "plan" in modes else "agent"
 
 
-def _join_results(entries: Sequence[Placed]) -> list[Placed]:
+def _join_results(entries: Sequence[PlacedRecord]) -> list[PlacedRecord]:
     """Results with their call's name; what lacks its other half is marked."""
     names = {
         p.record.tool_call_id: p.record.tool_name
@@ -179,7 +179,9 @@ def _join_results(entries: Sequence[Placed]) -> list[Placed]:
     return [_join(placed, names, answered) for placed in entries]
 
 
-def _join(placed: Placed, names: dict[str, str], answered: set[str]) -> Placed:
+def _join(
+    placed: PlacedRecord, names: dict[str, str], answered: set[str]
+) -> PlacedRecord:
     record = placed.record
     call = record.tool_call_id
     if record.type == "tool_result":

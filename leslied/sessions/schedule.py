@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from leslied.model.beat import Beat
+from leslied.model.timed_entry import TimedEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from leslied.model.record import Placed, Record
+    from leslied.model.record import PlacedRecord, Record
     from leslied.model.session import Unit
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
@@ -20,20 +20,20 @@ class _Moment(NamedTuple):
     """An entry, and a time that never runs back in its log."""
 
     at: datetime
-    placed: Placed
+    placed: PlacedRecord
     unit: Unit
     depth: int
 
 
 def schedule(
     units: Sequence[Unit], is_told: Callable[[Record], bool] = lambda _: True
-) -> tuple[Beat, ...]:
+) -> tuple[TimedEntry, ...]:
     """The entries that are told, subagents' among the others as they came.
 
     The lines of one log keep their order: a time that runs back, or that is missing,
     costs no pause. A pause goes from one told entry to the next.
     """
-    beats: list[Beat] = []
+    beats: list[TimedEntry] = []
     last: datetime | None = None
     for moment in sorted(_walk(units), key=lambda moment: moment.at):
         if is_told(moment.placed.record):
@@ -41,7 +41,7 @@ def schedule(
             pause = max(at - last, timedelta()) if at and last else timedelta()
             last = at or last
             beats.append(
-                Beat(
+                TimedEntry(
                     pause=pause,
                     placed=moment.placed,
                     unit=moment.unit,

@@ -12,14 +12,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.touch import Touch
+from leslied.model.file_change import FileChange
 from leslied.sessions.shell import Simple, Written, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from leslied.model.record import Placed
-    from leslied.model.touch import TouchKind
+    from leslied.model.file_change import FileChangeKind
+    from leslied.model.record import PlacedRecord
 
 _WHOLE = frozenset(["write", "write_file", "create", "create_file"])
 _PART = frozenset(
@@ -64,7 +64,7 @@ _TASK = re.compile(r"[Tt]ask #(\w+) created")
 _PATCHED = re.compile(
     r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)[ \t]*$", re.MULTILINE
 )
-_PATCH_KINDS: dict[str, TouchKind] = {
+_PATCH_KINDS: dict[str, FileChangeKind] = {
     "Add File": "write",
     "Update File": "edit",
     "Delete File": "delete",
@@ -73,7 +73,9 @@ _PATCH_KINDS: dict[str, TouchKind] = {
 _LONGEST_BODY = 200_000
 
 
-def find_touches(entries: Sequence[Placed], folder: str, chat_id: str) -> list[Touch]:
+def find_touches(
+    entries: Sequence[PlacedRecord], folder: str, chat_id: str
+) -> list[FileChange]:
     """What these entries of one unit touched, in order; `folder` is where they began.
 
     Entries that tell of a folder move the ones after them there.
@@ -83,7 +85,7 @@ def find_touches(entries: Sequence[Placed], folder: str, chat_id: str) -> list[T
         for placed in entries
         if placed.record.type == "tool_result"
     }
-    touches: list[Touch] = []
+    touches: list[FileChange] = []
     for placed in entries:
         record = placed.record
         told = record.metadata.get("cwd")
@@ -100,12 +102,12 @@ def find_touches(entries: Sequence[Placed], folder: str, chat_id: str) -> list[T
 class _Call:
     """One call with its answer."""
 
-    placed: Placed
-    answer: Placed | None
+    placed: PlacedRecord
+    answer: PlacedRecord | None
     folder: str
     chat_id: str
 
-    def find(self) -> list[Touch]:
+    def find(self) -> list[FileChange]:
         """Everything the call touched."""
         name = self.placed.record.tool_name.rpartition(".")[2].lower()
         told = self._told()
@@ -119,10 +121,10 @@ class _Call:
             return []
         return list(self._files(name, told))
 
-    def touch(self, kind: TouchKind, path: str = "", body: str = "") -> Touch:
+    def touch(self, kind: FileChangeKind, path: str = "", body: str = "") -> FileChange:
         """One thing it touched."""
         record = self.placed.record
-        return Touch(
+        return FileChange(
             session=record.session,
             kind=kind,
             path=path,
@@ -152,7 +154,7 @@ class _Call:
             return False
         return not (is_shell and _FAILED.search(result.content))
 
-    def _files(self, name: str, told: dict[str, Any]) -> Iterator[Touch]:
+    def _files(self, name: str, told: dict[str, Any]) -> Iterator[FileChange]:
         path = next((p for k in _PATHS if isinstance(p := told.get(k), str)), "")
         content = told.get("content", told.get("file_text"))
         body = content if isinstance(content, str) else ""
@@ -168,19 +170,21 @@ class _Call:
         elif name in _SHELL:
             yield from self._shell(told)
 
-    def _at(self, path: str, kind: TouchKind, *, body: str = "") -> Iterator[Touch]:
+    def _at(
+        self, path: str, kind: FileChangeKind, *, body: str = ""
+    ) -> Iterator[FileChange]:
         whole = _join(self.folder, path) if path else ""
         if whole:
             yield self.touch(kind, whole, body)
 
-    def _patch(self, text: Any, folder: str) -> Iterator[Touch]:
+    def _patch(self, text: Any, folder: str) -> Iterator[FileChange]:
         if isinstance(text, str) and "*** Begin Patch" in text:
             for what, path in _PATCHED.findall(text):
                 whole = _join(folder, path)
                 if whole:
                     yield self.touch(_PATCH_KINDS[what], whole)
 
-    def _shell(self, told: dict[str, Any]) -> Iterator[Touch]:
+    def _shell(self, told: dict[str, Any]) -> Iterator[FileChange]:
         if told.get("run_in_background") or told.get("is_background"):
             return
         if told.get("mode") not in (None, "sync"):
@@ -199,7 +203,7 @@ class _Call:
 
     def _run(
         self, simple: Simple, written: list[Written], folder: str
-    ) -> Iterator[Touch]:
+    ) -> Iterator[FileChange]:
         for each in written:
             if each.folder is not None or each.path.startswith("/"):
                 base = _join(folder, each.folder or "")
@@ -210,13 +214,13 @@ class _Call:
             for text in (*simple.words[1:], *simple.fed):
                 yield from self._patch(text, folder)
 
-    def _plan(self, plan: Any) -> list[Touch]:
+    def _plan(self, plan: Any) -> list[FileChange]:
         if not isinstance(plan, str) or not plan.strip():
             return []
         path = "" if self._has_worked() else "draft"
         return [self.touch("plan", path, plan)]
 
-    def _list(self, told: dict[str, Any], name: str) -> list[Touch]:
+    def _list(self, told: dict[str, Any], name: str) -> list[FileChange]:
         items = told.get("plan" if name == "update_plan" else "todos")
         if not isinstance(items, list):
             return []
@@ -225,7 +229,7 @@ class _Call:
         path = "plan" if name == "update_plan" else ""
         return [self.touch("todos", path, json.dumps(body, ensure_ascii=False))]
 
-    def _task(self, told: dict[str, Any], name: str) -> list[Touch]:
+    def _task(self, told: dict[str, Any], name: str) -> list[FileChange]:
         if not self._has_worked():
             return []
         number = str(told.get("taskId") or "")

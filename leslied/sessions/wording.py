@@ -8,13 +8,13 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.difference import Hunk, Line, TextDifference
+from leslied.model.difference import Hunk, TextDifference, TextDiffLine
 from leslied.sessions.pairs import find_pairs, weave
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from leslied.model.difference import EntryDifference, Sign
+    from leslied.model.difference import DiffSign, EntryDifference
     from leslied.model.record import Record
 
     Marks = tuple[tuple[int, int], ...]
@@ -56,17 +56,17 @@ def compare_entry(entry: EntryDifference) -> TextDifference:
     """The words of both sides, or of the one that there is."""
     if entry.a and entry.b:
         return compare_texts(word_record(entry.a.record), word_record(entry.b.record))
-    sign: Sign = "-" if entry.a else "+"
+    sign: DiffSign = "-" if entry.a else "+"
     lines = word_record(entry.either.record).split("\n")
-    return TextDifference(lines=tuple(Line(sign, line) for line in lines))
+    return TextDifference(lines=tuple(TextDiffLine(sign, line) for line in lines))
 
 
 def compare_texts(a: str, b: str) -> TextDifference:
     """The lines of both, and in lines that are alike, the words that differ."""
     ours, theirs = a.split("\n"), b.split("\n")
     begin, end = _find_ends(ours, theirs)
-    shared = [Line(" ", line) for line in ours[:begin]]
-    after = [Line(" ", line) for line in ours[len(ours) - end :]]
+    shared = [TextDiffLine(" ", line) for line in ours[:begin]]
+    after = [TextDiffLine(" ", line) for line in ours[len(ours) - end :]]
     ours, theirs = ours[begin : len(ours) - end], theirs[begin : len(theirs) - end]
     left_out = (0, 0)
     if max(len(ours), len(theirs)) > MOST_LINES:
@@ -82,7 +82,7 @@ def compare_texts(a: str, b: str) -> TextDifference:
     )
 
 
-def cut_hunks(lines: Sequence[Line], context: int) -> Iterator[Hunk]:
+def cut_hunks(lines: Sequence[TextDiffLine], context: int) -> Iterator[Hunk]:
     """What differs, with so many lines around it."""
     before_a = [0, *accumulate(line.sign != "+" for line in lines)]
     before_b = [0, *accumulate(line.sign != "-" for line in lines)]
@@ -91,7 +91,7 @@ def cut_hunks(lines: Sequence[Line], context: int) -> Iterator[Hunk]:
         yield Hunk(before_a[begin] + 1, before_b[begin] + 1, part)
 
 
-def _find_spans(lines: Sequence[Line], context: int) -> list[tuple[int, int]]:
+def _find_spans(lines: Sequence[TextDiffLine], context: int) -> list[tuple[int, int]]:
     """From where to where lines are told; what touches is one."""
     spans: list[tuple[int, int]] = []
     for at, line in enumerate(lines):
@@ -145,19 +145,19 @@ def _find_ends(ours: Sequence[str], theirs: Sequence[str]) -> tuple[int, int]:
 
 def _compare_lines(
     ours: Sequence[str], theirs: Sequence[str], longest: int
-) -> Iterator[Line]:
+) -> Iterator[TextDiffLine]:
     pairs = find_pairs(ours, theirs, _tell_line_likeness)
     for at_a, at_b in weave(pairs, len(ours), len(theirs)):
         if at_b is None:
-            yield Line("-", ours[at_a or 0])
+            yield TextDiffLine("-", ours[at_a or 0])
         elif at_a is None:
-            yield Line("+", theirs[at_b])
+            yield TextDiffLine("+", theirs[at_b])
         elif ours[at_a] == theirs[at_b]:
-            yield Line(" ", ours[at_a])
+            yield TextDiffLine(" ", ours[at_a])
         else:
             marks, others = _mark_words(ours[at_a], theirs[at_b], longest)
-            yield Line("-", ours[at_a], marks)
-            yield Line("+", theirs[at_b], others)
+            yield TextDiffLine("-", ours[at_a], marks)
+            yield TextDiffLine("+", theirs[at_b], others)
 
 
 def _tell_line_likeness(one: str, other: str) -> float:

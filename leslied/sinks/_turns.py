@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from leslied.model.record import Placed, Record
+    from leslied.model.record import PlacedRecord, Record
     from leslied.model.session import Unit
 
 Speaker = Literal["user", "assistant", "tool", "event", "error", "unknown"]
@@ -36,8 +36,8 @@ _SPEAKERS: dict[str, Speaker] = {
 class Call:
     """A tool call with its result, and the subagents it spawned."""
 
-    placed: Placed
-    result: Placed | None = None
+    placed: PlacedRecord
+    result: PlacedRecord | None = None
     subagents: list[Unit] = field(default_factory=list)
 
     @property
@@ -66,7 +66,7 @@ class Turn:
     """What one speaker said at once; for an assistant, one API message."""
 
     speaker: Speaker
-    placed: Placed
+    placed: PlacedRecord
     """The first record of it."""
     texts: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
@@ -187,7 +187,7 @@ class _Telling:
     def __init__(self, units: Sequence[Unit]) -> None:
         entries = [placed for unit in units for placed in unit.entries]
         self._usage = _largest(entries)
-        self._results: dict[str, Placed] = {}
+        self._results: dict[str, PlacedRecord] = {}
         calls = {p.record.tool_call_id for p in entries if p.record.type == "tool_use"}
         for placed in entries:
             call = placed.record.tool_call_id
@@ -216,7 +216,7 @@ class _Telling:
             self._count(turns, placed)
         return Chapter(unit, tuple(turns), tuple(waiting))
 
-    def _say(self, turn: Turn, placed: Placed, waiting: list[Unit]) -> None:
+    def _say(self, turn: Turn, placed: PlacedRecord, waiting: list[Unit]) -> None:
         record = placed.record
         turn.model = record.model or turn.model
         if record.type == "tool_use":
@@ -229,7 +229,7 @@ class _Telling:
             into = turn.thoughts if record.type == "thinking" else turn.texts
             into.append(record.content)
 
-    def _count(self, turns: list[Turn], placed: Placed) -> None:
+    def _count(self, turns: list[Turn], placed: PlacedRecord) -> None:
         """Tokens belong to the assistant's turn that they are told with, or behind."""
         if not placed.record.usage:
             return
@@ -249,13 +249,13 @@ def _goes_on(turn: Turn, record: Record) -> bool:
     return not (record.type != "tool_use" and (turn.texts or turn.calls))
 
 
-def _message(placed: Placed) -> tuple[str, str]:
+def _message(placed: PlacedRecord) -> tuple[str, str]:
     record = placed.record
     request = str(record.metadata.get("request_id") or "")
     return (record.message_id or f"entry:{placed.entry_id}", request)
 
 
-def _largest(entries: Iterable[Placed]) -> dict[tuple[str, str], Usage]:
+def _largest(entries: Iterable[PlacedRecord]) -> dict[tuple[str, str], Usage]:
     """The tokens of each message: the largest that any of its records told."""
     found: dict[tuple[str, str], Usage] = {}
     for placed in entries:

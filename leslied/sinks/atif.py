@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.codec import plain_time
+from leslied.model.codec import encode_time
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
 from leslied.sinks._text import dump_json, encode, name_stem
@@ -87,7 +87,7 @@ class _Trajectory:
             return None
         calls = [_call(call) for call in turn.calls]
         step = {
-            "timestamp": plain_time(turn.placed.record.created_at),
+            "timestamp": encode_time(turn.placed.record.created_at),
             "source": _SOURCES.get(turn.speaker, "system"),
             "message": "" if turn.speaker == "tool" else turn.text,
             "model_name": turn.model or None,

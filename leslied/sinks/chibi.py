@@ -20,7 +20,7 @@ from leslied.sinks._turns import whole_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from leslied.model.record import Placed
+    from leslied.model.record import PlacedRecord
     from leslied.model.session import Session, Unit
 
 _HEADS = re.compile(r"^(\\*\[(?:USER|ASSISTANT)\]:)", re.MULTILINE)
@@ -57,7 +57,7 @@ class _Context:
                 name = f"{self._name}-{name_part(child.summary.subagent_id)}"
                 yield from _Context(name, self._name).render([child])
 
-    def _tell(self, entries: Sequence[Placed]) -> list[dict[str, Any]]:
+    def _tell(self, entries: Sequence[PlacedRecord]) -> list[dict[str, Any]]:
         """The entries in order; a compaction and the summary behind it are one."""
         told: list[dict[str, Any]] = []
         for placed in entries:
@@ -69,7 +69,7 @@ class _Context:
             told.append(entry)
         return told
 
-    def _entry(self, placed: Placed) -> dict[str, Any] | None:
+    def _entry(self, placed: PlacedRecord) -> dict[str, Any] | None:
         """The record in chibi's words; None for what it has no word for."""
         record = placed.record
         here, tool = self._name, record.tool_name or "unknown"
@@ -89,7 +89,9 @@ class _Context:
                 return None
         return self._dress(placed, said)
 
-    def _dress(self, placed: Placed, said: tuple[str, str, str, str]) -> dict[str, Any]:
+    def _dress(
+        self, placed: PlacedRecord, said: tuple[str, str, str, str]
+    ) -> dict[str, Any]:
         record = placed.record
         time = record.created_at or placed.observed_at
         entry: dict[str, Any] = {
@@ -107,7 +109,7 @@ class _Context:
         return entry | ({"metadata": known} if known else {})
 
 
-def _is_compaction(placed: Placed) -> bool:
+def _is_compaction(placed: PlacedRecord) -> bool:
     told = placed.record.metadata
     # The small kind shortens old results and takes no message away.
     return (
@@ -115,7 +117,7 @@ def _is_compaction(placed: Placed) -> bool:
     )
 
 
-def _talk(entries: Sequence[Placed]) -> bytes:
+def _talk(entries: Sequence[PlacedRecord]) -> bytes:
     """`[USER]: …` and `[ASSISTANT]: …`; a line that only looks so has a backslash."""
     heads = {"user_message": "[USER]: ", "assistant_message": "[ASSISTANT]: "}
     blocks = []

@@ -10,7 +10,7 @@ import gzip
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.codec import plain_time
+from leslied.model.codec import encode_time
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
 from leslied.sinks._names import name_id, name_part
@@ -68,7 +68,9 @@ def _render_run(
         yield Artifact(path=plain, body=data, replaces=(packed,))
     known = {"runId": run_id, **metadata, "turnCount": len(told)}
     yield Artifact(
-        path=f"{folder}/metadata.json", body=encode(dump_json(known, 2)), is_aside=True
+        path=f"{folder}/metadata.json",
+        body=encode(dump_json(known, 2)),
+        is_derived=True,
     )
 
 
@@ -89,10 +91,10 @@ def _metadata(
         "flowId": summary.key.agent,
         "nodeId": summary.key.source if parent else None,
         "input": _input(session, units, parent, is_priced=cost is not None),
-        "startedAt": plain_time(min(times, default=None)) or "0001-01-01T00:00:00Z",
+        "startedAt": encode_time(min(times, default=None)) or "0001-01-01T00:00:00Z",
         "endedAt": None
         if status == "running"
-        else plain_time(max(times, default=None)),
+        else encode_time(max(times, default=None)),
         "status": status,
         "totalTokensIn": _tokens_in(usage),
         "totalTokensOut": usage.output_tokens,
@@ -136,7 +138,7 @@ def _turn(turn: Turn) -> dict[str, Any] | None:
         "content": turn.text,
         "tokensIn": _tokens_in(usage) if usage else 0,
         "tokensOut": usage.output_tokens if usage else 0,
-        "timestamp": plain_time(turn.at),
+        "timestamp": encode_time(turn.at),
         "toolCalls": [_call(call) for call in turn.calls],
         "thinking": turn.thinking,
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leslied.model.codec import plain_session, plain_unit
+from leslied.model.codec import session_to_dict, unit_to_dict
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
 from leslied.sinks._text import dump_json, encode, name_stem
@@ -24,10 +24,10 @@ def render(session: Session) -> tuple[Artifact, ...]:
     told = {
         "schema": SCHEMA,
         "session": {
-            **plain_session(summary, session.status, summary.cwd),
+            **session_to_dict(summary, session.status, summary.cwd),
             "cost_usd": session.cost_usd,
         },
-        "units": [plain_unit(unit) for unit in session.units],
+        "units": [unit_to_dict(unit) for unit in session.units],
     }
     body = encode(dump_json(told, 2) + "\n")
     return (Artifact(path=f"{name_stem(session)}.json", body=body),)

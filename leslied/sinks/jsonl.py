@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leslied.model.codec import plain_record
+from leslied.model.codec import record_to_dict
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
 from leslied.sinks._text import dump_lines, name_stem
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def render(session: Session) -> tuple[Artifact, ...]:
     """Every record, in reading order."""
     units = all_units(session.units)
-    lines = [plain_record(placed) for unit in units for placed in unit.entries]
+    lines = [record_to_dict(placed) for unit in units for placed in unit.entries]
     name = f"{name_stem(session)}.jsonl"
     return (Artifact(path=name, body=dump_lines(lines)),)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from leslied.model.codec import plain_time, plain_usage
+from leslied.model.codec import encode_time, usage_to_dict
 from leslied.model.output import Artifact
 from leslied.model.record import MAIN
 from leslied.sinks._contract import Sink
@@ -15,7 +15,7 @@ from leslied.sinks._turns import all_units, parse_input, whole_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leslied.model.record import Placed, Record
+    from leslied.model.record import PlacedRecord, Record
     from leslied.model.session import Session
 
 TYPE = "weakincentives.transcript:TranscriptEntry"
@@ -32,11 +32,11 @@ def render(session: Session) -> tuple[Artifact, ...]:
         Artifact(
             path=f"{stem}/{TYPE}.jsonl", body=dump_lines([_entry(p) for p in entries])
         ),
-        Artifact(path=f"{stem}/transcript.txt", body=encode(readable), is_aside=True),
+        Artifact(path=f"{stem}/transcript.txt", body=encode(readable), is_derived=True),
     )
 
 
-def _entry(placed: Placed) -> dict[str, Any]:
+def _entry(placed: PlacedRecord) -> dict[str, Any]:
     record = placed.record
     is_call = record.type == "tool_use"
     return {
@@ -54,10 +54,10 @@ def _entry(placed: Placed) -> dict[str, Any]:
     }
 
 
-def _time(placed: Placed) -> str:
+def _time(placed: PlacedRecord) -> str:
     # A datetime is required there; where the log has none, it is when it was read.
     time = placed.record.created_at or placed.observed_at
-    return (plain_time(time) or "").replace("Z", "+00:00")
+    return (encode_time(time) or "").replace("Z", "+00:00")
 
 
 def _content(record: Record) -> str:
@@ -66,14 +66,14 @@ def _content(record: Record) -> str:
     return whole_text(record)
 
 
-def _metadata(placed: Placed) -> dict[str, Any]:
+def _metadata(placed: PlacedRecord) -> dict[str, Any]:
     record = placed.record
     told: dict[str, Any] = {
         "entry_type": record.type,
         "session_id": record.session.session_id,
         "adapter": record.session.agent,
         "model": record.model,
-        "usage": plain_usage(record.usage) if record.usage else None,
+        "usage": usage_to_dict(record.usage) if record.usage else None,
         "message_id": record.message_id,
         "native_id": record.native_id,
         "is_time_observed": record.created_at is None,
@@ -86,7 +86,7 @@ def _source(record: Record) -> str:
     return "primary" if source == MAIN else source
 
 
-def _tell(placed: Placed, session: Session) -> Iterator[str]:
+def _tell(placed: PlacedRecord, session: Session) -> Iterator[str]:
     """One entry as people read it; what only machines read is left out."""
     record = placed.record
     text = plain(_content(record))

@@ -15,7 +15,7 @@ from leslied.stats.zone import to_time
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from leslied.model.stats import Portion, Sum
+    from leslied.model.stats import UsageBucket, UsageSummary
 
 _BLOCK = timedelta(hours=5)
 _BLOCK_US = 5 * 3_600_000_000
@@ -27,7 +27,7 @@ class Block:
     """What one agent used in one window."""
 
     start: datetime
-    sum: Sum
+    sum: UsageSummary
 
     @property
     def end(self) -> datetime:
@@ -48,10 +48,10 @@ class Block:
 
 
 def find_blocks(
-    messages: Iterable[Portion],
-) -> list[tuple[datetime, list[Portion]]]:
+    messages: Iterable[UsageBucket],
+) -> list[tuple[datetime, list[UsageBucket]]]:
     """When each agent's blocks begin and what is in them, the earliest first."""
-    by_agent: dict[str, list[Portion]] = {}
+    by_agent: dict[str, list[UsageBucket]] = {}
     for message in messages:
         by_agent.setdefault(message.agent, []).append(message)
     parts = [part for each in by_agent.values() for part in _cut(each)]
@@ -60,8 +60,8 @@ def find_blocks(
     return sorted(known, key=lambda block: (block[0], block[1][0].agent))
 
 
-def _cut(messages: list[Portion]) -> list[list[Portion]]:
-    parts: list[list[Portion]] = []
+def _cut(messages: list[UsageBucket]) -> list[list[UsageBucket]]:
+    parts: list[list[UsageBucket]] = []
     start = last = 0
     for message in messages:
         at = message.first_us or 0
@@ -73,6 +73,6 @@ def _cut(messages: list[Portion]) -> list[list[Portion]]:
     return parts
 
 
-def _hour(message: Portion) -> int:
+def _hour(message: UsageBucket) -> int:
     at = message.first_us or 0
     return at - at % _HOUR_US

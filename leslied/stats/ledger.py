@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from leslied.model.record import Usage
-from leslied.model.stats import Cost, Cuts, Sum
+from leslied.model.stats import Cost, PriceBreaks, UsageSummary
 from leslied.prices import PriceTable, Tariff, find_cuts
 from leslied.stats.blocks import Block, find_blocks
 from leslied.stats.zone import find_offsets, tell_day, to_time
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import tzinfo
 
-    from leslied.model.stats import Grouping, Portion, ToolCall
+    from leslied.model.stats import Grouping, ToolCall, UsageBucket
     from leslied.store import Measures
     from leslied.store.measure import Stream
 
@@ -52,7 +52,7 @@ class _Tally:
     sessions: set[int] = field(default_factory=set)
     times: list[int] = field(default_factory=list)
 
-    def add(self, portion: Portion, cost: Cost) -> None:
+    def add(self, portion: UsageBucket, cost: Cost) -> None:
         self.usage += portion.usage
         self.messages += portion.messages
         self.cost = self.cost.plus(cost)
@@ -61,8 +61,8 @@ class _Tally:
         if portion.first_us is not None and portion.last_us is not None:
             self.times += (portion.first_us, portion.last_us)
 
-    def finish(self, key: str | None) -> Sum:
-        return Sum(
+    def finish(self, key: str | None) -> UsageSummary:
+        return UsageSummary(
             key=key,
             agent=next(iter(self.agents)) if len(self.agents) == 1 else "",
             usage=self.usage,
@@ -85,7 +85,9 @@ class Ledger:
         self._prices = prices
         self._zone = zone
 
-    def sum_up(self, by: Grouping, filters: Filters) -> tuple[list[Sum], Sum]:
+    def sum_up(
+        self, by: Grouping, filters: Filters
+    ) -> tuple[list[UsageSummary], UsageSummary]:
         """One sum for each group, and all together.
 
         Times stand in their order, else the largest sum is first.
@@ -107,7 +109,7 @@ class Ledger:
                 tallies[group].sessions.add(parents.get(stream, stream))
         return _order(by, tallies), _add_up(tallies.values())
 
-    def total(self, filters: Filters) -> Sum:
+    def total(self, filters: Filters) -> UsageSummary:
         """All messages that count together; sessions are not counted."""
         tally = _Tally()
         for portion in self._measures.portions(
@@ -116,7 +118,7 @@ class Ledger:
             tally.add(portion, self.price(portion))
         return tally.finish(None)
 
-    def sum_blocks(self, filters: Filters) -> tuple[list[Block], Sum]:
+    def sum_blocks(self, filters: Filters) -> tuple[list[Block], UsageSummary]:
         """Five-hour windows, the earliest first, and all together."""
         blocks: list[Block] = []
         tallies = []
@@ -140,7 +142,7 @@ class Ledger:
             costs[portion.session] = costs[portion.session].plus(self.price(portion))
         return costs
 
-    def price(self, portion: Portion) -> Cost:
+    def price(self, portion: UsageBucket) -> Cost:
         """What these messages cost, if anybody knows."""
         tariff = self._tariffs.get(portion.model)
         if tariff is None:
@@ -148,7 +150,7 @@ class Ledger:
         pico = tariff.cost(portion.usage, portion.size, portion.first_us)
         return Cost(pico, priced=portion.messages)
 
-    def _messages(self, filters: Filters) -> list[Portion]:
+    def _messages(self, filters: Filters) -> list[UsageBucket]:
         """Every message that counts and has a time, the earliest first."""
         found = self._measures.messages(self._span(filters))
         return [each for each in found if self.counts(each.session, filters)]
@@ -175,7 +177,7 @@ class Ledger:
                 found[stream[:2]] = stream.cwd
         return found
 
-    def unpriced(self, total: Sum) -> list[str]:
+    def unpriced(self, total: UsageSummary) -> list[str]:
         """The models in a sum that have no known price."""
         return [model for model in total.models if self._tariffs.get(model) is None]
 
@@ -195,7 +197,7 @@ class Ledger:
         return {model: self._prices.find(model) for model in self._measures.models()}
 
     @cached_property
-    def _cuts(self) -> Cuts:
+    def _cuts(self) -> PriceBreaks:
         return find_cuts(filter(None, self._tariffs.values()))
 
     def _span(self, filters: Filters) -> Span:
@@ -208,7 +210,7 @@ class Ledger:
             offsets=find_offsets(first, last, self._zone),
         )
 
-    def _key(self, by: Grouping, portion: Portion) -> Key:
+    def _key(self, by: Grouping, portion: UsageBucket) -> Key:
         if by == "session":
             return self.session_of(portion.session)
         if by == "project":
@@ -216,7 +218,7 @@ class Ledger:
         return portion.key
 
 
-def _add_up(tallies: Iterable[_Tally]) -> Sum:
+def _add_up(tallies: Iterable[_Tally]) -> UsageSummary:
     """All together; a session in several groups counts once."""
     total = _Tally()
     for each in tallies:
@@ -230,7 +232,7 @@ def _add_up(tallies: Iterable[_Tally]) -> Sum:
     return total.finish(None)
 
 
-def _order(by: Grouping, tallies: Mapping[Key, _Tally]) -> list[Sum]:
+def _order(by: Grouping, tallies: Mapping[Key, _Tally]) -> list[UsageSummary]:
     sums = [tally.finish(_name(by, key)) for key, tally in tallies.items()]
     if by in ("day", "week", "month"):
         return sorted(sums, key=lambda each: each.key or "")

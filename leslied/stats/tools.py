@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leslied.model.stats import ToolSum
+from leslied.model.stats import ToolUsageSummary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _SECOND = 1_000_000
 
 
-def sum_tools(calls: Iterable[ToolCall]) -> list[ToolSum]:
+def sum_tools(calls: Iterable[ToolCall]) -> list[ToolUsageSummary]:
     """One sum for each tool, the most called first."""
     by_tool: dict[str, list[ToolCall]] = {}
     for call in calls:
@@ -23,11 +23,11 @@ def sum_tools(calls: Iterable[ToolCall]) -> list[ToolSum]:
     return sorted(sums, key=lambda each: (-each.calls, each.tool))
 
 
-def _sum(tool: str, calls: list[ToolCall]) -> ToolSum:
+def _sum(tool: str, calls: list[ToolCall]) -> ToolUsageSummary:
     timed = [call for call in calls if call.took_us is not None]
     took = sorted(call.took_us or 0 for call in timed)
     slowest = max(timed, key=lambda call: call.took_us or 0, default=None)
-    return ToolSum(
+    return ToolUsageSummary(
         tool=tool,
         calls=len(calls),
         failed=sum(call.is_failed for call in calls),

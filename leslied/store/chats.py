@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leslied.model.record import SessionKey, name_chat
+from leslied.model.record import SessionKey, make_chat_id
 from leslied.store.placed import SHOWN
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def name_chat_of(
             f"{query} {more} ORDER BY p.id LIMIT 1", (session, unit)
         ).fetchone()
         if row:
-            return name_chat(*key[:2], row[0].hex())
+            return make_chat_id(*key[:2], row[0].hex())
     return ""
 
 
@@ -40,7 +40,9 @@ def find_chats(db: sqlite3.Connection, start: str) -> list[tuple[int, int, str]]
         "WHERE p.unit > 0 AND r.type = 'user_message' AND p.id = (SELECT min(id) "
         "FROM placement f WHERE f.session = p.session AND f.unit = p.unit)"
     )
-    named = ((row[0], row[1], name_chat(row[2], row[3], row[4].hex())) for row in rows)
+    named = (
+        (row[0], row[1], make_chat_id(row[2], row[3], row[4].hex())) for row in rows
+    )
     return [found for found in named if found[2].startswith(start)]
 
 

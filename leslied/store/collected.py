@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from leslied.model.file_change import FileChange
 from leslied.model.record import SessionKey
-from leslied.model.touch import Touch
 from leslied.store.rows import ask, from_us, to_us
 
 if TYPE_CHECKING:
@@ -173,7 +173,9 @@ class CollectedRows:
         ).fetchone()
         return row[0] if row else ""
 
-    def replace_touches(self, session: int, unit: int, touches: list[Touch]) -> None:
+    def replace_touches(
+        self, session: int, unit: int, touches: list[FileChange]
+    ) -> None:
         """These are the touches of a unit, and no others."""
         self._db.execute(
             "DELETE FROM touch WHERE session = ? AND unit = ?", (session, unit)
@@ -192,12 +194,12 @@ class CollectedRows:
             (session,),
         )
 
-    def touches_of(self, session: int) -> list[Touch]:
+    def touches_of(self, session: int) -> list[FileChange]:
         """What a stream touched, in order."""
         query = f"{_TOLD} WHERE t.session = ? ORDER BY t.placement, t.nth"
         return [_unpack(row) for row in self._db.execute(query, (session,))]
 
-    def touches_below(self, folder: str) -> list[Touch]:
+    def touches_below(self, folder: str) -> list[FileChange]:
         """What any session touched below a folder, in the order of time."""
         query = (
             f"{_TOLD} WHERE t.path >= ? AND t.path < ? AND t.kind <> 'folder' "
@@ -212,7 +214,7 @@ class CollectedRows:
         query = "SELECT thread_id FROM thread_move WHERE session = ?"
         return [old for (old,) in self._db.execute(query, (session,))]
 
-    def touches_at(self, path: str) -> list[Touch]:
+    def touches_at(self, path: str) -> list[FileChange]:
         """What any session did to one file, in the order of time."""
         query = (
             f"{_TOLD} WHERE t.path = ? AND t.kind <> 'folder' "
@@ -221,15 +223,15 @@ class CollectedRows:
         return [_unpack(row) for row in self._db.execute(query, (path,))]
 
 
-def _pack(session: int, unit: int, nth: int, touch: Touch) -> tuple[Any, ...]:
+def _pack(session: int, unit: int, nth: int, touch: FileChange) -> tuple[Any, ...]:
     t = touch
     at_us = to_us(t.at) if t.at else None
     told = (t.kind, t.path, t.tool, t.call_id, t.chat_id, at_us, t.body)
     return (session, t.placement, nth, unit, *told)
 
 
-def _unpack(row: tuple[Any, ...]) -> Touch:
-    return Touch(
+def _unpack(row: tuple[Any, ...]) -> FileChange:
+    return FileChange(
         session=SessionKey(*row[:3]),
         placement=row[4],
         unit=row[6],

@@ -78,7 +78,7 @@ def entries_where(filters: Iterable[Filter]) -> Test:
 
 def tools_where(filters: Iterable[Filter]) -> Test:
     """Over a call `c`: whether it is of a wanted tool."""
-    names = [each for each in filters if each.key == "tool" and not each.is_out]
+    names = [each for each in filters if each.key == "tool" and not each.is_negated]
     return _join(names, {"tool": lambda text: (f"c.tool_name {_LIKE}", [_glob(text)])})
 
 
@@ -103,7 +103,9 @@ def _join(filters: Iterable[Filter], tests: dict[str, Callable[[Any], Test]]) ->
     for each in filters:
         if each.key in tests:
             test = tests[each.key](each.value)
-            (refused if each.is_out else wanted.setdefault(each.key, [])).append(test)
+            (refused if each.is_negated else wanted.setdefault(each.key, [])).append(
+                test
+            )
     parts = [f"({' OR '.join(sql for sql, _ in group)})" for group in wanted.values()]
     parts += [f"NOT ({sql})" for sql, _ in refused]
     values = [

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
 
-    from leslied.model.record import Placed
+    from leslied.model.record import PlacedRecord
 
 PAGE = 100
 """So many records are in memory at once."""
@@ -114,7 +114,7 @@ def cut(places: array[int]) -> Iterator[array[int]]:
 
 def load_places(
     db: sqlite3.Connection, places: array[int]
-) -> Iterator[tuple[int, Placed]]:
+) -> Iterator[tuple[int, PlacedRecord]]:
     """The records at these placements, with their streams; not numbered.
 
     What is gone or hidden since they were found is left out.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.clock import Clock
-    from leslied.model.record import Placed
+    from leslied.model.record import PlacedRecord
     from leslied.store.entries import Wanted
 
     Rows = Iterable[Sequence[Any]]
@@ -109,7 +109,7 @@ class Inquiry(Reader):
         """What was known of the streams is asked of the store again."""
         self._standings.clear()
 
-    def pages(self, wanted: Wanted) -> Iterator[list[Placed]]:
+    def pages(self, wanted: Wanted) -> Iterator[list[PlacedRecord]]:
         """Such records as they were read, numbered, a page in memory at a time.
 
         Nothing is held open between two pages, however long that takes; what comes
@@ -120,7 +120,7 @@ class Inquiry(Reader):
             yield from map(self._load, cut(places))
             after = places[-1]
 
-    def newest_pages(self, wanted: Wanted) -> Iterator[list[Placed]]:
+    def newest_pages(self, wanted: Wanted) -> Iterator[list[PlacedRecord]]:
         """Such records, the latest first and those without a time last, in pages."""
         yield from map(self._load, cut(self._newest_places(wanted)))
 
@@ -133,7 +133,7 @@ class Inquiry(Reader):
         return find_newest(self._db, wanted)
 
     @telling
-    def _load(self, places: array[int]) -> list[Placed]:
+    def _load(self, places: array[int]) -> list[PlacedRecord]:
         found = []
         for session, placed in load_places(self._db, places):
             standing = self.standing(session)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.model.record import MAIN, Usage
-from leslied.model.stats import Cuts, Portion, ToolCall
+from leslied.model.stats import PriceBreaks, ToolCall, UsageBucket
 from leslied.store.connection import telling
 from leslied.store.ownership import Ownership
 
@@ -92,8 +92,8 @@ class Measures:
 
     @telling
     def portions(
-        self, by: Grouping, span: Span, cuts: Cuts, *, with_sessions: bool
-    ) -> list[Portion]:
+        self, by: Grouping, span: Span, cuts: PriceBreaks, *, with_sessions: bool
+    ) -> list[UsageBucket]:
         """The messages by group, model and price."""
         session = self._owner if with_sessions else "0"
         where, values = span.condition("created_us", "agent")
@@ -104,10 +104,10 @@ class Measures:
             f"WHERE {where} GROUP BY 1, 2, 3, 4{bands}",
             values,
         )
-        return [Portion._make((*row[:8], Usage(*row[8:]))) for row in rows]
+        return [UsageBucket._make((*row[:8], Usage(*row[8:]))) for row in rows]
 
     @telling
-    def messages(self, span: Span) -> list[Portion]:
+    def messages(self, span: Span) -> list[UsageBucket]:
         """Every message that has a time on its own, the earliest first."""
         where, values = span.condition("created_us", "agent")
         rows = self._db.execute(
@@ -116,7 +116,7 @@ class Measures:
             f"WHERE created_us IS NOT NULL AND {where} ORDER BY created_us, id",
             values,
         )
-        return [Portion._make((*row[:8], Usage(*row[8:]))) for row in rows]
+        return [UsageBucket._make((*row[:8], Usage(*row[8:]))) for row in rows]
 
     @telling
     def owners(self, by: Grouping, span: Span) -> list[tuple[Any, int]]:
@@ -233,7 +233,7 @@ def _key(by: Grouping, span: Span) -> str:
             return "NULL"
 
 
-def _bands(cuts: Cuts) -> Iterable[str]:
+def _bands(cuts: PriceBreaks) -> Iterable[str]:
     """SQL for the number of the stretch between cuts that a message lies in."""
     if cuts.sizes:
         yield " + ".join(f"({_SIZE} > {size:d})" for size in cuts.sizes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.record import MAIN, Placed, SessionKey
+from leslied.model.record import MAIN, PlacedRecord, SessionKey
 from leslied.store.connection import telling
 from leslied.store.placed import PLACED, SHOWN, unpack_placed
 
@@ -34,7 +34,7 @@ class News:
         return self._one("SELECT ifnull(max(id), 0) FROM placement")
 
     @telling
-    def after(self, placement: int) -> list[Placed]:
+    def after(self, placement: int) -> list[PlacedRecord]:
         """The next that were placed after this; call again until there are none."""
         query = f"{PLACED} WHERE p.id > ? AND {SHOWN} ORDER BY p.id LIMIT {_AT_ONCE}"
         rows = self._db.execute(query, (placement,)).fetchall()
@@ -43,7 +43,7 @@ class News:
     @telling
     def last(
         self, count: int, types: Sequence[str], rows: Collection[int] | None = None
-    ) -> list[Placed]:
+    ) -> list[PlacedRecord]:
         """The last of these types, in any session or in some, in their order."""
         named = ", ".join("?" * len(types))
         listed = ", ".join(f"{row:d}" for row in rows or ())
@@ -64,7 +64,7 @@ class News:
         return {row[0]: SessionKey(*row[1:]) for row in rows}
 
     @telling
-    def number(self, placed: Placed) -> int:
+    def number(self, placed: PlacedRecord) -> int:
         """Which of its stream's entries it is, counted from 1."""
         return self._one(
             "SELECT count(*) FROM placement p JOIN session s ON s.id = p.session "

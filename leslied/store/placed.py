@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from leslied.model.record import Placed, SessionKey
+from leslied.model.record import PlacedRecord, SessionKey
 from leslied.store.rows import RECORD_COLUMNS, unpack_record
 
 _RECORD = ", ".join("r." + name for name in RECORD_COLUMNS.split(", "))
@@ -19,10 +19,10 @@ SHOWN = "(p.is_copy = 0 OR s.originals = 0)"
 """Copies stand in for their originals only while there are none."""
 
 
-def unpack_placed(row: tuple[Any, ...], sequence: int) -> Placed:
+def unpack_placed(row: tuple[Any, ...], sequence: int) -> PlacedRecord:
     """A row of `PLACED`, numbered."""
     record, observed_at, version = unpack_record(row[10:], SessionKey(*row[6:9]))
-    return Placed(
+    return PlacedRecord(
         record=record,
         entry_id=row[9].hex(),
         sequence=sequence,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leslied.model.record import SessionKey, name_record
+from leslied.model.record import SessionKey, make_record_id
 from leslied.points import reach
 from leslied.store.archived import CONDEMNED
 from leslied.store.rows import RECORD_COLUMNS, unpack_record
@@ -231,4 +231,4 @@ class Pruning:
 def _find_leaf(record: Record, agents: list[str]) -> list[bytes]:
     """The entry that a record gives a title to, whoever wrote it."""
     leaf = record.metadata.get("leaf")
-    return [name_record(agent, str(leaf), 0) for agent in agents] if leaf else []
+    return [make_record_id(agent, str(leaf), 0) for agent in agents] if leaf else []

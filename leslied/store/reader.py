@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
-from leslied.model.record import MAIN, Placed, SessionKey, Usage
+from leslied.model.record import MAIN, PlacedRecord, SessionKey, Usage
 from leslied.model.session import SessionSummary
 from leslied.store.agents import tell_agents
 from leslied.store.catalog import choose, find_agents, find_entries, find_named
@@ -160,7 +160,7 @@ class Reader:
         return [_summarize(row, usage.get(row[0], Usage())) for row in found]
 
     @telling
-    def records(self, session: int, unit: int | None = None) -> list[Placed]:
+    def records(self, session: int, unit: int | None = None) -> list[PlacedRecord]:
         """The session's current records in order, numbered without a gap."""
         only = "" if unit is None else f"AND p.unit = {unit:d}"
         query = f"{PLACED} WHERE p.session = ? {only} AND {SHOWN} ORDER BY p.id"
@@ -179,7 +179,7 @@ class Reader:
     @telling
     def calls(
         self, session: int, unit: int, words: Sequence[str], tools: Sequence[str]
-    ) -> list[Placed]:
+    ) -> list[PlacedRecord]:
         """Calls of a unit with one of the words in them, or of one of the tools.
 
         With them their results, and what was told of folders; not numbered.

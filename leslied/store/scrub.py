@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 if TYPE_CHECKING:
-    from leslied.model.reading import Reading
+    from leslied.model.decoded_chunk import DecodedChunk
 
 
-def scrub_reading(reading: Reading) -> Reading:
+def scrub_reading(reading: DecodedChunk) -> DecodedChunk:
     """The reading with every text in it made whole."""
     from dataclasses import replace  # noqa: PLC0415 - the rare path
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from leslied.model.query import AllOf, OneOf, Term
+from leslied.model.query import AllOf, AnyOf, Term
 from leslied.model.record import MAIN, SessionKey
 from leslied.store.chats import name_chat_of
 from leslied.store.conditions import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from leslied.model.query import Part, Query
+    from leslied.model.query import Query, QueryPart
 
 MOST_RANKED = 10_000
 """Of more hits than these, only the newest are weighed against each other."""
@@ -77,11 +77,11 @@ class Search:
         if is_substring:
             self._add(*_spell_out(query.words))
         elif not self._words:
-            self._leave_out(query.words.without)
+            self._leave_out(query.words.excluded)
         if not self._words:
             self._add(f"r.type IN ({_TYPES})")
         self._add(*entries_where(query.filters))
-        if any(each.key == "tool" and not each.is_out for each in query.filters):
+        if any(each.key == "tool" and not each.is_negated for each in query.filters):
             self._narrow_to_tools()
         self._is_narrowed = False
         """Whether only some sessions are wanted."""
@@ -144,8 +144,8 @@ class Search:
         self._tests.append(test)
         self._values += values
 
-    def _leave_out(self, parts: Iterable[Part]) -> None:
-        refused = compile_words(OneOf(tuple(parts)))
+    def _leave_out(self, parts: Iterable[QueryPart]) -> None:
+        refused = compile_words(AnyOf(tuple(parts)))
         if refused:
             self._add(f"r.id NOT IN ({_MATCH})", [refused])
 
@@ -213,19 +213,19 @@ class Search:
         return name_chat_of(self._db, key, session, unit) if is_named else ""
 
 
-def compile_words(part: Part) -> str:
+def compile_words(part: QueryPart) -> str:
     """The words as the index takes them; empty where they hold none."""
     match part:
         case Term():
             return _quote(part)
-        case OneOf():
+        case AnyOf():
             found = filter(None, map(compile_words, part.parts))
             return _bracket(" OR ".join(found))
         case AllOf():
             wanted = _bracket(
                 " AND ".join(filter(None, map(compile_words, part.parts)))
             )
-            refused = compile_words(OneOf(part.without)) if wanted else ""
+            refused = compile_words(AnyOf(part.excluded)) if wanted else ""
             return f"({wanted} NOT {refused})" if refused else wanted
 
 
@@ -239,28 +239,28 @@ def _quote(term: Term) -> str:
     if not any(character.isalnum() for character in body):
         return ""
     escaped = body.replace('"', '""').replace("\0", " ")
-    return f'"{escaped}"{"*" if term.is_start else ""}'
+    return f'"{escaped}"{"*" if term.is_prefix else ""}'
 
 
-def _spell_out(part: Part) -> tuple[str, list[str]]:
+def _spell_out(part: QueryPart) -> tuple[str, list[str]]:
     """SQL that compares letter by letter, with its values."""
     match part:
         case Term():
             # Arguments are JSON text: a quote in them stands with a backslash.
-            text = scrub_text(part.text) + "*" * part.is_start
+            text = scrub_text(part.text) + "*" * part.is_prefix
             spelt = {text, json.dumps(text, ensure_ascii=False)[1:-1]}
             tests = [f"{name} LIKE ? ESCAPE '\\'" for name in _TEXTS for _ in spelt]
             values = [f"%{escape_like(each)}%" for _ in _TEXTS for each in spelt]
             return f"({' OR '.join(tests)})", values
-        case OneOf():
+        case AnyOf():
             return _join(part.parts, " OR ", "0")
         case AllOf():
             wanted, values = _join(part.parts, " AND ", "1")
-            refused, more = _join(part.without, " OR ", "0")
+            refused, more = _join(part.excluded, " OR ", "0")
             return f"({wanted} AND NOT {refused})", [*values, *more]
 
 
-def _join(parts: Iterable[Part], word: str, nothing: str) -> tuple[str, list[str]]:
+def _join(parts: Iterable[QueryPart], word: str, nothing: str) -> tuple[str, list[str]]:
     found = [_spell_out(part) for part in parts]
     sql = word.join(test for test, _ in found) or nothing
     return f"({sql})", [value for _, values in found for value in values]

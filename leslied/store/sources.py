@@ -12,7 +12,7 @@ from leslied.store.tombstones import PRUNED
 if TYPE_CHECKING:
     import sqlite3
 
-    from leslied.model.reading import ReadEntry, Reading
+    from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
 
 _SET = ", ".join(f"{name} = excluded.{name}" for name in CURSOR_COLUMNS.split(", "))
 _MARKS = ", ".join("?" * (2 + CURSOR_COLUMNS.count(",") + 1))
@@ -31,7 +31,7 @@ class SourceRows:
         self._noise: list[tuple[Any, ...]] = []
         self._rejected: list[tuple[Any, ...]] = []
 
-    def save(self, reading: Reading) -> int:
+    def save(self, reading: DecodedChunk) -> int:
         """The cursor stands; a new generation starts its own counts. Says the row."""
         cursor, path = reading.cursor, pack_path(reading.source.path)
         key = (reading.source.agent, path)
@@ -61,7 +61,7 @@ class SourceRows:
         where = (source, generation, noise.offset, noise.length)
         self._noise.append((*where, noise.kind))
 
-    def silence(self, source: int, reading: Reading) -> None:
+    def silence(self, source: int, reading: DecodedChunk) -> None:
         """Nothing is kept of what the reading rejected, but where it stood."""
         where = (source, reading.cursor.generation)
         mine = {(*where, each.offset) for each in reading.rejected}
@@ -69,7 +69,7 @@ class SourceRows:
         for each in reading.rejected:
             self.add_noise(*where, Noise(each.offset, each.length, PRUNED))
 
-    def count_line(self, source: int, entry: ReadEntry) -> int:
+    def count_line(self, source: int, entry: DecodedEntry) -> int:
         """Which occurrence of its line this entry is, in this reading of the source."""
         key = (source, entry.line_digest)
         times = self._times.get(key)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from leslied.model.record import name_chat
+from leslied.model.record import make_chat_id
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from leslied.model.record import Placed
+    from leslied.model.record import PlacedRecord
 
 _HERE = (
     "FROM placement p JOIN session s ON s.id = p.session "
@@ -85,7 +85,7 @@ class Standing:
             named[0] = entry_id
         whose = "SELECT agent, session_id FROM session WHERE id = ?"
         return {
-            unit: name_chat(agent, session_id, entry_id.hex())
+            unit: make_chat_id(agent, session_id, entry_id.hex())
             for agent, session_id in self._ask(whose)
             for unit, entry_id in named.items()
         }
@@ -94,7 +94,7 @@ class Standing:
         return self._db.execute(query, (self._session,)).fetchall()
 
 
-def join(placed: Placed, standing: Standing) -> Placed:
+def join(placed: PlacedRecord, standing: Standing) -> PlacedRecord:
     """The record with its number, and a result with the name of its call's tool."""
     record = placed.record
     if record.type == "tool_result":

@@ -6,7 +6,7 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from leslied.model.record import MAIN, SessionKey, name_record
+from leslied.model.record import MAIN, SessionKey, make_record_id
 from leslied.store.fold import Tally, propose_thread_id
 from leslied.store.rows import ask
 
@@ -39,7 +39,7 @@ class Tallies:
 
     def title_elsewhere(self, record: Record) -> None:
         """A title that names the session its leaf stands in, not the one it is in."""
-        leaf = name_record(record.session.agent, str(record.metadata["leaf"]), 0)
+        leaf = make_record_id(record.session.agent, str(record.metadata["leaf"]), 0)
         self._titles.append((leaf, record.content))
 
     def write(self, placed: Iterable[bytes]) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from leslied.model.reading import Groundwork
-from leslied.model.record import Usage, name_record
+from leslied.model.decoded_chunk import PreparedRecord
+from leslied.model.record import Usage, make_record_id
 from leslied.model.source import Noise
 from leslied.points import reach
 from leslied.store.rows import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
 
-    from leslied.model.reading import ReadEntry, Reading
+    from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
     from leslied.model.record import Record
     from leslied.store.fold import Tally
 
@@ -51,7 +51,7 @@ class _Item(NamedTuple):
     """A record on its way in."""
 
     record: Record
-    groundwork: Groundwork
+    groundwork: PreparedRecord
     entry_id: bytes
     source: int
     generation: int
@@ -83,14 +83,14 @@ class Transaction:
         self._switched: dict[int, int] = {}
         self._unit_starts: list[tuple[int, int, int, int]] = []
 
-    def add(self, reading: Reading) -> None:
+    def add(self, reading: DecodedChunk) -> None:
         """The reading's records are named; its cursor, noise and rejects are saved."""
         source = self._sources.save(reading)
         generation = reading.cursor.generation
         before = len(self._items)
         for entry in reading.entries:
             nth = self._sources.count_line(source, entry) if entry.line_digest else 0
-            groundwork = entry.groundwork or map(prepare, entry.records)
+            groundwork = entry.prepared or map(prepare, entry.records)
             items = [
                 _Item(
                     record,
@@ -270,19 +270,19 @@ class Transaction:
         )
 
 
-def prepare(record: Record) -> Groundwork:
+def prepare(record: Record) -> PreparedRecord:
     """What can be worked out of the record alone."""
-    return Groundwork(digest_record(record), index_text(record))
+    return PreparedRecord(digest_record(record), index_text(record))
 
 
-def _name(record: Record, entry: ReadEntry, nth: int) -> bytes:
+def _name(record: Record, entry: DecodedEntry, nth: int) -> bytes:
     """The record's id: from the log's own, else from the line and its occurrence."""
     agent, session_id, source = record.session
     if record.native_id:
-        return name_record(agent, record.native_id, record.block, record.scope)
+        return make_record_id(agent, record.native_id, record.block, record.scope)
     line = hashlib.blake2b(entry.line_digest, digest_size=16).hexdigest()
     scope = f"{session_id}\0{source}"
-    return name_record(agent, f"{line}:{nth}", record.block, scope)
+    return make_record_id(agent, f"{line}:{nth}", record.block, scope)
 
 
 def _numbers(db: sqlite3.Connection, table: str) -> Iterator[int]:

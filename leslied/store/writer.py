@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.clock import Clock
-    from leslied.model.reading import Reading
+    from leslied.model.decoded_chunk import DecodedChunk
     from leslied.model.source import Cursor, FileStamp
 
 
@@ -121,14 +121,14 @@ class Store:
         row = self._db.execute(query, (agent, path)).fetchone()
         return unpack_cursor(row) if row else None
 
-    def commit(self, readings: Sequence[Reading]) -> Committed:
+    def commit(self, readings: Sequence[DecodedChunk]) -> Committed:
         """All of the readings are kept, each with its cursor; or, on error, none."""
         try:
             return self._commit(readings)
         except UnicodeEncodeError:
             return self._commit([scrub_reading(reading) for reading in readings])
 
-    def _commit(self, readings: Sequence[Reading]) -> Committed:
+    def _commit(self, readings: Sequence[DecodedChunk]) -> Committed:
         observed_us = to_us(self._clock.now())
         with self._transaction():
             work = Transaction(self._db, observed_us)

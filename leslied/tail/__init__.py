@@ -54,10 +54,10 @@ def read(
     match source.shape:
         case Shape.DOCUMENT:
             return document.read(source, cursor, limits)
-        case Shape.PACKED_LOG:
+        case Shape.COMPRESSED_LOG:
             return packed.read(source, cursor, limits)
-        case Shape.ROWS:
+        case Shape.SQLITE:
             return rows.read(source, cursor, limits)
-        case Shape.TREE:
+        case Shape.JSON_TREE:
             return tree.read(source, cursor, limits)
     return append.read(source, cursor, limits, is_final=is_final)

@@ -12,7 +12,7 @@ import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leslied.model.source import Chunk, Cursor, RawEntry, Rejected
+from leslied.model.source import Chunk, Cursor, RawEntry, Rejection
 from leslied.tail.files import open_regular, read_at, stamp_of, stream
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _skip_line(
     after = replace(
         cursor, offset=end + 1, crc=crc, anchor=anchor, scanned=0, finished=-1
     )
-    rejected = Rejected(start, length, reason, digest.digest()[:16], head)
+    rejected = Rejection(start, length, reason, digest.digest()[:16], head)
     return Chunk(
         entries=(),
         cursor=after,

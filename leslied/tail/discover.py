@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leslied.model.source import Shape, SourceRef, Watch
+from leslied.model.source import Shape, SourceRef, WatchDepth
 from leslied.tail.files import stamp_of
 from leslied.tail.rows import WAL, stamp_rows
 from leslied.tail.tree import stamp_tree
@@ -99,17 +99,17 @@ def identify(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
 
 def match_source(root: Root, name: str) -> Pattern | None:
     """The pattern that makes a file of this name below the root a source."""
-    if root.watch is Watch.FLAT and "/" in name:
+    if root.watch is WatchDepth.FLAT and "/" in name:
         return None
     return next((p for p in root.patterns if _compile(p.glob)(name)), None)
 
 
 def _stamp_all(pattern: Pattern, path: Path, stamp: FileStamp) -> FileStamp:
     """The stamp of all the files that make up the source."""
-    if pattern.shape is Shape.ROWS:
+    if pattern.shape is Shape.SQLITE:
         return stamp_rows(path, stamp)
-    if pattern.shape is Shape.TREE:
-        return stamp_tree(path, pattern.below, stamp)
+    if pattern.shape is Shape.JSON_TREE:
+        return stamp_tree(path, pattern.child_folders, stamp)
     return stamp
 
 
@@ -123,8 +123,8 @@ def _refer(
         shape=pattern.shape,
         stamp=stamp,
         feeds=pattern.feeds,
-        below=pattern.below,
-        beside=pattern.beside,
+        child_folders=pattern.child_folders,
+        side_file=pattern.side_file,
     )
 
 
@@ -132,7 +132,7 @@ def _walk(
     root: Root, found: Discovery, seen: set[tuple[int, int]]
 ) -> Iterator[tuple[os.DirEntry[str], str]]:
     """Every non-folder below the root with its relative name; loops are cut."""
-    deepest = 0 if root.watch is Watch.FLAT else MAX_DEPTH
+    deepest = 0 if root.watch is WatchDepth.FLAT else MAX_DEPTH
     pending = [(str(root.path), "", 0)]
     while pending:
         folder, prefix, depth = pending.pop()

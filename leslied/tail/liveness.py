@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.errors import SourceError
-from leslied.model.session import Registry
+from leslied.model.session import ProcessRegistry
 from leslied.tail.files import open_regular, read_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from leslied.model.session import Live
+    from leslied.model.session import LiveProcess
 
 _LARGEST = 64 * 1024
 _NEWEST = 64
@@ -24,7 +24,8 @@ _TICKS_APART = 200
 
 
 def find_processes(
-    registries: Iterable[Registry], parse: Callable[[Path, bytes], Live | None]
+    registries: Iterable[ProcessRegistry],
+    parse: Callable[[Path, bytes], LiveProcess | None],
 ) -> dict[str, bool]:
     """Sessions named in the registries, and whether a process still works on each."""
     found: dict[str, bool] = {}
@@ -60,7 +61,7 @@ class _Locks:
             return None
 
 
-def is_running(live: Live) -> bool:
+def is_running(live: LiveProcess) -> bool:
     """The very process is there: same number, same beginning."""
     began = _read_start(live.pid) if live.pid is not None else None
     if began is None:
@@ -70,7 +71,7 @@ def is_running(live: Live) -> bool:
     return abs(began - live.start_ticks) <= _TICKS_APART
 
 
-def _list(registry: Registry) -> list[Path]:
+def _list(registry: ProcessRegistry) -> list[Path]:
     """The registry's files; keys and other secrets beside them are never opened.
 
     Where every session has a folder of its own, only the newest are looked into.
@@ -82,7 +83,9 @@ def _list(registry: Registry) -> list[Path]:
         folders = sorted(os.scandir(registry.path), key=_mtime)[-_NEWEST:]
     except OSError:
         return []
-    inner = (Registry(Path(each.path), name) for each in folders if each.is_dir())
+    inner = (
+        ProcessRegistry(Path(each.path), name) for each in folders if each.is_dir()
+    )
     return [path for each in inner for path in _list(each)]
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from leslied.errors import SourceError
-from leslied.model.source import Chunk, Cursor, RawEntry, Rejected
+from leslied.model.source import Chunk, Cursor, RawEntry, Rejection
 from leslied.tail.files import open_regular, read_at
 from leslied.tail.wal import holds_commit
 
@@ -207,7 +207,11 @@ def _find_feeds(db: sqlite3.Connection, feeds: tuple[Feed, ...]) -> list[Feed]:
     found = [feed for feed in feeds if tables.issuperset(feed.tables)]
     if not found:
         raise SourceError("has none of the tables that are read")
-    return [f for f in found if f.unless not in tables or _is_empty(db, f.unless)]
+    return [
+        f
+        for f in found
+        if f.unless_table not in tables or _is_empty(db, f.unless_table)
+    ]
 
 
 def _is_empty(db: sqlite3.Connection, table: str) -> bool:
@@ -231,11 +235,11 @@ def _find_mark(db: sqlite3.Connection, feed: Feed, known: dict[str, Mark]) -> Ma
     """Where to go on; a feed of changes begins with those after the first look."""
     mark = known.get(feed.name)
     if mark is None:
-        begins = db.execute(feed.begins).fetchone() if feed.begins else None
+        begins = db.execute(feed.start_sql).fetchone() if feed.start_sql else None
         return Mark() if known or begins is None else _step(Mark(), begins)
-    if not feed.names:
+    if not feed.id_column:
         return mark
-    query = f"SELECT {feed.names} FROM {feed.tables[0]} WHERE rowid = ?"
+    query = f"SELECT {feed.id_column} FROM {feed.tables[0]} WHERE rowid = ?"
     for at, step in enumerate(mark.trail):
         found = db.execute(query, (step.row,)).fetchone()
         if found and _sum(found[0]) == step.name:
@@ -339,7 +343,7 @@ def _make_chunk(
     limits: ReadLimits,
 ) -> Chunk:
     entries: list[RawEntry] = []
-    rejected: list[Rejected] = []
+    rejected: list[Rejection] = []
     told = [row.data for row in rows if row.data is not None]
     for at, data in enumerate(told, number):
         if len(data) <= limits.line:
@@ -347,7 +351,7 @@ def _make_chunk(
             continue
         reason = f"oversized: {len(data)} bytes, more than the {limits.line} parsed"
         digest = hashlib.sha256(data).digest()[:16]
-        rejected.append(Rejected(at, len(data), reason, digest, b""))
+        rejected.append(Rejection(at, len(data), reason, digest, b""))
     return Chunk(
         entries=tuple(entries),
         cursor=replace(cursor, offset=number + len(told)),

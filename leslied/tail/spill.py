@@ -29,4 +29,4 @@ def read_spill(path: Path, limits: ReadLimits) -> str:
 
 def read_beside(source: SourceRef, limits: ReadLimits) -> str:
     """The beginning of the small file beside a source; empty where there is none."""
-    return read_spill(source.path.parent / source.beside, limits)[:_MOST_BESIDE]
+    return read_spill(source.path.parent / source.side_file, limits)[:_MOST_BESIDE]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST_ASKED = 2000
 """So many logs, the latest, are asked for their time; older ones are rarely gone on
 with, and the daemon's own scan asks them all."""
-_ONE_FILE = (Shape.APPEND_LOG, Shape.DOCUMENT, Shape.PACKED_LOG)
+_ONE_FILE = (Shape.APPEND_LOG, Shape.DOCUMENT, Shape.COMPRESSED_LOG)
 _COARSE_NS = 2_000_000_000
 """A folder's time may lie so far before the moment it was changed at."""
 

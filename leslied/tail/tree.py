@@ -56,12 +56,12 @@ def stamp_tree(path: Path, below: tuple[str, ...], stamp: FileStamp) -> FileStam
 def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
     """Yield the session's file, then what was said since the newest file known."""
     top = _load(source.path, limits)
-    folder = _find_folder(source.path.parent, source.below, 0, source.path.stem)
+    folder = _find_folder(source.path.parent, source.child_folders, 0, source.path.stem)
     names = sorted(_list(folder))
     start = max(bisect_left(names, cursor.anchor.decode()) - _AGAIN, 0)
     entries = [b'{"top":%b}' % top]
     for name in names[start:] if cursor.anchor else names:
-        pieces = _find_folder(source.path.parent, source.below, 1, name)
+        pieces = _find_folder(source.path.parent, source.child_folders, 1, name)
         entries.append(_join(top, folder, pieces, name, limits))
         if sum(map(len, entries)) >= limits.chunk:
             cursor = replace(cursor, anchor=name.encode(), stamp=None)

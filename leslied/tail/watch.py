@@ -26,7 +26,7 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 
-from leslied.model.source import Watch
+from leslied.model.source import WatchDepth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -231,7 +231,7 @@ class Watcher:
         """Which folders to watch: a root with all below it, or what may become one."""
         plan = {self._canary.parent: _Watched(0, is_root=True)}
         for root in self._roots:
-            if root.watch is Watch.NONE:
+            if root.watch is WatchDepth.NONE:
                 continue
             path = root.path
             near = next(folder for folder in (path, *path.parents) if folder.is_dir())
@@ -239,6 +239,6 @@ class Watcher:
             plan[near] = _Watched(
                 near.stat().st_ino,
                 is_root=near == path or bool(known and known.is_root),
-                is_deep=root.watch is Watch.DEEP or bool(known and known.is_deep),
+                is_deep=root.watch is WatchDepth.DEEP or bool(known and known.is_deep),
             )
         return plan

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from leslied.model.touch import Touch
+    from leslied.model.file_change import FileChange
 
 COLLECTED = ".meta/collected"
 """Below a thread's folder; never where an agent's own assets stand."""
@@ -28,7 +28,7 @@ class Collected:
 
     type: Kind
     text: str
-    by: Touch
+    by: FileChange
 
     @property
     def place(self) -> str:
@@ -44,7 +44,7 @@ class _Step:
 
 
 def collect(
-    touches: Sequence[Touch], read_plan: Callable[[str], str | None]
+    touches: Sequence[FileChange], read_plan: Callable[[str], str | None]
 ) -> list[Collected]:
     """The plan and the progress that these calls of one session tell, if any.
 
@@ -55,7 +55,7 @@ def collect(
 
 
 def _find_plan(
-    touches: Sequence[Touch], read_plan: Callable[[str], str | None]
+    touches: Sequence[FileChange], read_plan: Callable[[str], str | None]
 ) -> Collected | None:
     files = [t for t in touches if t.path and PLAN_FILE.fullmatch(t.path)]
     shown = [t for t in touches if t.kind == "plan"]
@@ -72,7 +72,7 @@ def _find_plan(
     return None
 
 
-def _find_progress(touches: Sequence[Touch]) -> Collected | None:
+def _find_progress(touches: Sequence[FileChange]) -> Collected | None:
     lists = [t for t in touches if t.kind in ("todos", "task")]
     if not lists:
         return None
@@ -81,7 +81,7 @@ def _find_progress(touches: Sequence[Touch]) -> Collected | None:
     return Collected("progress", _write_progress(steps), last) if steps else None
 
 
-def _steps(touch: Touch) -> list[_Step]:
+def _steps(touch: FileChange) -> list[_Step]:
     told = json.loads(touch.body or "{}")
     return [
         _Step(each["text"], _STATES.get(each["status"], "open"))
@@ -90,7 +90,7 @@ def _steps(touch: Touch) -> list[_Step]:
     ]
 
 
-def _fold_tasks(touches: Sequence[Touch]) -> list[_Step]:
+def _fold_tasks(touches: Sequence[FileChange]) -> list[_Step]:
     """The tasks as they stand after every call about them."""
     tasks: dict[str, _Step] = {}
     for touch in touches:
@@ -114,7 +114,7 @@ def _fold_tasks(touches: Sequence[Touch]) -> list[_Step]:
     return [task for task in tasks.values() if task.text]
 
 
-def _write_plan(touch: Touch, steps: list[_Step]) -> str:
+def _write_plan(touch: FileChange, steps: list[_Step]) -> str:
     words = str(json.loads(touch.body).get("words") or "").strip()
     numbered = [f"{n}. {_line(step.text)}" for n, step in enumerate(steps, 1)]
     return "\n".join(["# Plan", "", *([words, ""] if words else []), *numbered, ""])

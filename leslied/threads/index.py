@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from leslied.model.touch import Touch
+    from leslied.model.file_change import FileChange
     from leslied.threads.progress import Item, Progress
 
 MOST_CHANGES = 200
@@ -65,7 +65,7 @@ class File:
     size: int
     sha256: str
     updated_at: datetime
-    touches: Sequence[Touch] = ()
+    touches: Sequence[FileChange] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +231,7 @@ def _choose(items: list[Item]) -> list[Item]:
     return items[:_MOST_ITEMS]
 
 
-def plain_touch(touch: Touch) -> dict[str, Any]:
+def plain_touch(touch: FileChange) -> dict[str, Any]:
     """Which call of which session it was."""
     return {
         "kind": touch.kind,

@@ -24,13 +24,13 @@ from leslied import tail
 from leslied.agents import AgentAdapter, load_adapters
 from leslied.errors import DecodeError
 from leslied.model.record import (
-    Decoded,
+    DecodeResult,
     EventKind,
     Origin,
     Record,
     RecordType,
     Role,
-    name_record,
+    make_record_id,
 )
 from leslied.model.source import Cursor, Environment, RawEntry, Shape, SourceRef
 from leslied.store import Reader
@@ -60,7 +60,7 @@ def read_sources(adapter: AgentAdapter, home: Path) -> dict[SourceRef, list[RawE
 
 def decode_all(
     adapter: AgentAdapter, home: Path
-) -> Iterator[tuple[RawEntry, dict[str, Any], Decoded]]:
+) -> Iterator[tuple[RawEntry, dict[str, Any], DecodeResult]]:
     """Each entry that can be decoded, with the state before it."""
     for entries in read_sources(adapter, home).values():
         state: dict[str, Any] = {}
@@ -113,7 +113,7 @@ def check_record(record: Record) -> None:
         text.encode()
     if record.created_at:
         record.created_at.astimezone(UTC)
-    for count in golden.plain_usage(record.usage).values() if record.usage else ():
+    for count in golden.usage_to_dict(record.usage).values() if record.usage else ():
         assert 0 <= count < 2**63
 
 
@@ -185,7 +185,9 @@ def test_two_entries_share_no_id_unless_they_are_the_same(
             )
             if record.native_id and not is_told_again:
                 name = (record.session, record.scope, record.native_id, record.block)
-                told = record.type.encode() if adapter.has_versions else entry.data
+                told = (
+                    record.type.encode() if adapter.has_mutable_entries else entry.data
+                )
 
                 assert owners.setdefault(name, told) == told
 
@@ -362,7 +364,7 @@ def is_held(adapter: AgentAdapter, entry: RawEntry, held: set[bytes]) -> bool:
     """Whether the entry repeats one that stands elsewhere."""
     records = adapter.decode(entry, {}).records
     names = [
-        name_record(r.session.agent, r.native_id, r.block, r.scope)
+        make_record_id(r.session.agent, r.native_id, r.block, r.scope)
         for r in records
         if r.native_id and r.block < 900
     ]
@@ -638,16 +640,16 @@ def test_an_agent_looks_at_no_variable_that_it_does_not_name(
     env = Environment(home=tmp_path, environ=Environ(), platform="linux")
 
     list(adapter.roots(env, []))
-    list(adapter.alive(env, []))
+    list(adapter.live_registries(env, []))
 
-    assert Environ.asked <= set(adapter.variables)
+    assert Environ.asked <= set(adapter.env_vars)
 
 
 @over_adapters
 def test_an_agent_says_that_it_is_live_if_and_only_if_files_name_its_processes(
     adapter: AgentAdapter, tmp_path: Path
 ):
-    registries = list(adapter.alive(golden.environment(tmp_path), []))
+    registries = list(adapter.live_registries(golden.environment(tmp_path), []))
 
     assert bool(registries) == ("live" in adapter.capabilities)
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from leslied.agents import load_adapters
-from leslied.model.record import MAIN, Placed, Usage
-from leslied.model.session import Live, SessionSummary
+from leslied.model.record import MAIN, PlacedRecord, Usage
+from leslied.model.session import LiveProcess, SessionSummary
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
 from leslied.sessions import Stream, assemble
 from leslied.store import Reader
@@ -42,7 +42,7 @@ class Told:
     def subagents(self) -> dict[str, SessionSummary]:
         return {s.subagent_id: s for s in self.streams.values() if s.is_subagent}
 
-    def records(self, session: SessionSummary | None = None) -> list[Placed]:
+    def records(self, session: SessionSummary | None = None) -> list[PlacedRecord]:
         return self._records[(session or self.main()).key[1:]]
 
     def said(self, session: SessionSummary | None = None) -> list[tuple[str, str]]:
@@ -54,7 +54,7 @@ class Told:
 
     def of_type(
         self, type_: str, session: SessionSummary | None = None
-    ) -> list[Placed]:
+    ) -> list[PlacedRecord]:
         return [p for p in self.records(session) if p.record.type == type_]
 
     def events(self, kind: str, session: SessionSummary | None = None) -> list[str]:
@@ -954,4 +954,6 @@ def test_a_config_folder_of_one_s_own_takes_their_place(home: Path):
 def test_a_start_time_that_is_none_is_left_out(start: str | None):
     told = json.dumps({"sessionId": SESSION, "pid": 5, "procStart": start})
 
-    assert ADAPTER.parse_live(Path("5.json"), told.encode()) == Live(SESSION, 5, None)
+    assert ADAPTER.parse_live_process(Path("5.json"), told.encode()) == LiveProcess(
+        SESSION, 5, None
+    )

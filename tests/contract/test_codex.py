@@ -13,8 +13,8 @@ import zstandard
 
 from leslied import tail
 from leslied.agents import load_adapters
-from leslied.model.record import MAIN, Placed, Record, Usage
-from leslied.model.session import Live, SessionSummary
+from leslied.model.record import MAIN, PlacedRecord, Record, Usage
+from leslied.model.session import LiveProcess, SessionSummary
 from leslied.model.source import Environment, FileStamp, RawEntry, Shape, SourceRef
 from leslied.sessions import Stream, assemble
 from leslied.store import Reader
@@ -44,7 +44,7 @@ class Told:
     def subagents(self) -> list[SessionSummary]:
         return [s for s in self.streams.values() if s.is_subagent]
 
-    def records(self, session: SessionSummary | None = None) -> list[Placed]:
+    def records(self, session: SessionSummary | None = None) -> list[PlacedRecord]:
         return self._records[(session or self.main()).key[1:]]
 
     def of_type(
@@ -495,10 +495,11 @@ def test_the_folders_are_those_of_the_home_codex_uses(home: Path):
 
 def test_a_lock_s_name_is_the_thread_it_is_for():
     told = [
-        ADAPTER.parse_live(Path(name), b"") for name in (f"{THREAD}.lock", ".c.lock")
+        ADAPTER.parse_live_process(Path(name), b"")
+        for name in (f"{THREAD}.lock", ".c.lock")
     ]
 
-    assert told == [Live(THREAD, None), None]
+    assert told == [LiveProcess(THREAD, None), None]
 
 
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="Linux tells of locks")
@@ -515,8 +516,8 @@ def test_a_thread_is_live_while_its_lock_is_held(home: Path):
 
 
 def find(home: Path) -> dict[str, bool]:
-    registries = ADAPTER.alive(environment(home), [])
-    return tail.find_processes(registries, ADAPTER.parse_live)
+    registries = ADAPTER.live_registries(environment(home), [])
+    return tail.find_processes(registries, ADAPTER.parse_live_process)
 
 
 def test_a_thread_goes_on_by_its_id():

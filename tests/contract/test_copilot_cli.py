@@ -12,7 +12,7 @@ import pytest
 from leslied.agents import load_adapters
 from leslied.errors import DecodeError
 from leslied.model.record import Usage
-from leslied.model.session import Live, Registry
+from leslied.model.session import LiveProcess, ProcessRegistry
 from leslied.model.source import Environment
 from tests.support.agent_home import AgentHome
 
@@ -83,15 +83,15 @@ def test_the_older_flat_file_is_named_after_its_session(copilot: AgentHome):
 def test_lock_files_tell_which_process_works_on_which_session(tmp_path: Path):
     path = tmp_path / SESSION / "inuse.4242.lock"
 
-    assert ADAPTER.parse_live(path, b"4242\n") == Live(SESSION, 4242)
-    assert list(ADAPTER.alive(environment(tmp_path), [])) == [
-        Registry(tmp_path / ".copilot" / "session-state", "*/inuse.*.lock")
+    assert ADAPTER.parse_live_process(path, b"4242\n") == LiveProcess(SESSION, 4242)
+    assert list(ADAPTER.live_registries(environment(tmp_path), [])) == [
+        ProcessRegistry(tmp_path / ".copilot" / "session-state", "*/inuse.*.lock")
     ]
 
 
 @pytest.mark.parametrize("name", ["inuse..lock", "inuse.x.lock", "inuse.-1.lock"])
 def test_a_lock_file_without_a_number_tells_nothing(name: str):
-    assert ADAPTER.parse_live(Path(f"/x/{SESSION}/{name}"), b"") is None
+    assert ADAPTER.parse_live_process(Path(f"/x/{SESSION}/{name}"), b"") is None
 
 
 # Who says what

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from leslied.model.record import Placed
+from leslied.model.record import PlacedRecord
 from leslied.model.session import SessionSummary
-from leslied.model.source import Environment, Watch
+from leslied.model.source import Environment, WatchDepth
 from leslied.pipeline.keep import Keep
 from leslied.sessions import Stream, assemble
 from leslied.store import Reader, Store
@@ -36,7 +36,7 @@ class Told:
         (main,) = self.mains.values()
         return main
 
-    def records(self, session: SessionSummary | None = None) -> list[Placed]:
+    def records(self, session: SessionSummary | None = None) -> list[PlacedRecord]:
         return self._records[(session or self.main).row]
 
     def talk(self, session: SessionSummary | None = None) -> list[str]:
@@ -86,9 +86,9 @@ class TestWhereItWrites:
         database, tree = ADAPTER.roots(environment(tmp_path), [])
 
         assert database.path == tmp_path / ".local/share/opencode"
-        assert database.watch is Watch.FLAT
+        assert database.watch is WatchDepth.FLAT
         assert tree.path == tmp_path / ".local/share/opencode/storage/session"
-        assert tree.watch is Watch.NONE
+        assert tree.watch is WatchDepth.NONE
 
     def test_the_data_home_moves_it(self, tmp_path: Path):
         told = {"XDG_DATA_HOME": str(tmp_path / "data")}

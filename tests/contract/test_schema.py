@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 import leslied
 from leslied.model import record as nouns
-from leslied.model.codec import plain_record
+from leslied.model.codec import record_to_dict
 from leslied.store import Reader
 from tests.support.claude import ClaudeHome
 from tests.support.golden import FIXTURES, copy_home
@@ -44,4 +44,4 @@ def test_every_record_of_every_fixture_fits_the_schema(claude: ClaudeHome, case:
     with Reader(claude.store_path) as reader:
         for session in reader.sessions():
             for placed in reader.records(session.row):
-                validator.validate(plain_record(placed))
+                validator.validate(record_to_dict(placed))

@@ -32,7 +32,7 @@ from hypothesis.stateful import (
 )
 
 from leslied.errors import StoreUnusable
-from leslied.model.record import name_record
+from leslied.model.record import make_record_id
 from leslied.model.source import Cursor, Environment, FileStamp
 from leslied.pipeline import Ingest, Ingested
 from leslied.pipeline.batch import BATCH_WEIGHT
@@ -225,7 +225,7 @@ def _understand(value: dict[str, Any]) -> Said | None:
 
 
 def _entry(uuid: str, block: int) -> str:
-    return name_record(ADAPTER.name, uuid, block).hex()
+    return make_record_id(ADAPTER.name, uuid, block).hex()
 
 
 def sure(line: bytes) -> Said | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from leslied.agents import AgentAdapter
 from leslied.clock import Clock
-from leslied.model.record import Decoded, Placed
+from leslied.model.record import DecodeResult, PlacedRecord
 from leslied.model.session import SessionSummary, Unit
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
 from leslied.sessions import Stream, assemble
@@ -48,7 +48,7 @@ class AgentHome:
 
     def decode(
         self, path: str, entry: Any, state: dict[str, Any] | None = None
-    ) -> Decoded:
+    ) -> DecodeResult:
         """What one entry of the file at this path below the first root means."""
         root = next(iter(self.adapter.roots(environment(self.home), []))).path
         shape = Shape.APPEND_LOG if path.endswith(".jsonl") else Shape.DOCUMENT
@@ -83,7 +83,7 @@ class Told:
 
     def records(
         self, type_: str = "", session: SessionSummary | None = None
-    ) -> list[Placed]:
+    ) -> list[PlacedRecord]:
         placed = self._records[(session or self.main).row]
         return [p for p in placed if type_ in ("", p.record.type)]
 

@@ -45,7 +45,7 @@ def render(session: Session, form: str) -> dict[str, bytes]:
 def render_one(session: Session, form: str) -> str:
     """The text that standard output would get."""
     artifacts = load_sinks()[form].render(session)
-    (only,) = [artifact for artifact in artifacts if not artifact.is_aside]
+    (only,) = [artifact for artifact in artifacts if not artifact.is_derived]
     return only.body.decode()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from leslied.agents import load_adapters
 from leslied.clock import Clock
-from leslied.model.record import MAIN, Placed
+from leslied.model.record import MAIN, PlacedRecord
 from leslied.model.session import SessionSummary, Unit
 from leslied.sessions import Stream, assemble
 from leslied.store import Reader
@@ -85,7 +85,7 @@ class Told:
         (found,) = [s for s in self.sessions if s.key.source != MAIN]
         return found
 
-    def records(self, session: SessionSummary | None = None) -> list[Placed]:
+    def records(self, session: SessionSummary | None = None) -> list[PlacedRecord]:
         return self._records[(session or self.main()).key]
 
     def texts(self, type_: str, session: SessionSummary | None = None) -> list[str]:

@@ -14,8 +14,8 @@ import pytest
 
 from leslied.agents import AgentAdapter, load_adapters
 from leslied.clock import Clock
-from leslied.model.codec import plain_usage
-from leslied.model.record import Placed, Usage
+from leslied.model.codec import usage_to_dict
+from leslied.model.record import PlacedRecord, Usage
 from leslied.model.session import SessionSummary
 from leslied.model.source import Environment
 from leslied.pipeline import Ingest
@@ -94,7 +94,7 @@ def _tell_session(session: SessionSummary) -> dict[str, Any]:
     }
 
 
-def _tell_record(placed: Placed) -> dict[str, Any]:
+def _tell_record(placed: PlacedRecord) -> dict[str, Any]:
     record = placed.record
     key = record.session
     return {
@@ -117,7 +117,7 @@ def _tell_record(placed: Placed) -> dict[str, Any]:
 
 
 def _tell_usage(usage: Usage) -> dict[str, Any]:
-    return {"usage": list(plain_usage(usage).values())}
+    return {"usage": list(usage_to_dict(usage).values())}
 
 
 def _tell_rest(reader: Reader) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from typing import Any, Self
 from leslied import tail
 from leslied.clock import Clock
 from leslied.lookup import Hit, Manner, parse_query, search
-from leslied.model.reading import ReadEntry, Reading
-from leslied.model.record import MAIN, Placed, Record, SessionKey
+from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
+from leslied.model.record import MAIN, PlacedRecord, Record, SessionKey
 from leslied.model.session import SessionSummary
-from leslied.model.source import Cursor, FileStamp, Rejected, Shape, SourceRef
+from leslied.model.source import Cursor, FileStamp, Rejection, Shape, SourceRef
 from leslied.store import Committed, Reader, Store
 from leslied.tail import ReadLimits
 from leslied.tail.files import stamp_of
@@ -84,22 +84,24 @@ def make_source(path: Path, shape: Shape = Shape.APPEND_LOG) -> SourceRef:
     return SourceRef(agent=AGENT, path=path, root=path.parent, shape=shape, stamp=stamp)
 
 
-def make_entry(record: Record, number: int, *, is_complete: bool = True) -> ReadEntry:
+def make_entry(
+    record: Record, number: int, *, is_complete: bool = True
+) -> DecodedEntry:
     """A line with one record in it; equal records without an id are equal lines."""
     digest = b""
     if not record.native_id:
         digest = hashlib.sha256(repr(record).encode(errors="replace")).digest()
-    return ReadEntry(number * 100, 99, (record,), digest, is_complete)
+    return DecodedEntry(number * 100, 99, (record,), digest, is_complete)
 
 
 def make_reading(
     *records: Record, log: str = "a.jsonl", generation: int = 1, **fields: Any
-) -> Reading:
+) -> DecodedChunk:
     """One line after the other, each with one record."""
     entries = [make_entry(record, number) for number, record in enumerate(records)]
     cursor = Cursor(generation=generation, offset=100 * len(records))
     known = {"cursor": cursor, "decoder_version": 1, "entries": tuple(entries)}
-    return Reading(source=make_source(LOGS / log), **{**known, **fields})
+    return DecodedChunk(source=make_source(LOGS / log), **{**known, **fields})
 
 
 class Shelf:
@@ -136,7 +138,7 @@ class Shelf:
             found = {session.key: session for session in reader.sessions()}
         return found[make_key(session_id, source)]
 
-    def told(self, session_id: str = "s", source: str = MAIN) -> list[Placed]:
+    def told(self, session_id: str = "s", source: str = MAIN) -> list[PlacedRecord]:
         row = self.session(session_id, source).row
         with self.reader() as reader:
             return list(reader.records(row))
@@ -161,7 +163,7 @@ class Tail:
         self.limits = ReadLimits(**limits)
         self.cursor = Cursor()
         self.bytes_read = 0
-        self.rejected: list[Rejected] = []
+        self.rejected: list[Rejection] = []
 
     def look(self, *, is_final: bool = False) -> list[bytes]:
         """The lines that are new; the counters tell of this look alone."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from leslied.model.record import Placed, Record, SessionKey
+from leslied.model.record import PlacedRecord, Record, SessionKey
 from leslied.model.session import SessionSummary, Unit
 from tests.support.records import BEGAN, make_key, make_prompt, make_record
 
@@ -30,10 +30,10 @@ def make_summary(key: SessionKey | None = None, **fields: Any) -> SessionSummary
     return SessionSummary(**{**known, **fields})
 
 
-def place(record: Record, entry_id: str = "") -> Placed:
+def place(record: Record, entry_id: str = "") -> PlacedRecord:
     """The record with an id that no other has, unless one is given."""
     number = next(_IDS)
-    return Placed(
+    return PlacedRecord(
         record=record,
         entry_id=entry_id or f"entry-{number}",
         sequence=1,
@@ -48,9 +48,9 @@ def place(record: Record, entry_id: str = "") -> Placed:
     )
 
 
-def make_unit(*entries: Record | Placed, number: int = 1, **fields: Any) -> Unit:
+def make_unit(*entries: Record | PlacedRecord, number: int = 1, **fields: Any) -> Unit:
     """A unit of these entries; the first user message is its prompt."""
-    placed = tuple(e if isinstance(e, Placed) else place(e) for e in entries)
+    placed = tuple(e if isinstance(e, PlacedRecord) else place(e) for e in entries)
     prompts = [p.record.content for p in placed if p.record.type == "user_message"]
     known = {
         "chat_id": f"chat-{next(_IDS)}",
@@ -63,13 +63,13 @@ def make_unit(*entries: Record | Placed, number: int = 1, **fields: Any) -> Unit
 
 
 def make_child(
-    *entries: Record | Placed, name: str = "a1", call: str = "", **fields: Any
+    *entries: Record | PlacedRecord, name: str = "a1", call: str = "", **fields: Any
 ) -> Unit:
     """A subagent, spawned by this call."""
     summary = make_summary(
         make_key(source=f"subagent:{name}"), spawn_call_id=call, description=name
     )
-    placed = [e.record if isinstance(e, Placed) else e for e in entries]
+    placed = [e.record if isinstance(e, PlacedRecord) else e for e in entries]
     prompt = next((r.content for r in placed if r.type == "user_message"), "")
     known = {"number": 0, "summary": summary, "prompt": prompt}
     return make_unit(*entries, **{**known, **fields})

@@ -9,18 +9,18 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._contract import Adapter
+from leslied.agents._contract import BaseAdapter
 from leslied.agents._parsing import parse_object
 from leslied.agents.claude_code.decode import decode_line, decode_meta
 from leslied.errors import DecodeError
-from leslied.model.session import Live, Registry
+from leslied.model.session import LiveProcess, ProcessRegistry
 from leslied.model.source import Pattern, Root, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from leslied.agents._contract import AgentAdapter, Capability
-    from leslied.model.record import Decoded, Record
+    from leslied.model.record import DecodeResult, Record
     from leslied.model.source import Environment, RawEntry, SourceRef
 
 PATTERNS = (
@@ -32,13 +32,13 @@ PATTERNS = (
 _MOST_DIGITS = 20
 
 
-class ClaudeCode(Adapter):
+class ClaudeCode(BaseAdapter):
     """The adapter."""
 
     name = "claude-code"
     title = "Claude Code"
     decoder_version = 1
-    variables = ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME")
+    env_vars = ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME")
     capabilities: frozenset[Capability] = frozenset(
         {
             "folder",
@@ -55,24 +55,26 @@ class ClaudeCode(Adapter):
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
         """The `projects` folder of every config folder Claude Code may use."""
-        folders = list(configured) or _usual_folders(env)
+        folders = list(configured) or _default_folders(env)
         for folder in folders:
             path = folder if folder.name == "projects" else folder / "projects"
             yield Root(path=path, patterns=PATTERNS)
 
-    def decode(self, entry: RawEntry, state: dict[str, Any]) -> Decoded:
+    def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """The records of one line, or of a subagent's side file."""
         if entry.source.shape is Shape.DOCUMENT:
             return decode_meta(entry, state)
         return decode_line(entry, state)
 
-    def alive(self, env: Environment, configured: Sequence[Path]) -> Iterable[Registry]:
+    def live_registries(
+        self, env: Environment, configured: Sequence[Path]
+    ) -> Iterable[ProcessRegistry]:
         """`sessions/<pid>.json` in every config folder."""
-        for folder in list(configured) or _usual_folders(env):
+        for folder in list(configured) or _default_folders(env):
             home = folder.parent if folder.name == "projects" else folder
-            yield Registry(home / "sessions", "*.json")
+            yield ProcessRegistry(home / "sessions", "*.json")
 
-    def parse_live(self, path: Path, data: bytes) -> Live | None:
+    def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
         """The session a process works on; it may change while the process lives."""
         del path
         try:
@@ -87,9 +89,9 @@ class ClaudeCode(Adapter):
         # Python refuses to convert thousands of digits; no machine runs for so long.
         is_ticks = str(start).isdecimal() and len(str(start)) <= _MOST_DIGITS
         ticks = int(str(start)) if is_ticks else None
-        return Live(session_id, pid, ticks)
+        return LiveProcess(session_id, pid, ticks)
 
-    def spill(self, record: Record, source: SourceRef) -> Path | None:
+    def find_spill_file(self, record: Record, source: SourceRef) -> Path | None:
         """`<session>/tool-results/<name>`, whatever folder the log names."""
         named = record.metadata.get("spill")
         if not isinstance(named, str) or record.type != "tool_result":
@@ -115,7 +117,7 @@ class ClaudeCode(Adapter):
         return f"claude --resume {shlex.quote(session_id)}"
 
 
-def _usual_folders(env: Environment) -> list[Path]:
+def _default_folders(env: Environment) -> list[Path]:
     """`CLAUDE_CONFIG_DIR` (a comma list is taken), else both homes it has had."""
     asked = env.environ.get("CLAUDE_CONFIG_DIR", "")
     if asked.strip():

@@ -4,75 +4,80 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._parsing import parse_object, tell_size, to_json
-from leslied.agents.claude_code.wire import Block, parse_raw
+from leslied.agents._parsing import format_size, parse_object, to_json
+from leslied.agents.claude_code.schema import ContentBlock, parse_raw
 from leslied.errors import DecodeError
 from leslied.model.record import Usage
 
 if TYPE_CHECKING:
     from msgspec import Raw
 
-    from leslied.agents.claude_code.wire import Message, Part, Payload, Tokens
+    from leslied.agents.claude_code.schema import (
+        ClaudeMessage,
+        ClaudeUsage,
+        MediaSource,
+        ToolResultPart,
+    )
 
-_MOST_TOKENS = 2**53
+_MAX_TOKENS = 2**53
 """A larger number is damage, not a count."""
 
 
-def blocks_of(message: Message) -> list[Block]:
+def list_blocks(message: ClaudeMessage) -> list[ContentBlock]:
     """The message's blocks; words alone are one text block."""
     content = message.content
     if isinstance(content, list):
         return content
-    return [Block("text", content or "")]
+    return [ContentBlock("text", content or "")]
 
 
-def text_of(message: Message) -> str:
+def message_text(message: ClaudeMessage) -> str:
     """All words of a message."""
-    return "\n\n".join(filter(None, map(block_text, blocks_of(message))))
+    return "\n\n".join(filter(None, map(block_text, list_blocks(message))))
 
 
-def block_text(block: Block) -> str:
+def block_text(block: ContentBlock) -> str:
     """A block's words, or what stands for its picture or file."""
     if block.source:
-        return placeholder(block.type or "file", block.source)
+        return format_placeholder(block.type or "file", block.source)
     return block.text or ""
 
 
-def result_text(block: Block, data: bytes, number: int) -> str:
+def result_text(block: ContentBlock, data: bytes, index: int) -> str:
     """A tool's answer as text; parts of a kind nobody knows stay JSON."""
     content = block.content
     if content is None:
         return block.text or ""
     if isinstance(content, str):
         return content
-    if any(not _is_plain(part) for part in content):
-        raw = raw_block(data, number)
+    if any(not _is_known_part(part) for part in content):
+        raw = find_raw_block(data, index)
         whole = raw.get("content") if isinstance(raw, dict) else None
         whole = whole if isinstance(whole, list) else [whole]
         return "\n".join(
-            _part_text(part) if _is_plain(part) else to_json(each)
+            _part_text(part) if _is_known_part(part) else to_json(each)
             for part, each in zip(content, whole, strict=False)
         )
     return "\n".join(map(_part_text, content))
 
 
-def raw_block(data: bytes, number: int) -> Any:
+def find_raw_block(data: bytes, index: int) -> Any:
     """The block as it stood in the line: for what the typed reader left out."""
     try:
-        return parse_object(data)["message"]["content"][number]
+        return parse_object(data)["message"]["content"][index]
     except (DecodeError, KeyError, IndexError, TypeError):
         return None
 
 
-def placeholder(kind: str, source: Payload) -> str:
+def format_placeholder(kind: str, source: MediaSource) -> str:
     """What stands for an image or document: its type and size."""
     size = max(len(memoryview(source.data)) - 2, 0)
     if source.type == "base64":
         size = size * 3 // 4
-    return f"[{kind} {source.media_type or source.type or 'data'}, {tell_size(size)}]"
+    return f"[{kind} {source.media_type or source.type or 'data'}, {format_size(size)}]"
 
 
-def json_of(raw: Raw) -> str:
+def raw_to_json(raw: Raw) -> str:
     """The JSON text as it stood in the log, or made anew where it was damaged."""
     text = bytes(raw).decode(errors="replace")
     if "\\ud" in text or "\\uD" in text:
@@ -80,7 +85,7 @@ def json_of(raw: Raw) -> str:
     return text
 
 
-def usage_of(tokens: Tokens | None) -> Usage | None:
+def parse_usage(tokens: ClaudeUsage | None) -> Usage | None:
     """The message's tokens; None where there are none."""
     if tokens is None:
         return None
@@ -91,15 +96,15 @@ def usage_of(tokens: Tokens | None) -> Usage | None:
         tokens.cache_creation_input_tokens,
         tokens.cache_creation and tokens.cache_creation.ephemeral_1h_input_tokens,
     )
-    usage = Usage(*(n if n and 0 < n < _MOST_TOKENS else 0 for n in counts))
+    usage = Usage(*(n if n and 0 < n < _MAX_TOKENS else 0 for n in counts))
     return usage or None
 
 
-def _is_plain(part: Part) -> bool:
+def _is_known_part(part: ToolResultPart) -> bool:
     return part.text is not None or part.source is not None or bool(part.tool_name)
 
 
-def _part_text(part: Part) -> str:
+def _part_text(part: ToolResultPart) -> str:
     if part.source:
-        return placeholder(part.type or "file", part.source)
+        return format_placeholder(part.type or "file", part.source)
     return part.text if part.text is not None else f"[tool {part.tool_name}]"

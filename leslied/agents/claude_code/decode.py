@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._parsing import parse_object, parse_time, printable, refuse
-from leslied.agents.claude_code import events, messages
-from leslied.agents.claude_code.place import notice_context, place
-from leslied.agents.claude_code.wire import (
-    AgentMeta,
-    Line,
-    Progress,
-    coerce,
-    parse_as,
-    parse_line,
+from leslied.agents._parsing import (
+    parse_object,
+    parse_time,
+    printable_name,
+    reject_entry,
 )
-from leslied.model.record import Decoded, Record, SessionKey
+from leslied.agents.claude_code import events, messages
+from leslied.agents.claude_code.routing import detect_context_change, route_line
+from leslied.agents.claude_code.schema import (
+    ClaudeLine,
+    ProgressData,
+    SubagentMeta,
+    coerce,
+    parse_line,
+    parse_struct,
+)
+from leslied.model.record import DecodeResult, Record, SessionKey
 
 if TYPE_CHECKING:
     from leslied.model.source import RawEntry
@@ -37,28 +42,28 @@ NOISE = frozenset(
 """Types that repeat what stands elsewhere or serve the client alone."""
 
 
-def decode_line(entry: RawEntry, state: dict[str, Any]) -> Decoded:
+def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     """What one line of a session or subagent log means."""
     line = parse_line(entry.data)
     if entry.is_fragment and not _is_entry(line):
-        refuse("a fragment that is no entry of its own")
+        reject_entry("a fragment that is no entry of its own")
     if line.type in NOISE:
-        return Decoded(state=state, noise=line.type)
-    key, state = place(entry.source, line, state)
+        return DecodeResult(state=state, noise=line.type)
+    key, state = route_line(entry.source, line, state)
     if line.type == "progress":
         return _decode_progress(line, key, state)
-    context, state = notice_context(line, state)
+    context, state = detect_context_change(line, state)
     records, state, noise = _decode_by_type(entry.data, line, key, state)
     if not records and not noise:
-        records = (events.keep_unknown(entry, line, key),)
+        records = (events.make_unknown(entry, line, key),)
     cwd = state.get("cwd", "")
-    return Decoded(records=(*context, *records), state=state, noise=noise, cwd=cwd)
+    return DecodeResult(records=(*context, *records), state=state, noise=noise, cwd=cwd)
 
 
-def decode_meta(entry: RawEntry, state: dict[str, Any]) -> Decoded:
+def decode_meta(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     """The link between a subagent and the call that spawned it."""
-    meta = coerce(parse_object(entry.data), AgentMeta)
-    parts = tuple(map(printable, entry.source.parts))
+    meta = coerce(parse_object(entry.data), SubagentMeta)
+    parts = tuple(map(printable_name, entry.source.parts))
     agent_id = parts[-1].removeprefix("agent-").removesuffix(".meta.json")
     key = SessionKey(entry.source.agent, parts[1], f"subagent:{agent_id}")
     known = {
@@ -70,17 +75,20 @@ def decode_meta(entry: RawEntry, state: dict[str, Any]) -> Decoded:
         "is_finished": meta.finished,
     }
     known = {name: value for name, value in known.items() if value is not None}
-    return Decoded(records=(events.link(key, f"meta:{agent_id}", known),), state=state)
+    return DecodeResult(
+        records=(events.make_subagent_link(key, f"meta:{agent_id}", known),),
+        state=state,
+    )
 
 
-def _is_entry(line: Line) -> bool:
+def _is_entry(line: ClaudeLine) -> bool:
     """Whether an object found in a damaged line is an entry, not a part of one."""
     marks = (line.sessionId, line.session_id, line.leafUuid, line.messageId)
     return bool(line.type and (any(marks) or (line.timestamp and line.content)))
 
 
 def _decode_by_type(
-    data: bytes, line: Line, key: SessionKey, state: dict[str, Any]
+    data: bytes, line: ClaudeLine, key: SessionKey, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any], str]:
     """Records, what to remember, and the kind of noise it was instead."""
     match line.type:
@@ -89,7 +97,7 @@ def _decode_by_type(
         case "user" if line.message:
             return *messages.decode_user(line, key, data, state), ""
         case "user" | "assistant" | "tool_use" | "tool_result":
-            return messages.decode_plain(line, key), state, ""
+            return messages.decode_flat_line(line, key), state, ""
         case "attachment":
             return events.decode_attachment(line, key, state)
         case "queue-operation":
@@ -100,12 +108,14 @@ def _decode_by_type(
             return events.decode_setting(line, key), state, ""
 
 
-def _decode_progress(line: Line, key: SessionKey, state: dict[str, Any]) -> Decoded:
+def _decode_progress(
+    line: ClaudeLine, key: SessionKey, state: dict[str, Any]
+) -> DecodeResult:
     """A subagent's line shown in its parent: a copy, for when the original is gone."""
-    progress = parse_as(line.data, Progress)
-    inner = parse_as(progress.message, Line)
+    progress = parse_struct(line.data, ProgressData)
+    inner = parse_struct(progress.message, ClaudeLine)
     if progress.type != "agent_progress" or not progress.agentId or not inner.message:
-        return Decoded(state=state, noise=f"progress/{progress.type or 'unknown'}")
+        return DecodeResult(state=state, noise=f"progress/{progress.type or 'unknown'}")
     inner.uuid = inner.uuid or line.uuid
     inner.timestamp = inner.timestamp or line.timestamp
     inner.isSidechain = True
@@ -119,5 +129,7 @@ def _decode_progress(line: Line, key: SessionKey, state: dict[str, Any]) -> Deco
     if line.parentToolUseID:
         native = f"progress:{progress.agentId}"
         known = {"tool_call_id": line.parentToolUseID}
-        records.append(events.link(child, native, known, parse_time(line.timestamp)))
-    return Decoded(records=tuple(records), state=state)
+        records.append(
+            events.make_subagent_link(child, native, known, parse_time(line.timestamp))
+        )
+    return DecodeResult(records=tuple(records), state=state)

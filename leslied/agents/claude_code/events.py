@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from leslied.agents._parsing import parse_time, to_json
-from leslied.agents.claude_code.blocks import text_of
-from leslied.agents.claude_code.queue import (
+from leslied.agents.claude_code.authorship import classify_author
+from leslied.agents.claude_code.blocks import message_text
+from leslied.agents.claude_code.prompt_queue import (
+    add_queued,
     clear_queued,
-    remember_queued,
-    take_queued,
-    tell_once,
+    mark_delivered,
+    pop_queued,
 )
-from leslied.agents.claude_code.speakers import hear
-from leslied.agents.claude_code.wire import (
+from leslied.agents.claude_code.schema import (
     Attachment,
-    Line,
-    Message,
+    ClaudeLine,
+    ClaudeMessage,
     coerce,
-    parse_as,
     parse_raw,
+    parse_struct,
 )
 from leslied.model.record import MAIN, Record, SessionKey
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leslied.agents.claude_code.queue import Teller
+    from leslied.agents.claude_code.prompt_queue import QueueLineKind
     from leslied.model.record import EventKind
     from leslied.model.source import RawEntry
 
@@ -44,13 +44,13 @@ _SYSTEM_KINDS: dict[str, EventKind] = {
     "turn_duration": "turn_ended",
     "stop_hook_summary": "turn_ended",
 }
-_QUIET_ATTACHMENTS = frozenset({"prompt_snapshot", "deferred_tools_record"})
+_NOISE_ATTACHMENTS = frozenset({"prompt_snapshot", "deferred_tools_record"})
 
 
-def link(
+def make_subagent_link(
     child: SessionKey,
     native_id: str,
-    known: dict[str, Any],
+    facts: dict[str, Any],
     created_at: datetime | None = None,
 ) -> Record:
     """A record that ties a subagent to the call that spawned it."""
@@ -61,7 +61,7 @@ def link(
         native_id=native_id,
         scope=child.session_id,
         created_at=created_at,
-        metadata={"kind": "subagent_linked", **known},
+        metadata={"kind": "subagent_linked", **facts},
     )
 
 
@@ -71,20 +71,20 @@ def with_kind(record: Record, kind: EventKind, **more: Any) -> Record:
     return replace(record, metadata={**record.metadata, "kind": kind, **known})
 
 
-def keep_unknown(entry: RawEntry, line: Line, key: SessionKey) -> Record:
+def make_unknown(entry: RawEntry, line: ClaudeLine, key: SessionKey) -> Record:
     """A line of a type nobody knows yet, kept as it is."""
-    record = _event(line, key, entry.data.decode(errors="replace"))
+    record = _make_event(line, key, entry.data.decode(errors="replace"))
     return replace(record, type="unknown", metadata={"line_type": line.type or ""})
 
 
-def decode_system(line: Line, key: SessionKey) -> tuple[Record, ...]:
+def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
     """Ends of turns, compactions, retries, and what the client had to say."""
-    text = flatten(parse_raw(line.content))
-    record = _event(line, key, text)
+    text = flatten_text(parse_raw(line.content))
+    record = _make_event(line, key, text)
     if line.subtype == "api_error":
         return (_decode_retry(line, record),)
     if line.subtype == "local_command":
-        speech = hear(line, text, is_subagent=key.source != MAIN)
+        speech = classify_author(line, text, is_subagent=key.source != MAIN)
         if speech.origin == "command":
             metadata = {"origin": "command"}
             spoken = replace(record, type="user_message", role="user")
@@ -101,7 +101,7 @@ def decode_system(line: Line, key: SessionKey) -> tuple[Record, ...]:
     return (with_kind(record, kind, **more),)
 
 
-def _decode_retry(line: Line, record: Record) -> Record:
+def _decode_retry(line: ClaudeLine, record: Record) -> Record:
     error = parse_raw(line.error)
     status = error.get("status") if isinstance(error, dict) else None
     text = f"API error{f' {status}' if status else ''}"
@@ -111,9 +111,9 @@ def _decode_retry(line: Line, record: Record) -> Record:
     return replace(record, type="error", content=text, metadata=metadata)
 
 
-def decode_setting(line: Line, key: SessionKey) -> tuple[Record, ...]:
+def decode_setting(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
     """Titles, modes, costs and links: lines with a field or two and often no id."""
-    record = _event(line, key, "")
+    record = _make_event(line, key, "")
     if line.type in _TITLES:
         title_kind, name = _TITLES[line.type]
         title = getattr(line, name) or ""
@@ -140,19 +140,19 @@ def decode_setting(line: Line, key: SessionKey) -> tuple[Record, ...]:
 
 
 def decode_attachment(
-    line: Line, key: SessionKey, state: dict[str, Any]
+    line: ClaudeLine, key: SessionKey, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any], str]:
     """What the client put into the context; a prompt typed in mid-turn among it."""
-    attachment = parse_as(line.attachment, Attachment)
+    attachment = parse_struct(line.attachment, Attachment)
     kind = attachment.type or ""
-    if kind in _QUIET_ATTACHMENTS:
+    if kind in _NOISE_ATTACHMENTS:
         return (), state, f"attachment/{kind}"
-    record = _event(line, key, "")
+    record = _make_event(line, key, "")
     if kind == "queued_command":
-        text = text_of(Message(content=attachment.prompt))
+        text = message_text(ClaudeMessage(content=attachment.prompt))
         record = replace(record, content=text)
-        return *_deliver(line, record, state, "attachment"), ""
-    text = attachment.text or flatten(parse_raw(attachment.content))
+        return *_decode_queued_prompt(line, record, state, "attachment"), ""
+    text = attachment.text or flatten_text(parse_raw(attachment.content))
     path = attachment.displayPath or attachment.filename or attachment.planFilePath
     hook = attachment.hookName or attachment.hookEvent
     event = replace(record, content=text)
@@ -161,34 +161,38 @@ def decode_attachment(
 
 
 def decode_queue(
-    line: Line, key: SessionKey, state: dict[str, Any]
+    line: ClaudeLine, key: SessionKey, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
     """The prompt queue: a removed prompt was handed to the working agent."""
     given = parse_raw(line.content)
-    text = text_of(coerce({"content": given}, Message))
-    record = _event(line, key, text)
+    text = message_text(coerce({"content": given}, ClaudeMessage))
+    record = _make_event(line, key, text)
     if line.operation == "enqueue":
-        speech = hear(line, text, is_subagent=key.source != MAIN)
+        speech = classify_author(line, text, is_subagent=key.source != MAIN)
         if speech.origin and text:
-            state = remember_queued(state, text)
+            state = add_queued(state, text)
     elif line.operation == "popAll":
         state = clear_queued(state)
     elif line.operation == "remove":
-        text, state = take_queued(state, text if given else None)
+        text, state = pop_queued(state, text if given else None)
         if text:
-            return _deliver(line, replace(record, content=text), state, "remove")
+            return _decode_queued_prompt(
+                line, replace(record, content=text), state, "remove"
+            )
     note = f"queue/{line.operation}"
     return (with_kind(record, "notice", note=note),), state
 
 
-def _deliver(
-    line: Line, record: Record, state: dict[str, Any], teller: Teller
+def _decode_queued_prompt(
+    line: ClaudeLine, record: Record, state: dict[str, Any], line_kind: QueueLineKind
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
     """A prompt typed in mid-turn, once, whichever line brings it first."""
-    speech = hear(line, record.content, is_subagent=record.session.source != MAIN)
+    speech = classify_author(
+        line, record.content, is_subagent=record.session.source != MAIN
+    )
     if not speech.origin:
         return (with_kind(record, "notice", note="queued"),), state
-    is_first, state = tell_once(state, record.content, teller)
+    is_first, state = mark_delivered(state, record.content, line_kind)
     if not is_first:
         return (with_kind(record, "notice", note="queued-again"),), state
     metadata = {"origin": "queued"}
@@ -196,7 +200,7 @@ def _deliver(
     return (spoken,), state
 
 
-def flatten(value: Any) -> str:
+def flatten_text(value: Any) -> str:
     """Text from a string, a list of blocks, or anything else as JSON."""
     if value is None:
         return ""
@@ -210,10 +214,10 @@ def flatten(value: Any) -> str:
 def _flatten_item(item: Any) -> str:
     if isinstance(item, dict) and isinstance(item.get("text"), str):
         return str(item["text"])
-    return flatten(item)
+    return flatten_text(item)
 
 
-def _event(line: Line, key: SessionKey, text: str) -> Record:
+def _make_event(line: ClaudeLine, key: SessionKey, text: str) -> Record:
     return Record(
         session=key,
         type="system_event",

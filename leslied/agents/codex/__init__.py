@@ -9,38 +9,38 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._contract import Adapter
-from leslied.agents._parsing import printable
+from leslied.agents._contract import BaseAdapter
+from leslied.agents._parsing import printable_name
 from leslied.agents.codex.decode import decode_document, decode_line
-from leslied.model.session import Live, Registry
-from leslied.model.source import Pattern, Root, Shape, Watch
+from leslied.model.session import LiveProcess, ProcessRegistry
+from leslied.model.source import Pattern, Root, Shape, WatchDepth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from leslied.agents._contract import AgentAdapter, Capability
-    from leslied.model.record import Decoded
+    from leslied.model.record import DecodeResult
     from leslied.model.source import Environment, RawEntry
 
 _FOLDERS = ("sessions", "archived_sessions")
 _LIVE = (
     Pattern(glob="**/rollout-*.jsonl"),
-    Pattern(glob="**/rollout-*.jsonl.zst", shape=Shape.PACKED_LOG),
+    Pattern(glob="**/rollout-*.jsonl.zst", shape=Shape.COMPRESSED_LOG),
     Pattern(glob="rollout-*.json", shape=Shape.DOCUMENT),
 )
 _ARCHIVED = (
     Pattern(glob="rollout-*.jsonl"),
-    Pattern(glob="rollout-*.jsonl.zst", shape=Shape.PACKED_LOG),
+    Pattern(glob="rollout-*.jsonl.zst", shape=Shape.COMPRESSED_LOG),
 )
 
 
-class Codex(Adapter):
+class Codex(BaseAdapter):
     """The adapter."""
 
     name = "codex"
     title = "Codex"
     decoder_version = 1
-    variables = ("CODEX_HOME",)
+    env_vars = ("CODEX_HOME",)
     capabilities: frozenset[Capability] = frozenset(
         {
             "folder",
@@ -60,26 +60,32 @@ class Codex(Adapter):
         for home in _homes(env, configured):
             yield Root(path=home / "sessions", patterns=_LIVE)
             yield Root(
-                path=home / "archived_sessions", patterns=_ARCHIVED, watch=Watch.FLAT
+                path=home / "archived_sessions",
+                patterns=_ARCHIVED,
+                watch=WatchDepth.FLAT,
             )
 
-    def decode(self, entry: RawEntry, state: dict[str, Any]) -> Decoded:
+    def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """The records of one line, or of a whole old rollout."""
         if entry.source.shape is Shape.DOCUMENT:
             return decode_document(entry, state)
         return decode_line(entry, state)
 
-    def alive(self, env: Environment, configured: Sequence[Path]) -> Iterable[Registry]:
+    def live_registries(
+        self, env: Environment, configured: Sequence[Path]
+    ) -> Iterable[ProcessRegistry]:
         """`thread-writer-locks/<thread>.lock`, held while the thread is open."""
         for home in _homes(env, configured):
-            yield Registry(home / "thread-writer-locks", "*.lock")
+            yield ProcessRegistry(home / "thread-writer-locks", "*.lock")
 
-    def parse_live(self, path: Path, data: bytes) -> Live | None:
+    def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
         """The thread is the file's name; the file itself is empty."""
         del data
         if path.name.startswith("."):
             return None
-        return Live(session_id=printable(path.name).removesuffix(".lock"), pid=None)
+        return LiveProcess(
+            session_id=printable_name(path.name).removesuffix(".lock"), pid=None
+        )
 
     def resume_command(self, session_id: str) -> str:
         """Codex goes on in the folder it is started in."""

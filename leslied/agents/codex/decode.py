@@ -4,104 +4,123 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._parsing import refuse, to_json
-from leslied.agents.codex.events import decode_event, record_usage
+from leslied.agents._parsing import reject_entry, to_json
+from leslied.agents.codex.events import decode_event, decode_usage
 from leslied.agents.codex.items import decode_item
-from leslied.agents.codex.place import notice_replay, open_session, place, turn_to
-from leslied.agents.codex.wire import (
-    Line,
+from leslied.agents.codex.routing import (
+    decode_session_meta,
+    decode_turn_context,
+    detect_replay,
+    route_line,
+)
+from leslied.agents.codex.schema import (
+    CodexLine,
     find_noise,
-    list_in,
-    object_in,
+    list_field,
+    object_field,
     parse_json,
     parse_line,
-    text_in,
+    text_field,
 )
-from leslied.model.record import MAIN, Decoded
+from leslied.model.record import MAIN, DecodeResult
 
 if TYPE_CHECKING:
-    from leslied.agents.codex.items import Outcome
-    from leslied.agents.codex.place import Here
+    from leslied.agents.codex.items import RecordsStateNoise
+    from leslied.agents.codex.routing import LineContext
     from leslied.model.record import Record
     from leslied.model.source import RawEntry
 
 
-_TOLD_BEFORE = ("turn_context", "response_item", "event_msg", "compacted")
+_INHERITED_TYPES = ("turn_context", "response_item", "event_msg", "compacted")
 """What a subagent need not repeat of its parent: it stands in the same session."""
 
 
-def decode_line(entry: RawEntry, state: dict[str, Any]) -> Decoded:
+def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     """What one line means."""
     noise = "" if entry.is_fragment else find_noise(entry.data)
     if noise:
-        return Decoded(state=state, noise=noise)
+        return DecodeResult(state=state, noise=noise)
     line = parse_line(entry.data)
     if entry.is_fragment and not line.is_entry:
-        refuse("a fragment that is no line of its own")
-    here, state = place(entry.source, line, state)
-    is_replayed, state = notice_replay(line, state)
+        reject_entry("a fragment that is no line of its own")
+    context, state = route_line(entry.source, line, state)
+    is_replayed, state = detect_replay(line, state)
     if is_replayed and (
         line.type == "session_meta"
-        or (here.key.source != MAIN and line.type in _TOLD_BEFORE)
+        or (context.key.source != MAIN and line.type in _INHERITED_TYPES)
     ):
-        return Decoded(state=state, noise="replayed")
-    records, state, noise = _decode_by_type(line, here, state)
+        return DecodeResult(state=state, noise="replayed")
+    records, state, noise = _decode_by_type(line, context, state)
     if is_replayed:
         # The parent's own log has the link, to a subagent of the parent's session.
-        records = tuple(r for r in records if r.session == here.key)
+        records = tuple(r for r in records if r.session == context.key)
     if not records and not noise:
-        records = (_keep_unknown(entry, line, here),)
-    return Decoded(records=records, state=state, noise=noise, cwd=state.get("cwd", ""))
+        records = (_make_unknown(entry, line, context),)
+    return DecodeResult(
+        records=records, state=state, noise=noise, cwd=state.get("cwd", "")
+    )
 
 
-def _decode_by_type(line: Line, here: Here, state: dict[str, Any]) -> Outcome:
+def _decode_by_type(
+    line: CodexLine, context: LineContext, state: dict[str, Any]
+) -> RecordsStateNoise:
     match line.type:
         case "session_meta":
-            return *open_session(line, here, state), ""
+            return *decode_session_meta(line, context, state), ""
         case "turn_context":
-            records, state = turn_to(line, here, state)
+            records, state = decode_turn_context(line, context, state)
             return records, state, "" if records else line.type
         case "response_item":
-            return decode_item(line.payload, here, state)
+            return decode_item(line.payload, context, state)
         case "event_msg":
-            return decode_event(line, here, state)
+            return decode_event(line, context, state)
         case "token_usage_record":
-            return record_usage(line, here, state)
+            return decode_usage(line, context, state)
         case "compacted":
-            text = text_in(line.payload, "message")
-            return (here.tell("compacted", text, note="compact_boundary"),), state, ""
+            text = text_field(line.payload, "message")
+            return (
+                (context.make_event("compacted", text, note="compact_boundary"),),
+                state,
+                "",
+            )
         case "inter_agent_communication":
-            text = text_in(line.payload, "content")
-            return (here.tell("notice", text, note="agent_message"),), state, ""
+            text = text_field(line.payload, "content")
+            return (
+                (context.make_event("notice", text, note="agent_message"),),
+                state,
+                "",
+            )
         case "state":
             return (), state, "state"
     return (), state, ""
 
 
-def _keep_unknown(entry: RawEntry, line: Line, here: Here) -> Record:
+def _make_unknown(entry: RawEntry, line: CodexLine, here: LineContext) -> Record:
     """A line of a type nobody knows yet, kept as it is."""
     metadata = {"line_type": "/".join(filter(None, (line.type, line.kind)))[:200]}
     text = entry.data.decode(errors="replace")
-    return here.make("unknown", "system", text, metadata=metadata)
+    return here.make_record("unknown", "system", text, metadata=metadata)
 
 
-def decode_document(entry: RawEntry, state: dict[str, Any]) -> Decoded:
+def decode_document(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     """The whole of an old rollout: a session and its items, in one object."""
     value = parse_json(entry.data)
-    session, items = object_in(value, "session"), list_in(value, "items")
+    session, items = object_field(value, "session"), list_field(value, "items")
     if not session:
-        refuse("a document without a session")
-    line = Line("session_meta", session, session.get("timestamp"))
-    here, state = place(entry.source, line, state)
-    opened, state = open_session(line, here._replace(native_id="session"), state)
+        reject_entry("a document without a session")
+    line = CodexLine("session_meta", session, session.get("timestamp"))
+    context, state = route_line(entry.source, line, state)
+    opened, state = decode_session_meta(
+        line, context._replace(native_id="session"), state
+    )
     records, noise = list(opened), ""
     for number, item in enumerate(items):
-        at = here._replace(native_id=f"item:{number}", time=None)
+        at = context._replace(native_id=f"item:{number}", time=None)
         payload = item if isinstance(item, dict) else {}
         more, state, quiet = decode_item(payload, at, state)
         noise = noise or quiet
         if not more and not quiet:
-            more = (at.make("unknown", "system", to_json(item)),)
+            more = (at.make_record("unknown", "system", to_json(item)),)
         records += more
     cwd = state.get("cwd", "")
-    return Decoded(records=tuple(records), state=state, noise=noise, cwd=cwd)
+    return DecodeResult(records=tuple(records), state=state, noise=noise, cwd=cwd)

@@ -6,21 +6,21 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from leslied.agents._parsing import to_json
-from leslied.agents.codex.place import id_in, note_facts
-from leslied.agents.codex.speech import (
+from leslied.agents.codex.authorship import (
+    classify_author,
     find_folder,
-    hear,
-    parts_of,
-    tell_data,
-    tell_part,
-    text_of,
+    format_data_url,
+    format_part,
+    list_part_texts,
+    message_text,
 )
-from leslied.agents.codex.wire import (
+from leslied.agents.codex.routing import id_field, record_facts
+from leslied.agents.codex.schema import (
     is_json,
-    list_in,
-    object_in,
+    list_field,
+    object_field,
     parse_json,
-    text_in,
+    text_field,
 )
 from leslied.errors import DecodeError
 from leslied.model.record import MAIN
@@ -28,143 +28,155 @@ from leslied.model.record import MAIN
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leslied.agents.codex.place import Here
-    from leslied.agents.codex.speech import Speech
+    from leslied.agents.codex.authorship import CodexAuthorship
+    from leslied.agents.codex.routing import LineContext
     from leslied.model.record import Record
 
-    Outcome = tuple[tuple[Record, ...], dict[str, Any], str]
+    RecordsStateNoise = tuple[tuple[Record, ...], dict[str, Any], str]
     """Records, what to remember, and the kind of noise it was instead."""
 
-_HEADER = re.compile(
+_OUTPUT_HEADER = re.compile(
     r"(?:(?:Chunk ID|Wall time|Original token count|Total output lines): [^\n]*\n)*"
     r"((?:Process exited with code|Exit code:) (-?\d{1,12}))\n"
     r"(?:(?:Wall time|Original token count|Total output lines): [^\n]*\n)*"
     r"Output:(?:\n|$)"
 )
 _PAYLOAD = re.compile(r"\A(?:[\w ]+: [^\n]*\n)*Payload:\n")
-_ACTIONS = ("query", "queries", "url", "pattern", "command")
-_ASKED = ("query", "limit")
-_MOST_SPAWNS = 8
+_ACTION_FIELDS = ("query", "queries", "url", "pattern", "command")
+_SEARCH_ARGUMENTS = ("query", "limit")
+_MAX_SPAWNS = 8
 
 
-def decode_item(payload: dict[str, Any], here: Here, state: dict[str, Any]) -> Outcome:
+def decode_item(
+    payload: dict[str, Any], context: LineContext, state: dict[str, Any]
+) -> RecordsStateNoise:
     """What one response item means; nothing where nobody knows its type."""
-    kind = text_in(payload, "type")
+    kind = text_field(payload, "type")
     if kind in ("compaction", "compaction_summary", "context_compaction"):
         return (), state, f"response_item/{kind}"
     if kind in ("ghost_snapshot", "additional_tools", "compaction_trigger"):
         return (), state, f"response_item/{kind}"
     decode = _DECODERS.get(kind)
-    return decode(payload, here, state) if decode else ((), state, "")
+    return decode(payload, context, state) if decode else ((), state, "")
 
 
 def _decode_message(
-    payload: dict[str, Any], here: Here, state: dict[str, Any]
-) -> Outcome:
-    match text_in(payload, "role"):
+    payload: dict[str, Any], context: LineContext, state: dict[str, Any]
+) -> RecordsStateNoise:
+    match text_field(payload, "role"):
         case "user":
-            return _decode_user(payload, here, state)
+            return _decode_user(payload, context, state)
         case "assistant":
-            final = text_in(payload, "phase") == "final_answer"
+            final = text_field(payload, "phase") == "final_answer"
             metadata = {"stop_reason": "end_turn"} if final else {}
-            text = text_of(payload)
-            record = here.make(
+            text = message_text(payload)
+            record = context.make_record(
                 "assistant_message",
                 "assistant",
                 text,
-                model=here.model,
+                model=context.model,
                 metadata=metadata,
             )
             return (record,), state, ""
         case "developer" | "system" as role:
-            return (here.tell("context", text_of(payload), note=role),), state, ""
+            return (
+                (context.make_event("context", message_text(payload), note=role),),
+                state,
+                "",
+            )
     return (), state, ""
 
 
-def _decode_user(payload: dict[str, Any], here: Here, state: dict[str, Any]) -> Outcome:
+def _decode_user(
+    payload: dict[str, Any], context: LineContext, state: dict[str, Any]
+) -> RecordsStateNoise:
     """A prompt, a command run by hand, or the client's own words."""
-    heard = hear(payload)
+    heard = classify_author(payload)
     if heard.shell:
-        said = _speak(here, f"! {heard.shell}", "shell")
-        told = here.tell("notice", heard.attached, note=heard.note, block=1)
+        said = _make_user_message(context, f"! {heard.shell}", "shell")
+        told = context.make_event("notice", heard.attached, note=heard.note, block=1)
         return (said, told), state, ""
-    if not heard.words:
-        return *_tell_context(heard, here, state), ""
+    if not heard.text:
+        return *_decode_client_text(heard, context, state), ""
     more: dict[str, Any] = {"attached": heard.attached} if heard.attached else {}
     if state.get("is_task"):
-        return (_speak(here, heard.words, "task", **more),), state, ""
+        return (_make_user_message(context, heard.text, "task", **more),), state, ""
     if state.get("facts", {}).get("mode") == "plan":
         more["permission_mode"] = "plan"
     if state.get("turn") == "asked":
-        return (_speak(here, heard.words, "queued", **more),), state, ""
+        return (_make_user_message(context, heard.text, "queued", **more),), state, ""
     if state.get("turn"):
         state = {**state, "turn": "asked"}
-    return (_speak(here, heard.words, "prompt", **more),), state, ""
+    return (_make_user_message(context, heard.text, "prompt", **more),), state, ""
 
 
-def _tell_context(
-    heard: Speech, here: Here, state: dict[str, Any]
+def _decode_client_text(
+    author: CodexAuthorship, here: LineContext, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
     """The client's words; the oldest logs name their folder nowhere else."""
     changed: dict[str, str] = {}
-    if heard.note == "environment_context" and not state.get("cwd"):
-        changed, state = note_facts({"cwd": find_folder(heard.attached)}, state)
-    event = here.tell(heard.kind, heard.attached, note=heard.note, **changed)
+    if author.note == "environment_context" and not state.get("cwd"):
+        changed, state = record_facts({"cwd": find_folder(author.attached)}, state)
+    event = here.make_event(author.kind, author.attached, note=author.note, **changed)
     return (event,), state
 
 
-def _speak(here: Here, words: str, origin: str, **more: Any) -> Record:
+def _make_user_message(
+    here: LineContext, words: str, origin: str, **more: Any
+) -> Record:
     metadata = {"origin": origin, **more}
-    return here.make("user_message", "user", words, metadata=metadata)
+    return here.make_record("user_message", "user", words, metadata=metadata)
 
 
 def _decode_agent_message(
-    payload: dict[str, Any], here: Here, state: dict[str, Any]
-) -> Outcome:
+    payload: dict[str, Any], context: LineContext, state: dict[str, Any]
+) -> RecordsStateNoise:
     """Words from one agent to another: a subagent's task, or its answer."""
-    text = "".join(parts_of(payload))
-    author, to = (text_in(payload, name)[:200] for name in ("author", "recipient"))
-    if here.key.source != MAIN and to.startswith(author):
+    text = "".join(list_part_texts(payload))
+    author, to = (text_field(payload, name)[:200] for name in ("author", "recipient"))
+    if context.key.source != MAIN and to.startswith(author):
         words = _PAYLOAD.sub("", text)
         words = f"{to}: {words}" if words.startswith("[encrypted]") else words
-        return (_speak(here, words, "task", author=author),), state, ""
+        return (_make_user_message(context, words, "task", author=author),), state, ""
     note = "agent_message"
-    return (here.tell("notice", text, note=note, author=author),), state, ""
+    return (context.make_event("notice", text, note=note, author=author),), state, ""
 
 
 def _decode_reasoning(
-    payload: dict[str, Any], here: Here, state: dict[str, Any]
-) -> Outcome:
+    payload: dict[str, Any], context: LineContext, state: dict[str, Any]
+) -> RecordsStateNoise:
     """What can be read of it; most is encrypted."""
-    texts = [*parts_of(payload, "summary"), *parts_of(payload, "content")]
+    texts = [*list_part_texts(payload, "summary"), *list_part_texts(payload, "content")]
     words = "\n\n".join(text for text in texts if text.strip())
     if not words:
         return (), state, "response_item/reasoning"
-    record = here.make("thinking", "assistant", words, model=here.model)
+    record = context.make_record("thinking", "assistant", words, model=context.model)
     return (record,), state, ""
 
 
-def _decode_call(payload: dict[str, Any], here: Here, state: dict[str, Any]) -> Outcome:
+def _decode_call(
+    payload: dict[str, Any], context: LineContext, state: dict[str, Any]
+) -> RecordsStateNoise:
     """A tool call: its arguments are JSON in a string, or free text."""
-    name, space = text_in(payload, "name"), text_in(payload, "namespace")
+    name, space = text_field(payload, "name"), text_field(payload, "namespace")
     given = payload.get("arguments")
     if given is None:
-        tool_input = to_json({"input": text_in(payload, "input")})
+        tool_input = to_json({"input": text_field(payload, "input")})
     elif isinstance(given, dict):
-        tool_input = to_json({n: given[n] for n in _ASKED if n in given})
+        tool_input = to_json({n: given[n] for n in _SEARCH_ARGUMENTS if n in given})
     else:
         tool_input = given if is_json(given) else to_json({"arguments": given})
-    call = text_in(payload, "call_id")
-    if name == "spawn_agent" and id_in(payload, "call_id"):
-        state = {**state, "spawns": [*state.get("spawns", []), call][-_MOST_SPAWNS:]}
-    kind = text_in(payload, "type")
+    call = text_field(payload, "call_id")
+    if name == "spawn_agent" and id_field(payload, "call_id"):
+        state = {**state, "spawns": [*state.get("spawns", []), call][-_MAX_SPAWNS:]}
+    kind = text_field(payload, "type")
     name = name or kind.removesuffix("_call")
     name = f"{space.rstrip('_')}__{name}" if space.startswith("mcp__") else name
-    return (_call(here, name, call, tool_input),), state, ""
+    return (_make_call(context, name, call, tool_input),), state, ""
 
 
-def _call(here: Here, name: str, call: str, tool_input: str) -> Record:
-    return here.make(
+def _make_call(here: LineContext, name: str, call: str, tool_input: str) -> Record:
+    return here.make_record(
         "tool_use",
         "assistant",
         tool_name=name,
@@ -175,29 +187,31 @@ def _call(here: Here, name: str, call: str, tool_input: str) -> Record:
 
 
 def _decode_action(
-    payload: dict[str, Any], here: Here, state: dict[str, Any]
-) -> Outcome:
+    payload: dict[str, Any], context: LineContext, state: dict[str, Any]
+) -> RecordsStateNoise:
     """A command or a search that stands in the item; the search has no result."""
-    action = object_in(payload, "action")
-    known = {name: action[name] for name in _ACTIONS if name in action}
+    action = object_field(payload, "action")
+    known = {name: action[name] for name in _ACTION_FIELDS if name in action}
     if "working_directory" in action:
         known["workdir"] = action["working_directory"]
-    name = text_in(payload, "type").removesuffix("_call")
-    call = text_in(payload, "call_id") or text_in(payload, "id")
-    record = _call(here, name, call, to_json(known))
+    name = text_field(payload, "type").removesuffix("_call")
+    call = text_field(payload, "call_id") or text_field(payload, "id")
+    record = _make_call(context, name, call, to_json(known))
     if name == "local_shell":
         return (record,), state, ""
-    return (record, _close(payload, here, name, call)), state, ""
+    return (record, _make_hosted_result(payload, context, name, call)), state, ""
 
 
-def _close(payload: dict[str, Any], here: Here, name: str, call: str) -> Record:
+def _make_hosted_result(
+    payload: dict[str, Any], here: LineContext, name: str, call: str
+) -> Record:
     """The end of a call that the model's own host answered: the log has no more."""
-    result = text_in(payload, "result")
-    content = tell_data("image", f"data:image,{result}") if result else ""
-    return here.make(
+    result = text_field(payload, "result")
+    content = format_data_url("image", f"data:image,{result}") if result else ""
+    return here.make_record(
         "tool_result",
         "tool",
-        content or text_in(payload, "status"),
+        content or text_field(payload, "status"),
         tool_call_id=call,
         tool_name=name,
         block=1,
@@ -205,27 +219,35 @@ def _close(payload: dict[str, Any], here: Here, name: str, call: str) -> Record:
 
 
 def _decode_image(
-    payload: dict[str, Any], here: Here, state: dict[str, Any]
-) -> Outcome:
-    call = text_in(payload, "id")
-    asked = to_json({"prompt": text_in(payload, "revised_prompt")})
-    record = _call(here, "image_generation", call, asked)
-    return (record, _close(payload, here, "image_generation", call)), state, ""
+    payload: dict[str, Any], context: LineContext, state: dict[str, Any]
+) -> RecordsStateNoise:
+    call = text_field(payload, "id")
+    asked = to_json({"prompt": text_field(payload, "revised_prompt")})
+    record = _make_call(context, "image_generation", call, asked)
+    return (
+        (record, _make_hosted_result(payload, context, "image_generation", call)),
+        state,
+        "",
+    )
 
 
 def _decode_result(
-    payload: dict[str, Any], here: Here, state: dict[str, Any]
-) -> Outcome:
+    payload: dict[str, Any], context: LineContext, state: dict[str, Any]
+) -> RecordsStateNoise:
     """A tool's answer; of a subagent's start, also the link to it."""
-    call = text_in(payload, "call_id")
+    call = text_field(payload, "call_id")
     content, metadata = _read_output(payload)
-    record = here.make(
+    record = context.make_record(
         "tool_result", "tool", content, tool_call_id=call, metadata=metadata
     )
-    child = _spawned(content) if call in state.get("spawns", []) else ""
+    child = _parse_spawned_id(content) if call in state.get("spawns", []) else ""
     if not child:
         return (record,), state, ""
-    return (record, here.link(child, "result", tool_call_id=call)), state, ""
+    return (
+        (record, context.make_subagent_link(child, "result", tool_call_id=call)),
+        state,
+        "",
+    )
 
 
 def _read_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -237,10 +259,10 @@ def _read_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
             metadata["is_error"] = True
         output = output.get("content", output.get("body"))
     if output is None:
-        names = (text_in(t, "name") for t in _objects(payload, "tools"))
+        names = (text_field(t, "name") for t in _objects(payload, "tools"))
         return "\n".join(name for name in names if name), metadata
     if isinstance(output, list):
-        return "\n".join(filter(None, map(tell_part, output))), metadata
+        return "\n".join(filter(None, map(format_part, output))), metadata
     text = output if isinstance(output, str) else to_json(output)
     text, code = _unwrap(text)
     if code is not None:
@@ -255,24 +277,24 @@ def _unwrap(text: str) -> tuple[str, int | None]:
 
     Older clients put both into a JSON object, newer ones write a few lines before.
     """
-    found = _HEADER.match(text)
+    found = _OUTPUT_HEADER.match(text)
     if found:
         code, rest = int(found[2]), text[found.end() :]
         return (f"{found[1]}\n{rest}" if code else rest), code
     if text.startswith('{"output":'):
-        value = _parse(text)
-        told = object_in(value, "metadata").get("exit_code")
+        value = _parse_or_empty(text)
+        payload = object_field(value, "metadata").get("exit_code")
         if isinstance(value.get("output"), str):
-            is_code = type(told) is int and abs(told) < 2**31
-            return value["output"], told if is_code else None
+            is_code = type(payload) is int and abs(payload) < 2**31
+            return value["output"], payload if is_code else None
     return text, None
 
 
-def _spawned(text: str) -> str:
-    return id_in(_parse(text), "agent_id")
+def _parse_spawned_id(text: str) -> str:
+    return id_field(_parse_or_empty(text), "agent_id")
 
 
-def _parse(text: str) -> dict[str, Any]:
+def _parse_or_empty(text: str) -> dict[str, Any]:
     try:
         return parse_json(text.encode())
     except DecodeError:
@@ -280,10 +302,12 @@ def _parse(text: str) -> dict[str, Any]:
 
 
 def _objects(payload: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    return [each for each in list_in(payload, name) if isinstance(each, dict)]
+    return [each for each in list_field(payload, name) if isinstance(each, dict)]
 
 
-_DECODERS: dict[str, Callable[[dict[str, Any], Here, dict[str, Any]], Outcome]] = {
+_DECODERS: dict[
+    str, Callable[[dict[str, Any], LineContext, dict[str, Any]], RecordsStateNoise]
+] = {
     "message": _decode_message,
     "agent_message": _decode_agent_message,
     "reasoning": _decode_reasoning,

@@ -9,18 +9,18 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._contract import Adapter
-from leslied.agents._parsing import printable
+from leslied.agents._contract import BaseAdapter
+from leslied.agents._parsing import printable_name
 from leslied.agents.copilot_cli.decode import decode_line
 from leslied.agents.copilot_cli.workspace import decode_workspace
-from leslied.model.session import Live, Registry
+from leslied.model.session import LiveProcess, ProcessRegistry
 from leslied.model.source import Pattern, Root, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from leslied.agents._contract import AgentAdapter, Capability
-    from leslied.model.record import Decoded
+    from leslied.model.record import DecodeResult
     from leslied.model.source import Environment, RawEntry
 
 PATTERNS = (
@@ -30,13 +30,13 @@ PATTERNS = (
 )
 
 
-class CopilotCli(Adapter):
+class CopilotCli(BaseAdapter):
     """The adapter."""
 
     name = "copilot-cli"
     title = "Copilot CLI"
     decoder_version = 1
-    variables = ("COPILOT_HOME",)
+    env_vars = ("COPILOT_HOME",)
     capabilities: frozenset[Capability] = frozenset(
         {
             "folder",
@@ -56,24 +56,26 @@ class CopilotCli(Adapter):
         for folder in _folders(env, configured):
             yield Root(path=folder, patterns=PATTERNS)
 
-    def decode(self, entry: RawEntry, state: dict[str, Any]) -> Decoded:
+    def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """The records of one event, or the title in a session's side file."""
         if entry.source.shape is Shape.DOCUMENT:
             return decode_workspace(entry, state)
         return decode_line(entry, state)
 
-    def alive(self, env: Environment, configured: Sequence[Path]) -> Iterable[Registry]:
+    def live_registries(
+        self, env: Environment, configured: Sequence[Path]
+    ) -> Iterable[ProcessRegistry]:
         """`inuse.<pid>.lock` in the folder of every session that is open."""
         for folder in _folders(env, configured):
-            yield Registry(folder, "*/inuse.*.lock")
+            yield ProcessRegistry(folder, "*/inuse.*.lock")
 
-    def parse_live(self, path: Path, data: bytes) -> Live | None:
+    def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
         """The folder is the session, the name has the process."""
         del data
         _, _, number = path.name.removesuffix(".lock").partition("inuse.")
         if not (number.isascii() and number.isdecimal() and len(number) < 12):
             return None
-        return Live(printable(path.parent.name), int(number))
+        return LiveProcess(printable_name(path.parent.name), int(number))
 
     def resume_command(self, session_id: str) -> str:
         """Copilot CLI goes on from any folder."""

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._parsing import parse_object, parse_time, printable, refuse
+from leslied.agents._parsing import (
+    parse_object,
+    parse_time,
+    printable_name,
+    reject_entry,
+)
 from leslied.agents.copilot_cli import events, messages
-from leslied.agents.copilot_cli.line import Line, text_of
-from leslied.model.record import MAIN, Decoded, Record, SessionKey
+from leslied.agents.copilot_cli.schema import CopilotEvent, as_text
+from leslied.model.record import MAIN, DecodeResult, Record, SessionKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from leslied.agents.copilot_cli.line import Made, State
+    from leslied.agents.copilot_cli.schema import RecordsAndState, State
     from leslied.model.record import EventKind
     from leslied.model.source import RawEntry, SourceRef
 
@@ -80,39 +85,39 @@ _EVENTS: Mapping[str, tuple[EventKind, str]] = {
     "system.notification": ("notice", "content"),
 }
 """Types that are one event, and the field with its words."""
-_SPAWNED = ("subagent.started", "subagent.completed", "subagent.failed")
-_DECODERS: Mapping[str, Callable[[Line, State], Made]] = {
+_SUBAGENT_TYPES = ("subagent.started", "subagent.completed", "subagent.failed")
+_DECODERS: Mapping[str, Callable[[CopilotEvent, State], RecordsAndState]] = {
     "abort": events.decode_abort,
     "assistant.message": messages.decode_assistant,
     "assistant.reasoning": messages.decode_reasoning,
     "session.compaction_complete": events.decode_compaction,
-    "session.context_changed": events.decode_place,
+    "session.context_changed": events.decode_session_context,
     "session.error": events.decode_error,
     "session.info": events.decode_info,
     "session.mode_changed": events.decode_mode,
     "session.model_change": events.decode_model,
-    "session.resume": events.decode_place,
+    "session.resume": events.decode_session_context,
     "session.shutdown": events.decode_shutdown,
-    "session.start": events.decode_place,
+    "session.start": events.decode_session_context,
     "session.title_changed": events.decode_title,
     "session.usage_record": events.decode_usage,
-    **dict.fromkeys(_SPAWNED, events.decode_spawn),
-    "tool.execution_complete": messages.decode_complete,
-    "tool.execution_start": messages.decode_start,
-    "tool.user_requested": messages.decode_requested,
+    **dict.fromkeys(_SUBAGENT_TYPES, events.decode_spawn),
+    "tool.execution_complete": messages.decode_tool_result,
+    "tool.execution_start": messages.decode_tool_start,
+    "tool.user_requested": messages.decode_user_command,
     "user.message": messages.decode_user,
 }
 
 
-def decode_line(entry: RawEntry, state: State) -> Decoded:
+def decode_line(entry: RawEntry, state: State) -> DecodeResult:
     """What one event of a session's log means."""
     value = parse_object(entry.data)
-    kind = text_of(value.get("type"))
+    kind = as_text(value.get("type"))
     if entry.is_fragment and not (kind and value.get("id") and value.get("timestamp")):
-        refuse("a fragment that is no entry of its own")
+        reject_entry("a fragment that is no entry of its own")
     if kind in NOISE or kind.startswith("permission."):
-        return Decoded(state=state, noise=kind)
-    line = _read(entry.source, kind, value)
+        return DecodeResult(state=state, noise=kind)
+    line = _parse_event(entry.source, kind, value)
     is_known = isinstance(value.get("data"), dict)
     if is_known and kind in _DECODERS:
         records, state = _DECODERS[kind](line, state)
@@ -121,35 +126,39 @@ def decode_line(entry: RawEntry, state: State) -> Decoded:
     else:
         raw = entry.data.decode(errors="replace")
         metadata = {"line_type": kind}
-        records = (line.record("unknown", "system", content=raw, metadata=metadata),)
+        records = (
+            line.make_record("unknown", "system", content=raw, metadata=metadata),
+        )
     noise = "" if records else kind
-    return Decoded(
-        records=records, state=state, noise=noise, cwd=text_of(state.get("cwd"))
+    return DecodeResult(
+        records=records, state=state, noise=noise, cwd=as_text(state.get("cwd"))
     )
 
 
-def _read(source: SourceRef, kind: str, value: dict[str, Any]) -> Line:
+def _parse_event(source: SourceRef, kind: str, value: dict[str, Any]) -> CopilotEvent:
     """The line in its session: the file decides which, the line which subagent."""
     data = value.get("data")
     data = data if isinstance(data, dict) else {}
-    parts = tuple(map(printable, source.parts))
+    parts = tuple(map(printable_name, source.parts))
     session_id = parts[0] if len(parts) > 1 else parts[0].removesuffix(".jsonl")
     # Before lines named their agent, they named the call that spawned it.
-    agent = text_of(value.get("agentId")) or text_of(data.get("parentToolCallId"))
-    if not agent and kind in _SPAWNED:
-        agent = text_of(data.get("toolCallId"))
+    agent = as_text(value.get("agentId")) or as_text(data.get("parentToolCallId"))
+    if not agent and kind in _SUBAGENT_TYPES:
+        agent = as_text(data.get("toolCallId"))
     name = f"subagent:{agent}" if agent else MAIN
-    return Line(
+    return CopilotEvent(
         kind=kind,
         data=data,
         key=SessionKey(source.agent, session_id, name),
-        native_id=text_of(value.get("id")),
+        native_id=as_text(value.get("id")),
         created_at=parse_time(value.get("timestamp")),
-        parent_id=text_of(value.get("parentId")),
+        parent_id=as_text(value.get("parentId")),
     )
 
 
-def _decode_event(line: Line) -> Record:
+def _decode_event(line: CopilotEvent) -> Record:
     kind, name = _EVENTS[line.kind]
     note = line.kind.removeprefix("session.")
-    return line.event(kind, line.text(name), note=note, skill=line.text("name"))
+    return line.make_event(
+        kind, line.text_field(name), note=note, skill=line.text_field("name")
+    )

@@ -5,28 +5,28 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from leslied.agents._parsing import parse_time, printable
-from leslied.agents.copilot_cli.line import LONGEST
-from leslied.model.record import Decoded, Record, SessionKey
+from leslied.agents._parsing import parse_time, printable_name
+from leslied.agents.copilot_cli.schema import MAX_FACT_LENGTHS
+from leslied.model.record import DecodeResult, Record, SessionKey
 
 if TYPE_CHECKING:
-    from leslied.agents.copilot_cli.line import State
+    from leslied.agents.copilot_cli.schema import State
     from leslied.model.source import RawEntry
 
 
-def decode_workspace(entry: RawEntry, state: State) -> Decoded:
+def decode_workspace(entry: RawEntry, state: State) -> DecodeResult:
     """The session's title, from the few lines of YAML beside its log."""
     text = entry.data.decode(errors="replace")
-    cwd = _yaml(text, "cwd")
+    cwd = _find_yaml_value(text, "cwd")
     # Half a path would be another folder, which may not be excluded.
-    cwd = cwd if len(cwd) <= LONGEST["cwd"] else ""
+    cwd = cwd if len(cwd) <= MAX_FACT_LENGTHS["cwd"] else ""
     state = {**state, "cwd": cwd} if cwd else state
-    title = _yaml(text, "name") or _yaml(text, "summary")
+    title = _find_yaml_value(text, "name") or _find_yaml_value(text, "summary")
     if not title:
-        return Decoded(state=state, noise="workspace", cwd=cwd)
-    changed = _yaml(text, "updated_at")
-    session_id = printable(entry.source.parts[0])
-    kind = "custom" if _yaml(text, "user_named") == "true" else "ai"
+        return DecodeResult(state=state, noise="workspace", cwd=cwd)
+    changed = _find_yaml_value(text, "updated_at")
+    session_id = printable_name(entry.source.parts[0])
+    kind = "custom" if _find_yaml_value(text, "user_named") == "true" else "ai"
     record = Record(
         session=SessionKey(entry.source.agent, session_id),
         type="system_event",
@@ -37,10 +37,10 @@ def decode_workspace(entry: RawEntry, state: State) -> Decoded:
         created_at=parse_time(changed),
         metadata={"kind": "title", "title_kind": kind, "is_side": True},
     )
-    return Decoded(records=(record,), state=state, cwd=cwd)
+    return DecodeResult(records=(record,), state=state, cwd=cwd)
 
 
-def _yaml(text: str, name: str) -> str:
+def _find_yaml_value(text: str, name: str) -> str:
     """The text behind a top-level name: plain, quoted, or a block below it."""
     lines = text.split("\n")
     for number, line in enumerate(lines):

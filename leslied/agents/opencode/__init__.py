@@ -9,32 +9,34 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._contract import Adapter
+from leslied.agents._contract import BaseAdapter
 from leslied.agents.opencode.decode import decode_entry
 from leslied.agents.opencode.feeds import FEEDS
-from leslied.model.source import Pattern, Root, Shape, Watch
+from leslied.model.source import Pattern, Root, Shape, WatchDepth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from leslied.agents._contract import AgentAdapter, Capability
-    from leslied.model.record import Decoded
+    from leslied.model.record import DecodeResult
     from leslied.model.source import Environment, RawEntry
 
-DATABASE = Pattern(glob="opencode.db", shape=Shape.ROWS, feeds=FEEDS)
+DATABASE = Pattern(glob="opencode.db", shape=Shape.SQLITE, feeds=FEEDS)
 TREE = Pattern(
-    glob="*/*.json", shape=Shape.TREE, below=("../../message/{}", "../../part/{}")
+    glob="*/*.json",
+    shape=Shape.JSON_TREE,
+    child_folders=("../../message/{}", "../../part/{}"),
 )
 
 
-class OpenCode(Adapter):
+class OpenCode(BaseAdapter):
     """The adapter."""
 
     name = "opencode"
     title = "OpenCode"
     decoder_version = 1
-    has_versions = True
-    variables = ("XDG_DATA_HOME",)
+    has_mutable_entries = True
+    env_vars = ("XDG_DATA_HOME",)
     capabilities: frozenset[Capability] = frozenset(
         {
             "folder",
@@ -50,12 +52,12 @@ class OpenCode(Adapter):
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
         """The data folder with its database, and the tree that older versions wrote."""
-        for folder in list(configured) or [_usual_folder(env)]:
-            yield Root(path=folder, patterns=(DATABASE,), watch=Watch.FLAT)
+        for folder in list(configured) or [_default_folder(env)]:
+            yield Root(path=folder, patterns=(DATABASE,), watch=WatchDepth.FLAT)
             tree = folder / "storage" / "session"
-            yield Root(path=tree, patterns=(TREE,), watch=Watch.NONE)
+            yield Root(path=tree, patterns=(TREE,), watch=WatchDepth.NONE)
 
-    def decode(self, entry: RawEntry, state: dict[str, Any]) -> Decoded:
+    def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """The records of a message with its parts, or of a session."""
         return decode_entry(entry, state)
 
@@ -64,7 +66,7 @@ class OpenCode(Adapter):
         return f"opencode --session {shlex.quote(session_id)}"
 
 
-def _usual_folder(env: Environment) -> Path:
+def _default_folder(env: Environment) -> Path:
     """`$XDG_DATA_HOME/opencode`, on every system."""
     data = env.environ.get("XDG_DATA_HOME") or env.home / ".local" / "share"
     return Path(data) / "opencode"

@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._parsing import parse_time, refuse
+from leslied.agents._parsing import parse_time, reject_entry
 from leslied.agents.opencode import parts
-from leslied.agents.opencode.wire import Message, Session, inner, parse, text
-from leslied.model.record import MAIN, Decoded, Record, SessionKey, Usage
+from leslied.agents.opencode.schema import (
+    OpenCodeMessage,
+    OpenCodeSession,
+    object_field,
+    parse_entry,
+    text_field,
+)
+from leslied.model.record import MAIN, DecodeResult, Record, SessionKey, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,113 +23,119 @@ if TYPE_CHECKING:
 
 _ERROR, _END, _TOKENS = 1, 2, 3
 """Block numbers of what a message tells beside its parts."""
-_OPENED = 900
-_NO_TITLE = re.compile(r"(New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z")
-_SPAWNED = re.compile(r"(.*) \(@\S+ subagent\)", re.DOTALL)
-_GOES_ON = ("tool-calls", "unknown")
+_OPENED_BLOCK = 900
+_DEFAULT_TITLE = re.compile(r"(New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z")
+_SUBAGENT_TITLE = re.compile(r"(.*) \(@\S+ subagent\)", re.DOTALL)
+_CONTINUING_REASONS = ("tool-calls", "unknown")
 _ABORTED = "MessageAbortedError"
-_MOST_TOKENS = 2**53
+_MAX_TOKENS = 2**53
 """A larger number is damage, not a count."""
 
 
-def decode_entry(entry: RawEntry, state: dict[str, Any]) -> Decoded:
+def decode_entry(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     """What a message or session says as it stands now."""
     try:
-        return _decode(entry, state, parse(entry))
+        return _decode(entry, state, parse_entry(entry))
     except OverflowError:
-        return _decode(entry, state, parse(entry, is_odd=True))
+        return _decode(entry, state, parse_entry(entry, is_lenient=True))
     except RecursionError:
-        refuse("nested too deeply")
+        reject_entry("nested too deeply")
 
 
-def _decode(entry: RawEntry, state: dict[str, Any], message: Message | None) -> Decoded:
+def _decode(
+    entry: RawEntry, state: dict[str, Any], message: OpenCodeMessage | None
+) -> DecodeResult:
     if message is None:
-        return _keep_unknown(entry, state)
+        return _decode_unknown(entry, state)
     key = message.session.key(entry.source.agent)
-    records = (*_tell_session(message, key), *_tell_message(message, key))
-    noise = "" if records else text(message.info, "role") or "session"
+    records = (*_decode_session(message, key), *_decode_message(message, key))
+    noise = "" if records else text_field(message.info, "role") or "session"
     cwd = message.session.directory
-    return Decoded(records=records, state=state, noise=noise, cwd=cwd)
+    return DecodeResult(records=records, state=state, noise=noise, cwd=cwd)
 
 
-def _keep_unknown(entry: RawEntry, state: dict[str, Any]) -> Decoded:
+def _decode_unknown(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     """An entry of a kind nobody knows, as it stood."""
     if entry.is_fragment:
-        refuse("a fragment that is no entry of its own")
+        reject_entry("a fragment that is no entry of its own")
     record = Record(
         session=SessionKey(entry.source.agent, "unknown"),
         type="unknown",
         role="system",
         content=entry.data.decode(errors="replace"),
     )
-    return Decoded(records=(record,), state=state)
+    return DecodeResult(records=(record,), state=state)
 
 
-def _tell_session(message: Message, key: SessionKey) -> Iterator[Record]:
+def _decode_session(message: OpenCodeMessage, key: SessionKey) -> Iterator[Record]:
     """Folder, title and parent: with each prompt, and when the session changed."""
     session = message.session
-    if message.id and text(message.info, "role") != "user":
+    if message.id and text_field(message.info, "role") != "user":
         return
     if message.id:
         known = {"cwd": session.directory, "version": session.version}
         known = {name: value for name, value in known.items() if value}
-        yield _event(key, session.id, _OPENED, session.created, "opened", **known)
+        yield _make_event(
+            key, session.id, _OPENED_BLOCK, session.created, "opened", **known
+        )
     if key.source != MAIN:
-        yield _link(message, key)
-    elif session.title and not _NO_TITLE.fullmatch(session.title):
+        yield _link_subagent(message, key)
+    elif session.title and not _DEFAULT_TITLE.fullmatch(session.title):
         # Every title is an entry of its own: a sum of the session sees it once.
         native = f"title:{session.id}:{session.title}"
-        event = _event(key, native, 0, session.created, "title", title_kind="ai")
+        event = _make_event(key, native, 0, session.created, "title", title_kind="ai")
         yield parts.with_content(event, session.title)
 
 
-def _link(message: Message, key: SessionKey) -> Record:
+def _link_subagent(message: OpenCodeMessage, key: SessionKey) -> Record:
     """Who spawned a subagent, as its own session tells it."""
-    session: Session = message.session
-    spawned = _SPAWNED.fullmatch(session.title)
+    session: OpenCodeSession = message.session
+    spawned = _SUBAGENT_TITLE.fullmatch(session.title)
     known = {
-        "agent_type": text(message.info, "agent"),
+        "agent_type": text_field(message.info, "agent"),
         "description": spawned.group(1) if spawned else "",
         "parent_agent": session.parent if session.parent != session.root else "",
     }
     known = {name: value for name, value in known.items() if value}
-    native = f"session:{session.id}:{text(message.info, 'agent')}"
-    return _event(key, native, 0, session.created, "subagent_linked", **known)
+    native = f"session:{session.id}:{text_field(message.info, 'agent')}"
+    return _make_event(key, native, 0, session.created, "subagent_linked", **known)
 
 
-def _tell_message(message: Message, key: SessionKey) -> Iterator[Record]:
+def _decode_message(message: OpenCodeMessage, key: SessionKey) -> Iterator[Record]:
     """All that was said, what it cost, and how it ended."""
     if not message.id:
         return
     base = {
         "session": key,
         "message_id": message.id,
-        "parent_id": text(message.info, "parentID"),
+        "parent_id": text_field(message.info, "parentID"),
         "model": _find_model(message.info),
     }
-    match text(message.info, "role"):
+    match text_field(message.info, "role"):
         case "user":
-            yield from parts.tell_prompt(message, base)
+            yield from parts.decode_prompt(message, base)
         case "assistant":
-            yield from parts.tell_answer(message, base)
+            yield from parts.decode_answer(message, base)
             if message.is_complete:
-                yield from _tell_usage(message, base)
-                yield from _tell_end(message, key, base)
+                yield from _decode_usage(message, base)
+                yield from _decode_end(message, key, base)
         case _:
-            yield parts.keep_message(message, base)
+            yield parts.make_unknown_message(message, base)
 
 
 def _find_model(info: dict[str, Any]) -> str:
-    return text(info, "modelID") or text(inner(info, "model"), "modelID")
+    return text_field(info, "modelID") or text_field(
+        object_field(info, "model"), "modelID"
+    )
 
 
-def _tell_usage(message: Message, base: dict[str, Any]) -> Iterator[Record]:
+def _decode_usage(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Record]:
     """The message's tokens, under a name that a fork's copy of it has, too."""
-    told = _told_tokens(message)
+    told = _list_step_tokens(message)
     usage = _sum_usage(told)
     if not usage:
         return
-    times = inner(message.info, "time")
+    times = object_field(message.info, "time")
     created, completed = times.get("created"), times.get("completed")
     name = f"{created}-{completed}-{base['model']}" if completed else message.id
     yield Record(
@@ -138,54 +150,61 @@ def _tell_usage(message: Message, base: dict[str, Any]) -> Iterator[Record]:
     )
 
 
-def _told_tokens(message: Message) -> list[dict[str, Any]]:
+def _list_step_tokens(message: OpenCodeMessage) -> list[dict[str, Any]]:
     """The tokens of every step; the message itself tells those of its last one."""
     steps = [part.data for part in message.parts if part.type == "step-finish"]
-    return [inner(step, "tokens") for step in steps] or [inner(message.info, "tokens")]
+    return [object_field(step, "tokens") for step in steps] or [
+        object_field(message.info, "tokens")
+    ]
 
 
 def _sum_usage(told: list[dict[str, Any]]) -> Usage:
     return Usage(
-        sum(_count(tokens, "input") for tokens in told),
-        sum(_count(tokens, "output") + _count(tokens, "reasoning") for tokens in told),
-        sum(_count(inner(tokens, "cache"), "read") for tokens in told),
-        sum(_count(inner(tokens, "cache"), "write") for tokens in told),
+        sum(_token_count(tokens, "input") for tokens in told),
+        sum(
+            _token_count(tokens, "output") + _token_count(tokens, "reasoning")
+            for tokens in told
+        ),
+        sum(_token_count(object_field(tokens, "cache"), "read") for tokens in told),
+        sum(_token_count(object_field(tokens, "cache"), "write") for tokens in told),
     )
 
 
-def _count(tokens: dict[str, Any], name: str) -> int:
+def _token_count(tokens: dict[str, Any], name: str) -> int:
     number = tokens.get(name)
     is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
-    return int(number) if is_number and 0 < number < _MOST_TOKENS else 0  # type: ignore[operator, arg-type]
+    return int(number) if is_number and 0 < number < _MAX_TOKENS else 0  # type: ignore[operator, arg-type]
 
 
-def _tell_end(
-    message: Message, key: SessionKey, base: dict[str, Any]
+def _decode_end(
+    message: OpenCodeMessage, key: SessionKey, base: dict[str, Any]
 ) -> Iterator[Record]:
     """What went wrong, or that the turn is over."""
-    at = inner(message.info, "time").get("completed")
-    error = inner(message.info, "error")
-    if text(error, "name") == _ABORTED:
-        yield _event(key, message.id, _END, at, "turn_ended", note="interrupt")
+    at = object_field(message.info, "time").get("completed")
+    error = object_field(message.info, "error")
+    if text_field(error, "name") == _ABORTED:
+        yield _make_event(key, message.id, _END, at, "turn_ended", note="interrupt")
     elif message.info.get("error"):
-        yield parts.tell_error(error, base, message.id, _ERROR, at)
-    elif _is_last(message):
-        told = {"length": "max_tokens"}.get(text(message.info, "finish"), "end_turn")
-        yield _event(key, message.id, _END, at, "turn_ended", stop_reason=told)
+        yield parts.make_error(error, base, message.id, _ERROR, at)
+    elif _is_turn_end(message):
+        told = {"length": "max_tokens"}.get(
+            text_field(message.info, "finish"), "end_turn"
+        )
+        yield _make_event(key, message.id, _END, at, "turn_ended", stop_reason=told)
 
 
-def _is_last(message: Message) -> bool:
+def _is_turn_end(message: OpenCodeMessage) -> bool:
     """Whether the agent now waits for the person; older messages do not say why."""
     if message.info.get("summary") is True:
         return False
-    finish = text(message.info, "finish")
+    finish = text_field(message.info, "finish")
     if finish:
-        return finish not in _GOES_ON
+        return finish not in _CONTINUING_REASONS
     said = [part.type for part in message.parts if part.type in ("text", "tool")]
     return bool(said) and said[-1] == "text"
 
 
-def _event(
+def _make_event(
     key: SessionKey, native_id: str, block: int, at: Any, kind: str, **known: Any
 ) -> Record:
     return Record(

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from leslied.model.source import Feed
 
-_AT_ONCE = 64
+_CHANGES_PER_QUERY = 64
 """Changes told by one query: the rows they name are read together."""
-_RECENT = 2000
+_MAX_RECENT_ROWS = 2000
 """Without events, so many of the newest rows are asked whether they changed."""
-_MOST_PART = 8_000_000
-_MOST_PARTS = 24_000_000
-_LEAST_PART = 10_000
+_MAX_PART_SIZE = 8_000_000
+_MAX_PARTS_SIZE = 24_000_000
+_SMALL_PART_SIZE = 10_000
 """Parts larger than the first are left out; where all of a message's are more than the
 second, only parts smaller than the third are read."""
 
@@ -56,8 +56,8 @@ _SESSION = f"""
 _PARTS = f"""
     ifnull(
         (SELECT group_concat('{{{{"id":' || json_quote({_text("id")}) || ',"data":' || (
-            CASE WHEN length(data) > iif(total > {_MOST_PARTS}, {_LEAST_PART},
-                {_MOST_PART})
+            CASE WHEN length(data) > iif(total > {_MAX_PARTS_SIZE}, {_SMALL_PART_SIZE},
+                {_MAX_PART_SIZE})
             THEN json_object('type', 'oversized', 'size', length(data))
             ELSE {_json("data")} END) || '}}}}')
         FROM (SELECT p.id, p.data, (
@@ -67,7 +67,7 @@ _PARTS = f"""
 """
 
 
-def _tell_message(message: str) -> str:
+def _message_sql(message: str) -> str:
     """SQL for the entry of the message row with this name."""
     session = _SESSION.format(session=f"{message}.session_id")
     parts = _PARTS.format(message=f"{message}.id")
@@ -79,13 +79,13 @@ def _tell_message(message: str) -> str:
     )
 
 
-def _tell_session(session: str) -> str:
+def _session_sql(session: str) -> str:
     """SQL for the entry of the session row with this name."""
     told = _SESSION.format(session=f"{session}.id")
     return f"""'{{"kind":"session","session":' || {told} || '}}'"""
 
 
-def _tell_changes(window: str) -> str:
+def _changes_sql(window: str) -> str:
     """SQL for the rows that the changes in `window` name, in the order of the talk.
 
     `window` gives two numbers, a name, and the id of a message or session. All rows
@@ -95,8 +95,8 @@ def _tell_changes(window: str) -> str:
         WITH change(after, row, name, target) AS ({window}),
         last AS (SELECT * FROM change ORDER BY after DESC, row DESC LIMIT 1)
         SELECT last.after, last.row, last.name,
-            CASE WHEN m.id IS NOT NULL THEN {_tell_message("m")}
-            WHEN x.id IS NOT NULL THEN {_tell_session("x")} END
+            CASE WHEN m.id IS NOT NULL THEN {_message_sql("m")}
+            WHEN x.id IS NOT NULL THEN {_session_sql("x")} END
         FROM last, (SELECT DISTINCT target AS id FROM change) t
         LEFT JOIN message m ON m.id = t.id LEFT JOIN session x ON x.id = t.id
         ORDER BY m.rowid
@@ -111,56 +111,56 @@ _EVENT_TARGET = """
 _CHANGED_AT = "CAST(time_updated AS INTEGER)"
 
 
-def _follow(table: str, target: str) -> Feed:
+def _make_change_feed(table: str, target: str) -> Feed:
     """Changes of a table's newest rows, by the time they were made."""
-    recent = f"rowid > (SELECT max(rowid) FROM {table}) - {_RECENT}"
+    recent = f"rowid > (SELECT max(rowid) FROM {table}) - {_MAX_RECENT_ROWS}"
     columns = f"SELECT {_CHANGED_AT} AS after, rowid AS row, NULL"
     return Feed(
         name=f"{table} changes",
         tables=(table, "session", "message", "part"),
-        unless="event",
-        begins=f"{columns} FROM {table} WHERE {recent} ORDER BY 1 DESC, 2 DESC LIMIT 1",
-        sql=_tell_changes(
+        unless_table="event",
+        start_sql=f"{columns} FROM {table} WHERE {recent} ORDER BY 1 DESC, 2 DESC LIMIT 1",
+        sql=_changes_sql(
             f"{columns}, {target} FROM {table} "
             f"WHERE {recent} AND ({_CHANGED_AT}, rowid) > (:after, :row) "
-            f"ORDER BY 1, 2 LIMIT {_AT_ONCE}"
+            f"ORDER BY 1, 2 LIMIT {_CHANGES_PER_QUERY}"
         ),
     )
 
 
-_WALK = Feed(
+_SESSION_FEED = Feed(
     name="sessions",
     tables=("session", "message", "part"),
-    sql=f"SELECT s.rowid, CAST(m.time_created AS INTEGER), NULL, {_tell_message('m')} "
+    sql=f"SELECT s.rowid, CAST(m.time_created AS INTEGER), NULL, {_message_sql('m')} "
     "FROM session s JOIN message m ON m.session_id = s.id "
     "WHERE s.rowid >= :after AND (s.rowid > :after OR m.time_created > :row) "
     "ORDER BY s.rowid, m.time_created, m.id",
 )
-_NEW = Feed(
+_MESSAGE_FEED = Feed(
     name="messages",
     tables=("message", "part", "session"),
-    names="id",
-    begins="SELECT 0, rowid, id FROM message ORDER BY rowid DESC LIMIT 1",
-    sql=f"SELECT 0, m.rowid, m.id, {_tell_message('m')} FROM message m "
+    id_column="id",
+    start_sql="SELECT 0, rowid, id FROM message ORDER BY rowid DESC LIMIT 1",
+    sql=f"SELECT 0, m.rowid, m.id, {_message_sql('m')} FROM message m "
     "WHERE m.rowid > :row ORDER BY m.rowid",
 )
-_EVENTS = Feed(
+_EVENT_FEED = Feed(
     name="events",
     tables=("event", "message", "part", "session"),
-    names="id",
-    begins="SELECT 0, rowid, id FROM event ORDER BY rowid DESC LIMIT 1",
-    sql=_tell_changes(
+    id_column="id",
+    start_sql="SELECT 0, rowid, id FROM event ORDER BY rowid DESC LIMIT 1",
+    sql=_changes_sql(
         f"SELECT 0, rowid, id, {_EVENT_TARGET} FROM event "
-        f"WHERE rowid > :row ORDER BY rowid LIMIT {_AT_ONCE}"
+        f"WHERE rowid > :row ORDER BY rowid LIMIT {_CHANGES_PER_QUERY}"
     ),
 )
 # Changes come first: a prompt is a row before it has words, and must not be told after
 # the answer that was given meanwhile.
 FEEDS = (
-    _EVENTS,
-    _follow("part", "message_id"),
-    _follow("message", "id"),
-    _follow("session", "id"),
-    _WALK,
-    _NEW,
+    _EVENT_FEED,
+    _make_change_feed("part", "message_id"),
+    _make_change_feed("message", "id"),
+    _make_change_feed("session", "id"),
+    _SESSION_FEED,
+    _MESSAGE_FEED,
 )

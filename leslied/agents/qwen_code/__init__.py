@@ -9,34 +9,34 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._contract import Adapter
+from leslied.agents._contract import BaseAdapter
 from leslied.agents.qwen_code.decode import decode_line, decode_meta
-from leslied.agents.qwen_code.old import decode_old
+from leslied.agents.qwen_code.legacy import decode_legacy_document
 from leslied.model.source import Pattern, Root, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from leslied.agents._contract import AgentAdapter, Capability
-    from leslied.model.record import Decoded
+    from leslied.model.record import DecodeResult
     from leslied.model.source import Environment, RawEntry, SourceRef
 
-PROJECTS = (
+PROJECT_PATTERNS = (
     Pattern(glob="*/chats/*.jsonl"),
     Pattern(glob="*/subagents/*/agent-*.jsonl"),
     Pattern(glob="*/subagents/*/agent-*.meta.json", shape=Shape.DOCUMENT),
 )
-OLD = (Pattern(glob="*/chats/session-*.json", shape=Shape.DOCUMENT),)
+LEGACY_PATTERNS = (Pattern(glob="*/chats/session-*.json", shape=Shape.DOCUMENT),)
 
 
-class QwenCode(Adapter):
+class QwenCode(BaseAdapter):
     """The adapter."""
 
     name = "qwen-code"
     title = "Qwen Code"
     decoder_version = 1
-    variables = ("QWEN_RUNTIME_DIR", "QWEN_HOME")
-    has_versions = True
+    env_vars = ("QWEN_RUNTIME_DIR", "QWEN_HOME")
+    has_mutable_entries = True
     capabilities: frozenset[Capability] = frozenset(
         {
             "folder",
@@ -52,20 +52,20 @@ class QwenCode(Adapter):
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
         """`projects`, and `tmp` with the old documents, of every home it may use."""
-        for folder in list(configured) or _usual_folders(env):
+        for folder in list(configured) or _default_folders(env):
             if folder.name == "projects":
-                yield Root(path=folder, patterns=PROJECTS)
+                yield Root(path=folder, patterns=PROJECT_PATTERNS)
                 continue
-            yield Root(path=folder / "projects", patterns=PROJECTS)
-            yield Root(path=folder / "tmp", patterns=OLD)
+            yield Root(path=folder / "projects", patterns=PROJECT_PATTERNS)
+            yield Root(path=folder / "tmp", patterns=LEGACY_PATTERNS)
 
-    def decode(self, entry: RawEntry, state: dict[str, Any]) -> Decoded:
+    def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """The records of a line, of a subagent's side file, or of an old document."""
         if entry.source.shape is not Shape.DOCUMENT:
             return decode_line(entry, state)
         if entry.source.path.name.endswith(".meta.json"):
             return decode_meta(entry, state)
-        return decode_old(entry, state)
+        return decode_legacy_document(entry, state)
 
     def find_main_log(self, source: SourceRef) -> Path | None:
         """Return `chats/<session>.jsonl` for the files in `subagents/<session>`."""
@@ -79,7 +79,7 @@ class QwenCode(Adapter):
         return f"qwen --resume {shlex.quote(session_id)}"
 
 
-def _usual_folders(env: Environment) -> list[Path]:
+def _default_folders(env: Environment) -> list[Path]:
     """`QWEN_RUNTIME_DIR` where logs go now, and the home they went to before."""
     names = ("QWEN_RUNTIME_DIR", "QWEN_HOME")
     runtime, home = (env.environ.get(name, "").strip() for name in names)

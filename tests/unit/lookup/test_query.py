@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from leslied.errors import UserError
 from leslied.lookup import has_syntax, parse_query
-from leslied.model.query import AllOf, Filter, OneOf, Term
+from leslied.model.query import AllOf, AnyOf, Filter, Term
 
 A, B, C = Term("a"), Term("b"), Term("c")
 
@@ -18,16 +18,16 @@ A, B, C = Term("a"), Term("b"), Term("c")
     [
         ("a b", (A, B), ()),
         ("a AND b", (A, B), ()),
-        ("a OR b", (OneOf((A, B)),), ()),
-        ("a OR b c", (OneOf((A, AllOf((B, C)))),), ()),
-        ("(a OR b) c", (OneOf((A, B)), C), ()),
+        ("a OR b", (AnyOf((A, B)),), ()),
+        ("a OR b c", (AnyOf((A, AllOf((B, C)))),), ()),
+        ("(a OR b) c", (AnyOf((A, B)), C), ()),
         ("a -b", (A,), (B,)),
         ("a NOT b", (A,), (B,)),
         ("-b", (), (B,)),
         ('"a b" c', (Term("a b"), C), ()),
         ('-"a b"', (), (Term("a b"),)),
-        ("a*", (Term("a", is_start=True),), ()),
-        ('"a b"*', (Term("a b", is_start=True),), ()),
+        ("a*", (Term("a", is_prefix=True),), ()),
+        ('"a b"*', (Term("a b", is_prefix=True),), ()),
         ('"a', (A,), ()),
         ("and or not", (Term("and"), Term("or"), Term("not")), ()),
         ("--a", (Term("--a"),), ()),
@@ -48,13 +48,13 @@ def test_operators_are_understood(text: str, parts: tuple, without: tuple):
     ("text", "filters"),
     [
         ("agent:codex", [Filter("agent", "codex")]),
-        ("-tool:Bash a", [Filter("tool", "Bash", is_out=True)]),
-        ("NOT tool:Bash", [Filter("tool", "Bash", is_out=True)]),
+        ("-tool:Bash a", [Filter("tool", "Bash", is_negated=True)]),
+        ("NOT tool:Bash", [Filter("tool", "Bash", is_negated=True)]),
         ('project:"my app"', [Filter("project", "my app")]),
         ("after:5", [Filter("after", 5)]),
         ("(is:error OR a)", [Filter("is", "error")]),
-        ("a NOT (tool:Bash)", [Filter("tool", "Bash", is_out=True)]),
-        ("a NOT (b OR (tool:Bash))", [Filter("tool", "Bash", is_out=True)]),
+        ("a NOT (tool:Bash)", [Filter("tool", "Bash", is_negated=True)]),
+        ("a NOT (b OR (tool:Bash))", [Filter("tool", "Bash", is_negated=True)]),
         ("tool: Bash", []),
         ("toll:Bash", []),
     ],

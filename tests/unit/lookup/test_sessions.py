@@ -106,7 +106,7 @@ def test_sessions_stand_in_the_order_asked_for(shelf: Shelf, order: str, names: 
     [
         ([Filter("project", "app")], ["aaaa", "cccc"]),
         ([Filter("project", "/w")], ["aaaa", "cccc", "bbbb"]),
-        ([Filter("project", "app", is_out=True)], ["bbbb"]),
+        ([Filter("project", "app", is_negated=True)], ["bbbb"]),
         ([Filter("model", "EL-2")], ["bbbb"]),
         ([Filter("model", "l%2")], []),
         ([Filter("agent", "claude-code"), Filter("project", "lib")], ["bbbb"]),

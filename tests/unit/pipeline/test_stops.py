@@ -27,7 +27,9 @@ def stops(claude: ClaudeHome, clock: FakeClock):
     clock.at = datetime(2026, 11, 16, 10, 15, tzinfo=UTC)
     claude.write(talk.prompt("run the long tests"))
     claude.sync()
-    registries = [(ADAPTER, list(ADAPTER.alive(environment(claude.home), [])))]
+    registries = [
+        (ADAPTER, list(ADAPTER.live_registries(environment(claude.home), [])))
+    ]
     with Store(claude.store_path, clock) as store:
         yield Stops(store=store, registries=registries)
 

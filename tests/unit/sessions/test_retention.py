@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leslied.model.record import Placed
+from leslied.model.record import PlacedRecord
 from leslied.model.session import SessionSummary
 from leslied.sessions import Stream, assemble
 from leslied.sessions.retention import Choice, Policy, Sizes, choose, has_failed
@@ -133,7 +133,7 @@ def test_a_session_that_tells_no_time_is_as_old_as_its_reading():
 
 def fails(*records: Any) -> bool:
     placed = [
-        Placed(
+        PlacedRecord(
             record=record,
             entry_id=str(number),
             sequence=number,

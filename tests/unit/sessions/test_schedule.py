@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leslied.model.beat import Beat
+from leslied.model.timed_entry import TimedEntry
 from leslied.sessions.schedule import schedule
 from tests.support.records import at, make_event, make_prompt, make_record
 from tests.support.units import make_call, make_child, make_unit
@@ -13,7 +13,7 @@ def said(text: str, seconds: float | None, **fields):
     return make_record(text, created_at=created_at, **fields)
 
 
-def told(beats: tuple[Beat, ...]) -> list[tuple[str, float]]:
+def told(beats: tuple[TimedEntry, ...]) -> list[tuple[str, float]]:
     """What came, and how long after what came before it."""
     return [(b.placed.record.content, b.pause.total_seconds()) for b in beats]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from leslied.model.record import Placed
-from leslied.model.touch import Touch
+from leslied.model.file_change import FileChange
+from leslied.model.record import PlacedRecord
 from leslied.sessions.touches import find_touches
 from tests.support.records import at, make_event, make_record
 
@@ -20,9 +20,9 @@ _PATCH = (
 )
 
 
-def place(*records: Any) -> list[Placed]:
+def place(*records: Any) -> list[PlacedRecord]:
     return [
-        Placed(
+        PlacedRecord(
             record=record,
             entry_id=f"{number:032x}",
             sequence=number,
@@ -39,7 +39,7 @@ def place(*records: Any) -> list[Placed]:
     ]
 
 
-def call(tool: str, told: Any, result: Any = "ok", **metadata: Any) -> list[Touch]:
+def call(tool: str, told: Any, result: Any = "ok", **metadata: Any) -> list[FileChange]:
     """What one call touched that was answered so; None is no answer."""
     text = told if isinstance(told, str) else json.dumps(told)
     records = [
@@ -54,7 +54,7 @@ def call(tool: str, told: Any, result: Any = "ok", **metadata: Any) -> list[Touc
     return find_touches(place(*records), HERE, "chat-1")
 
 
-def paths(touches: list[Touch]) -> list[tuple[str, str]]:
+def paths(touches: list[FileChange]) -> list[tuple[str, str]]:
     return [(touch.kind, touch.path) for touch in touches]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leslied.model.difference import EntryDifference, Line
+from leslied.model.difference import EntryDifference, TextDiffLine
 from leslied.sessions.wording import (
     MOST_CHARACTERS,
     MOST_LINES,
@@ -70,8 +70,8 @@ def test_like_lines_stand_side_by_side_with_their_words_marked():
     compared = compare_texts("the red fox ran", "the blue fox ran")
 
     assert compared.lines == (
-        Line("-", "the red fox ran", ((4, 7),)),
-        Line("+", "the blue fox ran", ((4, 8),)),
+        TextDiffLine("-", "the red fox ran", ((4, 7),)),
+        TextDiffLine("+", "the blue fox ran", ((4, 8),)),
     )
 
 
@@ -124,12 +124,19 @@ def test_where_very_much_differs_no_line_is_compared_word_by_word():
 def test_an_entry_alone_is_all_its_lines():
     entry = EntryDifference(status="only_b", a=None, b=place(make_record("a\nb")))
 
-    assert compare_entry(entry).lines == (Line("+", "a"), Line("+", "b"))
+    assert compare_entry(entry).lines == (
+        TextDiffLine("+", "a"),
+        TextDiffLine("+", "b"),
+    )
 
 
 def test_changes_are_cut_out_with_some_lines_around_them():
-    lines = [Line(" ", str(n)) for n in range(20)]
-    lines[5], lines[7], lines[15] = Line("-", "5"), Line("+", "7"), Line("+", "15")
+    lines = [TextDiffLine(" ", str(n)) for n in range(20)]
+    lines[5], lines[7], lines[15] = (
+        TextDiffLine("-", "5"),
+        TextDiffLine("+", "7"),
+        TextDiffLine("+", "15"),
+    )
 
     hunks = list(cut_hunks(lines, 1))
 

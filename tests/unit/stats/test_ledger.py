@@ -11,7 +11,7 @@ import pytest
 
 from leslied.lookup import gather_sessions
 from leslied.model.record import Record, Usage
-from leslied.model.stats import Sum
+from leslied.model.stats import UsageSummary
 from leslied.prices import load_prices
 from leslied.stats import Filters, Ledger
 from tests.support.clock import FakeClock
@@ -39,7 +39,7 @@ def here(folder: str, name: str = "s") -> Record:
 
 
 @pytest.fixture
-def add_up(shelf: Shelf) -> Callable[..., tuple[list[Sum], Sum]]:
+def add_up(shelf: Shelf) -> Callable[..., tuple[list[UsageSummary], UsageSummary]]:
     def add_up(by: str = "day", zone=UTC, **filters):
         with shelf.reader() as reader:
             ledger = Ledger(reader.measures, load_prices(), zone)
@@ -200,7 +200,7 @@ def test_only_what_was_asked_for_counts(shelf: Shelf, add_up):
 
     assert [(s.key, s.usage) for s in sums] == [("/src/lib", Usage(2))]
     assert (total.usage, total.sessions) == (Usage(2), 1)
-    assert add_up(agent="codex") == ([], Sum(key=None))
+    assert add_up(agent="codex") == ([], UsageSummary(key=None))
     late = int(at(1).timestamp() * 1_000_000)
     assert add_up(since_us=late)[1].usage == Usage()
     assert add_up(until_us=late)[1].usage == Usage(3)

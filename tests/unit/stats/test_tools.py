@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leslied.model.record import Record
-from leslied.model.stats import ToolSum
+from leslied.model.stats import ToolUsageSummary
 from leslied.prices import load_prices
 from leslied.stats import Filters, Ledger, sum_tools
 from tests.support.clock import FakeClock
@@ -33,7 +33,7 @@ def result(name: str, second: float, *, is_error: bool = False, **fields) -> Rec
     return make_record(f"r{name}", f"r{name}", **known, **fields)
 
 
-def tools(shelf: Shelf) -> list[ToolSum]:
+def tools(shelf: Shelf) -> list[ToolUsageSummary]:
     with shelf.reader() as reader:
         return sum_tools(Ledger(reader.measures, load_prices()).calls(Filters()))
 

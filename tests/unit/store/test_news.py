@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.model.record import Placed
+from leslied.model.record import PlacedRecord
 from tests.support.clock import FakeClock
 from tests.support.records import Shelf, make_key, make_prompt, make_record
 
@@ -18,7 +18,7 @@ def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
         yield shelf
 
 
-def contents(found: list[Placed]) -> list[str]:
+def contents(found: list[PlacedRecord]) -> list[str]:
     return [placed.record.content for placed in found]
 
 

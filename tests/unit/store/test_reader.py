@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from leslied.model.query import Selection
-from leslied.model.record import name_chat
-from leslied.model.source import Noise, Rejected
+from leslied.model.record import make_chat_id
+from leslied.model.source import Noise, Rejection
 from tests.support.clock import FakeClock
 from tests.support.records import (
     AGENT,
@@ -195,7 +195,7 @@ def test_a_subagent_that_a_call_here_spawned_is_a_child(shelf: Shelf):
 
 def test_a_unit_is_found_by_its_chat_id(shelf: Shelf):
     shelf.keep(*[make_prompt(f"{n}", f"n{n}") for n in range(3)])
-    wanted = name_chat(AGENT, "s", shelf.told()[1].entry_id)
+    wanted = make_chat_id(AGENT, "s", shelf.told()[1].entry_id)
 
     with shelf.reader() as reader:
         assert reader.find_chat(wanted) == [(shelf.session().row, 2, wanted)]
@@ -231,7 +231,7 @@ def test_the_store_says_how_much_it_holds(shelf: Shelf):
         make_prompt("a", "a"),
         make_prompt("b", "b", session=make_key("s", "subagent:x")),
         noise=(Noise(1, 1, "x"),),
-        rejected=(Rejected(1, 1, "y", b"", b""),),
+        rejected=(Rejection(1, 1, "y", b"", b""),),
     )
     shelf.keep(make_prompt("changed", "a"))
 
@@ -257,7 +257,7 @@ def test_each_agent_is_told_with_its_sources(shelf: Shelf):
 
 
 def test_rejected_entries_are_told_in_order_up_to_a_limit(shelf: Shelf):
-    shelf.keep(rejected=tuple(Rejected(n, 1, "x", b"", b"") for n in (5, 1, 3)))
+    shelf.keep(rejected=tuple(Rejection(n, 1, "x", b"", b"") for n in (5, 1, 3)))
 
     with shelf.reader() as reader:
         assert [each["offset"] for each in reader.rejected(2)] == [1, 3]

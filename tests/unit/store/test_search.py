@@ -13,7 +13,7 @@ from msgspec import structs
 
 from leslied.lookup import Manner, parse_query, search
 from leslied.model.query import AllOf, Query, Term
-from leslied.model.record import name_chat
+from leslied.model.record import make_chat_id
 from leslied.store.rows import to_us
 from tests.support.clock import FakeClock
 from tests.support.records import (
@@ -299,7 +299,7 @@ def test_a_hit_names_its_unit(shelf: Shelf):
     (hit,) = shelf.search("needle")
 
     prompt = shelf.told()[0]
-    assert hit.chat_id == name_chat(AGENT, "s", prompt.entry_id)
+    assert hit.chat_id == make_chat_id(AGENT, "s", prompt.entry_id)
 
 
 def test_a_hit_before_any_prompt_has_no_unit(shelf: Shelf):

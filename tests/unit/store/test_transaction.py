@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from leslied.model.reading import Reading
+from leslied.model.decoded_chunk import DecodedChunk
 from leslied.model.record import Usage
-from leslied.model.source import Cursor, Noise, Rejected
+from leslied.model.source import Cursor, Noise, Rejection
 from tests.support.claude import SESSION, ClaudeHome, Talk, dump
 from tests.support.clock import FakeClock
 from tests.support.records import (
@@ -560,7 +560,7 @@ def test_a_copys_tokens_count_once(claude: ClaudeHome, shelf: Shelf):
 
 def test_what_is_no_record_is_counted(shelf: Shelf):
     noise = (Noise(0, 5, "a"), Noise(5, 5, "b"))
-    shelf.keep(noise=noise, rejected=(Rejected(10, 5, "torn", b"d", b"head"),))
+    shelf.keep(noise=noise, rejected=(Rejection(10, 5, "torn", b"d", b"head"),))
 
     with shelf.reader() as reader:
         counts = reader.counts()
@@ -575,7 +575,7 @@ def test_what_is_no_record_is_counted(shelf: Shelf):
 
 def test_a_new_generation_starts_its_own_counts(shelf: Shelf):
     """B1."""
-    noise, rejected = (Noise(0, 5, "a"),), (Rejected(10, 5, "torn", b"d", b"head"),)
+    noise, rejected = (Noise(0, 5, "a"),), (Rejection(10, 5, "torn", b"d", b"head"),)
     shelf.keep(noise=noise, rejected=rejected)
 
     shelf.keep(noise=noise, rejected=rejected, generation=2)
@@ -672,7 +672,7 @@ def test_one_reading_may_hold_records_of_many_sessions(shelf: Shelf):
     """G4."""
     records = [make_prompt(name, name, session=make_key(name)) for name in "abc"]
     entries = tuple(make_entry(record, n) for n, record in enumerate(records))
-    reading = Reading(
+    reading = DecodedChunk(
         source=make_source(LOGS / "a.jsonl"),
         cursor=Cursor(),
         decoder_version=1,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from leslied.errors import StoreUnusable
-from leslied.model.source import Cursor, FileStamp, Noise, Rejected
+from leslied.model.source import Cursor, FileStamp, Noise, Rejection
 from leslied.store import Reader, Store
 from tests.support.clock import FakeClock
 from tests.support.records import (
@@ -44,7 +44,7 @@ def full_reading():
         make_record("needle", "2", message_id="m", usage=None),
         make_record("no id"),
         noise=(Noise(300, 10, "last-prompt"),),
-        rejected=(Rejected(400, 10, "not JSON", b"digest", b"head"),),
+        rejected=(Rejection(400, 10, "not JSON", b"digest", b"head"),),
     )
 
 
@@ -224,7 +224,7 @@ def test_a_lone_surrogate_beside_a_record_never_reaches_sqlite(
     odd = "x\udcff"
     more = {
         "noise": {"noise": (Noise(0, 1, odd),)},
-        "rejected": {"rejected": (Rejected(0, 1, odd, b"", b""),)},
+        "rejected": {"rejected": (Rejection(0, 1, odd, b"", b""),)},
         "state": {"cursor": Cursor(state=f'"{odd}"')},
     }.get(place, {})
     key = (AGENT, odd) if place == "session" else (AGENT, "s", "main")

@@ -15,21 +15,21 @@ import pytest
 
 from leslied import tail
 from leslied.errors import SourceError
-from leslied.model.source import Chunk, Cursor, Feed, Pattern, Root, Shape, Watch
+from leslied.model.source import Chunk, Cursor, Feed, Pattern, Root, Shape, WatchDepth
 from tests.support.waiting import PATIENCE_SECONDS
 
 CHATS = Feed(
     name="chats",
     tables=("chat",),
-    names="id",
+    id_column="id",
     sql="SELECT 0, rowid, id, json_object('id', id, 'text', text) FROM chat "
     "WHERE rowid > :row ORDER BY rowid",
 )
 CHANGES = Feed(
     name="changes",
     tables=("event", "chat"),
-    names="id",
-    begins="SELECT 0, rowid, id FROM event ORDER BY rowid DESC LIMIT 1",
+    id_column="id",
+    start_sql="SELECT 0, rowid, id FROM event ORDER BY rowid DESC LIMIT 1",
     sql="SELECT 0, e.rowid, e.id, json_object('id', c.id, 'text', c.text) "
     "FROM event e LEFT JOIN chat c ON c.id = e.chat WHERE e.rowid > :row "
     "ORDER BY e.rowid LIMIT 10",
@@ -37,7 +37,7 @@ CHANGES = Feed(
 UPDATES = Feed(
     name="updates",
     tables=("chat",),
-    unless="event",
+    unless_table="event",
     sql="SELECT changed, rowid, NULL, json_object('id', id) FROM chat "
     "WHERE (changed, rowid) > (:after, :row) ORDER BY 1, 2",
 )
@@ -79,8 +79,8 @@ def change(db: sqlite3.Connection, name: str, text: str, event: str) -> None:
 
 
 def root_of(folder: Path, *feeds: Feed) -> Root:
-    pattern = Pattern(glob="a.db", shape=Shape.ROWS, feeds=feeds or (CHATS, CHANGES))
-    return Root(path=folder, patterns=(pattern,), watch=Watch.FLAT)
+    pattern = Pattern(glob="a.db", shape=Shape.SQLITE, feeds=feeds or (CHATS, CHANGES))
+    return Root(path=folder, patterns=(pattern,), watch=WatchDepth.FLAT)
 
 
 def look(folder: Path, cursor: Cursor | None = None, *feeds: Feed) -> list[Chunk]:
@@ -155,7 +155,7 @@ class TestWhatIsRead:
         quiet = Feed(
             name="changes",
             tables=("event",),
-            names="id",
+            id_column="id",
             sql="SELECT 0, rowid, id, NULL FROM event WHERE rowid > :row "
             "ORDER BY rowid LIMIT 1",
         )

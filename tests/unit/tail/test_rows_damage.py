@@ -13,7 +13,7 @@ from leslied import tail
 from leslied.agents import AgentAdapter, load_adapters
 from leslied.clock import Clock
 from leslied.errors import LesliedError, SourceError
-from leslied.model.source import Chunk, Cursor, Feed, Pattern, Root, Shape, Watch
+from leslied.model.source import Chunk, Cursor, Feed, Pattern, Root, Shape, WatchDepth
 from leslied.pipeline import Ingest, Ingested
 from leslied.store import Store
 from tests.support.claude import ADAPTER as CLAUDE
@@ -74,8 +74,8 @@ def damage_page(path: Path, row_id: str) -> None:
 
 
 def read(path: Path, *feeds: Feed, cursor: Cursor | None = None) -> Outcome:
-    pattern = Pattern(glob="a.db", shape=Shape.ROWS, feeds=feeds)
-    root = Root(path=path.parent, patterns=(pattern,), watch=Watch.FLAT)
+    pattern = Pattern(glob="a.db", shape=Shape.SQLITE, feeds=feeds)
+    root = Root(path=path.parent, patterns=(pattern,), watch=WatchDepth.FLAT)
     source = tail.identify("x", [root], path)
     assert source is not None
     return Outcome(tail.read(source, cursor or Cursor(), tail.ReadLimits()))

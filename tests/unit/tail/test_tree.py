@@ -11,7 +11,7 @@ import pytest
 
 from leslied import tail
 from leslied.errors import SourceError
-from leslied.model.source import Cursor, Pattern, Root, Shape, SourceRef, Watch
+from leslied.model.source import Cursor, Pattern, Root, Shape, SourceRef, WatchDepth
 
 BELOW = ("../../said/{}", "../../piece/{}")
 
@@ -31,8 +31,10 @@ class Tree:
         return path
 
     def source(self) -> SourceRef:
-        pattern = Pattern(glob="*/*.json", shape=Shape.TREE, below=BELOW)
-        root = Root(path=self.folder / "session", patterns=(pattern,), watch=Watch.NONE)
+        pattern = Pattern(glob="*/*.json", shape=Shape.JSON_TREE, child_folders=BELOW)
+        root = Root(
+            path=self.folder / "session", patterns=(pattern,), watch=WatchDepth.NONE
+        )
         (source,) = tail.discover("x", [root]).sources
         return source
 

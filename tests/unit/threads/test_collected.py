@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from leslied.model.touch import Touch
+from leslied.model.file_change import FileChange
 from leslied.threads.collected import collect
 from leslied.threads.progress import parse_progress
 from tests.support.records import at, make_key
@@ -13,12 +13,14 @@ from tests.support.records import at, make_key
 FILE = "/home/dev/.claude/plans/brave-oak.md"
 
 
-def touch(kind: Any, path: str = "", body: Any = "", **more: Any) -> Touch:
+def touch(kind: Any, path: str = "", body: Any = "", **more: Any) -> FileChange:
     text = body if isinstance(body, str) else json.dumps(body)
-    return Touch(session=make_key(), kind=kind, path=path, body=text, at=at(0), **more)
+    return FileChange(
+        session=make_key(), kind=kind, path=path, body=text, at=at(0), **more
+    )
 
 
-def texts(*touches: Touch, files: dict[str, str] | None = None) -> dict[str, str]:
+def texts(*touches: FileChange, files: dict[str, str] | None = None) -> dict[str, str]:
     found = collect(touches, (files or {}).get)
     return {each.type: each.text for each in found}
 

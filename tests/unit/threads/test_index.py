@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leslied.model.touch import Touch
+from leslied.model.file_change import FileChange
 from leslied.threads.index import (
     Asset,
     File,
@@ -22,13 +22,13 @@ from tests.support.records import at, make_key
 PLAN = ".leslie/threads/thread-1/plan.md"
 
 
-def touch(call_id: str, seconds: float) -> Touch:
-    return Touch(
+def touch(call_id: str, seconds: float) -> FileChange:
+    return FileChange(
         session=make_key(), kind="edit", path=PLAN, call_id=call_id, at=at(seconds)
     )
 
 
-def file(sha256: str, seconds: float, *touches: Touch, **more: Any) -> File:
+def file(sha256: str, seconds: float, *touches: FileChange, **more: Any) -> File:
     known = {"path": PLAN, "title": "Plan", "size": 1}
     told = {"sha256": sha256, "updated_at": at(seconds), "touches": touches}
     return File(**{**known, **told, **more})

@@ -5,40 +5,40 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._parsing import parse_time, printable
+from leslied.agents._parsing import parse_time, printable_name
 from leslied.model.record import MAIN, Record, SessionKey
 
 if TYPE_CHECKING:
-    from leslied.agents.claude_code.wire import Line
+    from leslied.agents.claude_code.schema import ClaudeLine
     from leslied.model.source import SourceRef
 
 CONTEXT_BLOCK = 900
 """Block number of the record that tells a line's changed context."""
-_MOST_CHAINS = 12
-_LONGEST = {"cwd": 800, "version": 60, "git_branch": 120}
+_MAX_CHAINS = 12
+_MAX_FACT_LENGTHS = {"cwd": 800, "version": 60, "git_branch": 120}
 """Facts longer than this are no facts: what is remembered stays small."""
 
 
-def place(
-    source: SourceRef, line: Line, state: dict[str, Any]
+def route_line(
+    source: SourceRef, line: ClaudeLine, state: dict[str, Any]
 ) -> tuple[SessionKey, dict[str, Any]]:
     """The session of a line: its file decides, the line's own id is only a hint."""
     known = state.get("key")
     # An old subagent's file is told by its first line that names a session.
     if not known or (known[1].startswith("agent-") and line.sessionId):
-        known = list(_read_path(source, line))
+        known = list(_key_from_path(source, line))
         state = {**state, "key": known}
-    key = _key_of(*known)
+    key = _make_key(*known)
     if line.isSidechain and key.source == MAIN:
-        return _place_inline(key, line, state)
+        return _route_inline_subagent(key, line, state)
     return key, state
 
 
-_key_of = lru_cache(maxsize=64)(SessionKey)
+_make_key = lru_cache(maxsize=64)(SessionKey)
 
 
-def _read_path(source: SourceRef, line: Line) -> SessionKey:
-    parts = tuple(map(printable, source.parts))
+def _key_from_path(source: SourceRef, line: ClaudeLine) -> SessionKey:
+    parts = tuple(map(printable_name, source.parts))
     stem = parts[-1].removesuffix(".jsonl")
     if "subagents" in parts[2:]:
         agent_id = stem.removeprefix("agent-")
@@ -51,8 +51,8 @@ def _read_path(source: SourceRef, line: Line) -> SessionKey:
     return SessionKey(source.agent, stem)
 
 
-def _place_inline(
-    key: SessionKey, line: Line, state: dict[str, Any]
+def _route_inline_subagent(
+    key: SessionKey, line: ClaudeLine, state: dict[str, Any]
 ) -> tuple[SessionKey, dict[str, Any]]:
     """Old logs hold subagents inline: each root line starts one, parents tell which."""
     chains: dict[str, str] = state.get("chains", {})
@@ -64,13 +64,13 @@ def _place_inline(
         name = latest if line.parentUuid and latest else (line.uuid or "")[:8]
     if line.uuid:
         kept = {u: n for u, n in chains.items() if u != line.parentUuid}
-        chains = dict([*kept.items(), (line.uuid, name)][-_MOST_CHAINS:])
+        chains = dict([*kept.items(), (line.uuid, name)][-_MAX_CHAINS:])
         state = {**state, "chains": chains}
     return SessionKey(key.agent, key.session_id, f"subagent:{name}"), state
 
 
-def notice_context(
-    line: Line, state: dict[str, Any]
+def detect_context_change(
+    line: ClaudeLine, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
     """A record of what changed around the conversation: folder, branch, version.
 
@@ -88,9 +88,11 @@ def notice_context(
         changed["cwd"] = line.cwd
     if not changed or not line.uuid:
         return (), state
-    changed = {n: v for n, v in changed.items() if len(v) <= _LONGEST.get(n, 60)}
+    changed = {
+        n: v for n, v in changed.items() if len(v) <= _MAX_FACT_LENGTHS.get(n, 60)
+    }
     record = Record(
-        session=_key_of(*state["key"]),
+        session=_make_key(*state["key"]),
         type="system_event",
         role="system",
         native_id=line.uuid,

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from leslied.model.record import EventKind, RecordType, Role
 
     State = dict[str, Any]
-    Made = tuple[tuple[Record, ...], State]
+    RecordsAndState = tuple[tuple[Record, ...], State]
 
-LONGEST = {"cwd": 700, "version": 60, "git_branch": 120}
+MAX_FACT_LENGTHS = {"cwd": 700, "version": 60, "git_branch": 120}
 """Facts longer than this are no facts: what is remembered stays small."""
-_MOST = 2**53
+_MAX_COUNT = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class CopilotEvent:
     """One event of the log, and where it belongs."""
 
     kind: str
@@ -33,11 +33,11 @@ class Line:
     created_at: datetime | None
     parent_id: str
 
-    def text(self, name: str) -> str:
+    def text_field(self, name: str) -> str:
         """A field's words; empty where it holds none."""
-        return text_of(self.data.get(name))
+        return as_text(self.data.get(name))
 
-    def record(self, type_: RecordType, role: Role, **more: Any) -> Record:
+    def make_record(self, type_: RecordType, role: Role, **more: Any) -> Record:
         """A record of this line."""
         return Record(
             session=self.key,
@@ -49,14 +49,16 @@ class Line:
             **more,
         )
 
-    def event(self, kind: EventKind, content: str = "", **known: Any) -> Record:
+    def make_event(self, kind: EventKind, content: str = "", **known: Any) -> Record:
         """The event this line is, with what else is known."""
         told = {name: value for name, value in known.items() if value not in (None, "")}
         metadata = {"kind": kind, **told}
-        return self.record("system_event", "system", content=content, metadata=metadata)
+        return self.make_record(
+            "system_event", "system", content=content, metadata=metadata
+        )
 
 
-def flatten(value: Any, *names: str) -> str:
+def flatten_text(value: Any, *names: str) -> str:
     """The words of a result: a text, one of an object's fields, or all of it."""
     if value is None or isinstance(value, str):
         return value or ""
@@ -67,18 +69,18 @@ def flatten(value: Any, *names: str) -> str:
     return to_json(value)
 
 
-def text_of(value: object) -> str:
+def as_text(value: object) -> str:
     """The value if it is text; nothing otherwise."""
     return value if isinstance(value, str) else ""
 
 
-def count(value: object) -> int:
+def as_count(value: object) -> int:
     """A number of tokens; what is none counts nothing."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0
-    return int(value) if 0 <= value < _MOST else 0
+    return int(value) if 0 <= value < _MAX_COUNT else 0
 
 
-def digest(text: str) -> str:
+def short_digest(text: str) -> str:
     """A short name for a text of any length."""
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()

@@ -16,28 +16,28 @@ from msgspec import Raw
 from leslied.agents._parsing import parse_object, to_json
 from leslied.errors import DecodeError
 
-NOTHING = Raw(b"")
+EMPTY_RAW = Raw(b"")
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-class Payload(msgspec.Struct):
+class MediaSource(msgspec.Struct):
     """An image's or document's source; the data itself is only measured."""
 
     type: str | None = None
     media_type: str | None = None
-    data: Raw = NOTHING
+    data: Raw = EMPTY_RAW
 
 
-class Part(msgspec.Struct):
+class ToolResultPart(msgspec.Struct):
     """One part of a tool result."""
 
     type: str | None = None
     text: str | None = None
-    source: Payload | None = None
+    source: MediaSource | None = None
     tool_name: str | None = None
 
 
-class Block(msgspec.Struct):
+class ContentBlock(msgspec.Struct):
     """One block of a message."""
 
     type: str | None = None
@@ -45,38 +45,38 @@ class Block(msgspec.Struct):
     thinking: str | None = None
     id: str | None = None
     name: str | None = None
-    input: Raw = NOTHING
+    input: Raw = EMPTY_RAW
     tool_use_id: str | None = None
-    content: str | list[Part] | None = None
+    content: str | list[ToolResultPart] | None = None
     is_error: bool | None = None
-    source: Payload | None = None
+    source: MediaSource | None = None
     title: str | None = None
 
 
-class CacheWrites(msgspec.Struct):
+class CacheCreation(msgspec.Struct):
     """How long what was written to the cache is kept."""
 
     ephemeral_1h_input_tokens: int | None = None
 
 
-class Tokens(msgspec.Struct):
+class ClaudeUsage(msgspec.Struct):
     """The usage of one API message."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
-    cache_creation: CacheWrites | None = None
+    cache_creation: CacheCreation | None = None
 
 
-class Message(msgspec.Struct):
+class ClaudeMessage(msgspec.Struct):
     """An API message, or the part of one that a line holds."""
 
-    content: str | list[Block] | None = None
+    content: str | list[ContentBlock] | None = None
     id: str | None = None
     model: str | None = None
     stop_reason: str | None = None
-    usage: Tokens | None = None
+    usage: ClaudeUsage | None = None
 
 
 class PromptOrigin(msgspec.Struct):
@@ -85,14 +85,14 @@ class PromptOrigin(msgspec.Struct):
     kind: str | None = None
 
 
-class ToolOutcome(msgspec.Struct):
+class ToolUseResult(msgspec.Struct):
     """What the client noted beside a tool result."""
 
     agentId: str | None = None
     persistedOutputPath: str | None = None
 
 
-class Line(msgspec.Struct):
+class ClaudeLine(msgspec.Struct):
     """One log line of any type."""
 
     type: str | None = None
@@ -115,12 +115,12 @@ class Line(msgspec.Struct):
     requestId: str | None = None
     promptSource: str | None = None
     origin: PromptOrigin | None = None
-    message: Message | None = None
-    toolUseResult: ToolOutcome | str | list[Raw] | None = None
-    attachment: Raw = NOTHING
-    data: Raw = NOTHING
+    message: ClaudeMessage | None = None
+    toolUseResult: ToolUseResult | str | list[Raw] | None = None
+    attachment: Raw = EMPTY_RAW
+    data: Raw = EMPTY_RAW
     parentToolUseID: str | None = None
-    content: Raw = NOTHING
+    content: Raw = EMPTY_RAW
     level: str | None = None
     operation: str | None = None
     summary: str | None = None
@@ -130,47 +130,47 @@ class Line(msgspec.Struct):
     leafUuid: str | None = None
     messageId: str | None = None
     mode: str | None = None
-    error: Raw = NOTHING
-    compactMetadata: Raw = NOTHING
-    microcompactMetadata: Raw = NOTHING
+    error: Raw = EMPTY_RAW
+    compactMetadata: Raw = EMPTY_RAW
+    microcompactMetadata: Raw = EMPTY_RAW
     durationMs: float | None = None
     retryAttempt: int | None = None
     maxRetries: int | None = None
     stopReason: str | None = None
     prUrl: str | None = None
     totalCostUSD: float | None = None
-    worktreeSession: Raw = NOTHING
+    worktreeSession: Raw = EMPTY_RAW
     planContent: str | None = None
     logicalParentUuid: str | None = None
     tool_name: str | None = None
     tool_use_id: str | None = None
-    input: Raw = NOTHING
+    input: Raw = EMPTY_RAW
 
 
 class Attachment(msgspec.Struct):
     """Something the client put into the context."""
 
     type: str | None = None
-    prompt: str | list[Block] | None = None
+    prompt: str | list[ContentBlock] | None = None
     commandMode: str | None = None
     filename: str | None = None
     displayPath: str | None = None
-    content: Raw = NOTHING
+    content: Raw = EMPTY_RAW
     hookName: str | None = None
     hookEvent: str | None = None
     planFilePath: str | None = None
     text: str | None = None
 
 
-class Progress(msgspec.Struct):
+class ProgressData(msgspec.Struct):
     """A passing state; a subagent's holds a whole line of its log."""
 
     type: str | None = None
     agentId: str | None = None
-    message: Raw = NOTHING
+    message: Raw = EMPTY_RAW
 
 
-class AgentMeta(msgspec.Struct):
+class SubagentMeta(msgspec.Struct):
     """The side file of a subagent's log."""
 
     agentType: str | None = None
@@ -183,30 +183,30 @@ class AgentMeta(msgspec.Struct):
     name: str | None = None
 
 
-_LINE = msgspec.json.Decoder(Line)
+_LINE_DECODER = msgspec.json.Decoder(ClaudeLine)
 
 
-def parse_line(data: bytes) -> Line:
+def parse_line(data: bytes) -> ClaudeLine:
     """The line's known fields; fields of an odd type are left out, never the line."""
     try:
-        return _LINE.decode(data)
+        return _LINE_DECODER.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return coerce(parse_object(data), Line)
+        return coerce(parse_object(data), ClaudeLine)
 
 
-def parse_as(raw: Raw, shape: type[T]) -> T:
+def parse_struct(raw: Raw, struct_type: type[T]) -> T:
     """A nested object's known fields; an empty shape where there is none."""
     data = bytes(raw)
     if data[:1] != b"{":
-        return shape()
+        return struct_type()
     try:
-        return msgspec.json.decode(data, type=shape)
+        return msgspec.json.decode(data, type=struct_type)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return coerce(parse_object(data), shape)
+        return coerce(parse_object(data), struct_type)
     except DecodeError:
-        return shape()
+        return struct_type()
 
 
 def parse_raw(raw: Raw) -> Any:
@@ -224,43 +224,43 @@ def parse_raw(raw: Raw) -> Any:
         return data.decode(errors="replace")
 
 
-def coerce(value: dict[str, Any], shape: type[T]) -> T:
+def coerce(value: dict[str, Any], struct_type: type[T]) -> T:
     """An instance with every field of the value that fits."""
     fitting = {}
-    for field in _fields_of(shape):
+    for field in _fields_of(struct_type):
         if field.encode_name in value:
             item = _fit(value[field.encode_name], field.type)
             if item is not _UNFIT:
                 fitting[field.name] = item
-    return shape(**fitting)
+    return struct_type(**fitting)
 
 
 _UNFIT = object()
 _fields_of = cache(msgspec.structs.fields)
 
 
-def _fit(value: Any, wanted: Any) -> Any:
+def _fit(value: Any, expected: Any) -> Any:
     """The value in the wanted form, or `_UNFIT`."""
-    if wanted is Raw:
+    if expected is Raw:
         return Raw(msgspec.json.encode(value))
-    for member in (wanted, *get_args(wanted)):
+    for member in (expected, *get_args(expected)):
         fitted = _fit_member(value, member)
         if fitted is not _UNFIT:
             return fitted
     try:
-        return msgspec.convert(value, wanted, strict=False)
+        return msgspec.convert(value, expected, strict=False)
     except msgspec.ValidationError:
         return _UNFIT
 
 
-def _fit_member(value: Any, member: Any) -> Any:
+def _fit_member(value: Any, expected: Any) -> Any:
     """The value as a struct, or as a list of structs; a lone one is a list of one."""
-    if _is_struct(member):
+    if _is_struct(expected):
         if isinstance(value, dict):
-            return coerce(value, member)
-        if isinstance(value, str) and member is Message:
-            return Message(content=value)
-    elif get_origin(member) is list and _is_struct(shape := get_args(member)[0]):
+            return coerce(value, expected)
+        if isinstance(value, str) and expected is ClaudeMessage:
+            return ClaudeMessage(content=value)
+    elif get_origin(expected) is list and _is_struct(shape := get_args(expected)[0]):
         if isinstance(value, dict):
             return [_fit_item(value, shape)]
         if isinstance(value, list):
@@ -268,13 +268,13 @@ def _fit_member(value: Any, member: Any) -> Any:
     return _UNFIT
 
 
-def _fit_item(value: Any, shape: Any) -> Any:
+def _fit_item(value: Any, struct_type: Any) -> Any:
     """A list's item; what is no object stands there as its own text."""
     if isinstance(value, dict):
-        return coerce(value, shape)
+        return coerce(value, struct_type)
     text = value if isinstance(value, str) else to_json(value)
-    return shape(type="text", text=text)
+    return struct_type(type="text", text=text)
 
 
-def _is_struct(shape: Any) -> bool:
-    return isinstance(shape, type) and issubclass(shape, msgspec.Struct)
+def _is_struct(struct_type: Any) -> bool:
+    return isinstance(struct_type, type) and issubclass(struct_type, msgspec.Struct)

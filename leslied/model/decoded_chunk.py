@@ -9,17 +9,17 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from leslied.model.record import Record
-    from leslied.model.source import Cursor, Noise, Rejected, SourceRef
+    from leslied.model.source import Cursor, Noise, Rejection, SourceRef
 
 
-class Groundwork(Struct, frozen=True):
+class PreparedRecord(Struct, frozen=True):
     """What the store works out of a record before it writes: anyone may, ahead."""
 
     digest: bytes
-    words: str
+    search_text: str
 
 
-class ReadEntry(Struct, frozen=True):
+class DecodedEntry(Struct, frozen=True):
     """The records of one entry and where it stood."""
 
     offset: int
@@ -28,23 +28,23 @@ class ReadEntry(Struct, frozen=True):
     line_digest: bytes = b""
     """Names the records of a line that carries no id of its own."""
     is_complete: bool = True
-    groundwork: tuple[Groundwork, ...] = ()
+    prepared: tuple[PreparedRecord, ...] = ()
     """One for each record, or nothing yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class DecodedChunk:
     """Decoded entries and the cursor they paid for: one transaction holds both."""
 
     source: SourceRef
     cursor: Cursor
     decoder_version: int
-    entries: tuple[ReadEntry, ...] = ()
+    entries: tuple[DecodedEntry, ...] = ()
     noise: tuple[Noise, ...] = ()
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[Rejection, ...] = ()
 
     @property
-    def weight(self) -> int:
+    def write_cost(self) -> int:
         """Roughly the rows and kilobytes that committing it will write."""
         rows = sum(len(entry.records) for entry in self.entries) + len(self.noise)
         size = sum(entry.length for entry in self.entries)

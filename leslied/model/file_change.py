@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
     from leslied.model.record import SessionKey
 
-TouchKind = Literal[
+FileChangeKind = Literal[
     "write", "edit", "append", "delete", "move", "folder", "plan", "todos", "task"
 ]
 """The first five happened to the file at the path; `folder` is where the agent worked
 from then on; the others are lists it kept elsewhere, with their text in `body`."""
 
 
-class Touch(Struct, frozen=True, kw_only=True):
+class FileChange(Struct, frozen=True, kw_only=True):
     """One call of one session, and the one path or list it was about."""
 
     session: SessionKey
-    kind: TouchKind
+    kind: FileChangeKind
     path: str = ""
     tool: str = ""
     call_id: str = ""

@@ -12,9 +12,9 @@ import msgspec
 
 from leslied.agents._parsing import parse_object
 
-MOST = 2**53
+MAX_COUNT = 2**53
 """A larger number is damage, not a count."""
-_ITEMS = frozenset(
+_ITEM_TYPES = frozenset(
     {
         "message",
         "agent_message",
@@ -34,10 +34,10 @@ _ITEMS = frozenset(
         "ghost_snapshot",
     }
 )
-_QUIET_LINES = frozenset(
+_NOISE_LINES = frozenset(
     {"world_state", "inter_agent_communication_metadata", "security_risk_score"}
 )
-_QUIET_EVENTS = frozenset(
+_NOISE_EVENTS = frozenset(
     {
         "user_message",
         "agent_message",
@@ -70,7 +70,7 @@ _QUIET_EVENTS = frozenset(
         "collab_resume_end",
     }
 )
-_QUIET_TURN_ITEMS = frozenset(
+_NOISE_TURN_ITEMS = frozenset(
     {
         "UserMessage",
         "HookPrompt",
@@ -90,7 +90,7 @@ _QUIET_TURN_ITEMS = frozenset(
 )
 
 
-class Line(msgspec.Struct, frozen=True):
+class CodexLine(msgspec.Struct, frozen=True):
     """One line; a bare one, of 2025, is its own payload."""
 
     type: str
@@ -102,12 +102,12 @@ class Line(msgspec.Struct, frozen=True):
     @property
     def kind(self) -> str:
         """The payload's own type."""
-        return text_in(self.payload, "type")
+        return text_field(self.payload, "type")
 
     @property
     def item(self) -> dict[str, Any]:
         """What a turn's item says of itself."""
-        return object_in(self.payload, "item")
+        return object_field(self.payload, "item")
 
     @property
     def is_entry(self) -> bool:
@@ -129,82 +129,82 @@ class _Peek(msgspec.Struct):
     payload: _PayloadPeek | None = None
 
 
-_PEEK = msgspec.json.Decoder(_Peek)
-_WHOLE = msgspec.json.Decoder(dict[str, Any])
-_BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_PEEK_DECODER = msgspec.json.Decoder(_Peek)
+_OBJECT_DECODER = msgspec.json.Decoder(dict[str, Any])
+_DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def find_noise(data: bytes) -> str:
     """The kind of a line that need not be read; empty where it must be."""
     try:
-        peek = _PEEK.decode(data)
-    except _BROKEN:
+        peek = _PEEK_DECODER.decode(data)
+    except _DECODE_ERRORS:
         return ""
     payload = peek.payload or _PayloadPeek()
-    if peek.type in _QUIET_LINES:
+    if peek.type in _NOISE_LINES:
         return peek.type
     if peek.type != "event_msg":
         return ""
-    if payload.type in _QUIET_EVENTS:
+    if payload.type in _NOISE_EVENTS:
         return f"event_msg/{payload.type}"
     if payload.type == "item_completed" and payload.item:
         kind = payload.item.type
-        return f"item_completed/{kind}" if kind in _QUIET_TURN_ITEMS else ""
+        return f"item_completed/{kind}" if kind in _NOISE_TURN_ITEMS else ""
     return ""
 
 
-def parse_line(data: bytes) -> Line:
+def parse_line(data: bytes) -> CodexLine:
     """The line's envelope and payload, whatever their types were."""
     value = parse_json(data)
-    payload, kind = value.get("payload"), text_in(value, "type")
+    payload, kind = value.get("payload"), text_field(value, "type")
     if isinstance(payload, dict):
         ordinal = value.get("ordinal")
-        number = ordinal if type(ordinal) is int and 0 <= ordinal < MOST else None
-        return Line(kind, payload, value.get("timestamp"), number)
+        number = ordinal if type(ordinal) is int and 0 <= ordinal < MAX_COUNT else None
+        return CodexLine(kind, payload, value.get("timestamp"), number)
     if not kind and "id" in value and "timestamp" in value:
         kind = "session_meta"
     elif not kind and value.get("record_type") == "state":
         kind = "state"
-    elif kind in _ITEMS:
+    elif kind in _ITEM_TYPES:
         kind = "response_item"
-    return Line(kind, value, value.get("timestamp"), is_bare=True)
+    return CodexLine(kind, value, value.get("timestamp"), is_bare=True)
 
 
 def parse_json(data: bytes) -> dict[str, Any]:
     """The object in `data`: fast where it is whole, forgiving where it is not."""
     try:
-        return _WHOLE.decode(data)
-    except _BROKEN:
+        return _OBJECT_DECODER.decode(data)
+    except _DECODE_ERRORS:
         return parse_object(data)
 
 
 def is_json(text: object) -> bool:
     """Whether this is the text of a JSON object."""
     try:
-        return isinstance(text, str) and _WHOLE.decode(text) is not None
-    except _BROKEN:
+        return isinstance(text, str) and _OBJECT_DECODER.decode(text) is not None
+    except _DECODE_ERRORS:
         return False
 
 
-def text_in(value: dict[str, Any], name: str) -> str:
+def text_field(value: dict[str, Any], name: str) -> str:
     """The text of that name; empty where there is none."""
     found = value.get(name)
     return found if isinstance(found, str) else ""
 
 
-def object_in(value: dict[str, Any], name: str) -> dict[str, Any]:
+def object_field(value: dict[str, Any], name: str) -> dict[str, Any]:
     """The object of that name; empty where there is none."""
     found = value.get(name)
     return found if isinstance(found, dict) else {}
 
 
-def list_in(value: dict[str, Any], name: str) -> list[Any]:
+def list_field(value: dict[str, Any], name: str) -> list[Any]:
     """The list of that name; empty where there is none."""
     found = value.get(name)
     return found if isinstance(found, list) else []
 
 
-def count_in(value: dict[str, Any], name: str) -> int:
+def count_field(value: dict[str, Any], name: str) -> int:
     """The count of that name; 0 where it is none, or absurd."""
     found = value.get(name)
-    return found if type(found) is int and 0 < found < MOST else 0
+    return found if type(found) is int and 0 < found < MAX_COUNT else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._parsing import tell_size, to_json
+from leslied.agents._parsing import format_size, to_json
 from leslied.model.record import Record, SessionKey, Usage
 
 if TYPE_CHECKING:
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     State = dict[str, Any]
 
-_MOST_TOKENS = 2**53
+_MAX_TOKENS = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class QwenLine:
     """One line of a log, or one message of an old document."""
 
     value: dict[str, Any]
@@ -31,17 +31,17 @@ class Line:
     @property
     def parts(self) -> list[dict[str, Any]]:
         """The parts of the message, as the model's API names them."""
-        message = dict_of(self.value.get("message"))
+        message = as_dict(self.value.get("message"))
         return [
-            part for part in list_of(message.get("parts")) if isinstance(part, dict)
+            part for part in as_list(message.get("parts")) if isinstance(part, dict)
         ]
 
     @property
     def payload(self) -> dict[str, Any]:
         """What a system line is about."""
-        return dict_of(self.value.get("systemPayload"))
+        return as_dict(self.value.get("systemPayload"))
 
-    def record(self, type_: RecordType, role: Role, **more: Any) -> Record:
+    def make_record(self, type_: RecordType, role: Role, **more: Any) -> Record:
         """A record of this line."""
         return Record(
             session=self.key,
@@ -50,52 +50,54 @@ class Line:
             native_id=self.native_id,
             scope=self.scope,
             created_at=self.created_at,
-            parent_id=text_of(self.value.get("parentUuid")),
+            parent_id=as_text(self.value.get("parentUuid")),
             **more,
         )
 
-    def event(self, kind: EventKind, content: str = "", **known: Any) -> Record:
+    def make_event(self, kind: EventKind, content: str = "", **known: Any) -> Record:
         """The event this line is, with what else is known."""
         told = {name: value for name, value in known.items() if value not in (None, "")}
         metadata = {"kind": kind, **told}
-        return self.record("system_event", "system", content=content, metadata=metadata)
+        return self.make_record(
+            "system_event", "system", content=content, metadata=metadata
+        )
 
 
-def placeholder(part: dict[str, Any]) -> str:
+def format_placeholder(part: dict[str, Any]) -> str:
     """An image or a file, told by its kind and size."""
     for name in ("inlineData", "fileData"):
         data = part.get(name)
         if isinstance(data, dict):
-            size = len(text_of(data.get("data"))) * 3 // 4
-            kind = text_of(data.get("mimeType")) or "data"
+            size = len(as_text(data.get("data"))) * 3 // 4
+            kind = as_text(data.get("mimeType")) or "data"
             what = "image" if kind.startswith("image/") else "file"
-            return f"[{what} {kind}, {tell_size(size)}]"
+            return f"[{what} {kind}, {format_size(size)}]"
     return ""
 
 
-def call_of(told: dict[str, Any]) -> dict[str, str]:
+def call_fields(call: dict[str, Any]) -> dict[str, str]:
     """The fields of a tool call."""
     return {
-        "tool_name": text_of(told.get("name")),
-        "tool_call_id": text_of(told.get("id")),
-        "tool_input": to_json(told.get("args")),
+        "tool_name": as_text(call.get("name")),
+        "tool_call_id": as_text(call.get("id")),
+        "tool_input": to_json(call.get("args")),
     }
 
 
-def usage_of(told: object) -> Usage | None:
+def parse_usage(tokens: object) -> Usage | None:
     """Input without what was cached; output with what was thought."""
-    told = dict_of(told)
+    tokens = as_dict(tokens)
     names = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount")
-    given, cached, output = (_count(told.get(name)) for name in names)
+    given, cached, output = (_as_count(tokens.get(name)) for name in names)
     # Whether thoughts are part of the candidates depends on the model's API: the
     # total has them once.
-    total = _count(told.get("totalTokenCount"))
-    thoughts = _count(told.get("thoughtsTokenCount"))
+    total = _as_count(tokens.get("totalTokenCount"))
+    thoughts = _as_count(tokens.get("thoughtsTokenCount"))
     output = total - given if total > given else output + thoughts
     return Usage(max(given - cached, 0), output, cached) or None
 
 
-def tell_response(response: dict[str, Any]) -> str:
+def response_text(response: dict[str, Any]) -> str:
     """What a tool answered, in its own words if it has any."""
     for name in ("output", "error"):
         if isinstance(response.get(name), str):
@@ -103,22 +105,22 @@ def tell_response(response: dict[str, Any]) -> str:
     return to_json(response) if response else ""
 
 
-def text_of(value: object) -> str:
+def as_text(value: object) -> str:
     """The value if it is text; nothing otherwise."""
     return value if isinstance(value, str) else ""
 
 
-def dict_of(value: object) -> dict[str, Any]:
+def as_dict(value: object) -> dict[str, Any]:
     """The value if it is an object; an empty one otherwise."""
     return value if isinstance(value, dict) else {}
 
 
-def list_of(value: object) -> list[Any]:
+def as_list(value: object) -> list[Any]:
     """The value if it is a list; an empty one otherwise."""
     return value if isinstance(value, list) else []
 
 
-def _count(value: object) -> int:
+def _as_count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0
-    return int(value) if 0 <= value < _MOST_TOKENS else 0
+    return int(value) if 0 <= value < _MAX_TOKENS else 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from leslied.agents._parsing import tell_size
-from leslied.agents.codex.wire import list_in, object_in, text_in
+from leslied.agents._parsing import format_size
+from leslied.agents.codex.schema import list_field, object_field, text_field
 
 if TYPE_CHECKING:
     from leslied.model.record import EventKind
@@ -28,15 +28,18 @@ _SHELL = re.compile(
 )
 _FOLDER = re.compile(r"<cwd>([^<\n]+)</cwd>|Current working directory: ([^\n]+)")
 _IMAGE_MARK = re.compile(r"\s*</?image(?: name=[^>]*)?>\s*")
-_IDE, _REQUEST = "# Context from my IDE setup:", "## My request for Codex:"
-_NOTICES = ("aborted", "notification", "warning", "limit")
-_DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,80},")
+_IDE_HEADING, _REQUEST_HEADING = (
+    "# Context from my IDE setup:",
+    "## My request for Codex:",
+)
+_NOTICE_WORDS = ("aborted", "notification", "warning", "limit")
+_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,80},")
 
 
-class Speech(NamedTuple):
+class CodexAuthorship(NamedTuple):
     """A person's words, and what the client put beside them."""
 
-    words: str = ""
+    text: str = ""
     attached: str = ""
     note: str = ""
     """What kind of envelope the client's part was."""
@@ -46,24 +49,24 @@ class Speech(NamedTuple):
     @property
     def kind(self) -> EventKind:
         """The kind of event the client's part is."""
-        is_notice = any(word in self.note for word in _NOTICES)
+        is_notice = any(word in self.note for word in _NOTICE_WORDS)
         return "notice" if is_notice else "context"
 
 
-def hear(payload: dict[str, Any]) -> Speech:
+def classify_author(payload: dict[str, Any]) -> CodexAuthorship:
     """The words of a user message, part by part: the log may tell each part's kind."""
-    told = object_in(payload, "internal_chat_message_metadata_passthrough")
-    kinds = list_in(told, "content_item_kinds")
+    told = object_field(payload, "internal_chat_message_metadata_passthrough")
+    kinds = list_field(told, "content_item_kinds")
     words, attached, note = [], [], ""
-    for number, part in enumerate(parts_of(payload)):
+    for number, part in enumerate(list_part_texts(payload)):
         kind = kinds[number] if number < len(kinds) else ""
-        heard = _hear_part(part, kind if isinstance(kind, str) else "")
+        heard = _classify_part(part, kind if isinstance(kind, str) else "")
         if heard.shell:
             return heard
-        words.append(heard.words)
+        words.append(heard.text)
         attached.append(heard.attached)
         note = note or heard.note
-    return Speech(_join(words), _join(attached), note)
+    return CodexAuthorship(_join_texts(words), _join_texts(attached), note)
 
 
 def find_folder(text: str) -> str:
@@ -72,69 +75,71 @@ def find_folder(text: str) -> str:
     return (found[1] or found[2]).strip() if found else ""
 
 
-def parts_of(payload: dict[str, Any], name: str = "content") -> list[str]:
+def list_part_texts(payload: dict[str, Any], name: str = "content") -> list[str]:
     """The texts of a message or tool result, pictures as placeholders."""
     content = payload.get(name)
     if isinstance(content, str):
         return [content]
-    return [tell_part(part) for part in list_in(payload, name)]
+    return [format_part(part) for part in list_field(payload, name)]
 
 
-def text_of(payload: dict[str, Any], name: str = "content") -> str:
+def message_text(payload: dict[str, Any], name: str = "content") -> str:
     """All words of a message."""
-    return _join(parts_of(payload, name))
+    return _join_texts(list_part_texts(payload, name))
 
 
-def tell_part(part: Any) -> str:
+def format_part(part: Any) -> str:
     """A part's words, or what stands for its picture, sound or secret."""
     if isinstance(part, str):
         return part
     if not isinstance(part, dict):
         return ""
-    kind = text_in(part, "type")
+    kind = text_field(part, "type")
     for name in ("image_url", "audio_url", "file_data"):
-        if text_in(part, name):
-            return tell_data(kind.partition("_")[2] or "file", text_in(part, name))
+        if text_field(part, name):
+            return format_data_url(
+                kind.partition("_")[2] or "file", text_field(part, name)
+            )
     if kind == "encrypted_content":
         return "[encrypted]"
-    return text_in(part, "text")
+    return text_field(part, "text")
 
 
-def tell_data(kind: str, url: str) -> str:
+def format_data_url(kind: str, url: str) -> str:
     """What stands for a picture: its type and size, or its address."""
     kind = kind.partition("_")[0]
-    found = _DATA.match(url)
+    found = _DATA_URL.match(url)
     if found:
         size = (len(url) - found.end()) * 3 // 4
-        return f"[{kind} {found[1] or 'data'}, {tell_size(size)}]"
+        return f"[{kind} {found[1] or 'data'}, {format_size(size)}]"
     return f"[{kind} {url[:200]}]"
 
 
-def _hear_part(text: str, kind: str) -> Speech:
+def _classify_part(text: str, kind: str) -> CodexAuthorship:
     """One part: by the kind the log tells, else by the envelope it stands in."""
     if kind.startswith("user."):
-        return _hear_person(text)
+        return _classify_person(text)
     shell = _SHELL.fullmatch(text)
     if shell:
-        return Speech("", shell[2], "output", shell[1].strip())
+        return CodexAuthorship("", shell[2], "output", shell[1].strip())
     if kind and kind != "unknown":
-        return Speech("", text, kind.rpartition(".")[2][:60])
+        return CodexAuthorship("", text, kind.rpartition(".")[2][:60])
     at, note = 0, ""
     while found := _ENVELOPE.match(text, at):
         at, note = found.end(), note or found[1]
-    heard = _hear_person(text[at:])
-    return Speech(heard.words, text[:at] + heard.attached, note)
+    heard = _classify_person(text[at:])
+    return CodexAuthorship(heard.text, text[:at] + heard.attached, note)
 
 
-def _hear_person(text: str) -> Speech:
+def _classify_person(text: str) -> CodexAuthorship:
     """The request alone: an editor writes before it what is open in it."""
     if _IMAGE_MARK.fullmatch(text):
-        return Speech()
-    if text.lstrip().startswith(_IDE) and _REQUEST in text:
-        attached, _, words = text.partition(_REQUEST)
-        return Speech(words.lstrip("\n"), attached)
-    return Speech(text)
+        return CodexAuthorship()
+    if text.lstrip().startswith(_IDE_HEADING) and _REQUEST_HEADING in text:
+        attached, _, words = text.partition(_REQUEST_HEADING)
+        return CodexAuthorship(words.lstrip("\n"), attached)
+    return CodexAuthorship(text)
 
 
-def _join(texts: list[str]) -> str:
+def _join_texts(texts: list[str]) -> str:
     return "\n\n".join(text for text in texts if text.strip())

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from leslied.model.record import Placed
+    from leslied.model.record import PlacedRecord
     from leslied.model.session import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beat:
+class TimedEntry:
     """An entry, and how long after the one before it it came."""
 
     pause: timedelta
-    placed: Placed
+    placed: PlacedRecord
     unit: Unit
     """The unit or subagent whose entry it is."""
     depth: int

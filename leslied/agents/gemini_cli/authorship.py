@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from leslied.model.record import EventKind, Origin
 
 
-class Speech(NamedTuple):
+class GeminiAuthorship(NamedTuple):
     """A person's words (with an origin), or the client's (with an event kind)."""
 
     content: str
@@ -36,7 +36,7 @@ _NOTICES = {
     "Background execution update:": "background",
     "User has manually exited Plan Mode.": "plan",
 }
-_FILES = "--- Content from referenced files ---"
+_FILES_HEADING = "--- Content from referenced files ---"
 _SHELL = re.compile(
     r"I ran the following shell command:\n```sh\n(.*?)\n```\n\n"
     r"This produced the following result:\n```\n(.*)\n```",
@@ -49,24 +49,24 @@ _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?: [^\n]*)?")
 _FOLDER = re.compile(r"- \*\*Workspace Directories:\*\*\n  - (/[^\n]{1,800})\n")
 
 
-def hear(texts: list[str], shown: str) -> Speech:
+def classify_author(texts: list[str], shown: str) -> GeminiAuthorship:
     """Who speaks in a user message; `shown` is what the person saw of it."""
     told = [text for text in texts if text]
     alone = "".join(told)
-    client = _hear_client(alone)
+    client = _classify_client(alone)
     if client and not shown:
         return client
     shell = _SHELL.fullmatch(alone)
     if shell:
-        return Speech(f"! {shell[1]}", origin="shell", attached=shell[2])
-    said, attached = _part(told)
+        return GeminiAuthorship(f"! {shell[1]}", origin="shell", attached=shell[2])
+    said, attached = _split_attached(told)
     if shown and shown != said:
         said, attached = shown, alone
     origin: Origin = "command" if _COMMAND.fullmatch(said.strip()) else "prompt"
-    return Speech(said, origin=origin, attached=attached)
+    return GeminiAuthorship(said, origin=origin, attached=attached)
 
 
-def hear_steering(text: str) -> str:
+def find_steering(text: str) -> str:
     """Words typed while the agent worked; empty where there are none."""
     found = _STEERING.search(text)
     return found[1] if found else ""
@@ -78,24 +78,24 @@ def find_folder(text: str) -> str:
     return found[1] if found else ""
 
 
-def _hear_client(text: str) -> Speech | None:
+def _classify_client(text: str) -> GeminiAuthorship | None:
     start = text.lstrip()
     for head, note in _CONTEXTS.items():
         if start.startswith(head):
-            return Speech(text, kind="context", note=note)
+            return GeminiAuthorship(text, kind="context", note=note)
     for head, note in _NOTICES.items():
         if start.startswith(head):
-            return Speech(text, kind="notice", note=note)
+            return GeminiAuthorship(text, kind="notice", note=note)
     if start.startswith("<") and "<state_snapshot>" in start:
-        return Speech(text, kind="compacted", note="summary")
+        return GeminiAuthorship(text, kind="compacted", note="summary")
     return None
 
 
-def _part(texts: list[str]) -> tuple[str, str]:
+def _split_attached(texts: list[str]) -> tuple[str, str]:
     """A person's words, and what hooks and file references put beside them."""
     said, attached = [], []
     for number, text in enumerate(texts):
-        head, mark, _ = text.partition(_FILES)
+        head, mark, _ = text.partition(_FILES_HEADING)
         if mark:
             said.append(head.rstrip("\n"))
             attached += [text[len(head) :], *texts[number + 1 :]]

@@ -1,0 +1,120 @@
+"""Whole sessions in one document, as the first versions of Qwen Code wrote them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leslied.agents._parsing import parse_object, parse_time, printable_name
+from leslied.agents.qwen_code.schema import (
+    QwenLine,
+    as_dict,
+    as_list,
+    as_text,
+    call_fields,
+    format_placeholder,
+    parse_usage,
+    response_text,
+)
+from leslied.model.record import DecodeResult, Record, SessionKey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.agents.qwen_code.schema import State
+    from leslied.model.source import RawEntry
+
+_FIRST_THOUGHT_BLOCK, _FIRST_CALL_BLOCK = 1000, 2000
+"""Block numbers of a message's first thought and call: more of either may come."""
+
+
+def decode_legacy_document(entry: RawEntry, state: State) -> DecodeResult:
+    """A whole session in one document, as the first versions wrote it."""
+    value = parse_object(entry.data)
+    stem = printable_name(entry.source.path.stem)
+    session_id = as_text(value.get("sessionId")) or stem
+    records: list[Record] = []
+    for number, message in enumerate(as_list(value.get("messages"))):
+        if isinstance(message, dict):
+            line = QwenLine(
+                value=message,
+                key=SessionKey(entry.source.agent, session_id),
+                native_id=as_text(message.get("id")) or f"nth:{number}",
+                created_at=parse_time(message.get("timestamp")),
+                scope=session_id,
+            )
+            records += _decode_message(line)
+    noise = "" if records else "empty"
+    return DecodeResult(records=tuple(records), state=state, noise=noise)
+
+
+def _decode_message(line: QwenLine) -> Iterator[Record]:
+    """Words, thoughts and calls of one message, each in a block that stays its own."""
+    told, kind = line.value, as_text(line.value.get("type"))
+    text = _flatten_text(told.get("content"))
+    if kind == "user":
+        metadata = {"origin": "prompt"}
+        yield line.make_record("user_message", "user", content=text, metadata=metadata)
+        return
+    if kind not in ("gemini", "qwen", "assistant"):
+        yield line.make_event("notice", text, note=kind)
+        return
+    calls = [call for call in as_list(told.get("toolCalls")) if isinstance(call, dict)]
+    base: dict[str, Any] = {
+        "model": as_text(told.get("model")),
+        "message_id": f"{line.scope}:{line.native_id}",
+        "metadata": {} if calls else {"stop_reason": "end_turn"},
+    }
+    for number, thought in enumerate(as_list(told.get("thoughts"))):
+        here = {**base, "block": _FIRST_THOUGHT_BLOCK + number}
+        shown = ": ".join(
+            filter(
+                None,
+                map(as_text, map(as_dict(thought).get, ("subject", "description"))),
+            )
+        )
+        yield line.make_record("thinking", "assistant", content=shown, **here)
+    tokens = as_dict(told.get("tokens"))
+    renamed = {
+        "promptTokenCount": tokens.get("input"),
+        "candidatesTokenCount": tokens.get("output"),
+        "cachedContentTokenCount": tokens.get("cached"),
+        "thoughtsTokenCount": tokens.get("thoughts"),
+    }
+    usage = parse_usage(renamed)
+    yield line.make_record(
+        "assistant_message", "assistant", content=text, usage=usage, **base
+    )
+    for number, call in enumerate(calls):
+        yield from _decode_legacy_call(
+            line, call, {**base, "block": _FIRST_CALL_BLOCK + 2 * number}
+        )
+
+
+def _decode_legacy_call(
+    line: QwenLine, call: dict[str, Any], base: dict[str, Any]
+) -> Iterator[Record]:
+    yield line.make_record("tool_use", "assistant", **call_fields(call), **base)
+    if call.get("result") is None:
+        return
+    told = [as_dict(part) for part in as_list(call.get("result"))]
+    answers = [
+        as_dict(as_dict(p.get("functionResponse")).get("response")) for p in told
+    ]
+    text = "\n".join(filter(None, map(response_text, answers)))
+    yield line.make_record(
+        "tool_result",
+        "tool",
+        content=text or _flatten_text(call.get("resultDisplay")),
+        tool_call_id=as_text(call.get("id")),
+        block=base["block"] + 1,
+        metadata={"is_error": True} if call.get("status") == "error" else {},
+    )
+
+
+def _flatten_text(content: object) -> str:
+    """The text of a message: plain, or the texts among its parts."""
+    if isinstance(content, str):
+        return content
+    parts = [part for part in as_list(content) if isinstance(part, dict)]
+    texts = [as_text(part.get("text")) or format_placeholder(part) for part in parts]
+    return "\n\n".join(filter(None, texts))
