@@ -20,7 +20,7 @@ from leslied.model.codec import session_to_dict
 from leslied.model.query import Selection
 from leslied.redact.deep import redact_json, redact_summary
 from leslied.sessions import Stream, assemble, tell_status
-from leslied.store import Inquiry, Wanted
+from leslied.store import RecordFilter, SqlReader
 from leslied.store.views import SESSIONS
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Inside:
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._clock = clock
-        self.reader = Inquiry(path, clock, self._session_rows)
+        self.reader = SqlReader(path, clock, self._session_rows)
 
     def find(self, wanted: str) -> SessionSummary:
         """The session or subagent that an id stands for."""
@@ -53,23 +53,23 @@ class Inside:
         return add_costs(self.reader, [self._find_below(found)])[0]
 
     def _find_below(self, found: Found) -> SessionSummary:
-        below = self.reader.children(found.session)
+        below = self.reader.list_children(found.session)
         return next(s for s in below if s.subagent_id == found.subagent)
 
     def load_units(self, summary: SessionSummary) -> Iterator[Unit]:
         """The units of one stream in order, one in memory at a time."""
-        files = self.reader.transcripts(summary.row)
-        self.reader.look_anew()
-        for number in self.reader.standing(summary.row).chats:
-            wanted = Wanted(streams=(summary.row,), unit=number)
-            entries = list(chain.from_iterable(self.reader.pages(wanted)))
+        files = self.reader.find_transcript_paths(summary.row)
+        self.reader.clear_cache()
+        for number in self.reader.get_session_order(summary.row).chat_ids:
+            wanted = RecordFilter(streams=(summary.row,), unit=number)
+            entries = list(chain.from_iterable(self.reader.iter_pages(wanted)))
             for unit in assemble(Stream(summary, entries), ()):
                 found = structs.replace(unit, transcript=files.get(number, ""))
                 yield make_unit(self._clear_unit(found))
 
     def entries_of(self, summary: SessionSummary) -> Entries:
         """The entries of a subagent, or of a session with its subagents."""
-        return Entries(self, Wanted(streams=self._streams(summary)))
+        return Entries(self, RecordFilter(streams=self._streams(summary)))
 
     def subagents_of(self, summary: SessionSummary) -> list[Session]:
         """The subagents of a session; those of a subagent count as its session's."""
@@ -78,18 +78,18 @@ class Inside:
         priced = add_costs(self.reader, below) if below else []
         return [self.tell(each) for each in priced]
 
-    def want(self, wanted: str) -> Wanted:
+    def want(self, wanted: str) -> RecordFilter:
         """The question for the entries of what an id stands for.
 
         An entry that several sessions share is wanted in all of them.
         """
         found = resolve(self.reader, wanted)
         if found.entry:
-            return Wanted(entry=found.entry)
+            return RecordFilter(entry=found.entry)
         if found.unit is not None:
-            return Wanted(streams=(found.session.row,), unit=found.unit)
+            return RecordFilter(streams=(found.session.row,), unit=found.unit)
         meant = self._find_below(found) if found.subagent else found.session
-        return Wanted(streams=self._streams(meant))
+        return RecordFilter(streams=self._streams(meant))
 
     def clear(self, placed: PlacedRecord) -> PlacedRecord:
         """The record as it may be told."""
@@ -110,7 +110,7 @@ class Inside:
         return tuple({summary.row, *(each.row for each in below)})
 
     def _children(self, summary: SessionSummary) -> list[SessionSummary]:
-        return [] if summary.is_subagent else self.reader.children(summary)
+        return [] if summary.is_subagent else self.reader.list_children(summary)
 
     def gather(
         self, filters: tuple[Filter, ...] = (), *, with_subagents: bool = False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 from leslied.api.nouns import Entry, make_entry
 from leslied.errors import UserError
 from leslied.model.record import MAIN, RecordType, Role
-from leslied.store import Wanted
+from leslied.store import RecordFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,13 +29,13 @@ class Entries:
     """
 
     _inside: Inside
-    _wanted: Wanted
+    _wanted: RecordFilter
     _tests: tuple[Test, ...] = ()
 
     def __iter__(self) -> Iterator[Entry]:
         reader = self._inside.reader
-        reader.look_anew()
-        return self._pass(reader.pages(self._wanted))
+        reader.clear_cache()
+        return self._pass(reader.iter_pages(self._wanted))
 
     def all(self) -> Iterator[Entry]:
         """Every entry that was asked for, a page of them in memory at a time."""
@@ -44,8 +44,8 @@ class Entries:
     def latest(self) -> Entry | None:
         """The one with the latest time; None where there is none."""
         reader = self._inside.reader
-        reader.look_anew()
-        return next(self._pass(reader.newest_pages(self._wanted)), None)
+        reader.clear_cache()
+        return next(self._pass(reader.iter_newest_pages(self._wanted)), None)
 
     def where(
         self,
@@ -67,15 +67,15 @@ class Entries:
         _check("role", role, get_args(Role))
         _check("type", type, get_args(RecordType))
         source = MAIN if source == "primary" else source
-        more = Wanted(role=role, type=type, source=source, tool=tool)
+        more = RecordFilter(role=role, type=type, source=source, tool=tool)
         if session:
             wanted_id = session if isinstance(session, str) else session.id
-            more = more.narrow(self._inside.want(wanted_id))
+            more = more.intersect(self._inside.want(wanted_id))
         tests = [_is_of(tool)] if tool else []
         tests += [test] if test else []
         return replace(
             self,
-            _wanted=self._wanted.narrow(more),
+            _wanted=self._wanted.intersect(more),
             _tests=(*self._tests, *tests),
         )
 

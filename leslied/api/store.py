@@ -12,7 +12,7 @@ from leslied.api.nouns import Rows, Session
 from leslied.clock import SystemClock
 from leslied.paths import find_places, load_key, read_environ
 from leslied.redact import Redactor
-from leslied.store import TIMEOUT, Wanted
+from leslied.store import SQL_TIMEOUT_SECONDS, RecordFilter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,14 +84,18 @@ class Store:
     @property
     def entries(self) -> Entries:
         """Every entry of every session, in the order they were read."""
-        return Entries(self._inside, Wanted())
+        return Entries(self._inside, RecordFilter())
 
     def sql(
-        self, query: str, values: Sequence[Any] = (), *, timeout: float = TIMEOUT
+        self,
+        query: str,
+        values: Sequence[Any] = (),
+        *,
+        timeout: float = SQL_TIMEOUT_SECONDS,
     ) -> Rows:
         """What one SELECT finds in the views that docs/sql.md tells of.
 
         `values` are bound to the query's `?`; `timeout` is in seconds.
         """
-        answer = self._inside.reader.ask(query, values, timeout)
+        answer = self._inside.reader.execute(query, values, timeout)
         return Rows(answer.columns, map(self._inside.clear_row, answer.rows))

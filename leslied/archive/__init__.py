@@ -6,30 +6,35 @@ the manifest holds what no log can tell. This room gets bytes; it opens no log.
 
 from __future__ import annotations
 
-from leslied.archive.format import ArchiveError, ArchiveNewer, Frame, Kind
+from leslied.archive.format import (
+    ArchiveError,
+    ArchiveFrame,
+    ArchiveVersionError,
+    FrameKind,
+)
 from leslied.archive.manifest import (
     Manifest,
+    fsync_folder,
     has_manifest,
     load_manifest,
     save_manifest,
-    sync_folder,
 )
-from leslied.archive.reader import Reader, find_files
-from leslied.archive.writer import Label, Writer, name_file
+from leslied.archive.reader import ArchiveReader, list_files
+from leslied.archive.writer import ArchiveWriter, FrameSpec, make_file_name
 
 __all__ = [
     "ArchiveError",
-    "ArchiveNewer",
-    "Frame",
-    "Kind",
-    "Label",
+    "ArchiveFrame",
+    "ArchiveReader",
+    "ArchiveVersionError",
+    "ArchiveWriter",
+    "FrameKind",
+    "FrameSpec",
     "Manifest",
-    "Reader",
-    "Writer",
-    "find_files",
+    "fsync_folder",
     "has_manifest",
+    "list_files",
     "load_manifest",
-    "name_file",
+    "make_file_name",
     "save_manifest",
-    "sync_folder",
 ]

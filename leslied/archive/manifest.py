@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from leslied.archive.format import ArchiveError, ArchiveNewer
+from leslied.archive.format import ArchiveError, ArchiveVersionError
 from leslied.paths import make_private_dir
 
 if TYPE_CHECKING:
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_NAME = "manifest.json"
-_FORM = 1
+_FILE_NAME = "manifest.json"
+_VERSION = 1
 
 
 class Manifest(msgspec.Struct, Generic[T]):
     """What stands there; the reader says how much of a session it wants to know."""
 
-    form: int = _FORM
+    form: int = _VERSION
     key_id: str = ""
     created_us: int = 0
     sessions: list[T] = []
@@ -32,15 +32,15 @@ class Manifest(msgspec.Struct, Generic[T]):
 
 
 def save_manifest(
-    folder: Path, told: dict[str, Any], sessions: Iterable[Any] = ()
+    folder: Path, header: dict[str, Any], sessions: Iterable[Any] = ()
 ) -> None:
     """The manifest says this, whole, or still what it said before.
 
     Sessions are written one by one: there may be many, and they need never all be held.
     """
     make_private_dir(folder)
-    new = folder / f".{_NAME}.new"
-    head = msgspec.json.encode({"form": _FORM, **told})
+    new = folder / f".{_FILE_NAME}.new"
+    head = msgspec.json.encode({"form": _VERSION, **header})
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "wb") as file:
         file.write(head[:-1] + b',"sessions":[')
@@ -49,38 +49,38 @@ def save_manifest(
         file.write(b"]}")
         file.flush()
         os.fsync(fd)
-    new.replace(folder / _NAME)
-    sync_folder(folder)
+    new.replace(folder / _FILE_NAME)
+    fsync_folder(folder)
 
 
 def has_manifest(folder: Path) -> bool:
     """Whether names were ever told here."""
-    return (folder / _NAME).is_file()
+    return (folder / _FILE_NAME).is_file()
 
 
-def load_manifest(folder: Path, kind: type[T]) -> Manifest[T]:
+def load_manifest(folder: Path, session_type: type[T]) -> Manifest[T]:
     """What the manifest says; nothing where there is none."""
-    path = folder / _NAME
+    path = folder / _FILE_NAME
     try:
         data = path.read_bytes()
-        _check_form(path, data)
-        return msgspec.json.decode(data, type=Manifest[kind])  # type: ignore[valid-type]
+        _check_version(path, data)
+        return msgspec.json.decode(data, type=Manifest[session_type])  # type: ignore[valid-type]
     except FileNotFoundError:
         return Manifest()
     except (OSError, msgspec.DecodeError) as error:
         raise ArchiveError(f"The manifest {path} cannot be read: {error}.") from error
 
 
-def _check_form(path: Path, data: bytes) -> None:
+def _check_version(path: Path, data: bytes) -> None:
     told = msgspec.json.decode(data, type=Manifest[msgspec.Raw])
-    if told.form > _FORM:
-        raise ArchiveNewer(
+    if told.form > _VERSION:
+        raise ArchiveVersionError(
             f"The manifest {path} was written by a newer leslied.",
             "Update leslied; nothing was changed.",
         )
 
 
-def sync_folder(folder: Path) -> None:
+def fsync_folder(folder: Path) -> None:
     """Names in the folder outlive a power loss."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

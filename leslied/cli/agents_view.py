@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     from leslied.cli.desk import Desk
     from leslied.config import Settings
     from leslied.model.source import Root
-    from leslied.store import Reader
+    from leslied.store import StoreReader
 
 
 def gather_agents(
-    desk: Desk, settings: Settings, reader: Reader | None
+    desk: Desk, settings: Settings, reader: StoreReader | None
 ) -> list[dict[str, Any]]:
     """Every agent, whether it was ever used here or not."""
-    known = {agent["name"]: agent for agent in reader.agents()} if reader else {}
+    known = (
+        {agent["name"]: agent for agent in reader.summarize_agents()} if reader else {}
+    )
     return [
         _tell(adapter, roots, known.get(adapter.name, {}))
         for adapter, roots in desk.agent_roots(settings)

@@ -137,17 +137,19 @@ def _tell_about() -> dict[str, Any]:
 def _tell_status(desk: Desk) -> dict[str, Any]:
     with desk.open_reader() as reader:
         return {
-            "agents": reader.agents(),
-            "store": reader.counts(),
+            "agents": reader.summarize_agents(),
+            "store": reader.count_rows(),
             "store_bytes": desk.places.store_file.stat().st_size,
-            "store_check": reader.check() or "ok",
-            "troubles": [{"path": p, "reason": r} for p, r in reader.troubles()],
+            "store_check": reader.check_integrity() or "ok",
+            "troubles": [
+                {"path": p, "reason": r} for p, r in reader.list_source_errors()
+            ],
         }
 
 
 def _tell_rejected(desk: Desk) -> list[dict[str, Any]]:
     with desk.open_reader() as reader:
-        return reader.rejected(_MOST_REJECTED)
+        return reader.list_rejected(_MOST_REJECTED)
 
 
 def _try_session(desk: Desk, wanted: str) -> str:

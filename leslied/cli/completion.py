@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import click
 
     from leslied.paths import Places
-    from leslied.store.names import Names
+    from leslied.store.completion_queries import CompletionReader
 
     Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -54,10 +54,10 @@ def _is_offered(item: CompletionItem, incomplete: str) -> bool:
     return item.type == "dir" or bool(is_plain)
 
 
-def _open(places: Places) -> Names:
-    from leslied.store.names import Names  # noqa: PLC0415 - most words need no store
+def _open(places: Places) -> CompletionReader:
+    from leslied.store.completion_queries import CompletionReader  # noqa: PLC0415 - most words need no store
 
-    return Names(places.store_file)
+    return CompletionReader(places.store_file)
 
 
 def _tell_ids(
@@ -67,7 +67,7 @@ def _tell_ids(
     from leslied.redact import Redactor  # noqa: PLC0415 - as above
 
     with _open(places) as names:
-        found = names.sessions(incomplete, MOST)
+        found = names.list_sessions(incomplete, MOST)
     # A key of the moment: a look must not make the one in the data folder.
     redact = Redactor(os.urandom(32)).redact
     yield CompletionItem("last", help="the newest session")
@@ -104,7 +104,7 @@ def complete_recipient(places: Places, _: str) -> Iterator[CompletionItem]:
 def complete_agent(places: Places, _: str) -> Iterator[CompletionItem]:
     """The agents that have sessions."""
     with _open(places) as names:
-        return map(CompletionItem, names.agents())
+        return map(CompletionItem, names.list_agents())
 
 
 @_quietly
@@ -113,5 +113,5 @@ def complete_project(places: Places, incomplete: str) -> Iterator[CompletionItem
     if "/" in incomplete or incomplete[:1] in (".", "~"):
         return iter([CompletionItem(incomplete, type="dir")])
     with _open(places) as names:
-        found = dict.fromkeys(cwd.rpartition("/")[2] for cwd in names.folders())
+        found = dict.fromkeys(cwd.rpartition("/")[2] for cwd in names.list_folders())
     return map(CompletionItem, list(found)[:MOST])

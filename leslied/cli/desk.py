@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
     from leslied.pipeline.progress import Progress
     from leslied.redact import Redactor
-    from leslied.store import Reader, Store
+    from leslied.store import Store, StoreReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,11 @@ class Desk:
         """The text as it may reach a terminal or a script: without definite secrets."""
         return _redactor(self.places.key_file).redact(text)
 
-    def open_reader(self) -> Reader:
+    def open_reader(self) -> StoreReader:
         """A read-only look at the store."""
-        from leslied.store import Reader  # noqa: PLC0415 - not every command looks
+        from leslied.store import StoreReader  # noqa: PLC0415 - not every command looks
 
-        return Reader(self.places.store_file)
+        return StoreReader(self.places.store_file)
 
     def load_settings(self) -> Settings:
         """The person's settings."""
@@ -105,7 +105,7 @@ class Desk:
     def make_streets(
         self,
         store: Store,
-        reader: Reader,
+        reader: StoreReader,
         *,
         is_final: bool = False,
         is_light: bool = False,
@@ -221,7 +221,9 @@ class Desk:
             is_excluded=lambda agent, cwd: _is_kept_out(excludes[agent], cwd),
         )
 
-    def _make_settle(self, store: Store, reader: Reader, settings: Settings) -> Settle:
+    def _make_settle(
+        self, store: Store, reader: StoreReader, settings: Settings
+    ) -> Settle:
         from leslied.pipeline import Settle  # noqa: PLC0415
         from leslied.sinks import Policy  # noqa: PLC0415
         from leslied.sinks.leslie import Limits  # noqa: PLC0415

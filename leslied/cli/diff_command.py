@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leslied.cli.desk import Desk
-    from leslied.store import Reader
+    from leslied.store import StoreReader
 
 
 @click.command(
@@ -95,7 +95,7 @@ def command(ctx: click.Context, /, a: str, b: str, **asked: Any) -> None:
 
 
 def _load(
-    desk: Desk, reader: Reader, wanted: str, redact: Callable[[str], str]
+    desk: Desk, reader: StoreReader, wanted: str, redact: Callable[[str], str]
 ) -> Side:
     """What the id names, as it may be shown."""
     found = resolve(reader, wanted, with_costs=True)

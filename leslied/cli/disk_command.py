@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.cli.desk import Desk
-    from leslied.store import Reader
+    from leslied.store import StoreReader
 
 _LARGEST = 10
 
@@ -51,14 +51,16 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     desk = sit_down(ctx)
     with desk.open_reader() as reader:
         data = _gather(desk, reader)
-        ids = reader.ids_like([each["id"] for each in data["sessions"]])
+        ids = reader.list_similar_ids([each["id"] for each in data["sessions"]])
     emit(data, lambda: _lines(data, desk, ids), as_json=as_json)
 
 
-def _gather(desk: Desk, reader: Reader) -> dict[str, Any]:
+def _gather(desk: Desk, reader: StoreReader) -> dict[str, Any]:
     places, store = desk.places, reader.path
     central = places.central_dir
-    folders = [Path(os.fsdecode(folder)) for folder in reader.weights.folders()]
+    folders = [
+        Path(os.fsdecode(folder)) for folder in reader.sizes.list_transcript_folders()
+    ]
     outside = [each for each in folders if not each.is_relative_to(central)]
     parts = {
         "store": _weigh(store),
@@ -81,11 +83,11 @@ def _gather(desk: Desk, reader: Reader) -> dict[str, Any]:
     }
 
 
-def _split(reader: Reader) -> dict[str, Any]:
+def _split(reader: StoreReader) -> dict[str, Any]:
     """The store's bytes by what they are for; nothing where SQLite cannot tell."""
-    weights = reader.weights
-    tables = weights.tables()
-    size, used = reader.path.stat().st_size, weights.used()
+    weights = reader.sizes
+    tables = weights.get_table_bytes()
+    size, used = reader.path.stat().st_size, weights.get_used_bytes()
     told: dict[str, Any] = {"unused_bytes": max(size - used, 0)}
     if tables:
         told["text_bytes"] = tables.get("record", 0)
@@ -95,13 +97,13 @@ def _split(reader: Reader) -> dict[str, Any]:
     return told
 
 
-def _find_largest(desk: Desk, reader: Reader) -> Iterator[dict[str, Any]]:
+def _find_largest(desk: Desk, reader: StoreReader) -> Iterator[dict[str, Any]]:
     found = weigh(reader)
     sizes = {name: found.of(name) for name in found.stored}
     for name in sorted(sizes, key=lambda name: (-sizes[name], name))[:_LARGEST]:
         agent, session_id = name
         # A subagent whose parent's log is gone has no session to ask.
-        session = reader.session(SessionKey(agent, session_id))
+        session = reader.find_session(SessionKey(agent, session_id))
         yield {
             "id": session_id,
             "agent": agent,

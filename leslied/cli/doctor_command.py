@@ -16,7 +16,7 @@ from leslied.cli.desk import sit_down
 from leslied.cli.help import Command
 from leslied.cli.output import clean, emit, json_option, say_bytes, say_path
 from leslied.errors import LesliedError
-from leslied.store import read_lock
+from leslied.store import read_lock_info
 from leslied.tail import discover
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ def _examine_store(desk: Desk) -> Iterator[Finding]:
         return
     try:
         with desk.open_reader() as reader:
-            damage = reader.check()
-            rejected = reader.counts()["rejected"]
+            damage = reader.check_integrity()
+            rejected = reader.count_rows()["rejected"]
     except LesliedError as error:
         yield Finding("fail", error.message, error.hint)
         return
@@ -131,11 +131,11 @@ def _examine_store(desk: Desk) -> Iterator[Finding]:
 
 def _examine_archive(folder: Path) -> Iterator[Finding]:
     count = 0
-    for path in archive.find_files(folder):
+    for path in archive.list_files(folder):
         count += 1
         try:
-            with archive.Reader(path) as reader:
-                damage = reader.check()
+            with archive.ArchiveReader(path) as reader:
+                damage = reader.find_damage()
         except archive.ArchiveError as error:
             yield Finding("fail", error.message, error.hint)
             continue
@@ -156,7 +156,7 @@ def _examine_modes(folder: Path) -> Iterator[Finding]:
 
 
 def _examine_machine(desk: Desk) -> Iterator[Finding]:
-    is_running = "pid" in (read_lock(desk.places.store_file) or "")
+    is_running = "pid" in (read_lock_info(desk.places.store_file) or "")
     if is_running:
         yield Finding("ok", "the daemon runs")
     else:

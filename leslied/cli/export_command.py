@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from leslied.model.query import Filter
     from leslied.model.session import Session
     from leslied.sinks import Sink
-    from leslied.store import Reader
+    from leslied.store import StoreReader
 
 FORMATS = (
     "leslie",
@@ -214,7 +214,7 @@ class _Order:
                     clean = redact_session(session, self.desk.redact)
                 yield self.sink.render(clean)
 
-    def _sessions(self, reader: Reader) -> Iterator[Session]:
+    def _sessions(self, reader: StoreReader) -> Iterator[Session]:
         now = self.desk.clock.now()
         is_utc = self.desk.load_settings().output.timezone == "utc"
         for found in self._found(reader):
@@ -222,7 +222,7 @@ class _Order:
             zone = UTC if is_utc else at.astimezone().tzinfo or UTC
             yield load_session(reader, found, now, zone)
 
-    def _found(self, reader: Reader) -> Iterable[Found]:
+    def _found(self, reader: StoreReader) -> Iterable[Found]:
         if not self.has_all:
             return [resolve(reader, self.wanted, with_costs=True)]
         now = self.desk.clock.now()

@@ -23,7 +23,7 @@ from leslied.model.codec import record_to_dict
 from leslied.model.query import Selection
 from leslied.model.record import SessionKey
 from leslied.redact.deep import redact_summary
-from leslied.store import Family, read_lock
+from leslied.store import SessionGroup, read_lock_info
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from leslied.model.query import Filter
     from leslied.model.record import PlacedRecord
     from leslied.model.session import SessionSummary
-    from leslied.store import News, Reader
+    from leslied.store import ChangeFeed, StoreReader
 
 _PAUSE = 0.3
 _TOLD = ("user_message", "assistant_message", "tool_use", "tool_result", "error")
@@ -70,7 +70,7 @@ def command(ctx: click.Context, /, wanted: tuple[str, ...], **options: Any) -> N
     """
     desk = sit_down(ctx)
     once = options.pop("once")
-    if not once and read_lock(desk.places.store_file) is None:
+    if not once and read_lock_info(desk.places.store_file) is None:
         click.echo(
             "The daemon does not run: nothing new will come. "
             "Start it: leslied service install, or leslied run",
@@ -96,7 +96,9 @@ def _pause() -> bool:
     return not poll.poll(_PAUSE * 1000)
 
 
-def _find(reader: Reader, wanted: Sequence[str]) -> frozenset[tuple[str, ...]] | None:
+def _find(
+    reader: StoreReader, wanted: Sequence[str]
+) -> frozenset[tuple[str, ...]] | None:
     streams: set[tuple[str, ...]] = set()
     for each in wanted:
         found = resolve(reader, each)
@@ -110,13 +112,13 @@ def _find(reader: Reader, wanted: Sequence[str]) -> frozenset[tuple[str, ...]] |
 class _Only:
     """Which sessions are followed."""
 
-    reader: Reader
+    reader: StoreReader
     streams: frozenset[tuple[str, ...]] | None
     """Sessions by agent and id, or subagents by their whole key; None for all."""
     filters: tuple[Filter, ...]
-    chosen: set[Family] = field(default_factory=set)
+    chosen: set[SessionGroup] = field(default_factory=set)
     """What the filters leave, as far as it was asked for."""
-    settled: set[Family] = field(default_factory=set)
+    settled: set[SessionGroup] = field(default_factory=set)
     """Those of which the answer stays."""
 
     def __post_init__(self) -> None:
@@ -129,18 +131,18 @@ class _Only:
 
     def learn(self, keys: Iterable[SessionKey]) -> None:
         """The store was asked about those of which nothing was known."""
-        new = {Family(*key[:2]) for key in keys} - self.settled
+        new = {SessionGroup(*key[:2]) for key in keys} - self.settled
         if self.filters and new:
             self.ask()
             self.settled |= {each for each in new if self._is_settled(each)}
 
     def ask(self) -> None:
         """What the filters leave is known."""
-        self.chosen = set(self.reader.choose(Selection(filters=self.filters)))
+        self.chosen = set(self.reader.select_sessions(Selection(filters=self.filters)))
 
-    def _is_settled(self, family: Family) -> bool:
+    def _is_settled(self, family: SessionGroup) -> bool:
         """A session's folder may be told only after its first entry."""
-        main = self.reader.session(SessionKey(*family))
+        main = self.reader.find_session(SessionKey(*family))
         return family in self.chosen or bool(main and main.cwd)
 
     def has(self, key: SessionKey) -> bool:
@@ -156,10 +158,10 @@ class _Following:
     """How far everything was told."""
 
     desk: Desk
-    reader: Reader
+    reader: StoreReader
     only: _Only
     as_json: bool = field(kw_only=True)
-    news: News = field(init=False)
+    news: ChangeFeed = field(init=False)
     telling: Telling = field(init=False)
     newest: int = 0
     stopped_us: int = 0
@@ -168,33 +170,33 @@ class _Following:
 
     def __post_init__(self) -> None:
         look = Look(width=find_width(), result_lines=2, edit_lines=8)
-        self.news = self.reader.news
-        self.telling = Telling(look, str(self.desk.home), self.reader.ids_like)
+        self.news = self.reader.change_feed
+        self.telling = Telling(look, str(self.desk.home), self.reader.list_similar_ids)
 
     def begin(self, last: int | None, *, is_all: bool) -> None:
         """What is there is old, but for the last of it."""
         if is_all:
             return
-        self.newest = self.news.newest()
+        self.newest = self.news.get_newest_placement()
         self.stopped_us = int(self.desk.clock.now().timestamp() * 1_000_000)
         if last is None:
             return
         rows = None
         if not self.only.is_all:
             self.only.ask()
-            streams = self.news.streams()
+            streams = self.news.list_streams()
             rows = [row for row, key in streams.items() if self.only.has(key)]
-        for placed in self.news.last(last, _TOLD, rows):
+        for placed in self.news.list_last(last, _TOLD, rows):
             self._tell(placed)
             self.newest = max(self.newest, placed.placement)
 
     def look(self) -> None:
         """Everything new is told; where nothing was written, nothing is asked."""
-        version = self.news.version()
+        version = self.news.get_data_version()
         if version == self.version:
             return
         self.version = version
-        while found := self.news.after(self.newest):
+        while found := self.news.list_after(self.newest):
             self.only.learn(placed.record.session for placed in found)
             for placed in found:
                 self.newest = placed.placement
@@ -206,7 +208,7 @@ class _Following:
     def _tell(self, placed: PlacedRecord) -> None:
         clean = redact_placed(placed, self.desk.redact)
         if self.as_json:
-            numbered = structs.replace(clean, sequence=self.news.number(placed))
+            numbered = structs.replace(clean, sequence=self.news.get_sequence(placed))
             line = json.dumps(record_to_dict(numbered), default=str)
             click.echo(line.replace("\x7f", "\\u007f"))
             return
@@ -214,13 +216,13 @@ class _Following:
         summary = self._summary(key)
         if key not in self.seen:
             self.seen.add(key)
-            if self.news.number(placed) == 1:
+            if self.news.get_sequence(placed) == 1:
                 click.echo(self.telling.tell_start(key, summary))
         for line in self.telling.tell(clean.record, summary):
             click.echo(line)
 
     def _tell_stops(self) -> None:
-        found = self.news.stops(self.stopped_us)
+        found = self.news.list_stopped(self.stopped_us)
         self.only.learn(key for key, _ in found)
         for key, stopped_us in found:
             self.stopped_us = stopped_us
@@ -228,5 +230,5 @@ class _Following:
                 click.echo(self.telling.tell_stop(key, self._summary(key)))
 
     def _summary(self, key: SessionKey) -> SessionSummary | None:
-        found = self.reader.session(key)
+        found = self.reader.find_session(key)
         return redact_summary(found, self.desk.redact) if found else None

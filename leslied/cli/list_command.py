@@ -92,7 +92,9 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
         found = gather_sessions(
             reader, wanted, with_subagents=asked["subagents"], with_costs=as_json
         )
-        ids = [] if as_json else reader.ids_like([_id_of(each) for each in found])
+        ids = (
+            [] if as_json else reader.list_similar_ids([_id_of(each) for each in found])
+        )
     now = desk.clock.now()
     shown = None if as_json or wanted.limit is None else wanted.limit - 1
     # Most folders and models are those of the session before.

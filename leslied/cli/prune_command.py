@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from leslied.cli.desk import Desk
     from leslied.sessions.retention import Going, Sizes
-    from leslied.store import Reader
+    from leslied.store import StoreReader
 
 _MOST_SHOWN = 20
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)i?b?")
@@ -141,7 +141,7 @@ class _Order:
         with self.desk.open_reader() as reader:
             return *self._choose(reader), None
 
-    def _choose(self, reader: Reader) -> tuple[Choice, Sizes]:
+    def _choose(self, reader: StoreReader) -> tuple[Choice, Sizes]:
         policy = self._policy()
         settings = self.desk.load_settings()
         roots = {a.name: tuple(found) for a, found in self.desk.agent_roots(settings)}
@@ -166,8 +166,8 @@ class _Order:
             prune = Prune(
                 store=store, keep=keep, has_transcripts=self.asked["transcripts"]
             )
-            with store.pruning() as pruning:
-                is_unfinished = pruning.is_unfinished()
+            with store.pruner() as pruning:
+                is_unfinished = pruning.needs_vacuum()
             if choice.going or is_unfinished:
                 prune.check_room(sizes.left_in_store(choice.going))
                 with Bar(self.desk.clock) as bar:
@@ -176,7 +176,9 @@ class _Order:
                         prune.remove(batch)
                 prune.finish()
             with self.desk.open_reader() as reader:
-                choice.left = reader.weights.used() + reader.weights.archive()
+                choice.left = (
+                    reader.sizes.get_used_bytes() + reader.sizes.get_archive_bytes()
+                )
         return choice, sizes, prune.done
 
     def tell(self, choice: Choice, sizes: Sizes, done: Pruned | None) -> dict[str, Any]:
@@ -205,7 +207,7 @@ class _Order:
     def shorten(self, ids: list[str]) -> dict[str, str]:
         """The ids as people type them."""
         with self.desk.open_reader() as reader:
-            return shorten_ids(ids, reader.ids_like(ids))
+            return shorten_ids(ids, reader.list_similar_ids(ids))
 
     def _open_store(self) -> Store:
         try:

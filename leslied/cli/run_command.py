@@ -110,7 +110,7 @@ def _scan(desk: Desk, on_progress: Callable[[], None]) -> None:
 def _sign(store: Store, desk: Desk) -> None:
     """`leslied status` can tell who holds the store."""
     now = desk.clock.now().isoformat(timespec="seconds")
-    store.sign(json.dumps({"pid": os.getpid(), "since": now}))
+    store.write_lock_info(json.dumps({"pid": os.getpid(), "since": now}))
 
 
 def _make_canary(desk: Desk) -> Path:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leslied.cli.desk import Desk
     from leslied.lookup import Answer, Hit, Manner
     from leslied.model.query import Query, Term
-    from leslied.store import Reader
+    from leslied.store import StoreReader
 
 _ENTRY = 12
 _WORDS = {
@@ -111,7 +111,7 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     with desk.open_reader() as reader:
         answer = _search(desk, reader, wanted, options)
         ids = {hit.key.session_id for hit in answer.hits}
-        shorts = shorten_ids(ids, reader.ids_like(ids))
+        shorts = shorten_ids(ids, reader.list_similar_ids(ids))
     emit(
         {"hits": [_plain(hit) for hit in answer.hits]},
         lambda: _lines(answer.hits, wanted.terms, shorts),
@@ -121,7 +121,7 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
 
 
 def _search(
-    desk: Desk, reader: Reader, wanted: Query, options: dict[str, Any]
+    desk: Desk, reader: StoreReader, wanted: Query, options: dict[str, Any]
 ) -> Answer:
     from leslied.lookup import search  # noqa: PLC0415 - help is quicker
     from leslied.sessions import quiet_us  # noqa: PLC0415

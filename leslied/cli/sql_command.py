@@ -23,7 +23,7 @@ from leslied.cli.output import (
     say_count,
     table,
 )
-from leslied.store import TIMEOUT, VIEWS
+from leslied.store import SQL_TIMEOUT_SECONDS, VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -69,7 +69,7 @@ def _check_seconds(_: click.Context, __: click.Parameter, value: float) -> float
     "--timeout",
     type=click.FloatRange(min=0, max=86400, min_open=True),
     callback=_check_seconds,
-    default=TIMEOUT,
+    default=SQL_TIMEOUT_SECONDS,
     show_default=True,
     metavar="SECONDS",
     help="Stop a query that takes longer.",

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from leslied.cli.desk import Desk
     from leslied.model.session import SessionSummary
     from leslied.model.stats import UsageSummary
-    from leslied.store import Reader
+    from leslied.store import StoreReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class _Question:
     filters: Filters
     limit: int | None
     desk: Desk
-    reader: Reader
+    reader: StoreReader
     ledger: Ledger
     now: datetime
     redact: Callable[[str], str]
@@ -140,10 +140,10 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
     emit(data, answer.lines, as_json=as_json)
 
 
-def _ask(desk: Desk, reader: Reader, asked: dict[str, Any]) -> _Question:
+def _ask(desk: Desk, reader: StoreReader, asked: dict[str, Any]) -> _Question:
     now = desk.clock.now()
     zone = UTC if asked["utc"] else None
-    ledger = Ledger(reader.measures, load_prices(), zone)
+    ledger = Ledger(reader.usage, load_prices(), zone)
     since, until = asked["since"], asked["until"]
     filters = Filters(
         agent=asked["agent"] or "",
@@ -164,7 +164,7 @@ def _ask(desk: Desk, reader: Reader, asked: dict[str, Any]) -> _Question:
 
 
 def _choose(
-    desk: Desk, reader: Reader, asked: dict[str, Any]
+    desk: Desk, reader: StoreReader, asked: dict[str, Any]
 ) -> frozenset[tuple[str, str]] | None:
     """The sessions that count; None where every one of the agent's does."""
     filters = read_filters(desk, asked, WHOSE)
@@ -174,7 +174,7 @@ def _choose(
         check_agents(reader, filters)
     if not asked["project"]:
         return None
-    return frozenset(reader.choose(Selection(filters=filters)))
+    return frozenset(reader.select_sessions(Selection(filters=filters)))
 
 
 def _answer(question: _Question) -> _Answer:
@@ -225,7 +225,7 @@ def _close(
 def _shorten(question: _Question, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows with ids as people type them."""
     ids = [row["key"] for row in rows]
-    shorts = shorten_ids(ids, question.reader.ids_like(ids))
+    shorts = shorten_ids(ids, question.reader.list_similar_ids(ids))
     return [{**row, "key": shorts[row["key"]]} for row in rows]
 
 

@@ -26,7 +26,7 @@ from leslied.cli.output import (
     table,
 )
 from leslied.model.codec import encode_time
-from leslied.store import read_lock
+from leslied.store import read_lock_info
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from leslied.cli.desk import Desk
     from leslied.config import Settings
     from leslied.model.failure import Failure
-    from leslied.store import Reader
+    from leslied.store import StoreReader
 
 _MOST_REJECTED = 50
 
@@ -62,9 +62,9 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     settings = desk.load_settings()
     with desk.open_reader() as reader:
         data = _gather(desk, settings, reader)
-        troubles = reader.troubles()
+        troubles = reader.list_source_errors()
         failures = reader.failures()
-        listed = reader.rejected(_MOST_REJECTED) if rejected else []
+        listed = reader.list_rejected(_MOST_REJECTED) if rejected else []
     if rejected:
         data["rejected"] = listed
     data["failures"] = [_failure_to_dict(failure) for failure in failures]
@@ -91,8 +91,8 @@ def _format_failure(failure: Failure, now: datetime) -> str:
     )
 
 
-def _gather(desk: Desk, settings: Settings, reader: Reader) -> dict[str, Any]:
-    counts = reader.counts()
+def _gather(desk: Desk, settings: Settings, reader: StoreReader) -> dict[str, Any]:
+    counts = reader.count_rows()
     path = reader.path
     files = [path, path.with_name(path.name + "-wal")]
     size = sum(file.stat().st_size for file in files if file.exists())
@@ -105,7 +105,7 @@ def _gather(desk: Desk, settings: Settings, reader: Reader) -> dict[str, Any]:
 
 def _daemon(store: Path) -> dict[str, Any]:
     """Who holds the right to write, if it is a daemon."""
-    words = read_lock(store)
+    words = read_lock_info(store)
     try:
         told = json.loads(words or "{}")
     except ValueError:

@@ -67,7 +67,7 @@ def _ask_store(
         desk = sit_down(ctx)
         since = parse_moment("today", desk.clock.now(), None)
         with desk.open_reader() as reader:
-            ledger = Ledger(reader.measures, load_prices())
+            ledger = Ledger(reader.usage, load_prices())
             today = ledger.total(Filters(since_us=since))
             if session_id:
                 session = ledger.total(Filters(session_id=session_id))

@@ -86,7 +86,7 @@ def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, Collected, 
             bar.begin(f"Reading {ingest.adapter.title}", say_bytes)
             done += ingest.scan()
         stopped = streets.told.listen().stopped + streets.stops.check()
-        stopped += store.stop_all() if stop_all else 0
+        stopped += store.mark_all_stopped() if stop_all else 0
         # Sessions from before leslied are many, and nobody waits for their files.
         bar.begin("Writing transcripts")
         settled = streets.settle.run(has_old=stop_all)

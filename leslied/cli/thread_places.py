@@ -33,7 +33,7 @@ def find_bases(desk: Desk, folder: Path) -> list[Path]:
 def find_all_bases(desk: Desk) -> list[Path]:
     """Every folder that holds threads."""
     with desk.open_reader() as reader:
-        folders = {session.folder for session in reader.sessions()}
+        folders = {session.folder for session in reader.list_sessions()}
     return [Path(folder) for folder in sorted(folders - {""})]
 
 

@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from leslied.model.query import Filter
-    from leslied.store import Reader
+    from leslied.store import StoreReader
 
 
-def check_agents(reader: Reader, filters: Iterable[Filter]) -> None:
+def check_agents(reader: StoreReader, filters: Iterable[Filter]) -> None:
     """Every agent that a filter names is one; a name that is none is told."""
     wanted = [str(each.value) for each in filters if each.key == "agent"]
     if not wanted:
         return
-    found = reader.agent_names()
+    found = reader.list_agent_names()
     for name in wanted:
         if name not in found and not _can_come(name):
             raise UserError(

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from leslied.lookup.agents import check_agents
 from leslied.model.record import MAIN
-from leslied.store import MOST_RANKED, compile_words
+from leslied.store import MAX_RANKED, compile_fts_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from leslied.model.query import Query, Term
     from leslied.model.record import SessionKey
-    from leslied.store import Match, Reader
+    from leslied.store import Match, StoreReader
 
 _BEFORE, _AFTER = 60, 140
 _MOST_FOLDED = 200_000
@@ -54,7 +54,7 @@ class Answer(Struct, frozen=True):
 
 
 def search(
-    reader: Reader,
+    reader: StoreReader,
     query: Query,
     manner: Manner,
     limit: int,
@@ -68,9 +68,11 @@ def search(
     if not query.filters and not _has_words(query, manner):
         return Answer((), (*notes, "There is no word to find."))
     question = reader.search(query, quiet_us, is_substring=manner == "substring")
-    found = question.best(limit) if manner == "rank" else question.newest(limit)
-    if manner == "rank" and question.is_cut:
-        notes.append(f"Only the newest {MOST_RANKED:,} hits were weighed.")
+    found = (
+        question.list_best(limit) if manner == "rank" else question.list_newest(limit)
+    )
+    if manner == "rank" and question.is_truncated:
+        notes.append(f"Only the newest {MAX_RANKED:,} hits were weighed.")
     hits = tuple(_show(match, query.terms, redact) for match in found)
     return Answer(hits, tuple(notes))
 
@@ -79,7 +81,7 @@ def _has_words(query: Query, manner: Manner) -> bool:
     words = query.words
     if manner == "substring":
         return bool(words.parts or words.excluded)
-    return any(map(compile_words, (*words.parts, *words.excluded)))
+    return any(map(compile_fts_query, (*words.parts, *words.excluded)))
 
 
 def _tell_lost(query: Query, manner: Manner) -> list[str]:
@@ -89,7 +91,7 @@ def _tell_lost(query: Query, manner: Manner) -> list[str]:
     return [
         f"{term.text!r} holds no letter or digit; --substring finds any characters."
         for term in query.terms
-        if not compile_words(term)
+        if not compile_fts_query(term)
     ]
 
 

@@ -16,7 +16,7 @@ from leslied.model.record import MAIN
 if TYPE_CHECKING:
     from leslied.model.record import SessionKey
     from leslied.model.session import SessionSummary
-    from leslied.store import Reader
+    from leslied.store import StoreReader
 
 _MOST_TOLD = 5
 _ENTRY = re.compile("[0-9a-f]{8,32}")
@@ -36,7 +36,7 @@ class Found(Struct, frozen=True):
         return self.unit is None and not self.subagent and not self.entry
 
 
-def resolve(reader: Reader, wanted: str, *, with_costs: bool = False) -> Found:
+def resolve(reader: StoreReader, wanted: str, *, with_costs: bool = False) -> Found:
     """What the id, or its beginning, names; a sentence where it names no one thing."""
     meant = _only(_find(reader, mend_text(wanted)), wanted)
     session = load_family(reader, meant.agent, meant.session_id, with_costs=with_costs)
@@ -58,9 +58,9 @@ class _Meant(NamedTuple):
         return self.entry or self.chat_id or self.subagent or self.session_id
 
 
-def _find(reader: Reader, wanted: str) -> list[_Meant]:
+def _find(reader: StoreReader, wanted: str) -> list[_Meant]:
     if wanted == "last":
-        return [_Meant(*f[:2]) for f in reader.choose(Selection(limit=1))]
+        return [_Meant(*f[:2]) for f in reader.select_sessions(Selection(limit=1))]
     if not wanted:
         return []
     return (
@@ -70,9 +70,9 @@ def _find(reader: Reader, wanted: str) -> list[_Meant]:
     )
 
 
-def _find_sessions(reader: Reader, wanted: str) -> list[_Meant]:
+def _find_sessions(reader: StoreReader, wanted: str) -> list[_Meant]:
     bare = wanted.removeprefix("subagent:")
-    named = reader.find_named(bare)
+    named = reader.find_sessions_by_prefix(bare)
     exact = {key[:2] for key, thread in named if wanted in (key.session_id, thread)}
     if len(exact) == 1:
         return [_Meant(*exact.pop())]
@@ -92,11 +92,13 @@ def _find_sessions(reader: Reader, wanted: str) -> list[_Meant]:
     return [*(_Meant(*key) for key in sorted(whole)), *below]
 
 
-def _find_chats(reader: Reader, wanted: str) -> list[_Meant]:
+def _find_chats(reader: StoreReader, wanted: str) -> list[_Meant]:
     if not "chat-".startswith(wanted[:5]):
         return []
-    chats = reader.find_chat(wanted) or reader.find_first_chats(wanted)
-    found = [(reader.session_at(row), unit, chat) for row, unit, chat in chats]
+    chats = reader.find_units_by_prefix(wanted) or reader.find_unit_zero_by_prefix(
+        wanted
+    )
+    found = [(reader.find_session_by_row(row), unit, chat) for row, unit, chat in chats]
     return [
         _mean_chat(session.key, unit, chat) for session, unit, chat in found if session
     ]
@@ -108,10 +110,10 @@ def _mean_chat(key: SessionKey, unit: int, chat_id: str) -> _Meant:
     return _Meant(*key[:2], subagent=key.subagent_id, chat_id=chat_id)
 
 
-def _find_entries(reader: Reader, wanted: str) -> list[_Meant]:
+def _find_entries(reader: StoreReader, wanted: str) -> list[_Meant]:
     if not _ENTRY.fullmatch(wanted):
         return []
-    found = reader.find_entries(wanted)
+    found = reader.find_entries_by_prefix(wanted)
     return [_Meant(*key[:2], entry=entry) for key, entry in found]
 
 

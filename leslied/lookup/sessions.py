@@ -12,19 +12,19 @@ from leslied.lookup.agents import check_agents
 from leslied.model.query import Selection
 from leslied.model.record import SessionKey, Usage
 from leslied.model.stats import Cost
-from leslied.store import Family
+from leslied.store import SessionGroup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from leslied.model.session import SessionSummary
-    from leslied.store import Reader
+    from leslied.store import StoreReader
 
 EVERY = Selection()
 
 
 def gather_sessions(
-    reader: Reader,
+    reader: StoreReader,
     wanted: Selection = EVERY,
     *,
     with_subagents: bool = False,
@@ -38,8 +38,10 @@ def gather_sessions(
     check_agents(reader, wanted.filters)
     # An old subagent may stand in a session that is not.
     is_mixed = with_subagents and wanted.is_reversed
-    families = reader.choose(replace(wanted, limit=None) if is_mixed else wanted)
-    everyone = reader.sessions(None if wanted == EVERY else families)
+    families = reader.select_sessions(
+        replace(wanted, limit=None) if is_mixed else wanted
+    )
+    everyone = reader.list_sessions(None if wanted == EVERY else families)
     if with_costs or wanted.order == "cost":
         everyone = add_costs(reader, everyone)
     grouped: dict[tuple[str, str], list[SessionSummary]] = {}
@@ -54,10 +56,10 @@ def gather_sessions(
 
 
 def load_family(
-    reader: Reader, agent: str, session_id: str, *, with_costs: bool = False
+    reader: StoreReader, agent: str, session_id: str, *, with_costs: bool = False
 ) -> SessionSummary:
     """One session, with its subagents' tokens."""
-    members = reader.sessions([Family(agent, session_id)])
+    members = reader.list_sessions([SessionGroup(agent, session_id)])
     if with_costs:
         members = add_costs(reader, members)
     return _list_family(members, with_subagents=False)[0]
@@ -99,7 +101,7 @@ def _count_tokens(usage: Usage) -> int:
 
 
 def add_costs(
-    reader: Reader, sessions: Iterable[SessionSummary]
+    reader: StoreReader, sessions: Iterable[SessionSummary]
 ) -> list[SessionSummary]:
     """The sessions, each with what its own messages cost."""
     from leslied.prices import load_prices  # noqa: PLC0415 - most lists tell no cost
@@ -108,7 +110,7 @@ def add_costs(
     found = list(sessions)
     if not found:
         return found
-    ledger = Ledger(reader.measures, load_prices())
+    ledger = Ledger(reader.usage, load_prices())
     costs = ledger.session_costs([session.row for session in found])
     return [replace(each, cost=costs.get(each.row, Cost())) for each in found]
 

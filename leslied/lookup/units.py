@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
     from leslied.lookup.ids import Found
     from leslied.model.session import SessionSummary, Unit
-    from leslied.store import Reader
+    from leslied.store import StoreReader
 
 
-def load_units(reader: Reader, found: Found) -> tuple[Unit, ...]:
+def load_units(reader: StoreReader, found: Found) -> tuple[Unit, ...]:
     """The session's units with subagents in their places, or the part asked for."""
     main = found.session
     streams = [
-        Stream(child, tuple(reader.records(child.row)))
-        for child in reader.children(main)
+        Stream(child, tuple(reader.list_records(child.row)))
+        for child in reader.list_children(main)
     ]
-    units = assemble(Stream(main, tuple(reader.records(main.row))), streams)
-    units = tuple(reader.locate(unit) for unit in units)
+    units = assemble(Stream(main, tuple(reader.list_records(main.row))), streams)
+    units = tuple(reader.add_transcript_paths(unit) for unit in units)
     if found.entry:
         every = [each for unit in units for each in (unit, *_descendants(unit))]
         return tuple(filter(None, (_only_entry(unit, found.entry) for unit in every)))
@@ -39,7 +39,9 @@ def load_units(reader: Reader, found: Found) -> tuple[Unit, ...]:
     return units
 
 
-def load_session(reader: Reader, found: Found, now: datetime, zone: tzinfo) -> Session:
+def load_session(
+    reader: StoreReader, found: Found, now: datetime, zone: tzinfo
+) -> Session:
     """The session, or the part that was asked for, as outputs take it."""
     units = load_units(reader, found)
     return Session(

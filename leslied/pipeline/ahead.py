@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from leslied.errors import LesliedError
-from leslied.store import prepare
+from leslied.store import prepare_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -93,7 +93,9 @@ def _prepare(batch: Batch) -> None:
         replace(
             reading,
             entries=tuple(
-                structs.replace(entry, groundwork=tuple(map(prepare, entry.records)))
+                structs.replace(
+                    entry, groundwork=tuple(map(prepare_record, entry.records))
+                )
                 for entry in reading.entries
             ),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from leslied.store import Committed
+from leslied.store import CommitReport
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ class Ingested:
     commits: int = 0
     noise: int = 0
     rejected: int = 0
-    added: Committed = field(default_factory=Committed)
+    added: CommitReport = field(default_factory=CommitReport)
     troubles: dict[Path, str] = field(default_factory=dict)
     failures: dict[Path, str] = field(default_factory=dict)
     """Sources that raised something unexpected, and what."""

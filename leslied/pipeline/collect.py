@@ -18,7 +18,7 @@ from leslied.pipeline.gather import Gather, stamp_thread
 from leslied.pipeline.progress import tell_nobody
 from leslied.sessions import tell_status
 from leslied.sinks._index import MOST_THREADS, Page, render_index, render_page
-from leslied.store.collected import CollectedThread
+from leslied.store.asset_ledger import IndexedThread
 from leslied.threads.assets import has_folder, read_text
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.model.session import SessionSummary, Status
     from leslied.pipeline.progress import Progress
-    from leslied.store import Reader, Store
-    from leslied.store.collected import Watched
+    from leslied.store import Store, StoreReader
+    from leslied.store.asset_ledger import WatchedThread
 
 _LARGEST = 16 * 1024 * 1024
 
@@ -48,7 +48,7 @@ class Collect:
     """Threads whose session settled, or whose assets changed, are indexed anew."""
 
     store: Store
-    reader: Reader
+    reader: StoreReader
     redact: Callable[[str], str]
     clock: Clock
     zone: tzinfo | None = None
@@ -68,30 +68,30 @@ class Collect:
 
         Looked at are the last active threads, and some of the others each time.
         """
-        with self.store.collecting() as rows:
-            watched = rows.watched(newest, others)
-            unfinished = rows.unfinished()
+        with self.store.assets() as rows:
+            watched = rows.list_watched(newest, others)
+            unfinished = rows.list_unfinished()
         due = [each.session for each in watched if _is_changed(each)]
         for row, status in unfinished:
-            session = self.reader.session_at(row)
+            session = self.reader.find_session_by_row(row)
             if session and self._tell_status(session) != status:
                 due.append(row)
         if due:
-            with self.store.collecting() as rows:
+            with self.store.assets() as rows:
                 rows.mark_due(due, is_due=True)
         return self.run()
 
     def run(self, most: int = 1_000_000) -> Collected:
         """Every thread that was settled since has its index, and so has its project."""
         done = Collected()
-        with self.store.collecting() as rows:
-            due = rows.due(most + len(self.failures.names("asset index")))
+        with self.store.assets() as rows:
+            due = rows.list_due(most + len(self.failures.names("asset index")))
         if not due:
             return done
         due = self._note_touches(due, done)
         folders: dict[str, list[int]] = {"": []}
         for number, row in enumerate(due, 1):
-            session = self.reader.session_at(row)
+            session = self.reader.find_session_by_row(row)
             folder = session.folder if session else ""
             if session and folder and not self._attempt(self._collect, session, done):
                 continue
@@ -104,7 +104,7 @@ class Collect:
             if not folder or self._write_project(folder, done)
             for row in rows_there
         ]
-        with self.store.collecting() as rows:
+        with self.store.assets() as rows:
             rows.mark_due(finished, is_due=False)
         return done
 
@@ -130,7 +130,7 @@ class Collect:
             others.update(self._gather(session).note_touches())
 
         for number, row in enumerate(due, 1):
-            session = self.reader.session_at(row)
+            session = self.reader.find_session_by_row(row)
             if session and session.folder:
                 if not self._attempt(save, session, done):
                     continue
@@ -142,10 +142,10 @@ class Collect:
         done.threads += 1
         if not has_folder(Path(session.folder), session.thread_id):
             # Whoever took the folder away does not want it back.
-            self._save(CollectedThread(session=session.row, status="stopped"))
+            self._save(IndexedThread(session=session.row, status="stopped"))
             return
-        with self.store.collecting() as rows:
-            known = rows.thread(session.row)
+        with self.store.assets() as rows:
+            known = rows.load_thread(session.row)
         try:
             gathered = self._gather(session).run(known.files)
         except SinkError as error:
@@ -155,7 +155,7 @@ class Collect:
         done.written += gathered.written
         status = self._tell_status(session)
         summary = _sum_up(session, self.redact(session.title), status, gathered.index)
-        thread = CollectedThread(
+        thread = IndexedThread(
             session=session.row,
             status=status,
             stamp=gathered.stamp,
@@ -174,9 +174,9 @@ class Collect:
             read_plan=self._read_plan,
         )
 
-    def _save(self, thread: CollectedThread) -> None:
-        with self.store.collecting() as rows:
-            rows.save(thread)
+    def _save(self, thread: IndexedThread) -> None:
+        with self.store.assets() as rows:
+            rows.save_thread(thread)
 
     def _write_project(self, folder: str, done: Collected) -> bool:
         """Write the two files that list a project's threads; False if that failed."""
@@ -191,9 +191,9 @@ class Collect:
 
     def _write_index(self, folder: str, done: Collected) -> None:
         base, name = Path(folder), os.fsencode(folder)
-        with self.store.collecting() as rows:
-            told = rows.summaries(name, MOST_THREADS)
-            total = rows.count(name)
+        with self.store.assets() as rows:
+            told = rows.list_summaries(name, MOST_THREADS)
+            total = rows.count_summaries(name)
         threads = [msgspec.json.decode(summary) for summary in told]
         if not threads:
             return
@@ -218,7 +218,7 @@ class Collect:
         return read_text(Path(folder), name, 1_000_000)
 
 
-def _is_changed(watched: Watched) -> bool:
+def _is_changed(watched: WatchedThread) -> bool:
     if not has_folder(Path(watched.folder), watched.thread_id):
         return False
     roots = _find_roots(watched.folder, watched.cwd)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from leslied.model.file_change import FileChange
     from leslied.model.session import SessionSummary
-    from leslied.store import Reader, Store
+    from leslied.store import Store, StoreReader
     from leslied.threads.assets import Found, FoundFile
     from leslied.threads.collected import Collected
 
@@ -66,7 +66,7 @@ class Gather:
     """Everything that belongs to one thread."""
 
     store: Store
-    reader: Reader
+    reader: StoreReader
     session: SessionSummary
     roots: Sequence[Path]
     """Where the thread may have a folder; the first is where we write."""
@@ -112,15 +112,17 @@ class Gather:
         Threads whose folders were touched are due; says which.
         """
         due: set[int] = set()
-        for stream in (self.session, *self.reader.subagents(self.session.key)):
-            with self.store.collecting() as rows:
-                for unit in rows.unread_units(stream.row):
-                    folder = rows.folder_before(stream.row, unit) or stream.cwd
+        for stream in (self.session, *self.reader.list_subagents(self.session.key)):
+            with self.store.assets() as rows:
+                for unit in rows.list_unread_units(stream.row):
+                    folder = rows.find_cwd_before(stream.row, unit) or stream.cwd
                     touches = self._read_unit(stream, unit, folder)
-                    rows.replace_touches(stream.row, unit, touches)
+                    rows.replace_file_changes(stream.row, unit, touches)
                     below = (touch.path.partition(_THREADS)[2] for touch in touches)
-                    due.update(rows.named({path.partition("/")[0] for path in below}))
-                rows.note_read(stream.row)
+                    due.update(
+                        rows.list_indexed({path.partition("/")[0] for path in below})
+                    )
+                rows.mark_read(stream.row)
                 rows.mark_due(due, is_due=True)
         return due
 
@@ -128,10 +130,10 @@ class Gather:
         self, stream: SessionSummary, unit: int, folder: str
     ) -> list[FileChange]:
         words = ("",) if ".leslie" in folder else _WORDS
-        entries = self.reader.calls(stream.row, unit, words, LISTS)
+        entries = self.reader.list_tool_calls(stream.row, unit, words, LISTS)
         if any(".leslie" in str(p.record.metadata.get("cwd")) for p in entries):
-            entries = self.reader.calls(stream.row, unit, ("",), LISTS)
-        chat_id = self.reader.chat_id(stream, unit) if entries else ""
+            entries = self.reader.list_tool_calls(stream.row, unit, ("",), LISTS)
+        chat_id = self.reader.find_chat_id(stream, unit) if entries else ""
         touches = find_touches(entries, folder, chat_id)
         return [_trim(touch) for touch in touches if _is_wanted(touch)]
 
@@ -149,10 +151,16 @@ class Gather:
     def _find_touches(self, root: Path, asset: Found) -> list[FileChange]:
         """What was done to the asset, under the thread's id now or the one before."""
         touches = []
-        with self.store.collecting() as rows:
-            for thread_id in (*rows.old_ids(self.session.row), self.session.thread_id):
+        with self.store.assets() as rows:
+            for thread_id in (
+                *rows.list_old_thread_ids(self.session.row),
+                self.session.thread_id,
+            ):
                 old = f"{root}{_THREADS}{thread_id}/{asset.place}"
-                found = [*rows.touches_below(old), *rows.touches_at(old)]
+                found = [
+                    *rows.list_file_changes_below(old),
+                    *rows.list_file_changes_at(old),
+                ]
                 new = f"{root}/{asset.path}"
                 touches += [
                     msgspec.structs.replace(t, path=new + t.path.removeprefix(old))
@@ -181,8 +189,8 @@ class Gather:
 
     def _collect(self, own: set[str]) -> list[Asset]:
         """Plans and lists from elsewhere, where the thread has none of its own."""
-        with self.store.collecting() as rows:
-            touches = rows.touches_of(self.session.row)
+        with self.store.assets() as rows:
+            touches = rows.list_file_changes(self.session.row)
         told = {each.type: each for each in collect(touches, self.read_plan)}
         assets = []
         for kind in ("plan", "progress"):

@@ -47,15 +47,15 @@ class Ingest:
 
     def scan(self) -> Ingested:
         """Everything new below the roots is in the store, each entry exactly once."""
-        with self.store.looking(self.adapter.name):
+        with self.store.track_scan(self.adapter.name):
             return self._scan()
 
     def _scan(self) -> Ingested:
         name = self.adapter.name
-        is_first = self.store.is_new(name)
-        known = self.store.stamps(name, is_final=self.is_final)
+        is_first = self.store.is_new_agent(name)
+        known = self.store.load_stamps(name, is_final=self.is_final)
         found = tail.discover(name, self.roots, known)
-        with self.store.fit_for_load(is_wanted=is_first and bool(found.sources)):
+        with self.store.bulk_load(is_wanted=is_first and bool(found.sources)):
             sources = sorted(found.sources, key=_side_files_last)
             batches = self._read_first if is_first else self._read
             total = sum(source.stamp.size for source in sources) if is_first else 0
@@ -85,7 +85,7 @@ class Ingest:
                 self._commit(batch.readings, done, broken)
                 self.on_progress(done.bytes_read, total)
             for path, reason in (batch.work.troubles | batch.work.waiting).items():
-                self.store.note_trouble(self.adapter.name, path, reason)
+                self.store.record_source_error(self.adapter.name, path, reason)
             for path, reason in batch.work.failures.items():
                 self.failures.record("source", str(path), reason)
         return done
@@ -158,15 +158,17 @@ class Ingest:
         return tail.identify(self.adapter.name, self.roots, path)
 
     def _recall(self, path: bytes) -> str:
-        cursor = self.store.cursor(self.adapter.name, path)
+        cursor = self.store.find_cursor(self.adapter.name, path)
         return cursor.state if cursor else ""
 
     def _find_cursor(self, source: SourceRef) -> Cursor:
         path = os.fsencode(source.path)
-        cursor = self.store.cursor(self.adapter.name, path)
+        cursor = self.store.find_cursor(self.adapter.name, path)
         if cursor is None:
-            self._adopt(source, self.store.find_file(self.adapter.name, source.stamp))
-            cursor = self.store.cursor(self.adapter.name, path)
+            self._adopt(
+                source, self.store.find_source_path(self.adapter.name, source.stamp)
+            )
+            cursor = self.store.find_cursor(self.adapter.name, path)
         return cursor or Cursor()
 
     def _adopt(self, source: SourceRef, old: bytes) -> None:
@@ -181,7 +183,7 @@ class Ingest:
         missing = tuple(os.fsencode(path) for path in found.missing)
         gone = [p for p in found.lost if not p.startswith(hidden + missing)]
         if gone:
-            self.store.note_gone(self.adapter.name, gone)
+            self.store.mark_gone(self.adapter.name, gone)
 
 
 def _side_files_last(source: SourceRef) -> bool:

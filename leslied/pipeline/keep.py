@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from leslied import archive, tail
-from leslied.archive import ArchiveError, ArchiveNewer, Kind, Label, Writer
+from leslied.archive import (
+    ArchiveError,
+    ArchiveVersionError,
+    ArchiveWriter,
+    FrameKind,
+    FrameSpec,
+)
 from leslied.errors import SourceError, StoreUnusable
 from leslied.model.source import Shape
 from leslied.pipeline.failures import Failures, describe_error
@@ -20,19 +26,19 @@ from leslied.pipeline.look import FIRST_CWD, load_state
 from leslied.pipeline.progress import tell_nobody
 from leslied.points import reach
 from leslied.sessions.status import QUIET
-from leslied.store.archived import Kept
-from leslied.store.given import KnownRuns
+from leslied.store.archive_ledger import ArchiveCursor
+from leslied.store.session_metadata import ManifestRuns
 from leslied.tail.files import open_regular, stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from leslied.archive import Frame
+    from leslied.archive import ArchiveFrame
     from leslied.clock import Clock
     from leslied.model.source import Cursor, Root, SourceRef
     from leslied.pipeline.progress import Progress
     from leslied.store import Store
-    from leslied.store.archived import Due
+    from leslied.store.archive_ledger import DueSource
 
 _AT_ONCE = 64
 """Sources noted in one transaction; what a crash leaves unnoted is recognised, and
@@ -91,60 +97,60 @@ class Keep:
 
     def sweep(self) -> int:
         """Archive files of sessions that were pruned are gone. Says how many were."""
-        with self.store.archiving() as archived:
-            condemned = archived.condemned()
+        with self.store.archive() as archived:
+            condemned = archived.list_pending_deletions()
         for _, file in condemned:
             (self.folder / file).unlink(missing_ok=True)
             reach("sweep.half")
         if condemned:
-            with self.store.archiving() as archived:
-                archived.note_swept(source for source, _ in condemned)
+            with self.store.archive() as archived:
+                archived.mark_deleted(source for source, _ in condemned)
         return len(condemned)
 
     def go_on(self, *, most: int) -> KeptNow:
         """Some more of what is due is archived; nothing else is looked at."""
         done = KeptNow()
         quiet_us = _to_us(self.clock) - QUIET // _MICROSECOND
-        with self.store.archiving() as archived:
-            archived.note_feeds()
-            due = archived.due(quiet_us)
+        with self.store.archive() as archived:
+            archived.update_feeds()
+            due = archived.list_due(quiet_us)
         folders: set[Path] = set()
         for start in range(0, len(due), _AT_ONCE):
             if done.sources >= most:
                 done.has_more = True
                 break
-            with self.store.archiving() as archived:
-                some = archived.load(due[start : start + _AT_ONCE])
+            with self.store.archive() as archived:
+                some = archived.load_sources(due[start : start + _AT_ONCE])
             kept = [self._try(each, done) for each in some]
             self.on_progress(start + len(some), len(due))
-            with self.store.archiving() as archived:
+            with self.store.archive() as archived:
                 for each in filter(None, kept):
                     archived.save(each)
                     if each.file:
                         folders.add((self.folder / each.file).parent)
         for folder in folders:
-            archive.sync_folder(folder)
+            archive.fsync_folder(folder)
         return done
 
     def _doubt_changed(self) -> None:
         """An archive file that is not as it was left is looked at again."""
-        with self.store.archiving() as archived:
+        with self.store.archive() as archived:
             changed = [
                 source
-                for source, file, size in archived.files()
+                for source, file, size in archived.iter_files()
                 if not _has_size(self.folder / file, size)
             ]
             for source in changed:
-                archived.doubt(source)
+                archived.invalidate(source)
 
-    def _try(self, due: Due, done: KeptNow) -> Kept | None:
+    def _try(self, due: DueSource, done: KeptNow) -> ArchiveCursor | None:
         """Archive one source; its error stays with it, a newer archive is raised."""
         name = os.fsdecode(due.path)
         if self.failures.is_paused("archive", name):
             return None
         try:
             kept = self._keep(due, done)
-        except (ArchiveNewer, StoreUnusable):
+        except (ArchiveVersionError, StoreUnusable):
             raise
         except (ArchiveError, SourceError) as error:
             done.troubles[name] = error.message
@@ -156,7 +162,7 @@ class Keep:
         self.failures.clear("archive", name)
         return kept
 
-    def _keep(self, due: Due, done: KeptNow) -> Kept | None:
+    def _keep(self, due: DueSource, done: KeptNow) -> ArchiveCursor | None:
         if self._is_kept_out(due):
             done.excluded += 1
             return None
@@ -167,15 +173,21 @@ class Keep:
             return None
         cursor = due.cursor
         where = (cursor.generation, cursor.offset, cursor.finished)
-        with self.store.archiving() as archived:
+        with self.store.archive() as archived:
             if ref.shape in _UNKEPT or archived.is_pruned(due.source):
                 # Noted all the same, so that it is not asked about again and again.
-                file, size = (due.kept.file, due.kept.size) if due.kept else ("", -1)
-                return Kept(due.source, *where, 0, 0, file, size)
-            newest = archived.newest()
-            spills = archived.spills(due.source, due.kept.newest if due.kept else 0)
+                file, size = (
+                    (due.archive_cursor.file, due.archive_cursor.size)
+                    if due.archive_cursor
+                    else ("", -1)
+                )
+                return ArchiveCursor(due.source, *where, 0, 0, file, size)
+            newest = archived.get_newest_placement()
+            spills = archived.list_spills(
+                due.source, due.archive_cursor.newest if due.archive_cursor else 0
+            )
             file = self._name(due, archived.is_taken)
-        with Writer(self.folder / file) as writer:
+        with ArchiveWriter(self.folder / file) as writer:
             before = writer.size
             number = _Copy(self, due, ref, writer, done).run()
             _add_spills(writer, number, spills)
@@ -183,22 +195,22 @@ class Keep:
             size = writer.size
         done.sources += 1
         done.bytes_written += max(size - before, 0)
-        return Kept(due.source, *where, number, newest, file, size)
+        return ArchiveCursor(due.source, *where, number, newest, file, size)
 
-    def _is_kept_out(self, due: Due) -> bool:
+    def _is_kept_out(self, due: DueSource) -> bool:
         """The person keeps this project out, now or when it was read."""
         state = load_state(due.cursor.state)
         folders = {str(state[name]) for name in (FIRST_CWD, "cwd") if state.get(name)}
         if any(self.is_excluded(due.agent, folder) for folder in folders or {""}):
             return True
-        with self.store.archiving() as archived:
+        with self.store.archive() as archived:
             return archived.is_excluded(due.source)
 
-    def _name(self, due: Due, is_taken: Callable[[str, int], bool]) -> str:
+    def _name(self, due: DueSource, is_taken: Callable[[str, int], bool]) -> str:
         """The source's own archive file; a moved source keeps the one it had."""
-        if due.kept and due.kept.file:
-            return due.kept.file
-        name, number = archive.name_file(due.agent, due.path), 1
+        if due.archive_cursor and due.archive_cursor.file:
+            return due.archive_cursor.file
+        name, number = archive.make_file_name(due.agent, due.path), 1
         stem = name.removesuffix(".zst")
         while is_taken(name, due.source):
             number += 1
@@ -207,20 +219,22 @@ class Keep:
 
     def save_manifest(self, *, has_news: bool) -> None:
         """The manifest holds every name that was given."""
-        with self.store.giving() as giving:
-            mark = giving.mark()
-            is_told = giving.told() == mark and archive.has_manifest(self.folder)
+        with self.store.metadata() as giving:
+            mark = giving.compute_mark()
+            is_told = giving.load_manifest_mark() == mark and archive.has_manifest(
+                self.folder
+            )
             if is_told and not has_news:
                 return
-            known = archive.load_manifest(self.folder, KnownRuns).sessions
+            known = archive.load_manifest(self.folder, ManifestRuns).sessions
             told = {
                 "key_id": self.key_id,
                 "created_us": giving.created_us(),
-                "pruned": list(giving.tombstones.all()),
+                "pruned": list(giving.tombstones.iter_all()),
             }
-            archive.save_manifest(self.folder, told, giving.all(known))
-        with self.store.giving() as giving:
-            giving.note_told(mark)
+            archive.save_manifest(self.folder, told, giving.iter_sessions(known))
+        with self.store.metadata() as giving:
+            giving.record_manifest_mark(mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +242,9 @@ class _Copy:
     """One source's new bytes, on their way into its archive file."""
 
     keep: Keep
-    due: Due
+    due: DueSource
     ref: SourceRef
-    writer: Writer
+    writer: ArchiveWriter
     done: KeptNow
 
     def run(self) -> int:
@@ -248,11 +262,11 @@ class _Copy:
 
     def _add_document(self, fd: int) -> int:
         cursor = self.due.cursor
-        last = self.writer.last(Kind.DOCUMENT)
+        last = self.writer.find_last_frame(FrameKind.DOCUMENT)
         if last and (last.length, last.crc) == (cursor.offset, cursor.crc):
             return last.generation
         number = max(cursor.generation, last.generation + 1 if last else 1)
-        label = self._label(Kind.DOCUMENT, number, 0, cursor.offset, 0, cursor.crc)
+        label = self._label(FrameKind.DOCUMENT, number, 0, cursor.offset, 0, cursor.crc)
         self.writer.append(label, self._read(fd, 0, cursor.offset))
         return number
 
@@ -260,36 +274,36 @@ class _Copy:
         """Lines after the last frame; bytes that do not continue it start anew."""
         cursor = self.due.cursor
         last = self._find_last()
-        if last and last.reaches <= cursor.offset:
-            start, crc, number = last.reaches, last.running_crc, last.generation
+        if last and last.source_end <= cursor.offset:
+            start, crc, number = last.source_end, last.running_crc, last.generation
             if (start, crc) == (cursor.offset, cursor.crc):
                 return number
             try:
                 return self._add(fd, number, start, crc)
             except ArchiveError as error:
-                if self.due.kept and self.due.kept.offset >= 0:
+                if self.due.archive_cursor and self.due.archive_cursor.offset >= 0:
                     raise error from None
-        newest = self.writer.last(*Kind)
+        newest = self.writer.find_last_frame(*FrameKind)
         number = max(cursor.generation, newest.generation + 1 if newest else 1)
         return self._add(fd, number, 0, 0)
 
-    def _find_last(self) -> Frame | None:
+    def _find_last(self) -> ArchiveFrame | None:
         """The frame to continue; none for a generation that is not archived yet."""
-        kept = self.due.kept
+        kept = self.due.archive_cursor
         if kept is None:
-            newest = self.writer.last(*Kind)
+            newest = self.writer.find_last_frame(*FrameKind)
             number = newest.generation if newest else 0
         elif kept.generation == self.due.cursor.generation:
             number = kept.number
         else:
             return None
-        return self.writer.last(Kind.LOG, generation=number)
+        return self.writer.find_last_frame(FrameKind.LOG, generation=number)
 
     def _add(self, fd: int, number: int, start: int, crc: int) -> int:
         end = self.due.cursor.offset
         if end > start:
             length, after = end - start, self.due.cursor.crc
-            label = self._label(Kind.LOG, number, start, length, crc, after)
+            label = self._label(FrameKind.LOG, number, start, length, crc, after)
             self.writer.append(label, self._read(fd, start, end))
         return number
 
@@ -297,29 +311,29 @@ class _Copy:
         """A last line without its end that was taken as final."""
         start, end = self.due.cursor.offset, self.due.cursor.finished
         if end > start:
-            label = self._label(Kind.TAIL, number, start, end - start, 0, None)
+            label = self._label(FrameKind.TAIL, number, start, end - start, 0, None)
             self.writer.append(label, self._read(fd, start, end))
 
     def _label(
         self,
-        kind: Kind,
+        kind: FrameKind,
         number: int,
         offset: int,
         length: int,
         crc: int,
         crc_after: int | None,
-    ) -> Label:
-        told = _describe(self.ref, self.due.cursor, self.due.first)
+    ) -> FrameSpec:
+        told = _describe(self.ref, self.due.cursor, self.due.first_placement)
         if self.ref.side_file:
             told["beside"] = tail.read_beside(self.ref, self.keep.limits)
-        return Label(
+        return FrameSpec(
             kind=kind,
             generation=number,
             offset=offset,
             length=length,
             crc_before=crc,
             crc_after=crc_after,
-            told=told,
+            metadata=told,
         )
 
     def _read(self, fd: int, start: int, end: int) -> Iterator[bytes]:
@@ -346,13 +360,17 @@ def _encode(path: Path) -> str:
     return base64.b64encode(os.fsencode(path)).decode()
 
 
-def _add_spills(writer: Writer, number: int, spills: list[tuple[str, str]]) -> None:
+def _add_spills(
+    writer: ArchiveWriter, number: int, spills: list[tuple[str, str]]
+) -> None:
     """Results the agent kept in files of their own stand beside their log."""
     for metadata, text in spills:
         name = msgspec.json.decode(metadata).get("spill")
         data = text.encode(errors="surrogatepass")
         told = {"spill": name}
-        label = Label(kind=Kind.SPILL, generation=number, length=len(data), told=told)
+        label = FrameSpec(
+            kind=FrameKind.SPILL, generation=number, length=len(data), metadata=told
+        )
         writer.append(label, [data])
 
 

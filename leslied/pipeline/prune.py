@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leslied.model.source import Root
     from leslied.pipeline.keep import Keep
     from leslied.sessions.retention import Going
-    from leslied.store import Reader, Store
+    from leslied.store import Store, StoreReader
 
 _BATCH_BYTES = 8_000_000
 _BATCH_SESSIONS = 500
@@ -36,7 +36,7 @@ _SLACK = 32_000_000
 class Reasons:
     """Why sessions stay, of which somebody might want to be rid; nothing is changed."""
 
-    reader: Reader
+    reader: StoreReader
     roots: Mapping[str, tuple[Root, ...]]
     """Each agent's folders."""
     live: set[tuple[str, str]]
@@ -58,7 +58,7 @@ class Reasons:
 
     def _has_unread(self, session: SessionSummary) -> bool:
         """Whether a log of the session has changed since it was read."""
-        for log in self.reader.weights.logs(session.key[:2]):
+        for log in self.reader.sizes.list_sources(session.key[:2]):
             path = Path(os.fsdecode(log.path))
             ref = tail.identify(log.agent, self.roots.get(log.agent, ()), path)
             if ref and not tail.is_unchanged(ref, log.cursor, is_final=False):
@@ -66,19 +66,19 @@ class Reasons:
         return False
 
     def _has_failed(self, session: SessionSummary) -> bool:
-        records = self.reader.records(session.row, session.units)
+        records = self.reader.list_records(session.row, session.units)
         units = assemble(Stream(session, records), [])
         return bool(units) and has_failed(units[-1])
 
 
-def weigh(reader: Reader) -> Sizes:
+def weigh(reader: StoreReader) -> Sizes:
     """How much room store and archive take, and each session in them."""
-    weights = reader.weights
+    weights = reader.sizes
     return Sizes(
-        store=weights.used(),
-        archive=weights.archive(),
-        stored=weights.sessions(),
-        archived=weights.archived(),
+        store=weights.get_used_bytes(),
+        archive=weights.get_archive_bytes(),
+        stored=weights.get_store_bytes_by_session(),
+        archived=weights.get_archive_bytes_by_session(),
     )
 
 
@@ -138,7 +138,7 @@ class Prune:
         names = [going.session.key[:2] for going in batch]
         if self.has_transcripts:
             self._remove_transcripts(names)
-        with self.store.pruning() as pruning:
+        with self.store.pruner() as pruning:
             self.done.records += pruning.remove(names)
             reach("prune.before")
         reach("prune.after")
@@ -151,16 +151,16 @@ class Prune:
         for copy in find_copies(self.store.path):
             copy.unlink(missing_ok=True)
             self.done.copies += 1
-        self.done.is_whole = self.store.shrink()
+        self.done.is_whole = self.store.vacuum()
         reach("prune.shrunk")
         if self.done.is_whole:
-            with self.store.pruning() as pruning:
-                pruning.note_finished()
+            with self.store.pruner() as pruning:
+                pruning.mark_vacuumed()
 
     def _remove_transcripts(self, names: list[tuple[str, str]]) -> None:
         for name in names:
-            with self.store.settling() as outbox:
-                files = outbox.files_of(*name)
+            with self.store.transcripts() as outbox:
+                files = outbox.list_files(*name)
             for file in files:
                 self._remove_file(file)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.model.output import Artifact
     from leslied.model.session import SessionSummary
-    from leslied.store import DueSession, Reader, Store
+    from leslied.store import DueSession, Store, StoreReader
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class Publish:
     """Stopped sessions, on their way into other tools' forms."""
 
     store: Store
-    reader: Reader
+    reader: StoreReader
     redact: Callable[[str], str]
     clock: Clock
     formats: tuple[str, ...] = ()
@@ -65,8 +65,8 @@ class Publish:
             return done
         key = " ".join(self.formats)
         quiet = self.clock.now() - QUIET
-        with self.store.publishing() as published:
-            due = published.due(key, int(quiet.timestamp() * 1e6))
+        with self.store.exports() as published:
+            due = published.list_due(key, int(quiet.timestamp() * 1e6))
         finished: list[DueSession] = []
         for each in due:
             if len(finished) >= most:
@@ -75,15 +75,15 @@ class Publish:
             work = partial(self._try, each, done, finished)
             self.failures.attempt("export", each.session_id, work, done.troubles)
         if finished:
-            with self.store.publishing() as published:
-                published.note(finished, key)
+            with self.store.exports() as published:
+                published.mark_exported(finished, key)
         return done
 
     def _try(
         self, due: DueSession, done: PublishedNow, finished: list[DueSession]
     ) -> None:
         """Write the exports of a session that stopped, and add it to `finished`."""
-        main = self.reader.session(SessionKey(due.agent, due.session_id))
+        main = self.reader.find_session(SessionKey(due.agent, due.session_id))
         is_live = (due.agent, due.session_id) in self.live
         now = self.clock.now()
         if main is None or tell_status(main, now, is_live=is_live) != "stopped":
@@ -105,16 +105,16 @@ class Publish:
                 done.files += 1
 
     def _load(self, main: SessionSummary) -> Session:
-        children = self.reader.children(main)
+        children = self.reader.list_children(main)
         units = assemble(
-            Stream(main, tuple(self.reader.records(main.row))),
-            [Stream(c, tuple(self.reader.records(c.row))) for c in children],
+            Stream(main, tuple(self.reader.list_records(main.row))),
+            [Stream(c, tuple(self.reader.list_records(c.row))) for c in children],
         )
-        with self.store.publishing() as published:
-            offset = published.utc_offset(main.row)
+        with self.store.exports() as published:
+            offset = published.get_utc_offset(main.row)
         return Session(
             summary=self._sum_up(main),
-            units=tuple(self.reader.locate(unit) for unit in units),
+            units=tuple(self.reader.add_transcript_paths(unit) for unit in units),
             status="stopped",
             cost_usd=self._find_cost(main) or find_cost(units),
             zone=timezone(timedelta(minutes=offset)),
@@ -122,17 +122,17 @@ class Publish:
 
     def _find_cost(self, main: SessionSummary) -> float | None:
         """As lists tell it: each message once, at the prices of its day."""
-        rows = [main.row, *(s.row for s in self.reader.subagents(main.key))]
-        costs = Ledger(self.reader.measures, load_prices()).session_costs(rows)
+        rows = [main.row, *(s.row for s in self.reader.list_subagents(main.key))]
+        costs = Ledger(self.reader.usage, load_prices()).session_costs(rows)
         return reduce(Cost.plus, (costs.get(row, Cost()) for row in rows)).usd
 
     def _sum_up(self, main: SessionSummary) -> SessionSummary:
         """The session as lists show it: its subagents' tokens are its own."""
-        below = self.reader.subagents(main.key)
+        below = self.reader.list_subagents(main.key)
         ends = [s.ended_at for s in (main, *below) if s.ended_at]
         return structs.replace(
             main,
-            usage=self.reader.total_usage([main.row, *(s.row for s in below)]),
+            usage=self.reader.sum_usage([main.row, *(s.row for s in below)]),
             subagents=len(below),
             ended_at=max(ends, default=None),
         )

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leslied import archive, tail
-from leslied.archive import ArchiveError, ArchiveNewer, Kind
+from leslied.archive import ArchiveError, ArchiveVersionError, FrameKind
 from leslied.errors import StoreUnusable, UserError
 from leslied.pipeline.batch import Ingested
 from leslied.pipeline.ingest import Ingest
 from leslied.pipeline.progress import tell_nobody
 from leslied.pipeline.replay import Replay, restore_source
-from leslied.store import Reader, Store
-from leslied.store.archived import Kept
+from leslied.store import Store, StoreReader
+from leslied.store.archive_ledger import ArchiveCursor
 from leslied.store.connection import lock_store
-from leslied.store.given import Given, OldStore
+from leslied.store.session_metadata import RebuildReader, SessionMetadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -88,35 +88,35 @@ class Rebuild:
         self._swap()
         return told
 
-    def _open_old(self, told: Rebuilt) -> OldStore | None:
+    def _open_old(self, told: Rebuilt) -> RebuildReader | None:
         """The old store, in the newest form; None where it cannot be read."""
         if not self.path.exists():
             return None
         try:
             Store(self.path, self.clock).close()
-            return OldStore(self.path)
+            return RebuildReader(self.path)
         except StoreUnusable as error:
             if "newer leslied" in error.message:
                 raise
             told.warnings.append(error.message)
             return None
 
-    def _make(self, old: OldStore | None, told: Rebuilt) -> None:
+    def _make(self, old: RebuildReader | None, told: Rebuilt) -> None:
         _remove(self._new)
         manifest = archive.Manifest() if old else self._load_manifest(told)
         with Store(self._new, self.clock) as store:
-            with store.giving() as giving:
-                pruned = old.tombstones() if old else manifest.pruned
+            with store.metadata() as giving:
+                pruned = old.list_tombstones() if old else manifest.pruned
                 giving.tombstones.restore(pruned)
-            with store.fit_for_load():
+            with store.bulk_load():
                 self._replay(store, told)
                 self._read_live(store, told)
             created_us, given = self._find_given(old, manifest, told)
             self._give(store, created_us, given)
             if old:
-                with store.giving() as giving:
-                    giving.restore_observed(old.observed())
-                with OldStore(self._new) as new:
+                with store.metadata() as giving:
+                    giving.restore_observed_times(old.iter_observed_times())
+                with RebuildReader(self._new) as new:
                     _compare(old, new, told)
 
     def _replay(self, store: Store, told: Rebuilt) -> None:
@@ -137,7 +137,7 @@ class Rebuild:
                     adapter=adapter, store=store, roots=roots, limits=self.limits
                 )
                 looks[source.agent] = Replay(ingest, self.folder / ".replay")
-            with archive.Reader(path) as reader:
+            with archive.ArchiveReader(path) as reader:
                 kept = looks[source.agent].replay(source, reader)
                 told.warnings += looks[source.agent].troubles
                 looks[source.agent].troubles = []
@@ -149,21 +149,21 @@ class Rebuild:
 
     def _find_archived(self, told: Rebuilt) -> list[tuple[Path, SourceRef]]:
         found: list[tuple[int, Path, SourceRef]] = []
-        for path in archive.find_files(self.folder):
+        for path in archive.list_files(self.folder):
             try:
-                with archive.Reader(path) as reader:
-                    frames = [f for f in reader.frames if f.kind != Kind.SPILL]
+                with archive.ArchiveReader(path) as reader:
+                    frames = [f for f in reader.frames if f.kind != FrameKind.SPILL]
                     told.warnings += [
                         f"{path}: what stands at byte {at} is no frame"
-                        for at in reader.damaged
+                        for at in reader.damaged_offsets
                     ]
-            except ArchiveNewer:
+            except ArchiveVersionError:
                 raise
             except ArchiveError as error:
                 told.warnings.append(error.message)
                 continue
             if frames:
-                order = int(frames[0].label.get("order", 0))
+                order = int(frames[0].metadata.get("order", 0))
                 found.append((order, path, restore_source(frames[-1])))
         return [
             (path, source) for _, path, source in sorted(found, key=lambda f: f[:2])
@@ -173,15 +173,17 @@ class Rebuild:
         self, store: Store, path: Path, source: SourceRef, cursor: Cursor, size: int
     ) -> None:
         """What came out of the archive need not go there again."""
-        with store.archiving() as archived:
+        with store.archive() as archived:
             archived.save(
-                Kept(
-                    source=archived.find_source(source.agent, os.fsencode(source.path)),
+                ArchiveCursor(
+                    source=archived.find_source_id(
+                        source.agent, os.fsencode(source.path)
+                    ),
                     generation=cursor.generation,
                     offset=cursor.offset,
                     finished=cursor.finished,
                     number=cursor.generation,
-                    newest=archived.newest(),
+                    newest=archived.get_newest_placement(),
                     file=path.relative_to(self.folder).as_posix(),
                     size=size,
                 )
@@ -200,21 +202,24 @@ class Rebuild:
             )
             told.done += ingest.scan()
 
-    def _load_manifest(self, told: Rebuilt) -> archive.Manifest[Given]:
+    def _load_manifest(self, told: Rebuilt) -> archive.Manifest[SessionMetadata]:
         """What stands beside the archive; nothing where that cannot be read."""
         try:
-            return archive.load_manifest(self.folder, Given)
+            return archive.load_manifest(self.folder, SessionMetadata)
         except ArchiveError as error:
             told.warnings.append(str(error))
             return archive.Manifest()
 
     def _find_given(
-        self, old: OldStore | None, manifest: archive.Manifest[Given], told: Rebuilt
-    ) -> tuple[int, list[Given]]:
+        self,
+        old: RebuildReader | None,
+        manifest: archive.Manifest[SessionMetadata],
+        told: Rebuilt,
+    ) -> tuple[int, list[SessionMetadata]]:
         """The names from the old store, else from the manifest."""
         if old:
             told.names_from = "store"
-            return old.given()
+            return old.load_metadata()
         if manifest.sessions:
             told.names_from = "manifest"
         if manifest.key_id not in ("", self.key_id):
@@ -223,15 +228,17 @@ class Rebuild:
             )
         return manifest.created_us, manifest.sessions
 
-    def _give(self, store: Store, created_us: int, given: list[Given]) -> None:
-        with store.giving() as giving:
+    def _give(
+        self, store: Store, created_us: int, given: list[SessionMetadata]
+    ) -> None:
+        with store.metadata() as giving:
             giving.restore(given, created_us)
-        with Reader(self._new) as reader:
-            chats = reader.find_chat("")
+        with StoreReader(self._new) as reader:
+            chats = reader.find_units_by_prefix("")
         units = {(row, chat_id): unit for row, unit, chat_id in chats}
-        with store.giving() as giving:
+        with store.metadata() as giving:
             for each in given:
-                giving.restore_names(each, units)
+                giving.restore_transcript_names(each, units)
 
     def _swap(self) -> None:
         """The new store has the name; the old one is kept beside it."""
@@ -252,16 +259,18 @@ class Rebuild:
             os.close(lock)
 
 
-def _compare(old: OldStore, new: OldStore, told: Rebuilt) -> None:
+def _compare(old: RebuildReader, new: RebuildReader, told: Rebuilt) -> None:
     """Which sessions say the same, and what only the old store has."""
-    before, after = old.sessions(), new.sessions()
+    before, after = old.hash_sessions(), new.hash_sessions()
     told.new = len(after.keys() - before.keys())
     for key, (number, digest) in before.items():
         found, other = after.get(key, (0, b""))
         if digest == other:
             told.same += 1
             continue
-        lost = old.entries(number) - (new.entries(found) if found else set())
+        lost = old.load_entry_ids(number) - (
+            new.load_entry_ids(found) if found else set()
+        )
         told.lost_entries += len(lost)
         if found:
             told.changed.append(key[1])

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from leslied.clock import Clock
     from leslied.model.session import SessionSummary
-    from leslied.store import DueThread, Move, Reader, Related, Store
+    from leslied.store import DueThread, RelationsLedger, Store, StoreReader, ThreadMove
     from leslied.threads.operations import Data
 
 LIGHT_WAITS = (0.1,)
@@ -70,7 +70,7 @@ class Relate:
     """Threads, on their way into Leslie's own file."""
 
     store: Store
-    reader: Reader
+    reader: StoreReader
     redact: Callable[[str], str]
     clock: Clock
     failures: Failures = field(default_factory=Failures)
@@ -84,10 +84,10 @@ class Relate:
         done = RelatedNow()
         self.follow(done)
         groups: dict[str, list[_News]] = {}
-        with self.store.relating() as related:
-            due = related.due()
+        with self.store.relations() as related:
+            due = related.list_due()
         for each in due:
-            main = self.reader.session(SessionKey(each.agent, each.session_id))
+            main = self.reader.find_session(SessionKey(each.agent, each.session_id))
             if main is not None and main.folder:
                 work = partial(self._sort, main, each, groups)
                 name = main.key.session_id
@@ -102,11 +102,11 @@ class Relate:
     ) -> None:
         """What is new goes to its project; what is over and told is let go."""
         news = self._describe(main, due)
-        if news.digest != due.told:
+        if news.digest != due.digest:
             groups.setdefault(main.folder, []).append(news)
         elif news.is_over:
-            with self.store.relating() as related:
-                related.note_told(due.session, news.digest, is_over=True)
+            with self.store.relations() as related:
+                related.mark_written(due.session, news.digest, is_over=True)
 
     def _describe(self, main: SessionSummary, due: DueThread) -> _News:
         is_live = main.key[:2] in self.live
@@ -127,7 +127,7 @@ class Relate:
         return _News(due, thread, hashlib.sha256(text).digest()[:16], is_over)
 
     def _list_subagents(self, main: SessionSummary) -> list[dict[str, str]]:
-        found = self.reader.subagents(main.key)
+        found = self.reader.list_subagents(main.key)
         found.sort(key=lambda child: (child.started_at or _LONG_AGO, child.key.source))
         return [
             {
@@ -145,9 +145,9 @@ class Relate:
 
     def _tell(self, base: Path, news: list[_News], done: RelatedNow) -> None:
         folder = os.fsencode(base)
-        with self.store.relating() as related:
+        with self.store.relations() as related:
             for each in news:
-                if not each.due.told:
+                if not each.due.digest:
                     parent = _find_parent(related, each.due.session, folder)
                     each.thread["parent_id"] = parent
         try:
@@ -159,14 +159,16 @@ class Relate:
             if (base / ".leslie").is_dir():
                 done.troubles[str(base)] = error.message
             new = []
-        with self.store.relating() as related:
+        with self.store.relations() as related:
             for each in news:
-                related.note_told(each.due.session, each.digest, is_over=each.is_over)
+                related.mark_written(
+                    each.due.session, each.digest, is_over=each.is_over
+                )
             here = {each.due.session for each in news}
             for each in news:
                 if each.thread["id"] in new:
-                    family = related.sharers(each.due.session)
-                    related.ask_again(family.keys() - here)
+                    family = related.count_shared_entries(each.due.session)
+                    related.mark_due(family.keys() - here)
 
     def _write(self, base: Path, news: list[_News], done: RelatedNow) -> list[str]:
         """The file tells the news; says which threads it did not know."""
@@ -194,15 +196,15 @@ class Relate:
 
     def follow(self, done: RelatedNow) -> None:
         """Threads that Leslie claimed under an id of its own have that id."""
-        with self.store.relating() as related:
-            known = related.files()
+        with self.store.relations() as related:
+            known = related.list_relations_files()
         for folder, before in known.items():
             base = Path(os.fsdecode(folder))
             stamp = self._file(base).stamp()
             if stamp != before:
                 self._note_claims(base, find_claims(read_relations(base)), stamp, done)
-        with self.store.relating() as related:
-            moves = related.moves()
+        with self.store.relations() as related:
+            moves = related.list_moves()
         for move in moves:
             self._finish(move, done)
 
@@ -210,13 +212,15 @@ class Relate:
         self, base: Path, claims: Mapping[str, str], stamp: str, done: RelatedNow
     ) -> None:
         folder = os.fsencode(base)
-        with self.store.relating() as related:
-            related.note_file(folder, stamp)
-            for session, old, new in related.find_claimed(folder, claims.items()):
-                related.move(session, new, _plan(related, base, session, new))
+        with self.store.relations() as related:
+            related.record_relations_file(folder, stamp)
+            for session, old, new in related.find_claimed_threads(
+                folder, claims.items()
+            ):
+                related.move_thread(session, new, _plan(related, base, session, new))
                 done.moved[old] = new
 
-    def _finish(self, move: Move, done: RelatedNow) -> None:
+    def _finish(self, move: ThreadMove, done: RelatedNow) -> None:
         """Nothing is left under the old id: our files go, others' come along."""
         base = Path(os.fsdecode(move.folder))
         try:
@@ -231,14 +235,14 @@ class Relate:
         for name in move.files:
             sinks.remove_file(base, name)
         sinks.merge_folder(base, f"{THREADS}/{move.old_id}", f"{THREADS}/{move.new_id}")
-        with self.store.relating() as related:
-            related.note_moved(move.session)
-            related.ask_again([move.session])
+        with self.store.relations() as related:
+            related.mark_moved(move.session)
+            related.mark_due([move.session])
 
 
-def _find_parent(related: Related, session: int, folder: bytes) -> str | None:
+def _find_parent(related: RelationsLedger, session: int, folder: bytes) -> str | None:
     """The thread this one was forked from, if it stands in the same file."""
-    thread_id, there = related.thread_of(related.find_parent(session))
+    thread_id, there = related.get_thread(related.find_parent(session))
     return thread_id if thread_id and there == folder else None
 
 
@@ -259,11 +263,11 @@ def _parents_first(threads: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _plan(
-    related: Related, base: Path, session: int, new_id: str
+    related: RelationsLedger, base: Path, session: int, new_id: str
 ) -> list[tuple[int, int, str, str]]:
     """Where each file of a thread goes: the same name, unless somebody has it."""
     planned, taken = [], set()
-    for row, unit, old in related.files_of(session):
+    for row, unit, old in related.list_transcript_files(session):
         _, _, thread_and_name = old.partition(f"{THREADS}/")
         _, _, name = thread_and_name.partition("/")
         stem = f"{THREADS}/{new_id}/{name.removesuffix('.txt')}"

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from leslied import archive, tail
-from leslied.archive import ArchiveError, Kind
+from leslied.archive import ArchiveError, FrameKind
 from leslied.model.source import Cursor, FileStamp, Shape, SourceRef
 from leslied.pipeline.batch import Ingested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from leslied.archive import Frame
+    from leslied.archive import ArchiveFrame
     from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
     from leslied.model.record import Record
     from leslied.model.source import Chunk, RawEntry
@@ -36,7 +36,7 @@ class Replay:
         self._reached: Cursor | None = None
         self.troubles: list[str] = []
 
-    def replay(self, source: SourceRef, reader: archive.Reader) -> Cursor | None:
+    def replay(self, source: SourceRef, reader: archive.ArchiveReader) -> Cursor | None:
         """Everything the archive file holds is in the store. Says how far that is."""
         self._reached = None
         try:
@@ -47,16 +47,18 @@ class Replay:
         return self._reached
 
     def _read(
-        self, source: SourceRef, reader: archive.Reader
+        self, source: SourceRef, reader: archive.ArchiveReader
     ) -> Iterator[DecodedChunk]:
         spills = _Spills(reader)
         state = self._look.remember(source, Cursor()) | _beside(reader)
-        for number, frames in reader.generations().items():
+        for number, frames in reader.list_frames_by_generation().items():
             last, is_whole = self._restore(reader, frames)
             if last is None:
                 continue
             stamp = _stamp_of(last) if is_whole else None
-            for chunk in self._tail(source, number, is_final=last.kind == Kind.TAIL):
+            for chunk in self._tail(
+                source, number, is_final=last.kind == FrameKind.TAIL
+            ):
                 owned = _own(chunk, source, stamp)
                 reading, state = self._look.decode(source, owned, state)
                 self._reached = reading.cursor
@@ -73,35 +75,35 @@ class Replay:
         return tail.read(ref, Cursor(generation=number), limits, is_final=is_final)
 
     def _restore(
-        self, reader: archive.Reader, frames: list[Frame]
-    ) -> tuple[Frame | None, bool]:
+        self, reader: archive.ArchiveReader, frames: list[ArchiveFrame]
+    ) -> tuple[ArchiveFrame | None, bool]:
         """One generation's bytes stand in the scratch file, up to the first damage."""
-        last: Frame | None = None
+        last: ArchiveFrame | None = None
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         with os.fdopen(os.open(self._scratch, flags, 0o600), "wb") as file:
             for frame in frames:
                 try:
                     if frame.offset != file.tell():
                         raise ArchiveError(f"{reader.path}: bytes are missing")  # noqa: TRY301
-                    for data in reader.read(frame):
+                    for data in reader.read_frame(frame):
                         file.write(data)
                 except ArchiveError as error:
                     self.troubles.append(error.message)
                     file.truncate(frame.offset)
                     return last, False
                 last = frame
-        return last, not reader.damaged
+        return last, not reader.damaged_offsets
 
 
 class _Spills:
     """Results from files that are gone, kept beside the archived log."""
 
-    def __init__(self, reader: archive.Reader) -> None:
+    def __init__(self, reader: archive.ArchiveReader) -> None:
         self._reader = reader
-        self._frames: dict[Any, Frame] = {
-            frame.label.get("spill"): frame
+        self._frames: dict[Any, ArchiveFrame] = {
+            frame.metadata.get("spill"): frame
             for frame in reader.frames
-            if frame.kind == Kind.SPILL
+            if frame.kind == FrameKind.SPILL
         }
 
     def fill(self, reading: DecodedChunk) -> DecodedChunk:
@@ -118,13 +120,17 @@ class _Spills:
         frame = self._frames.get(record.metadata.get("spill"))
         if frame is None or record.spilled or record.type != "tool_result":
             return record
-        data = b"".join(self._reader.read(frame))
+        data = b"".join(self._reader.read_frame(frame))
         return structs.replace(record, spilled=data.decode(errors="surrogatepass"))
 
 
-def _beside(reader: archive.Reader) -> dict[str, Any]:
+def _beside(reader: archive.ArchiveReader) -> dict[str, Any]:
     """The text of the small file that stood beside the log, if there was one."""
-    told = [frame.label["beside"] for frame in reader.frames if "beside" in frame.label]
+    told = [
+        frame.metadata["beside"]
+        for frame in reader.frames
+        if "beside" in frame.metadata
+    ]
     return {"beside": str(told[-1])} if told else {}
 
 
@@ -139,19 +145,19 @@ def _own(chunk: Chunk, source: SourceRef, stamp: FileStamp | None) -> Chunk:
     return replace(chunk, entries=tuple(map(own, chunk.entries)), cursor=cursor)
 
 
-def restore_source(frame: Frame) -> SourceRef:
+def restore_source(frame: ArchiveFrame) -> SourceRef:
     """The source as it was when the frame was written."""
     return SourceRef(
-        agent=str(frame.label["agent"]),
-        path=_decode_path(frame.label["path"]),
-        root=_decode_path(frame.label["root"]),
-        shape=Shape(frame.label["shape"]),
+        agent=str(frame.metadata["agent"]),
+        path=_decode_path(frame.metadata["path"]),
+        root=_decode_path(frame.metadata["root"]),
+        shape=Shape(frame.metadata["shape"]),
         stamp=_stamp_of(frame),
     )
 
 
-def _stamp_of(frame: Frame) -> FileStamp:
-    return FileStamp(*frame.label["stamp"])
+def _stamp_of(frame: ArchiveFrame) -> FileStamp:
+    return FileStamp(*frame.metadata["stamp"])
 
 
 def _decode_path(text: str) -> Path:

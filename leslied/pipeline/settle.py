@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.model.session import SessionSummary, Unit
     from leslied.pipeline.progress import Progress
-    from leslied.store import Outbox, Reader, Store
+    from leslied.store import Store, StoreReader, TranscriptLedger
 
 MOST_TRANSCRIPTS = 50
 """A thread keeps so many files; the store keeps everything."""
@@ -57,7 +57,7 @@ class Settle:
     """Units that are over, on their way into files."""
 
     store: Store
-    reader: Reader
+    reader: StoreReader
     policy: sinks.Policy
     redact: Callable[[str], str]
     clock: Clock
@@ -79,12 +79,12 @@ class Settle:
         Without `has_old`, sessions that ended before the store was made may wait.
         """
         done = Settled()
-        with self.store.settling() as outbox:
-            since = 0 if has_old else outbox.created_us()
+        with self.store.transcripts() as outbox:
+            since = 0 if has_old else outbox.get_created_us()
             if self.backfill == "none":
-                outbox.forget_old()
+                outbox.mark_old_settled()
             # Sessions that failed stay due; they must not crowd out the others.
-            due = outbox.due(since, most + len(self.failures.names("transcript")))
+            due = outbox.list_due(since, most + len(self.failures.names("transcript")))
         for number, (agent, session_id) in enumerate(due, 1):
             work = partial(self._try, SessionKey(agent, session_id), done)
             self.failures.attempt("transcript", session_id, work, done.troubles)
@@ -101,27 +101,27 @@ class Settle:
         self, key: SessionKey, done: Settled, trouble: SinkError
     ) -> None:
         """A thread that has no file yet goes to the central tree instead."""
-        main = self.reader.session(key)
+        main = self.reader.find_session(key)
         if main is not None:
-            with self.store.settling() as outbox:
+            with self.store.transcripts() as outbox:
                 if not outbox.has_files(main.row):
                     folder = self.policy.choose_central(main.cwd).folder
-                    outbox.move(main.row, os.fsencode(folder))
+                    outbox.move_thread(main.row, os.fsencode(folder))
         try:
             self._settle(key, done)
         except SinkError:
             done.troubles[key.session_id] = trouble.message
 
     def _settle(self, key: SessionKey, done: Settled) -> None:
-        main = self.reader.session(key)
+        main = self.reader.find_session(key)
         if main is None:
             return
-        children = self.reader.subagents(key)
-        with self.store.settling() as outbox:
+        children = self.reader.list_subagents(key)
+        with self.store.transcripts() as outbox:
             homes = _find_homes(main, children, outbox)
             # What would be taken away again at once is not written at all.
             oldest = main.units - MOST_TRANSCRIPTS
-            due = set(outbox.due_units(main.row, oldest))
+            due = set(outbox.list_due_units(main.row, oldest))
             due |= {homes[c.row] for c in children if _has_news(c, outbox)}
             due = {number for number in due if number > oldest}
         is_waiting = False
@@ -133,8 +133,8 @@ class Settle:
             else:
                 is_waiting = True
         if not is_waiting:
-            with self.store.settling() as outbox:
-                outbox.settle(*key[:2])
+            with self.store.transcripts() as outbox:
+                outbox.mark_settled(*key[:2])
 
     def _is_over(self, main: SessionSummary, number: int) -> bool:
         """The next prompt came, the session stopped, or a turn ended and is quiet."""
@@ -158,9 +158,9 @@ class Settle:
         if base is None:
             return
         # With the folder the thread may have got the id that Leslie knows it by.
-        main = self.reader.session(main.key) or main
-        stream = Stream(main, tuple(self.reader.records(main.row, number)))
-        below = [Stream(c, tuple(self.reader.records(c.row))) for c in children]
+        main = self.reader.find_session(main.key) or main
+        stream = Stream(main, tuple(self.reader.list_records(main.row, number)))
+        below = [Stream(c, tuple(self.reader.list_records(c.row))) for c in children]
         page = _Page(self, main, base, done)
         for unit in assemble(stream, below):
             if unit.number:
@@ -171,22 +171,22 @@ class Settle:
 
     def _find_base(self, main: SessionSummary) -> Path | None:
         """Where the thread's files stand: chosen once, kept for ever."""
-        with self.store.settling() as outbox:
-            known = outbox.folder(main.row)
+        with self.store.transcripts() as outbox:
+            known = outbox.get_folder(main.row)
             if known:
                 return Path(os.fsdecode(known))
             place = self.policy.choose(main.cwd)
             is_old = main.ended_at is not None and (
-                main.ended_at.timestamp() * 1e6 < outbox.created_us()
+                main.ended_at.timestamp() * 1e6 < outbox.get_created_us()
             )
             if is_old and self.backfill == "none":
                 return None
             if is_old and self.backfill == "central":
                 place = self.policy.choose_central(main.cwd)
-            outbox.fix_folder(main.row, os.fsencode(place.folder))
+            outbox.set_folder(main.row, os.fsencode(place.folder))
             claim = find_claim(read_relations(place.folder), main.key.session_id)
             if claim:
-                outbox.take_thread(main.row, claim)
+                outbox.claim_thread_id(main.row, claim)
         return place.folder
 
 
@@ -212,8 +212,8 @@ class _Page:
     def write(self, unit: Unit, parent_chat_id: str = "") -> None:
         """Write the unit's file, and before it the files of its subagents."""
         self.write_subagents(unit)
-        with self.settle.store.settling() as outbox:
-            known = outbox.transcript(unit.summary.row, unit.number)
+        with self.settle.store.transcripts() as outbox:
+            known = outbox.find_transcript(unit.summary.row, unit.number)
             if known is None:
                 # The name is ours before the file is: a crash between leaves no orphan.
                 known = self._reserve(unit, outbox)
@@ -223,10 +223,10 @@ class _Page:
         if known.digest != digest:
             self._put(known.file, data)
         newest = max(placed.placement for placed in unit.entries)
-        with self.settle.store.settling() as outbox:
+        with self.settle.store.transcripts() as outbox:
             outbox.save(replace(known, newest=newest, digest=digest))
 
-    def _reserve(self, unit: Unit, outbox: Outbox) -> Transcript:
+    def _reserve(self, unit: Unit, outbox: TranscriptLedger) -> Transcript:
         zone = self._zone(unit)
         transcript = Transcript(
             session=unit.summary.row,
@@ -257,10 +257,10 @@ class _Page:
 
     def remove_surplus(self) -> None:
         """No thread has more files than its limit; only our own are taken away."""
-        with self.settle.store.settling() as outbox:
-            for old in outbox.surplus(self.main.row, MOST_TRANSCRIPTS):
+        with self.settle.store.transcripts() as outbox:
+            for old in outbox.list_surplus(self.main.row, MOST_TRANSCRIPTS):
                 sinks.remove_file(Path(os.fsdecode(old.folder)), old.file)
-                outbox.note_removed(old)
+                outbox.mark_removed(old)
                 self.done.removed += 1
 
     def _put(self, name: str, data: bytes) -> None:
@@ -271,7 +271,7 @@ class _Page:
         sinks.write_file(self.base, name, data)
         self.done.written += 1
 
-    def _name(self, unit: Unit, zone: tzinfo, outbox: Outbox) -> str:
+    def _name(self, unit: Unit, zone: tzinfo, outbox: TranscriptLedger) -> str:
         """A name nobody has, in the store or on disk."""
         part = "subagents" if unit.summary.is_subagent else "transcripts"
         folder = f".leslie/threads/{self.main.thread_id}/.meta/{part}"
@@ -294,30 +294,30 @@ class _Page:
 
 
 def _find_homes(
-    main: SessionSummary, children: list[SessionSummary], outbox: Outbox
+    main: SessionSummary, children: list[SessionSummary], outbox: TranscriptLedger
 ) -> dict[int, int]:
     """The unit each subagent belongs to: its call's, its parent's, or by time."""
     rows = {child.row: child for child in children}
     homes: dict[int, int] = {}
 
     def find(child: SessionSummary, seen: tuple[int, ...] = ()) -> int:
-        calls = outbox.find_call(child.spawn_call_id)
+        calls = outbox.find_call_units(child.spawn_call_id)
         if main.row in calls:
             return calls[main.row]
         for row in calls:
             if row in rows and row != child.row and row not in seen:
                 return find(rows[row], (*seen, child.row))
         began = (child.started_at or _LONG_AGO).timestamp() * 1e6
-        return outbox.unit_at(main.row, int(began))
+        return outbox.find_unit_at(main.row, int(began))
 
     for child in children:
         homes[child.row] = find(child)
     return homes
 
 
-def _has_news(child: SessionSummary, outbox: Outbox) -> bool:
-    known = outbox.transcript(child.row, 0)
-    return known is None or known.newest < outbox.newest(child.row)
+def _has_news(child: SessionSummary, outbox: TranscriptLedger) -> bool:
+    known = outbox.find_transcript(child.row, 0)
+    return known is None or known.newest < outbox.get_newest_placement(child.row)
 
 
 def _minutes(zone: tzinfo, at: datetime | None) -> int:

@@ -43,7 +43,7 @@ class Stops:
             self.live.update(now)
             self.store.mark_live(adapter.name, (each for _, each in now))
             gone = [each for agent, each in self.over if agent == adapter.name]
-            stopped += self.store.stop(adapter.name, gone) if gone else 0
+            stopped += self.store.mark_stopped(adapter.name, gone) if gone else 0
         return stopped
 
     def forget_live(self) -> None:
@@ -53,7 +53,7 @@ class Stops:
 
     def end(self, agent: str, session_ids: Sequence[str]) -> int:
         """These sessions said themselves that they are over."""
-        stopped = self.store.stop(agent, session_ids)
+        stopped = self.store.mark_stopped(agent, session_ids)
         # Only then: an id that the store does not take would fail every check.
         self._note_over({(agent, each) for each in session_ids}, set())
         return stopped

@@ -12,15 +12,15 @@ from leslied.model.stats import Cost, PriceBreaks, UsageSummary
 from leslied.prices import PriceTable, Tariff, find_cuts
 from leslied.stats.blocks import Block, find_blocks
 from leslied.stats.zone import find_offsets, tell_day, to_time
-from leslied.store import Span
+from leslied.store import UsageFilter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import tzinfo
 
     from leslied.model.stats import Grouping, ToolCall, UsageBucket
-    from leslied.store import Measures
-    from leslied.store.measure import Stream
+    from leslied.store import UsageQueries
+    from leslied.store.usage_queries import StreamInfo
 
 _FEW = 500
 SessionName = tuple[str, str]
@@ -79,7 +79,7 @@ class Ledger:
     """What the store counts, at the prices of a table."""
 
     def __init__(
-        self, measures: Measures, prices: PriceTable, zone: tzinfo | None = None
+        self, measures: UsageQueries, prices: PriceTable, zone: tzinfo | None = None
     ) -> None:
         self._measures = measures
         self._prices = prices
@@ -95,7 +95,7 @@ class Ledger:
         tallies: dict[Key, _Tally] = defaultdict(_Tally)
         with_sessions = by in ("session", "project") or filters.sessions is not None
         span = self._span(filters)
-        for portion in self._measures.portions(
+        for portion in self._measures.group_usage(
             by, span, self._cuts, with_sessions=with_sessions
         ):
             if not with_sessions or self.counts(portion.session, filters):
@@ -105,14 +105,14 @@ class Ledger:
                     tallies[key].sessions.add(self._parent(portion.session))
         if not with_sessions:
             parents = self._parents
-            for group, stream in self._measures.owners(by, span):
+            for group, stream in self._measures.list_owners(by, span):
                 tallies[group].sessions.add(parents.get(stream, stream))
         return _order(by, tallies), _add_up(tallies.values())
 
     def total(self, filters: Filters) -> UsageSummary:
         """All messages that count together; sessions are not counted."""
         tally = _Tally()
-        for portion in self._measures.portions(
+        for portion in self._measures.group_usage(
             "agent", self._span(filters), self._cuts, with_sessions=False
         ):
             tally.add(portion, self.price(portion))
@@ -135,8 +135,8 @@ class Ledger:
         """What each stream's own messages cost, by the store's number."""
         costs: dict[int, Cost] = defaultdict(Cost)
         # Many are counted faster with all the others than named one by one.
-        span = Span(streams=tuple(streams) if len(streams) <= _FEW else ())
-        for portion in self._measures.portions(
+        span = UsageFilter(streams=tuple(streams) if len(streams) <= _FEW else ())
+        for portion in self._measures.group_usage(
             "session", span, self._cuts, with_sessions=True
         ):
             costs[portion.session] = costs[portion.session].plus(self.price(portion))
@@ -152,12 +152,12 @@ class Ledger:
 
     def _messages(self, filters: Filters) -> list[UsageBucket]:
         """Every message that counts and has a time, the earliest first."""
-        found = self._measures.messages(self._span(filters))
+        found = self._measures.list_messages(self._span(filters))
         return [each for each in found if self.counts(each.session, filters)]
 
     def calls(self, filters: Filters) -> list[ToolCall]:
         """Every call of a tool that counts."""
-        found = self._measures.calls(self._span(filters))
+        found = self._measures.list_tool_calls(self._span(filters))
         return [each for each in found if self.counts(each.session, filters)]
 
     def counts(self, stream: int, filters: Filters) -> bool:
@@ -186,28 +186,30 @@ class Ledger:
 
     @cached_property
     def _parents(self) -> Mapping[int, int]:
-        return self._measures.parents()
+        return self._measures.find_parents()
 
     @cached_property
-    def _streams(self) -> Mapping[int, Stream]:
-        return self._measures.streams()
+    def _streams(self) -> Mapping[int, StreamInfo]:
+        return self._measures.list_streams()
 
     @cached_property
     def _tariffs(self) -> Mapping[str, Tariff | None]:
-        return {model: self._prices.find(model) for model in self._measures.models()}
+        return {
+            model: self._prices.find(model) for model in self._measures.list_models()
+        }
 
     @cached_property
     def _cuts(self) -> PriceBreaks:
         return find_cuts(filter(None, self._tariffs.values()))
 
-    def _span(self, filters: Filters) -> Span:
-        first, last = self._measures.times()
-        return Span(
+    def _span(self, filters: Filters) -> UsageFilter:
+        first, last = self._measures.get_time_range()
+        return UsageFilter(
             filters.agent,
             filters.since_us,
             filters.until_us,
             filters.session_id,
-            offsets=find_offsets(first, last, self._zone),
+            utc_offsets=find_offsets(first, last, self._zone),
         )
 
     def _key(self, by: Grouping, portion: UsageBucket) -> Key:

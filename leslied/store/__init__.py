@@ -9,51 +9,51 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leslied.store.catalog import Family
-from leslied.store.connection import read_lock
-from leslied.store.measure import Measures, Span
-from leslied.store.news import News
-from leslied.store.reader import Reader
-from leslied.store.search import MOST_RANKED, Match, Search, compile_words
+from leslied.store.change_feed import ChangeFeed
+from leslied.store.connection import read_lock_info
+from leslied.store.reader import StoreReader
+from leslied.store.search import MAX_RANKED, Match, Search, compile_fts_query
+from leslied.store.session_queries import SessionGroup
+from leslied.store.usage_queries import UsageFilter, UsageQueries
 
 if TYPE_CHECKING:
-    from leslied.store.entries import Wanted
-    from leslied.store.inquiry import TIMEOUT, Answer, Inquiry
-    from leslied.store.outbox import Outbox
-    from leslied.store.published import DueSession, Published
-    from leslied.store.related import DueThread, Move, Related
-    from leslied.store.transaction import prepare
+    from leslied.store.export_ledger import DueSession, ExportLedger
+    from leslied.store.record_pages import RecordFilter
+    from leslied.store.relations_ledger import DueThread, RelationsLedger, ThreadMove
+    from leslied.store.sql_query import SQL_TIMEOUT_SECONDS, SqlReader, SqlResult
+    from leslied.store.transaction import prepare_record
+    from leslied.store.transcript_ledger import TranscriptLedger
     from leslied.store.views import VIEWS
-    from leslied.store.writer import Committed, Store
+    from leslied.store.writer import CommitReport, Store
 
 __all__ = [
-    "MOST_RANKED",
-    "TIMEOUT",
+    "MAX_RANKED",
+    "SQL_TIMEOUT_SECONDS",
     "VIEWS",
-    "Answer",
-    "Committed",
+    "ChangeFeed",
+    "CommitReport",
     "DueSession",
     "DueThread",
-    "Family",
-    "Inquiry",
+    "ExportLedger",
     "Match",
-    "Measures",
-    "Move",
-    "News",
-    "Outbox",
-    "Published",
-    "Reader",
-    "Related",
+    "RecordFilter",
+    "RelationsLedger",
     "Search",
-    "Span",
+    "SessionGroup",
+    "SqlReader",
+    "SqlResult",
     "Store",
-    "Wanted",
-    "compile_words",
-    "prepare",
-    "read_lock",
+    "StoreReader",
+    "ThreadMove",
+    "TranscriptLedger",
+    "UsageFilter",
+    "UsageQueries",
+    "compile_fts_query",
+    "prepare_record",
+    "read_lock_info",
 ]
 
-_LATE = {
+_LAZY_IMPORTS = {
     "Answer": "inquiry",
     "Committed": "writer",
     "DueSession": "published",
@@ -72,6 +72,6 @@ _LATE = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATE:
+    if name not in _LAZY_IMPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_LAZY_IMPORTS[name]}"), name)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 
-def tell_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
+def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
     """Per agent: sources, newest times, rejected entries, troubles."""
     sources = db.execute(
         "SELECT agent, count(*), max(mtime_ns), sum(is_gone) FROM source GROUP BY agent"
@@ -28,38 +28,38 @@ def tell_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
             "name": agent,
             "sources": count - gone,
             "gone": gone,
-            "unreadable": _count_troubles(db, agent, "NOT LIKE"),
-            "waiting": _count_troubles(db, agent, "LIKE"),
+            "unreadable": _count_errors(db, agent, "NOT LIKE"),
+            "waiting": _count_errors(db, agent, "LIKE"),
             "sessions": sessions.get(agent, (0, 0))[0],
             "newest_ingested_ns": newest,
             "last_seen_ns": 1000 * sessions.get(agent, (0, 0))[1],
             "rejected": _count_rejected(db, agent),
             "paths": _list_paths(db, agent),
-            "looked_ns": find_look(db, agent),
+            "looked_ns": find_last_scan_ns(db, agent),
         }
         for agent, count, newest, gone in sources.fetchall()
     ]
 
 
-def note_look(db: sqlite3.Connection, agent: str, at_us: int) -> None:
+def record_scan(db: sqlite3.Connection, agent: str, at_us: int) -> None:
     """It is known when all of an agent's sources were last looked at."""
     db.execute(
-        "INSERT OR REPLACE INTO meta VALUES (?, ?)", (_name_look(agent), str(at_us))
+        "INSERT OR REPLACE INTO meta VALUES (?, ?)", (_make_scan_key(agent), str(at_us))
     )
 
 
-def find_look(db: sqlite3.Connection, agent: str) -> int:
+def find_last_scan_ns(db: sqlite3.Connection, agent: str) -> int:
     """When all of an agent's sources were last looked at, in ns; 0 for never."""
     query = "SELECT value FROM meta WHERE key = ?"
-    row = db.execute(query, (_name_look(agent),)).fetchone()
+    row = db.execute(query, (_make_scan_key(agent),)).fetchone()
     return 1000 * int(row[0]) if row else 0
 
 
-def _name_look(agent: str) -> str:
+def _make_scan_key(agent: str) -> str:
     return f"looked:{agent}"
 
 
-def _count_troubles(
+def _count_errors(
     db: sqlite3.Connection, agent: str, like: Literal["LIKE", "NOT LIKE"]
 ) -> int:
     """Count the sources that are waiting (LIKE), or unreadable (NOT LIKE)."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from leslied.errors import AlreadyRunning, LesliedError, StoreUnusable, UserError
 from leslied.paths import make_private_dir
 from leslied.points import reach
-from leslied.store.schema import MIGRATIONS, check_form, migrate
+from leslied.store.schema import MIGRATIONS, check_schema_version, migrate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_BUSY_MS = 5000
-_AUTOMERGE = 4
+_BUSY_TIMEOUT_MS = 5000
+_AUTOMERGE_SEGMENTS = 4
 """How many segments of the text index are merged at once; SQLite's own default."""
 _CACHE_KIB = 4096
 _LOAD_CACHE_KIB = 16384
-_JOURNAL_LIMIT = 64 * 1024 * 1024
+_JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
@@ -38,16 +38,16 @@ def open_writer(path: Path) -> sqlite3.Connection:
         path.chmod(0o600)
         connection = sqlite3.connect(path, isolation_level=None)
     except (OSError, sqlite3.Error) as error:
-        raise unusable(path, error) from error
+        raise make_unusable_error(path, error) from error
     try:
-        check_form(connection, path)
-        _tune(connection)
+        check_schema_version(connection, path)
+        _set_pragmas(connection)
         migrate(connection, path)
-        end_load(connection)
+        end_bulk_load(connection)
     except BaseException as error:
         connection.close()
         if isinstance(error, sqlite3.Error):
-            raise unusable(path, error) from error
+            raise make_unusable_error(path, error) from error
         raise
     return connection
 
@@ -55,29 +55,29 @@ def open_writer(path: Path) -> sqlite3.Connection:
 def open_reader(path: Path) -> sqlite3.Connection:
     """A connection that cannot change anything."""
     if not path.exists():
-        raise _nothing_yet()
+        raise _make_empty_store_error()
     try:
         uri = f"{path.absolute().as_uri()}?mode=ro"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None)
     except sqlite3.Error as error:
-        raise unusable(path, error) from error
+        raise make_unusable_error(path, error) from error
     try:
         connection.execute("PRAGMA query_only = 1")
-        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-        _check_ready(connection, path)
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+        _check_schema_is_current(connection, path)
     except sqlite3.Error as error:
         connection.close()
-        raise unusable(path, error) from error
+        raise make_unusable_error(path, error) from error
     except LesliedError:
         connection.close()
         raise
     return connection
 
 
-def _check_ready(connection: sqlite3.Connection, path: Path) -> None:
+def _check_schema_is_current(connection: sqlite3.Connection, path: Path) -> None:
     (form,) = connection.execute("PRAGMA user_version").fetchone()
     if form == 0:
-        raise _nothing_yet()
+        raise _make_empty_store_error()
     if form != len(MIGRATIONS):
         side = "a newer" if form > len(MIGRATIONS) else "an older"
         raise StoreUnusable(
@@ -86,7 +86,7 @@ def _check_ready(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _nothing_yet() -> UserError:
+def _make_empty_store_error() -> UserError:
     return UserError("Nothing has been read yet.", "Run: leslied sync")
 
 
@@ -97,9 +97,9 @@ def lock_store(path: Path) -> int:
         make_private_dir(path.parent)
         fd = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise unusable(path, error) from error
+        raise make_unusable_error(path, error) from error
     try:
-        _take_lock(fd)
+        _acquire_lock(fd)
     except OSError as error:
         is_daemon = b"pid" in os.pread(fd, 4096, 0)
         os.close(fd)
@@ -110,7 +110,7 @@ def lock_store(path: Path) -> int:
     return fd
 
 
-def _take_lock(fd: int) -> None:
+def _acquire_lock(fd: int) -> None:
     """The lock is ours; whoever only asks who has it holds it for a moment."""
     for patience in (0.01, 0.02, 0.05):
         with suppress(BlockingIOError):
@@ -123,13 +123,13 @@ def _take_lock(fd: int) -> None:
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def sign_lock(fd: int, words: str) -> None:
+def write_lock_info(fd: int, text: str) -> None:
     """Whoever asks can read who holds the lock."""
     os.ftruncate(fd, 0)
-    os.pwrite(fd, words.encode(), 0)
+    os.pwrite(fd, text.encode(), 0)
 
 
-def read_lock(path: Path) -> str | None:
+def read_lock_info(path: Path) -> str | None:
     """What the holder of the lock wrote there; None where nobody holds it."""
     try:
         fd = os.open(path.with_name("writer.lock"), os.O_RDONLY | os.O_CLOEXEC)
@@ -144,21 +144,21 @@ def read_lock(path: Path) -> str | None:
     return None
 
 
-def _tune(connection: sqlite3.Connection) -> None:
+def _set_pragmas(connection: sqlite3.Connection) -> None:
     for pragma in (
-        f"busy_timeout = {_BUSY_MS}",
+        f"busy_timeout = {_BUSY_TIMEOUT_MS}",
         "page_size = 8192",
         "journal_mode = WAL",
         "synchronous = FULL",
         "temp_store = MEMORY",
         f"cache_size = -{_CACHE_KIB}",
-        f"journal_size_limit = {_JOURNAL_LIMIT}",
+        f"journal_size_limit = {_JOURNAL_LIMIT_BYTES}",
         "trusted_schema = OFF",
     ):
         connection.execute(f"PRAGMA {pragma}")
 
 
-def begin_load(connection: sqlite3.Connection) -> None:
+def begin_bulk_load(connection: sqlite3.Connection) -> None:
     """Commits are fast; what a power loss takes must be read again."""
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
@@ -166,18 +166,18 @@ def begin_load(connection: sqlite3.Connection) -> None:
     _set_automerge(connection, 0)
 
 
-def end_load(connection: sqlite3.Connection) -> None:
+def end_bulk_load(connection: sqlite3.Connection) -> None:
     """As safe as can be, also when an earlier load was killed."""
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA wal_autocheckpoint = 1000")
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     connection.execute("PRAGMA shrink_memory")
     query = "SELECT v FROM record_text_config WHERE k = 'automerge'"
-    if connection.execute(query).fetchone() not in (None, (_AUTOMERGE,)):
-        _set_automerge(connection, _AUTOMERGE)
+    if connection.execute(query).fetchone() not in (None, (_AUTOMERGE_SEGMENTS,)):
+        _set_automerge(connection, _AUTOMERGE_SEGMENTS)
 
 
-def shrink(connection: sqlite3.Connection) -> bool:
+def vacuum(connection: sqlite3.Connection) -> bool:
     """The file is written anew without what was deleted, and so is the text index.
 
     Not so, and told, while somebody reads on in what was there before.
@@ -201,7 +201,7 @@ def _set_automerge(connection: sqlite3.Connection, segments: int) -> None:
     )
 
 
-def unusable(path: Path, error: Exception) -> StoreUnusable:
+def make_unusable_error(path: Path, error: Exception) -> StoreUnusable:
     """The sentence for a store that cannot be used."""
     hint = "Check the folder, its permissions and the space on the disk."
     if isinstance(error, sqlite3.DatabaseError) and "malformed" in str(error):
@@ -209,15 +209,15 @@ def unusable(path: Path, error: Exception) -> StoreUnusable:
     return StoreUnusable(f"The store at {path} cannot be used: {error}.", hint)
 
 
-def telling(method: Callable[P, T]) -> Callable[P, T]:
+def translate_sqlite_errors(method: Callable[P, T]) -> Callable[P, T]:
     """The method, with damage in the store told as a sentence."""
 
     @wraps(method)
-    def told(*args: P.args, **kwargs: P.kwargs) -> T:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return method(*args, **kwargs)
         except sqlite3.DatabaseError as error:
             owner: Any = args[0]
-            raise unusable(owner.path, error) from error
+            raise make_unusable_error(owner.path, error) from error
 
-    return told
+    return wrapper

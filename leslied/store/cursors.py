@@ -10,7 +10,7 @@ CURSOR_COLUMNS = (
     "generation, offset, crc, anchor, scanned, finished, "
     "dev, inode, size, mtime_ns, ctime_ns, state"
 )
-_WRAP = 2**64
+_UINT64_RANGE = 2**64
 
 
 def pack_cursor(cursor: Cursor) -> tuple[Any, ...]:
@@ -58,9 +58,9 @@ def unpack_stamp(row: tuple[Any, ...]) -> FileStamp:
     """What `stat` said."""
     if row[0] is None:
         return FileStamp(0, 0, -1, 0, 0)
-    return FileStamp(row[0] % _WRAP, row[1] % _WRAP, *row[2:])
+    return FileStamp(row[0] % _UINT64_RANGE, row[1] % _UINT64_RANGE, *row[2:])
 
 
 def to_signed(number: int) -> int:
     """A device or inode number as SQLite counts: the upper half is negative."""
-    return number - _WRAP if number >= _WRAP // 2 else number
+    return number - _UINT64_RANGE if number >= _UINT64_RANGE // 2 else number

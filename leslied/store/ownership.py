@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-_LATE = 2**63
+_NEVER_US = 2**63
 
 
 class Ownership:
@@ -39,15 +39,15 @@ class Ownership:
         for usage, sessions in sharers.items():
             group = tuple(sorted(sessions))
             if group not in chosen:
-                chosen[group] = self._choose(group)
+                chosen[group] = self._choose_owner(group)
             owners[usage] = chosen[group]
         return owners
 
-    def _choose(self, group: Iterable[int]) -> int:
-        free = [s for s in group if not any(self.is_inside(s, o) for o in group)]
-        return min(free or group, key=lambda s: (self.first_unshared(s), s))
+    def _choose_owner(self, group: Iterable[int]) -> int:
+        free = [s for s in group if not any(self.is_contained(s, o) for o in group)]
+        return min(free or group, key=lambda s: (self.get_first_unshared_us(s), s))
 
-    def is_inside(self, one: int, other: int) -> bool:
+    def is_contained(self, one: int, other: int) -> bool:
         """All of one is in the other; of two equal ones, the later is inside."""
         if one == other or self._common(one, other) < self._size(one):
             return False
@@ -73,7 +73,7 @@ class Ownership:
             ).fetchone()
         return self._commons[key]
 
-    def first_unshared(self, session: int) -> int:
+    def get_first_unshared_us(self, session: int) -> int:
         """When a session first said something that stands in no other."""
         if session not in self._firsts:
             (first,) = self._db.execute(
@@ -83,5 +83,5 @@ class Ownership:
                 "WHERE o.entry = p.entry AND o.session <> p.session)",
                 (session,),
             ).fetchone()
-            self._firsts[session] = _LATE if first is None else first
+            self._firsts[session] = _NEVER_US if first is None else first
         return self._firsts[session]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from leslied.model.record import SessionKey, make_record_id
 from leslied.points import reach
-from leslied.store.archived import CONDEMNED
-from leslied.store.rows import RECORD_COLUMNS, unpack_record
-from leslied.store.text import index_text
+from leslied.store.archive_ledger import PENDING_DELETION
+from leslied.store.columns import RECORD_COLUMNS, unpack_record
+from leslied.store.fts_text import extract_index_text
 from leslied.store.tombstones import PRUNED, Tombstones
 
 if TYPE_CHECKING:
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from leslied.model.record import Record
 
-_ALONE = (
+_UNSHARED_ENTRIES = (
     "SELECT DISTINCT p.entry FROM placement p WHERE p.session IN temp.going "
     "AND NOT EXISTS (SELECT 1 FROM placement o WHERE o.entry = p.entry "
     "AND o.session NOT IN temp.going)"
 )
 """Entries that no session that stays shows."""
-_NOTES = (
+_SESSION_TABLES = (
     "touch",
     "touched",
     "collected",
@@ -35,12 +35,12 @@ _NOTES = (
     "placement",
 )
 """Tables with rows of one session each."""
-_UNFINISHED = "prune_unfinished"
-_AT_ONCE = 200
-_NOBODY = SessionKey("", "")
+_VACUUM_NEEDED_KEY = "prune_unfinished"
+_BATCH_SIZE = 200
+_NO_SESSION = SessionKey("", "")
 
 
-class Pruning:
+class SessionPruner:
     """Sessions on their way out; the caller holds the transaction."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
@@ -51,32 +51,32 @@ class Pruning:
 
         Says how many records went with them.
         """
-        self._name(sessions)
-        self._note_unfinished()
-        self._bury()
+        self._select_sessions(sessions)
+        self._mark_vacuum_needed()
+        self._add_tombstones()
         sources = self._find_sources()
         leaves, removed = self._remove_records()
         self._remove_usage()
-        self._ask_indexes()
-        for table in _NOTES:
+        self._mark_indexes_due()
+        for table in _SESSION_TABLES:
             self._db.execute(f"DELETE FROM {table} WHERE session IN temp.going")
         self._db.execute("DELETE FROM session WHERE id IN temp.going")
         reach("prune.half")
         self._remove_titles(leaves)
-        self._close_sources(sources)
-        self._lower_marks()
+        self._mark_sources_pruned(sources)
+        self._clamp_checkpoints()
         return removed
 
-    def is_unfinished(self) -> bool:
+    def needs_vacuum(self) -> bool:
         """Whether the file may still hold words of what is gone."""
         query = "SELECT 1 FROM meta WHERE key = ?"
-        return self._db.execute(query, (_UNFINISHED,)).fetchone() is not None
+        return self._db.execute(query, (_VACUUM_NEEDED_KEY,)).fetchone() is not None
 
-    def note_finished(self) -> None:
+    def mark_vacuumed(self) -> None:
         """Nothing of what is gone is left in the file."""
-        self._db.execute("DELETE FROM meta WHERE key = ?", (_UNFINISHED,))
+        self._db.execute("DELETE FROM meta WHERE key = ?", (_VACUUM_NEEDED_KEY,))
 
-    def _name(self, sessions: Iterable[tuple[str, str]]) -> None:
+    def _select_sessions(self, sessions: Iterable[tuple[str, str]]) -> None:
         """The streams that are meant stand in a table of this connection alone."""
         self._db.execute(
             "CREATE TEMP TABLE IF NOT EXISTS going (id INTEGER PRIMARY KEY)"
@@ -88,10 +88,12 @@ class Pruning:
             sessions,
         )
 
-    def _note_unfinished(self) -> None:
-        self._db.execute("INSERT OR IGNORE INTO meta VALUES (?, '1')", (_UNFINISHED,))
+    def _mark_vacuum_needed(self) -> None:
+        self._db.execute(
+            "INSERT OR IGNORE INTO meta VALUES (?, '1')", (_VACUUM_NEEDED_KEY,)
+        )
 
-    def _bury(self) -> None:
+    def _add_tombstones(self) -> None:
         tombstones = Tombstones(self._db)
         streams = self._db.execute(
             "SELECT id, agent, session_id, source FROM session WHERE id IN temp.going"
@@ -128,27 +130,27 @@ class Pruning:
         """
         query = "SELECT DISTINCT agent FROM session WHERE id IN temp.going"
         agents = [agent for (agent,) in self._db.execute(query)]
-        entries = [entry for (entry,) in self._db.execute(_ALONE)]
+        entries = [entry for (entry,) in self._db.execute(_UNSHARED_ENTRIES)]
         leaves: set[bytes] = set()
         removed = 0
-        for start in range(0, len(entries), _AT_ONCE):
-            part = entries[start : start + _AT_ONCE]
-            found = list(self._load(part))
+        for start in range(0, len(entries), _BATCH_SIZE):
+            part = entries[start : start + _BATCH_SIZE]
+            found = list(self._load_records(part))
             # The index holds no text of its own: it must be told what to forget.
             self._db.executemany(
                 "INSERT INTO record_text (record_text, rowid, text) "
                 "VALUES ('delete', ?, ?)",
-                [(row, text) for row, _, r in found if (text := index_text(r))],
+                [(row, text) for row, _, r in found if (text := extract_index_text(r))],
             )
             for _, name, record in found:
-                leaves.update([name], _find_leaf(record, agents))
+                leaves.update([name], _find_titled_entries(record, agents))
             self._db.executemany(
                 "DELETE FROM record WHERE entry = ?", [(entry,) for entry in part]
             )
             removed += len(found)
         return leaves, removed
 
-    def _load(self, entries: list[int]) -> Iterator[tuple[int, bytes, Record]]:
+    def _load_records(self, entries: list[int]) -> Iterator[tuple[int, bytes, Record]]:
         """Every version of the entries: its number, its id, and what it says."""
         marks = ", ".join("?" * len(entries))
         rows = self._db.execute(
@@ -157,7 +159,7 @@ class Pruning:
             entries,
         )
         for row, name, *columns in rows:
-            yield row, name, unpack_record(tuple(columns), _NOBODY)[0]
+            yield row, name, unpack_record(tuple(columns), _NO_SESSION)[0]
 
     def _remove_usage(self) -> None:
         """Tokens of messages that nobody shows any more are gone; others count on."""
@@ -177,7 +179,7 @@ class Pruning:
             "(SELECT usage FROM usage_share GROUP BY usage HAVING count(*) = 1)"
         )
 
-    def _ask_indexes(self) -> None:
+    def _mark_indexes_due(self) -> None:
         """The indexes of projects that lose a thread are written again."""
         self._db.execute(
             "UPDATE collected SET is_due = 1 WHERE session IN (SELECT max(s.id) "
@@ -194,7 +196,7 @@ class Pruning:
             [(leaf,) for leaf in leaves],
         )
 
-    def _close_sources(self, sources: list[int]) -> None:
+    def _mark_sources_pruned(self, sources: list[int]) -> None:
         """No log that held what is gone is archived, or ever will be.
 
         How far it was read stays, so that it is not read again.
@@ -213,12 +215,12 @@ class Pruning:
         self._db.executemany(
             "INSERT OR REPLACE INTO archived SELECT o.id, o.generation, o.offset, "
             "o.finished, 0, 0, ifnull(a.file, ''), "
-            f"CASE WHEN ifnull(a.file, '') = '' THEN -1 ELSE {CONDEMNED} END "
+            f"CASE WHEN ifnull(a.file, '') = '' THEN -1 ELSE {PENDING_DELETION} END "
             "FROM source o LEFT JOIN archived a ON a.source = o.id WHERE o.id = ?",
             closed,
         )
 
-    def _lower_marks(self) -> None:
+    def _clamp_checkpoints(self) -> None:
         """Numbers of what is gone are given again: nothing counts from above them."""
         newest = "(SELECT ifnull(max(id), 0) FROM placement)"
         self._db.execute(f"UPDATE archived SET newest = min(newest, {newest})")
@@ -228,7 +230,7 @@ class Pruning:
         )
 
 
-def _find_leaf(record: Record, agents: list[str]) -> list[bytes]:
+def _find_titled_entries(record: Record, agents: list[str]) -> list[bytes]:
     """The entry that a record gives a title to, whoever wrote it."""
     leaf = record.metadata.get("leaf")
     return [make_record_id(agent, str(leaf), 0) for agent in agents] if leaf else []

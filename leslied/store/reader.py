@@ -10,18 +10,27 @@ from msgspec.structs import replace
 
 from leslied.model.record import MAIN, PlacedRecord, SessionKey, Usage
 from leslied.model.session import SessionSummary
-from leslied.store.agents import tell_agents
-from leslied.store.catalog import choose, find_agents, find_entries, find_named
-from leslied.store.chats import find_chats, find_first_chats, name_chat_of
-from leslied.store.connection import open_reader, telling
+from leslied.store.agents import summarize_agents
+from leslied.store.change_feed import ChangeFeed
+from leslied.store.columns import from_us
+from leslied.store.connection import open_reader, translate_sqlite_errors
 from leslied.store.failure_ledger import FailureLedger
-from leslied.store.measure import Measures
-from leslied.store.news import News
-from leslied.store.placed import PLACED, SHOWN, unpack_placed
-from leslied.store.rows import from_us
+from leslied.store.fts_text import truncate_text
+from leslied.store.record_query import IS_SHOWN, SELECT_RECORDS, unpack_placed_record
 from leslied.store.search import Search
-from leslied.store.text import cut_words
-from leslied.store.totals import Totals
+from leslied.store.session_queries import (
+    find_entries_by_prefix,
+    find_sessions_by_prefix,
+    list_agent_names,
+    select_sessions,
+)
+from leslied.store.unit_ids import (
+    find_chat_id,
+    find_unit_zero_by_prefix,
+    find_units_by_prefix,
+)
+from leslied.store.usage_queries import UsageQueries
+from leslied.store.usage_totals import UsageTotals
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -30,28 +39,28 @@ if TYPE_CHECKING:
     from leslied.model.failure import Failure
     from leslied.model.query import Query, Selection
     from leslied.model.session import Unit
-    from leslied.store.catalog import Family
-    from leslied.store.weigh import Weights
+    from leslied.store.session_queries import SessionGroup
+    from leslied.store.size_queries import SizeQueries
 
-_SUMMARY = (
+_SUMMARY_COLUMNS = (
     "id, agent, session_id, source, thread_id, title, first_prompt, cwd, model, "
     "started_us, ended_us, units, CASE WHEN originals "
     "THEN tool_calls ELSE copied_calls END, "
     "has_turn_ended, stopped_us, spawn_call_id, parent_agent, agent_type, "
     "description, seen_us, folder, is_live"
 )
-_TITLE = 80
+_TITLE_CHARACTERS = 80
 _FEW = 500
-_BEGINNING = 8
+_PREFIX_CHARACTERS = 8
 
 
-class Reader:
+class StoreReader:
     """A read-only look at the store."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._db = open_reader(path)
-        self._totals = Totals(self._db)
+        self._totals = UsageTotals(self._db)
 
     def __enter__(self) -> Self:
         return self
@@ -59,125 +68,130 @@ class Reader:
     def __exit__(self, *_: object) -> None:
         self._db.close()
 
-    @telling
-    def choose(self, wanted: Selection) -> list[Family]:
+    @translate_sqlite_errors
+    def select_sessions(self, selection: Selection) -> list[SessionGroup]:
         """The sessions wanted, in their order."""
-        return choose(self._db, wanted)
+        return select_sessions(self._db, selection)
 
-    @telling
-    def ids_like(self, ids: Collection[str]) -> list[str]:
+    @translate_sqlite_errors
+    def list_similar_ids(self, ids: Collection[str]) -> list[str]:
         """The ids of sessions and subagents that begin as one of these does."""
-        starts = json.dumps(sorted({each[:_BEGINNING] for each in ids}))
+        starts = json.dumps(sorted({each[:_PREFIX_CHARACTERS] for each in ids}))
         rows = self._db.execute(
             "WITH start AS MATERIALIZED (SELECT value FROM json_each(?)) "
             "SELECT session_id, source FROM session WHERE entries > 0 AND "
-            f"(substr(session_id, 1, {_BEGINNING}) IN start OR "
-            f"substr(source, instr(source, ':') + 1, {_BEGINNING}) IN start)",
+            f"(substr(session_id, 1, {_PREFIX_CHARACTERS}) IN start OR "
+            f"substr(source, instr(source, ':') + 1, {_PREFIX_CHARACTERS}) IN start)",
             (starts,),
         )
         keys = [SessionKey("", *row) for row in rows]
         names = (name for key in keys for name in (key.session_id, key.subagent_id))
         return list(filter(None, names))
 
-    @telling
-    def sessions(
-        self, families: Sequence[Family] | None = None
+    @translate_sqlite_errors
+    def list_sessions(
+        self, groups: Sequence[SessionGroup] | None = None
     ) -> list[SessionSummary]:
         """Every session and subagent with anything in it, or these families'.
 
         The last active is first.
         """
-        rows = self._summary_rows(families)
-        usage = self._totals.of([row[0] for row in rows])
+        rows = self._load_summary_rows(groups)
+        usage = self._totals.get_by_stream([row[0] for row in rows])
         found = [_summarize(row, usage.get(row[0], Usage())) for row in rows]
         found.sort(key=lambda session: session.recency, reverse=True)
         return found
 
-    def _summary_rows(self, families: Sequence[Family] | None) -> list[tuple[Any, ...]]:
-        query = f"SELECT {_SUMMARY} FROM session WHERE entries > 0"
-        if families is not None and len(families) <= _FEW:
+    def _load_summary_rows(
+        self, groups: Sequence[SessionGroup] | None
+    ) -> list[tuple[Any, ...]]:
+        query = f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0"
+        if groups is not None and len(groups) <= _FEW:
             one = f"{query} AND agent = ? AND session_id = ?"
-            found = (self._db.execute(one, each) for each in families)
+            found = (self._db.execute(one, each) for each in groups)
             return [row for rows in found for row in rows]
         rows = self._db.execute(query).fetchall()
-        if families is None:
+        if groups is None:
             return rows
-        wanted = set(families)
+        wanted = set(groups)
         return [row for row in rows if row[1:3] in wanted]
 
     @property
-    def measures(self) -> Measures:
+    def usage(self) -> UsageQueries:
         """What can be counted."""
-        return Measures(self._db, self.path)
+        return UsageQueries(self._db, self.path)
 
     @property
-    def news(self) -> News:
+    def change_feed(self) -> ChangeFeed:
         """What comes in while one looks."""
-        return News(self._db, self.path)
+        return ChangeFeed(self._db, self.path)
 
     @property
-    def weights(self) -> Weights:
+    def sizes(self) -> SizeQueries:
         """What takes how much room."""
-        from leslied.store.weigh import Weights  # noqa: PLC0415 - few ask
+        from leslied.store.size_queries import SizeQueries  # noqa: PLC0415 - few ask
 
-        return Weights(self._db, self.path)
+        return SizeQueries(self._db, self.path)
 
-    @telling
-    def session(self, key: SessionKey) -> SessionSummary | None:
+    @translate_sqlite_errors
+    def find_session(self, key: SessionKey) -> SessionSummary | None:
         """One session or subagent; None while it holds nothing."""
         row = self._db.execute(
-            f"SELECT {_SUMMARY} FROM session WHERE entries > 0 "
+            f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
             "AND agent = ? AND session_id = ? AND source = ?",
             key,
         ).fetchone()
         return _summarize(row, Usage()) if row else None
 
-    @telling
-    def subagents(self, key: SessionKey) -> list[SessionSummary]:
+    @translate_sqlite_errors
+    def list_subagents(self, key: SessionKey) -> list[SessionSummary]:
         """The subagents in a session's own folder, in the order they were seen."""
         rows = self._db.execute(
-            f"SELECT {_SUMMARY} FROM session WHERE entries > 0 AND source <> 'main' "
+            f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0 AND source <> 'main' "
             "AND agent = ? AND session_id = ? ORDER BY id",
             key[:2],
         )
         return [_summarize(row, Usage()) for row in rows]
 
-    @telling
-    def children(self, parent: SessionSummary) -> list[SessionSummary]:
+    @translate_sqlite_errors
+    def list_children(self, parent: SessionSummary) -> list[SessionSummary]:
         """The subagents of a session, and those its calls spawned elsewhere."""
         calls = (
             "SELECT r.tool_call_id FROM placement p JOIN record r ON r.entry = p.entry "
             "WHERE p.session = ? AND r.type = 'tool_use'"
         )
         rows = self._db.execute(
-            f"SELECT {_SUMMARY} FROM session WHERE entries > 0 AND source <> 'main' "
+            f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0 AND source <> 'main' "
             "AND agent = ? AND (session_id = ? "
             f"OR spawn_call_id <> '' AND spawn_call_id IN ({calls})) ORDER BY id",
             (parent.key.agent, parent.key.session_id, parent.row),
         )
         found = rows.fetchall()
-        usage = self._totals.of([row[0] for row in found])
+        usage = self._totals.get_by_stream([row[0] for row in found])
         return [_summarize(row, usage.get(row[0], Usage())) for row in found]
 
-    @telling
-    def records(self, session: int, unit: int | None = None) -> list[PlacedRecord]:
+    @translate_sqlite_errors
+    def list_records(self, session: int, unit: int | None = None) -> list[PlacedRecord]:
         """The session's current records in order, numbered without a gap."""
         only = "" if unit is None else f"AND p.unit = {unit:d}"
-        query = f"{PLACED} WHERE p.session = ? {only} AND {SHOWN} ORDER BY p.id"
+        query = (
+            f"{SELECT_RECORDS} WHERE p.session = ? {only} AND {IS_SHOWN} ORDER BY p.id"
+        )
         rows = self._db.execute(query, (session,)).fetchall()
         before = self._count_before(session, unit) if unit else 0
-        return [unpack_placed(row, before + n) for n, row in enumerate(rows, 1)]
+        return [unpack_placed_record(row, before + n) for n, row in enumerate(rows, 1)]
 
-    @telling
-    def session_at(self, row: int) -> SessionSummary | None:
+    @translate_sqlite_errors
+    def find_session_by_row(self, row: int) -> SessionSummary | None:
         """The session or subagent with this number; None while it holds nothing."""
         found = self._db.execute(
-            f"SELECT {_SUMMARY} FROM session WHERE entries > 0 AND id = ?", (row,)
+            f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0 AND id = ?",
+            (row,),
         ).fetchone()
         return _summarize(found, Usage()) if found else None
 
-    @telling
-    def calls(
+    @translate_sqlite_errors
+    def list_tool_calls(
         self, session: int, unit: int, words: Sequence[str], tools: Sequence[str]
     ) -> list[PlacedRecord]:
         """Calls of a unit with one of the words in them, or of one of the tools.
@@ -187,30 +201,30 @@ class Reader:
         has_word = " OR ".join(["instr(r.tool_input, ?)"] * len(words))
         named = ", ".join("?" * len(tools))
         call = f"r.type = 'tool_use' AND (r.tool_name IN ({named}) OR {has_word})"
-        here = f"p.session = ? AND p.unit = ? AND {SHOWN}"
+        here = f"p.session = ? AND p.unit = ? AND {IS_SHOWN}"
         rows = self._db.execute(
-            f"{PLACED} WHERE {here} AND ({call} OR r.type = 'system_event' "
+            f"{SELECT_RECORDS} WHERE {here} AND ({call} OR r.type = 'system_event' "
             "AND instr(r.metadata, '\"cwd\"'))",
             (session, unit, *tools, *words),
         ).fetchall()
-        found = [unpack_placed(row, 0) for row in rows]
+        found = [unpack_placed_record(row, 0) for row in rows]
         ids = [p.record.tool_call_id for p in found if p.record.type == "tool_use"]
-        results = f"{PLACED} WHERE {here} AND r.type = 'tool_result' AND r.tool_call_id"
+        results = f"{SELECT_RECORDS} WHERE {here} AND r.type = 'tool_result' AND r.tool_call_id"
         for start in range(0, len(ids), 500):
             part = ids[start : start + 500]
             marks = ", ".join("?" * len(part))
             query = f"{results} IN ({marks})"
             rows = self._db.execute(query, (session, unit, *part)).fetchall()
-            found += [unpack_placed(row, 0) for row in rows]
+            found += [unpack_placed_record(row, 0) for row in rows]
         return sorted(found, key=lambda placed: placed.placement)
 
-    @telling
-    def chat_id(self, session: SessionSummary, unit: int) -> str:
+    @translate_sqlite_errors
+    def find_chat_id(self, session: SessionSummary, unit: int) -> str:
         """The id of a unit, or of all that a subagent did."""
-        return name_chat_of(self._db, session.key, session.row, unit)
+        return find_chat_id(self._db, session.key, session.row, unit)
 
-    @telling
-    def transcripts(self, session: int) -> dict[int, str]:
+    @translate_sqlite_errors
+    def find_transcript_paths(self, session: int) -> dict[int, str]:
         """The files of a stream's units that still stand, by unit."""
         rows = self._db.execute(
             "SELECT unit, folder, file FROM transcript "
@@ -219,65 +233,65 @@ class Reader:
         )
         return {unit: f"{os.fsdecode(folder)}/{file}" for unit, folder, file in rows}
 
-    def locate(self, unit: Unit) -> Unit:
+    def add_transcript_paths(self, unit: Unit) -> Unit:
         """The unit, and its subagents, with the paths of their files."""
-        file = self.transcripts(unit.summary.row).get(unit.number, "")
-        below = tuple(self.locate(child) for child in unit.subagents)
+        file = self.find_transcript_paths(unit.summary.row).get(unit.number, "")
+        below = tuple(self.add_transcript_paths(child) for child in unit.subagents)
         return replace(unit, transcript=file, subagents=below)
 
     def _count_before(self, session: int, unit: int) -> int:
         query = (
             "SELECT count(*) FROM placement p JOIN session s ON s.id = p.session "
-            f"WHERE p.session = ? AND p.unit < ? AND {SHOWN}"
+            f"WHERE p.session = ? AND p.unit < ? AND {IS_SHOWN}"
         )
         return self._count(query, (session, unit))
 
-    @telling
+    @translate_sqlite_errors
     def search(
         self, query: Query, quiet_us: int = 0, *, is_substring: bool = False
     ) -> Search:
         """A question to the text index."""
         return Search(self._db, self.path, query, quiet_us, is_substring=is_substring)
 
-    @telling
-    def find_named(self, start: str) -> list[tuple[SessionKey, str]]:
+    @translate_sqlite_errors
+    def find_sessions_by_prefix(self, prefix: str) -> list[tuple[SessionKey, str]]:
         """Streams whose session, thread or own id starts so, and their thread's."""
-        return find_named(self._db, start)
+        return find_sessions_by_prefix(self._db, prefix)
 
-    @telling
-    def find_chat(self, start: str) -> list[tuple[int, int, str]]:
+    @translate_sqlite_errors
+    def find_units_by_prefix(self, prefix: str) -> list[tuple[int, int, str]]:
         """Units whose chat id starts so: the session's row, number, chat id."""
-        return find_chats(self._db, start)
+        return find_units_by_prefix(self._db, prefix)
 
-    @telling
-    def find_first_chats(self, start: str) -> list[tuple[int, int, str]]:
+    @translate_sqlite_errors
+    def find_unit_zero_by_prefix(self, prefix: str) -> list[tuple[int, int, str]]:
         """As above, of subagents, and of what stands before the first prompt."""
-        return find_first_chats(self._db, start)
+        return find_unit_zero_by_prefix(self._db, prefix)
 
-    @telling
-    def find_entries(self, start: str) -> list[tuple[SessionKey, str]]:
+    @translate_sqlite_errors
+    def find_entries_by_prefix(self, prefix: str) -> list[tuple[SessionKey, str]]:
         """Entries whose id starts so, each with the first stream that shows it."""
-        return find_entries(self._db, start)
+        return find_entries_by_prefix(self._db, prefix)
 
-    @telling
-    def agent_names(self) -> list[str]:
+    @translate_sqlite_errors
+    def list_agent_names(self) -> list[str]:
         """The agents that have sessions."""
-        return find_agents(self._db)
+        return list_agent_names(self._db)
 
-    @telling
-    def agents(self) -> list[dict[str, Any]]:
+    @translate_sqlite_errors
+    def summarize_agents(self) -> list[dict[str, Any]]:
         """Per agent: sources, newest times, rejected entries, troubles."""
-        return tell_agents(self._db)
+        return summarize_agents(self._db)
 
-    @telling
-    def check(self) -> str:
+    @translate_sqlite_errors
+    def check_integrity(self) -> str:
         """What SQLite finds wrong with the file; empty when it is sound."""
         rows = self._db.execute("PRAGMA quick_check(3)").fetchall()
         told = "; ".join(row[0] for row in rows)
         return "" if told == "ok" else told
 
-    @telling
-    def counts(self) -> dict[str, int]:
+    @translate_sqlite_errors
+    def count_rows(self) -> dict[str, int]:
         """How many rows the store holds of each kind."""
         tables = {
             "records": "SELECT count(*) FROM record WHERE is_current",
@@ -290,8 +304,8 @@ class Reader:
         }
         return {n: self._db.execute(q).fetchone()[0] for n, q in tables.items()}
 
-    @telling
-    def rejected(self, limit: int) -> list[dict[str, Any]]:
+    @translate_sqlite_errors
+    def list_rejected(self, limit: int) -> list[dict[str, Any]]:
         """Entries that could not become records: where they stand, and why."""
         rows = self._db.execute(
             "SELECT s.agent, s.path, j.offset, j.length, j.reason FROM rejected j "
@@ -302,8 +316,8 @@ class Reader:
         told = [dict(zip(names, row, strict=True)) for row in rows]
         return [{**each, "path": os.fsdecode(each["path"])} for each in told]
 
-    @telling
-    def troubles(self) -> list[tuple[str, str]]:
+    @translate_sqlite_errors
+    def list_source_errors(self) -> list[tuple[str, str]]:
         """Return sources that were not read at the last look, and why.
 
         A reason that begins with `WAITING` is no fault: the source is held back.
@@ -313,7 +327,7 @@ class Reader:
         )
         return [(os.fsdecode(path), reason) for path, reason in rows]
 
-    @telling
+    @translate_sqlite_errors
     def failures(self) -> list[Failure]:
         """Return work that failed unexpectedly and is tried again later."""
         return FailureLedger(self._db).list()
@@ -321,10 +335,10 @@ class Reader:
     def _count(self, query: str, values: Iterable[Any]) -> int:
         return int(self._db.execute(query, tuple(values)).fetchone()[0])
 
-    @telling
-    def total_usage(self, sessions: Collection[int]) -> Usage:
+    @translate_sqlite_errors
+    def sum_usage(self, sessions: Collection[int]) -> Usage:
         """The tokens of these streams together."""
-        known = self._totals.of(sessions)
+        known = self._totals.get_by_stream(sessions)
         return sum((known[row] for row in sessions if row in known), Usage())
 
 
@@ -356,4 +370,4 @@ def _summarize(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
 
 def _first_line(text: str) -> str:
     line = text.strip().split("\n", 1)[0]
-    return cut_words(line, _TITLE)
+    return truncate_text(line, _TITLE_CHARACTERS)

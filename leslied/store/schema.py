@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Migration = Callable[[sqlite3.Connection], object]
 
-_FIRST = """
+_INITIAL_SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 -- One file an agent writes, and how far it was read.
@@ -197,7 +197,7 @@ INSERT INTO record_text (record_text, rank) VALUES ('hashsize', 16000000);
 
 
 def _create(connection: sqlite3.Connection) -> None:
-    connection.executescript("BEGIN;" + _FIRST)
+    connection.executescript("BEGIN;" + _INITIAL_SCHEMA)
 
 
 def _add_archive(connection: sqlite3.Connection) -> None:
@@ -358,7 +358,7 @@ MIGRATIONS: list[tuple[str, Migration]] = [
 """Every step a store has gone through, oldest first; a step is never changed."""
 
 
-def check_form(connection: sqlite3.Connection, path: Path) -> int:
+def check_schema_version(connection: sqlite3.Connection, path: Path) -> int:
     """The store's form; one this program does not know is refused, unchanged."""
     newest = len(MIGRATIONS)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -373,9 +373,9 @@ def check_form(connection: sqlite3.Connection, path: Path) -> int:
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """The store has the newest form; an older one was saved beside it first."""
-    version, newest = check_form(connection, path), len(MIGRATIONS)
+    version, newest = check_schema_version(connection, path), len(MIGRATIONS)
     if 0 < version < newest:
-        _save_copy(connection, path.with_name(f"{path.name}.form{version}"))
+        _save_backup(connection, path.with_name(f"{path.name}.form{version}"))
     for number, (_, step) in enumerate(MIGRATIONS[version:], version + 1):
         try:
             if not connection.in_transaction:
@@ -389,7 +389,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
             raise
 
 
-def _save_copy(connection: sqlite3.Connection, copy: Path) -> None:
-    copy.unlink(missing_ok=True)
-    copy.touch(mode=0o600)
-    connection.execute("VACUUM INTO ?", (str(copy),))
+def _save_backup(connection: sqlite3.Connection, backup: Path) -> None:
+    backup.unlink(missing_ok=True)
+    backup.touch(mode=0o600)
+    connection.execute("VACUUM INTO ?", (str(backup),))

@@ -9,18 +9,18 @@ from msgspec import Struct
 
 from leslied.model.query import AllOf, AnyOf, Term
 from leslied.model.record import MAIN, SessionKey
-from leslied.store.chats import name_chat_of
-from leslied.store.conditions import (
+from leslied.store.columns import from_us
+from leslied.store.connection import translate_sqlite_errors
+from leslied.store.filter_sql import (
     entries_where,
     escape_like,
     streams_where,
     tools_where,
 )
-from leslied.store.connection import telling
-from leslied.store.placed import SHOWN
-from leslied.store.rows import from_us
-from leslied.store.scrub import scrub_text
-from leslied.store.text import INDEXED, gather_words, space_cjk
+from leslied.store.fts_text import INDEXED_TYPES, extract_strings, space_cjk
+from leslied.store.record_query import IS_SHOWN
+from leslied.store.sanitize import replace_surrogates
+from leslied.store.unit_ids import find_chat_id
 
 if TYPE_CHECKING:
     import sqlite3
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
     from leslied.model.query import Query, QueryPart
 
-MOST_RANKED = 10_000
+MAX_RANKED = 10_000
 """Of more hits than these, only the newest are weighed against each other."""
-_MOST_SCORED = 50_000
+_MAX_SCORED_ROWID_SPAN = 50_000
 _FEW = 5_000
 """So few records are looked at one by one, whatever words they hold."""
 _TEXTS = ("r.content", "r.tool_input", "r.spilled", "r.tool_name")
-_TYPES = ", ".join(f"'{name}'" for name in sorted({*INDEXED, "error"}))
-_MOST = 2**62
+_TYPES = ", ".join(f"'{name}'" for name in sorted({*INDEXED_TYPES, "error"}))
+_MAX_LIMIT = 2**62
 _MATCH = "SELECT rowid FROM record_text WHERE record_text MATCH ?"
 
 
@@ -71,72 +71,72 @@ class Search:
         self._db = db
         self.path = path
         self._query = query
-        self._words = "" if is_substring else compile_words(query.words)
+        self._fts_query = "" if is_substring else compile_fts_query(query.words)
         self._tests: list[str] = ["r.is_current"]
         self._values: list[Any] = []
         if is_substring:
-            self._add(*_spell_out(query.words))
-        elif not self._words:
-            self._leave_out(query.words.excluded)
-        if not self._words:
+            self._add(*_compile_like(query.words))
+        elif not self._fts_query:
+            self._exclude(query.words.excluded)
+        if not self._fts_query:
             self._add(f"r.type IN ({_TYPES})")
         self._add(*entries_where(query.filters))
         if any(each.key == "tool" and not each.is_negated for each in query.filters):
             self._narrow_to_tools()
         self._is_narrowed = False
         """Whether only some sessions are wanted."""
-        self._place, self._place_values = self._place_in(quiet_us)
-        self.is_cut = False
+        self._placement_sql, self._placement_values = self._compile_placement(quiet_us)
+        self.is_truncated = False
         """Whether there were too many hits to weigh them all."""
 
-    @telling
-    def newest(self, limit: int) -> list[Match]:
+    @translate_sqlite_errors
+    def list_newest(self, limit: int) -> list[Match]:
         """The latest records that answer it."""
-        is_found = f"AND r.id IN ({_MATCH})" if self._words else ""
-        words = [self._words] if self._words else []
+        is_found = f"AND r.id IN ({_MATCH})" if self._fts_query else ""
+        words = [self._fts_query] if self._fts_query else []
         # The walk goes back in time and ends with the last hit that is wanted.
         rows = self._db.execute(
-            f"SELECT r.id, {self._place} AS place FROM record r INDEXED BY record_time "
+            f"SELECT r.id, {self._placement_sql} AS place FROM record r INDEXED BY record_time "
             f"WHERE {' AND '.join(self._tests)} {is_found} AND place IS NOT NULL "
             "ORDER BY r.created_us DESC, r.id DESC LIMIT ?",
-            (*self._place_values, *self._values, *words, min(limit, _MOST)),
+            (*self._placement_values, *self._values, *words, min(limit, _MAX_LIMIT)),
         ).fetchall()
         scores = self._score([row for row, _ in rows])
-        return [self._make(row, place, scores.get(row)) for row, place in rows]
+        return [self._load_match(row, place, scores.get(row)) for row, place in rows]
 
-    @telling
-    def best(self, limit: int) -> list[Match]:
+    @translate_sqlite_errors
+    def list_best(self, limit: int) -> list[Match]:
         """The records that fit best; the latest where there are no words to fit."""
-        if not self._words:
-            return self.newest(limit)
+        if not self._fts_query:
+            return self.list_newest(limit)
         tests, values = list(self._tests), list(self._values)
         if self._is_narrowed:
-            tests.append(f"{self._place} IS NOT NULL")
-            values += self._place_values
+            tests.append(f"{self._placement_sql} IS NOT NULL")
+            values += self._placement_values
         # The newest that fulfil everything are weighed, and one more tells of others.
         rows = self._db.execute(
             "WITH w AS MATERIALIZED (SELECT r.id, r.entry, bm25(record_text) AS score "
             "FROM record_text t CROSS JOIN record r ON r.id = t.rowid "
             f"WHERE record_text MATCH ? AND {' AND '.join(tests)} "
-            f"ORDER BY t.rowid DESC LIMIT {MOST_RANKED + 1}) "
-            f"SELECT r.id, {self._place} AS place, r.score, (SELECT count(*) FROM w) "
+            f"ORDER BY t.rowid DESC LIMIT {MAX_RANKED + 1}) "
+            f"SELECT r.id, {self._placement_sql} AS place, r.score, (SELECT count(*) FROM w) "
             "FROM w r WHERE place IS NOT NULL ORDER BY r.score LIMIT ?",
-            (self._words, *values, *self._place_values, min(limit, _MOST)),
+            (self._fts_query, *values, *self._placement_values, min(limit, _MAX_LIMIT)),
         ).fetchall()
-        self.is_cut = any(count > MOST_RANKED for *_, count in rows)
-        return [self._make(row, place, -score) for row, place, score, _ in rows]
+        self.is_truncated = any(count > MAX_RANKED for *_, count in rows)
+        return [self._load_match(row, place, -score) for row, place, score, _ in rows]
 
     def _score(self, records: list[int]) -> dict[int, float]:
         """How well each fits, unless they lie too far apart to find out quickly."""
-        if not self._words or not records:
+        if not self._fts_query or not records:
             return {}
         first, last = min(records), max(records)
-        if last - first > _MOST_SCORED:
+        if last - first > _MAX_SCORED_ROWID_SPAN:
             return {}
         rows = self._db.execute(
             "SELECT rowid, -bm25(record_text) FROM record_text "
             "WHERE record_text MATCH ? AND rowid BETWEEN ? AND ?",
-            (self._words, first, last),
+            (self._fts_query, first, last),
         )
         return dict(rows.fetchall())
 
@@ -144,12 +144,12 @@ class Search:
         self._tests.append(test)
         self._values += values
 
-    def _leave_out(self, parts: Iterable[QueryPart]) -> None:
-        refused = compile_words(AnyOf(tuple(parts)))
+    def _exclude(self, parts: Iterable[QueryPart]) -> None:
+        refused = compile_fts_query(AnyOf(tuple(parts)))
         if refused:
             self._add(f"r.id NOT IN ({_MATCH})", [refused])
 
-    def _place_in(self, quiet_us: int) -> tuple[str, list[Any]]:
+    def _compile_placement(self, quiet_us: int) -> tuple[str, list[Any]]:
         """SQL for the first place in a wanted session where the record is shown."""
         where, values = streams_where(self._query.filters, quiet_us)
         if where != "1":
@@ -157,7 +157,7 @@ class Search:
             self._narrow_to_streams(where, values)
         place = (
             "(SELECT min(p.id) FROM placement p JOIN session s ON s.id = p.session "
-            f"WHERE p.entry = r.entry AND {SHOWN} AND {where})"
+            f"WHERE p.entry = r.entry AND {IS_SHOWN} AND {where})"
         )
         return place, values
 
@@ -186,7 +186,7 @@ class Search:
                 values * 2,
             )
 
-    def _make(self, record: int, place: int, score: float | None) -> Match:
+    def _load_match(self, record: int, place: int, score: float | None) -> Match:
         row = self._db.execute(
             "SELECT s.agent, s.session_id, s.source, p.session, p.unit, r.entry_id, "
             "r.type, r.created_us, r.utc_offset, r.spilled, r.content, r.tool_input, "
@@ -199,33 +199,33 @@ class Search:
         key = SessionKey(*row[:3])
         return Match(
             key=key,
-            chat_id=self._name_unit(key, *row[3:5]),
+            chat_id=self._find_unit_id(key, *row[3:5]),
             entry_id=row[5].hex(),
             type=row[6],
             tool_name=row[12],
             at=from_us(row[7], row[8]) if row[7] is not None else None,
-            text=row[9] or row[10] or f"{row[12]} {gather_words(row[11])}",
+            text=row[9] or row[10] or f"{row[12]} {extract_strings(row[11])}",
             score=score,
         )
 
-    def _name_unit(self, key: SessionKey, session: int, unit: int) -> str:
+    def _find_unit_id(self, key: SessionKey, session: int, unit: int) -> str:
         is_named = unit or key.source != MAIN
-        return name_chat_of(self._db, key, session, unit) if is_named else ""
+        return find_chat_id(self._db, key, session, unit) if is_named else ""
 
 
-def compile_words(part: QueryPart) -> str:
+def compile_fts_query(part: QueryPart) -> str:
     """The words as the index takes them; empty where they hold none."""
     match part:
         case Term():
             return _quote(part)
         case AnyOf():
-            found = filter(None, map(compile_words, part.parts))
+            found = filter(None, map(compile_fts_query, part.parts))
             return _bracket(" OR ".join(found))
         case AllOf():
             wanted = _bracket(
-                " AND ".join(filter(None, map(compile_words, part.parts)))
+                " AND ".join(filter(None, map(compile_fts_query, part.parts)))
             )
-            refused = compile_words(AnyOf(part.excluded)) if wanted else ""
+            refused = compile_fts_query(AnyOf(part.excluded)) if wanted else ""
             return f"({wanted} NOT {refused})" if refused else wanted
 
 
@@ -235,19 +235,19 @@ def _bracket(text: str) -> str:
 
 def _quote(term: Term) -> str:
     """The term as a phrase the index takes literally."""
-    body = space_cjk(scrub_text(term.text))
+    body = space_cjk(replace_surrogates(term.text))
     if not any(character.isalnum() for character in body):
         return ""
     escaped = body.replace('"', '""').replace("\0", " ")
     return f'"{escaped}"{"*" if term.is_prefix else ""}'
 
 
-def _spell_out(part: QueryPart) -> tuple[str, list[str]]:
+def _compile_like(part: QueryPart) -> tuple[str, list[str]]:
     """SQL that compares letter by letter, with its values."""
     match part:
         case Term():
             # Arguments are JSON text: a quote in them stands with a backslash.
-            text = scrub_text(part.text) + "*" * part.is_prefix
+            text = replace_surrogates(part.text) + "*" * part.is_prefix
             spelt = {text, json.dumps(text, ensure_ascii=False)[1:-1]}
             tests = [f"{name} LIKE ? ESCAPE '\\'" for name in _TEXTS for _ in spelt]
             values = [f"%{escape_like(each)}%" for _ in _TEXTS for each in spelt]
@@ -261,6 +261,6 @@ def _spell_out(part: QueryPart) -> tuple[str, list[str]]:
 
 
 def _join(parts: Iterable[QueryPart], word: str, nothing: str) -> tuple[str, list[str]]:
-    found = [_spell_out(part) for part in parts]
+    found = [_compile_like(part) for part in parts]
     sql = word.join(test for test, _ in found) or nothing
     return f"({sql})", [value for _, values in found for value in values]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PRUNED = "pruned"
 """The kind of noise that a pruned entry is, when its log is read again."""
-_MARK = 8
+_MARK_BYTES = 8
 
 
 class Tombstones:
@@ -31,10 +31,10 @@ class Tombstones:
         self._marks: dict[SessionKey, frozenset[bytes]] = {}
 
     def __bool__(self) -> bool:
-        return self._are_any
+        return self._has_any
 
     @cached_property
-    def _are_any(self) -> bool:
+    def _has_any(self) -> bool:
         query = "SELECT 1 FROM pruned LIMIT 1"
         return self._db.execute(query).fetchone() is not None
 
@@ -42,15 +42,18 @@ class Tombstones:
         """Whether the entry was pruned out of this stream."""
         marks = self._marks.get(key)
         if marks is None:
-            marks = self._marks[key] = frozenset(_split(self._find(key)))
-        return entry_id[:_MARK] in marks
+            marks = self._marks[key] = frozenset(_split_marks(self._load_marks(key)))
+        return entry_id[:_MARK_BYTES] in marks
 
     def add(self, key: SessionKey, entry_ids: Iterable[bytes]) -> None:
         """These entries of the stream never come back."""
-        marks = {*_split(self._find(key)), *(each[:_MARK] for each in entry_ids)}
+        marks = {
+            *_split_marks(self._load_marks(key)),
+            *(each[:_MARK_BYTES] for each in entry_ids),
+        }
         self.restore([(*key, b"".join(sorted(marks)))])
 
-    def all(self) -> Iterator[Tombstone]:
+    def iter_all(self) -> Iterator[Tombstone]:
         """Every one, for a store that is made anew."""
         query = "SELECT agent, session_id, source, entries FROM pruned ORDER BY id"
         yield from self._db.execute(query)
@@ -63,7 +66,7 @@ class Tombstones:
             tombstones,
         )
 
-    def _find(self, key: SessionKey) -> bytes:
+    def _load_marks(self, key: SessionKey) -> bytes:
         row = self._db.execute(
             "SELECT entries FROM pruned "
             "WHERE agent = ? AND session_id = ? AND source = ?",
@@ -72,5 +75,5 @@ class Tombstones:
         return bytes(row[0]) if row else b""
 
 
-def _split(marks: bytes) -> Iterator[bytes]:
-    return (marks[at : at + _MARK] for at in range(0, len(marks), _MARK))
+def _split_marks(marks: bytes) -> Iterator[bytes]:
+    return (marks[at : at + _MARK_BYTES] for at in range(0, len(marks), _MARK_BYTES))

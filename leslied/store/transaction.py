@@ -16,20 +16,20 @@ from leslied.model.decoded_chunk import PreparedRecord
 from leslied.model.record import Usage, make_record_id
 from leslied.model.source import Noise
 from leslied.points import reach
-from leslied.store.rows import (
+from leslied.store.columns import (
     RECORD_COLUMNS,
-    ask,
     digest_record,
     pack_record,
     pack_usage,
+    select_in_batches,
     to_us,
     unpack_usage,
 )
-from leslied.store.sources import SourceRows
-from leslied.store.tallies import Tallies
-from leslied.store.text import index_text
+from leslied.store.fts_text import extract_index_text
+from leslied.store.session_rows import SessionRows
+from leslied.store.source_rows import SourceRows
 from leslied.store.tombstones import PRUNED, Tombstones
-from leslied.store.usage import UsageRows
+from leslied.store.usage_rows import UsageRows
 
 if TYPE_CHECKING:
     import sqlite3
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 
     from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
     from leslied.model.record import Record
-    from leslied.store.fold import Tally
+    from leslied.store.session_totals import SessionRow
 
 
-class _Known(NamedTuple):
+class _ExistingEntry(NamedTuple):
     """An entry the store holds: its number and its versions by digest."""
 
     entry: int
     versions: dict[bytes, int]
 
 
-class _Item(NamedTuple):
+class _PendingRecord(NamedTuple):
     """A record on its way in."""
 
     record: Record
@@ -67,35 +67,39 @@ class Transaction:
         self._db = db
         self._observed_us = observed_us
         self._sources = SourceRows(db)
-        self._tallies = Tallies(db)
+        self._sessions = SessionRows(db)
         self._usage = UsageRows(db)
         self._tombstones = Tombstones(db)
-        self._items: list[_Item] = []
-        self._known: dict[bytes, _Known] = {}
+        self._pending: list[_PendingRecord] = []
+        self._existing: dict[bytes, _ExistingEntry] = {}
         self._current: dict[int, int] = {}
         self._placed: set[tuple[int, int]] = set()
-        self._new_names: set[bytes] = set()
+        self._new_entry_ids: set[bytes] = set()
         self._usages: dict[int, Usage] = {}
-        self._more_usage: dict[int, Usage] = {}
+        self._usage_updates: dict[int, Usage] = {}
         self._records: list[tuple[Any, ...]] = []
         self._texts: list[tuple[int, str]] = []
         self._placements: list[tuple[Any, ...]] = []
-        self._switched: dict[int, int] = {}
+        self._version_changes: dict[int, int] = {}
         self._unit_starts: list[tuple[int, int, int, int]] = []
 
     def add(self, reading: DecodedChunk) -> None:
         """The reading's records are named; its cursor, noise and rejects are saved."""
         source = self._sources.save(reading)
         generation = reading.cursor.generation
-        before = len(self._items)
+        before = len(self._pending)
         for entry in reading.entries:
-            nth = self._sources.count_line(source, entry) if entry.line_digest else 0
-            groundwork = entry.prepared or map(prepare, entry.records)
+            nth = (
+                self._sources.count_occurrence(source, entry)
+                if entry.line_digest
+                else 0
+            )
+            groundwork = entry.prepared or map(prepare_record, entry.records)
             items = [
-                _Item(
+                _PendingRecord(
                     record,
                     ground,
-                    _name(record, entry, nth),
+                    _make_entry_id(record, entry, nth),
                     source,
                     generation,
                     entry.offset,
@@ -104,15 +108,15 @@ class Transaction:
                 )
                 for record, ground in zip(entry.records, groundwork, strict=True)
             ]
-            self._items += self._leave_pruned(items) if self._tombstones else items
-        is_all_pruned = len(self._items) == before and any(
+            self._pending += self._drop_pruned(items) if self._tombstones else items
+        is_all_pruned = len(self._pending) == before and any(
             entry.records for entry in reading.entries
         )
         if is_all_pruned:
             # What made no sense among pruned entries was no more wanted than they.
-            self._sources.silence(source, reading)
+            self._sources.discard_rejected(source, reading)
 
-    def _leave_pruned(self, items: list[_Item]) -> list[_Item]:
+    def _drop_pruned(self, items: list[_PendingRecord]) -> list[_PendingRecord]:
         """What nobody wanted to be rid of; an entry that is all pruned is noise."""
         wanted = [
             item
@@ -126,48 +130,48 @@ class Transaction:
 
     def finish(self) -> tuple[int, int]:
         """Everything gathered is written; says how many records and placements."""
-        self._ask_known()
-        self._record_ids = _numbers(self._db, "record")
-        self._placement_ids = _numbers(self._db, "placement")
-        for item in self._items:
-            tally = self._tallies.of(item.record.session)
+        self._load_existing()
+        self._record_ids = _iter_free_ids(self._db, "record")
+        self._placement_ids = _iter_free_ids(self._db, "placement")
+        for item in self._pending:
+            tally = self._sessions.get(item.record.session)
             tally.seen_us = self._observed_us
-            entry, is_news = self._keep(item)
-            self._place(item, tally, entry, is_news=is_news)
+            entry, is_news = self._add_version(item)
+            self._place(item, tally, entry, is_changed=is_news)
         self._write()
         return len(self._records), len(self._placements)
 
-    def _keep(self, item: _Item) -> tuple[int, bool]:
+    def _add_version(self, item: _PendingRecord) -> tuple[int, bool]:
         """The entry's number, and whether it now says something else than before."""
         record, digest = item.record, item.groundwork.digest
-        known = self._known.get(item.entry_id)
+        known = self._existing.get(item.entry_id)
         if known is None:
             number = next(self._record_ids)
-            self._known[item.entry_id] = _Known(number, {digest: number})
+            self._existing[item.entry_id] = _ExistingEntry(number, {digest: number})
             self._current[number] = number
-            self._gather(item, number, number)
+            self._queue_record(item, number, number)
             return number, True
         if record.is_repeat:
             return known.entry, False
         version = known.versions.get(digest)
         if version is None:
             version = known.versions[digest] = next(self._record_ids)
-            self._gather(item, version, known.entry)
+            self._queue_record(item, version, known.entry)
         elif record.usage:
-            self._raise_usage(version, record.usage)
+            self._merge_usage(version, record.usage)
         is_other = self._current[known.entry] != version
         if is_other:
-            self._current[known.entry] = self._switched[known.entry] = version
+            self._current[known.entry] = self._version_changes[known.entry] = version
         return known.entry, is_other
 
-    def _raise_usage(self, number: int, usage: Usage) -> None:
+    def _merge_usage(self, number: int, usage: Usage) -> None:
         """A fork's copy may have its tokens zeroed: the largest stand."""
         known = self._usages.get(number, Usage())
         largest = known.max(usage)
         if largest != known:
-            self._usages[number] = self._more_usage[number] = largest
+            self._usages[number] = self._usage_updates[number] = largest
 
-    def _gather(self, item: _Item, number: int, entry: int) -> None:
+    def _queue_record(self, item: _PendingRecord, number: int, entry: int) -> None:
         packed = pack_record(item.record, self._observed_us, item.decoder_version)
         digest, words = structs.astuple(item.groundwork)
         if item.record.usage:
@@ -176,40 +180,42 @@ class Transaction:
         if words:
             self._texts.append((number, words))
 
-    def _place(self, item: _Item, tally: Tally, entry: int, *, is_news: bool) -> None:
+    def _place(
+        self, item: _PendingRecord, row: SessionRow, entry: int, *, is_changed: bool
+    ) -> None:
         record = item.record
         if record.usage:
-            self._usage.add(record, item.entry_id, tally.id)
+            self._usage.add(record, item.entry_id, row.id)
         if record.metadata.get("kind") == "title" and record.metadata.get("leaf"):
-            self._tallies.title_elsewhere(record)
-        if (entry, tally.id) not in self._placed:
-            self._place_first(item, tally, entry)
-        elif is_news and record.metadata.get("kind") == "subagent_linked":
-            tally.add(record, None, 0)
+            self._sessions.add_leaf_title(record)
+        if (entry, row.id) not in self._placed:
+            self._add_placement(item, row, entry)
+        elif is_changed and record.metadata.get("kind") == "subagent_linked":
+            row.add_record(record, None, 0)
 
-    def _place_first(self, item: _Item, tally: Tally, entry: int) -> None:
+    def _add_placement(self, item: _PendingRecord, row: SessionRow, entry: int) -> None:
         number = next(self._placement_ids)
         created = item.record.created_at
         created_us = to_us(created) if created else None
-        starts = tally.add(item.record, created_us, number)
+        starts = row.add_record(item.record, created_us, number)
         if starts and starts != number:
-            self._unit_starts.append((tally.units, tally.id, starts, number))
-        self._placed.add((entry, tally.id))
-        self._new_names.add(item.entry_id)
+            self._unit_starts.append((row.units, row.id, starts, number))
+        self._placed.add((entry, row.id))
+        self._new_entry_ids.add(item.entry_id)
         where = (item.source, item.generation, item.offset, item.length)
         self._placements.append(
-            (number, tally.id, entry, tally.units, *where, int(item.record.is_copy))
+            (number, row.id, entry, row.units, *where, int(item.record.is_copy))
         )
 
-    def _ask_known(self) -> None:
+    def _load_existing(self) -> None:
         """What the store already holds of the gathered entries, and where."""
-        names = {item.entry_id for item in self._items}
+        names = {item.entry_id for item in self._pending}
         columns = "entry_id, entry, digest, id, is_current, usage"
         found: set[int] = set()
-        for name, entry, digest, number, is_current, usage in ask(
+        for name, entry, digest, number, is_current, usage in select_in_batches(
             self._db, f"SELECT {columns} FROM record WHERE entry_id", names
         ):
-            known = self._known.setdefault(name, _Known(entry, {}))
+            known = self._existing.setdefault(name, _ExistingEntry(entry, {}))
             known.versions[digest] = number
             if usage:
                 self._usages[number] = unpack_usage(usage)
@@ -217,7 +223,7 @@ class Transaction:
                 self._current[entry] = number
             found.add(entry)
         query = "SELECT entry, session FROM placement WHERE entry"
-        self._placed.update(ask(self._db, query, found))
+        self._placed.update(select_in_batches(self._db, query, found))
 
     def _write(self) -> None:
         write = self._db.executemany
@@ -233,11 +239,14 @@ class Transaction:
         )
         write(
             "UPDATE record SET is_current = (id = ?) WHERE entry = ?",
-            [(version, entry) for entry, version in self._switched.items()],
+            [(version, entry) for entry, version in self._version_changes.items()],
         )
         write(
             "UPDATE record SET usage = ? WHERE id = ?",
-            [(pack_usage(usage), number) for number, usage in self._more_usage.items()],
+            [
+                (pack_usage(usage), number)
+                for number, usage in self._usage_updates.items()
+            ],
         )
         write(
             "UPDATE placement SET unit = ? WHERE session = ? AND id BETWEEN ? AND ?",
@@ -246,12 +255,12 @@ class Transaction:
         reach("commit.half")
         self._sources.write()
         self._usage.write()
-        self._tallies.write(self._new_names)
-        self._open_again()
+        self._sessions.write(self._new_entry_ids)
+        self._mark_changed_units_due()
 
-    def _open_again(self) -> None:
+    def _mark_changed_units_due(self) -> None:
         """Units that now say something else are due to be read and written again."""
-        entries = [(entry,) for entry in self._switched]
+        entries = [(entry,) for entry in self._version_changes]
         self._db.executemany(
             "UPDATE transcript SET newest = min(newest, p.id - 1) FROM placement p "
             "WHERE p.entry = ? AND p.session = transcript.session "
@@ -270,12 +279,12 @@ class Transaction:
         )
 
 
-def prepare(record: Record) -> PreparedRecord:
+def prepare_record(record: Record) -> PreparedRecord:
     """What can be worked out of the record alone."""
-    return PreparedRecord(digest_record(record), index_text(record))
+    return PreparedRecord(digest_record(record), extract_index_text(record))
 
 
-def _name(record: Record, entry: DecodedEntry, nth: int) -> bytes:
+def _make_entry_id(record: Record, entry: DecodedEntry, nth: int) -> bytes:
     """The record's id: from the log's own, else from the line and its occurrence."""
     agent, session_id, source = record.session
     if record.native_id:
@@ -285,7 +294,7 @@ def _name(record: Record, entry: DecodedEntry, nth: int) -> bytes:
     return make_record_id(agent, f"{line}:{nth}", record.block, scope)
 
 
-def _numbers(db: sqlite3.Connection, table: str) -> Iterator[int]:
+def _iter_free_ids(db: sqlite3.Connection, table: str) -> Iterator[int]:
     """Free row numbers of a table that only this process writes."""
     (last,) = db.execute(f"SELECT max(id) FROM {table}").fetchone()
     return count((last or 0) + 1)

@@ -1,7 +1,7 @@
 """The views that `leslied sql` and scripts ask: their columns, in words and in SQL.
 
 They are made for each connection, so they always fit the program and the store needs
-no step for them. The functions in them are those of `leslied.store.inquiry`: what is
+no step for them. The functions in them are those of `leslied.store.sql_query`: what is
 joined by them costs nothing in a query that does not ask for it.
 """
 
@@ -26,38 +26,38 @@ class View:
     name: str
     about: str
     columns: tuple[Column, ...]
-    rows: str
+    from_sql: str
     """SQL from FROM on."""
 
     @property
-    def statement(self) -> str:
+    def create_sql(self) -> str:
         """The SQL that makes it."""
         shown = ", ".join(f"{column.sql} AS {column.name}" for column in self.columns)
-        return f"CREATE TEMP VIEW {self.name} AS SELECT {shown} {self.rows}"
+        return f"CREATE TEMP VIEW {self.name} AS SELECT {shown} {self.from_sql}"
 
 
 _ISO = "strftime('%Y-%m-%dT%H:%M:%fZ', {})"
 """SQL for a time as text that sorts: ISO, UTC, to the millisecond."""
 
 
-def _time(microseconds: str) -> str:
+def _time_sql(microseconds: str) -> str:
     return _ISO.format(f"{microseconds} / 1e6, 'unixepoch'")
 
 
-def _filled(name: str) -> str:
+def _null_if_empty(name: str) -> str:
     """SQL for a text that is NULL where the log has none."""
     return f"nullif(r.{name}, '')"
 
 
-def _truth(metadata: str) -> str:
+def _is_error_sql(metadata: str) -> str:
     return (
         f"CASE WHEN {metadata} <> '' "
         f"THEN ifnull(json_extract({metadata}, '$.is_error'), 0) <> 0 ELSE 0 END"
     )
 
 
-_SHOWN = "(p.is_copy = 0 OR s.originals = 0)"
-_PLACED = (
+_IS_SHOWN = "(p.is_copy = 0 OR s.originals = 0)"
+_FROM_RECORDS = (
     "FROM placement p JOIN session s ON s.id = p.session "
     "JOIN record r ON r.entry = p.entry AND r.is_current = 1"
 )
@@ -72,9 +72,9 @@ _TOOL = (
     "ELSE nullif(r.tool_name, '') END"
 )
 # `+r.type` keeps the planner from reading every call there is for one session's.
-_CALLS = f"{_PLACED} AND +r.type = 'tool_use'"
-_ANSWER = "LEFT JOIN record a ON a.id = answer_of(p.session, r.tool_call_id)"
-_EXCERPT = 200
+_CALLS = f"{_FROM_RECORDS} AND +r.type = 'tool_use'"
+_JOIN_RESULT = "LEFT JOIN record a ON a.id = answer_of(p.session, r.tool_call_id)"
+_EXCERPT_CHARACTERS = 200
 _HEX = "lower(hex(r.entry_id))"
 _DAY = "date(created_us / 1e6, 'unixepoch')"
 
@@ -87,12 +87,14 @@ _SEQUENCE = Column(
 _UNIT = Column("unit", "the number of the unit; 0 before the first prompt", "p.unit")
 _CREATED = Column(
     "created_at", "the log's own time, as `2026-01-31T15:00:00.000Z`",
-    _time("r.created_us"),
+    _time_sql("r.created_us"),
 )  # fmt: skip
 _PROJECT = Column("project", "the folder it works in", "nullif(s.cwd, '')")
-_CALL = Column("tool_call_id", "joins a call and its result", _filled("tool_call_id"))
+_CALL = Column(
+    "tool_call_id", "joins a call and its result", _null_if_empty("tool_call_id")
+)
 _ENTRY = Column("entry_id", "the record's id, for ever the same", _HEX)
-_MODEL = Column("model", "the model that spoke", _filled("model"))
+_MODEL = Column("model", "the model that spoke", _null_if_empty("model"))
 
 ENTRIES = View(
     "transcript_entries",
@@ -112,11 +114,11 @@ ENTRIES = View(
         Column("content", "what was said, thought or answered", _TEXT.format("r")),
         Column("tool_name", "the tool, of calls and of results", _TOOL),
         _CALL,
-        Column("tool_input", "the call's arguments, as JSON", _filled("tool_input")),
+        Column("tool_input", "the call's arguments, as JSON", _null_if_empty("tool_input")),
         _MODEL,
-        Column("message_id", "the API message it is part of", _filled("message_id")),
-        Column("parent_id", "what it follows, as the log tells", _filled("parent_id")),
-        Column("metadata", "what else the log tells, as JSON", _filled("metadata")),
+        Column("message_id", "the API message it is part of", _null_if_empty("message_id")),
+        Column("parent_id", "what it follows, as the log tells", _null_if_empty("parent_id")),
+        Column("metadata", "what else the log tells, as JSON", _null_if_empty("metadata")),
         _ENTRY,
         Column(
             "log_path",
@@ -124,7 +126,7 @@ ENTRIES = View(
             "(SELECT CAST(o.path AS TEXT) FROM source o WHERE o.id = p.source)",
         ),
     ),
-    f"{_PLACED} WHERE {_SHOWN}",
+    f"{_FROM_RECORDS} WHERE {_IS_SHOWN}",
 )  # fmt: skip
 
 FLOW = View(
@@ -151,14 +153,14 @@ FLOW = View(
         ),
         Column(
             "excerpt",
-            f"the first {_EXCERPT} characters of what was said",
-            f"cut_words({_TEXT.format('r')}, {_EXCERPT})",
+            f"the first {_EXCERPT_CHARACTERS} characters of what was said",
+            f"cut_words({_TEXT.format('r')}, {_EXCERPT_CHARACTERS})",
         ),
     ),
-    f"{_PLACED} "
+    f"{_FROM_RECORDS} "
     "LEFT JOIN record b ON b.id = neighbour_of(p.session, p.id, -1) "
     "LEFT JOIN record n ON n.id = neighbour_of(p.session, p.id, 1) "
-    f"WHERE {_SHOWN}",
+    f"WHERE {_IS_SHOWN}",
 )
 
 TOOLS = View(
@@ -172,18 +174,20 @@ TOOLS = View(
         _UNIT,
         _PROJECT,
         Column("tool_name", "the tool", "r.tool_name"),
-        Column("input", "the call's arguments, as JSON", _filled("tool_input")),
-        Column("asked_at", "when it was called", _time("r.created_us")),
-        Column("answered_at", "when the result came", _time("a.created_us")),
+        Column("input", "the call's arguments, as JSON", _null_if_empty("tool_input")),
+        Column("asked_at", "when it was called", _time_sql("r.created_us")),
+        Column("answered_at", "when the result came", _time_sql("a.created_us")),
         Column("seconds", "between the two, waiting for a permission too", _SECONDS),
         Column("is_answered", "1 where there is a result, else 0", "a.id IS NOT NULL"),
-        Column("is_error", "1 where the tool failed, else 0", _truth("a.metadata")),
+        Column(
+            "is_error", "1 where the tool failed, else 0", _is_error_sql("a.metadata")
+        ),
         Column("result", "the text of the result", _TEXT.format("a")),
         _MODEL,
         _CALL,
         _ENTRY,
     ),
-    f"{_CALLS} {_ANSWER} WHERE {_SHOWN}",
+    f"{_CALLS} {_JOIN_RESULT} WHERE {_IS_SHOWN}",
 )
 
 TIMELINE = View(
@@ -194,8 +198,8 @@ TIMELINE = View(
         _SESSION,
         _SOURCE,
         Column("tool_name", "the tool", "r.tool_name"),
-        Column("started_at", "when it was called", _time("r.created_us")),
-        Column("ended_at", "when the result came", _time("a.created_us")),
+        Column("started_at", "when it was called", _time_sql("r.created_us")),
+        Column("ended_at", "when the result came", _time_sql("a.created_us")),
         Column("seconds", "between the two", _SECONDS),
         Column(
             "since_start",
@@ -203,16 +207,18 @@ TIMELINE = View(
             "round((r.created_us - s.started_us) / 1e6, 3)",
         ),
         Column("is_answered", "1 where there is a result, else 0", "a.id IS NOT NULL"),
-        Column("is_error", "1 where the tool failed, else 0", _truth("a.metadata")),
+        Column(
+            "is_error", "1 where the tool failed, else 0", _is_error_sql("a.metadata")
+        ),
         Column(
             "input",
-            f"the first {_EXCERPT} characters of the arguments",
-            f"cut_words(r.tool_input, {_EXCERPT})",
+            f"the first {_EXCERPT_CHARACTERS} characters of the arguments",
+            f"cut_words(r.tool_input, {_EXCERPT_CHARACTERS})",
         ),
         _CALL,
     ),
-    f"{_CALLS} {_ANSWER} "
-    f"WHERE {_SHOWN} AND r.created_us IS NOT NULL ORDER BY r.created_us, p.id",
+    f"{_CALLS} {_JOIN_RESULT} "
+    f"WHERE {_IS_SHOWN} AND r.created_us IS NOT NULL ORDER BY r.created_us, p.id",
 )
 
 ERRORS = View(
@@ -224,20 +230,20 @@ ERRORS = View(
         Column("tool_name", "the tool that failed; NULL for errors", _TOOL),
         Column("failures", "how often", "count(*)"),
         Column("sessions", "in how many sessions", "count(DISTINCT s.session_id)"),
-        Column("first_at", "the earliest", _time("min(r.created_us)")),
-        Column("last_at", "the latest", _time("max(r.created_us)")),
+        Column("first_at", "the earliest", _time_sql("min(r.created_us)")),
+        Column("last_at", "the latest", _time_sql("max(r.created_us)")),
         Column("session_id", "the session of the example", "s.session_id"),
         Column(
             "example",
-            f"the first {_EXCERPT} characters of the earliest or latest one",
-            f"cut_words({_TEXT.format('r')}, {_EXCERPT})",
+            f"the first {_EXCERPT_CHARACTERS} characters of the earliest or latest one",
+            f"cut_words({_TEXT.format('r')}, {_EXCERPT_CHARACTERS})",
         ),
     ),
     "FROM record r JOIN placement p ON p.id = "
     "(SELECT min(id) FROM placement WHERE entry = r.entry) "
     "JOIN session s ON s.id = p.session "
-    f"WHERE r.is_current = 1 AND {_SHOWN} AND (r.type = 'error' "
-    f"OR r.type = 'tool_result' AND {_truth('r.metadata')}) GROUP BY 1, 2, 3",
+    f"WHERE r.is_current = 1 AND {_IS_SHOWN} AND (r.type = 'error' "
+    f"OR r.type = 'tool_result' AND {_is_error_sql('r.metadata')}) GROUP BY 1, 2, 3",
 )
 
 DAILY = View(
@@ -279,12 +285,12 @@ UNITS = View(
         Column(
             "started_at",
             "the first time in it",
-            _time(f"(SELECT min(x.created_us) {_IN_UNIT})"),
+            _time_sql(f"(SELECT min(x.created_us) {_IN_UNIT})"),
         ),
         Column(
             "ended_at",
             "the last time in it",
-            _time(f"(SELECT max(x.created_us) {_IN_UNIT})"),
+            _time_sql(f"(SELECT max(x.created_us) {_IN_UNIT})"),
         ),
         Column(
             "prompt",

@@ -11,28 +11,28 @@ from typing import TYPE_CHECKING, Self
 
 from leslied.errors import StoreUnusable
 from leslied.points import reach
-from leslied.store.agents import note_look
-from leslied.store.archived import Archived
-from leslied.store.collected import CollectedRows
+from leslied.store.agents import record_scan
+from leslied.store.archive_ledger import ArchiveLedger
+from leslied.store.asset_ledger import AssetLedger
+from leslied.store.columns import pack_path, to_us
 from leslied.store.connection import (
-    begin_load,
-    end_load,
+    begin_bulk_load,
+    end_bulk_load,
     lock_store,
     open_writer,
-    shrink,
-    sign_lock,
-    telling,
+    translate_sqlite_errors,
+    vacuum,
+    write_lock_info,
 )
 from leslied.store.cursors import CURSOR_COLUMNS, to_signed, unpack_cursor, unpack_stamp
+from leslied.store.export_ledger import ExportLedger
 from leslied.store.failure_ledger import FailureLedger
-from leslied.store.given import Giving
-from leslied.store.outbox import Outbox
-from leslied.store.prune import Pruning
-from leslied.store.published import Published
-from leslied.store.related import Related
-from leslied.store.rows import pack_path, to_us
-from leslied.store.scrub import scrub_reading
+from leslied.store.prune import SessionPruner
+from leslied.store.relations_ledger import RelationsLedger
+from leslied.store.sanitize import sanitize_reading
+from leslied.store.session_metadata import MetadataLedger
 from leslied.store.transaction import Transaction
+from leslied.store.transcript_ledger import TranscriptLedger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Committed:
+class CommitReport:
     """What a commit added."""
 
     records: int = 0
     placements: int = 0
 
-    def __iadd__(self, other: Committed) -> Self:
+    def __iadd__(self, other: CommitReport) -> Self:
         """Both together."""
         self.records += other.records
         self.placements += other.placements
@@ -66,14 +66,14 @@ class Store:
         self._lock = lock_store(path)
         try:
             self._db = open_writer(path)
-            self._note_birth()
+            self._record_creation()
         except BaseException:
             os.close(self._lock)
             raise
 
-    def sign(self, words: str) -> None:
+    def write_lock_info(self, text: str) -> None:
         """Others can read these words for as long as the store is open here."""
-        sign_lock(self._lock, words)
+        write_lock_info(self._lock, text)
 
     def __enter__(self) -> Self:
         return self
@@ -94,8 +94,10 @@ class Store:
             self._db.close()
             os.close(self._lock)
 
-    @telling
-    def stamps(self, agent: str, *, is_final: bool = False) -> dict[bytes, FileStamp]:
+    @translate_sqlite_errors
+    def load_stamps(
+        self, agent: str, *, is_final: bool = False
+    ) -> dict[bytes, FileStamp]:
         """What each known source looked like; `is_final` leaves out unended ones."""
         ended = "AND size IN (offset, finished)" if is_final else ""
         rows = self._db.execute(
@@ -105,8 +107,8 @@ class Store:
         )
         return {row[0]: unpack_stamp(row[1:]) for row in rows}
 
-    @telling
-    def find_file(self, agent: str, stamp: FileStamp) -> bytes:
+    @translate_sqlite_errors
+    def find_source_path(self, agent: str, stamp: FileStamp) -> bytes:
         """The path under which this very file was read before; empty if it was not."""
         row = self._db.execute(
             "SELECT path FROM source WHERE agent = ? AND inode = ? AND dev = ?",
@@ -114,21 +116,21 @@ class Store:
         ).fetchone()
         return bytes(row[0]) if row else b""
 
-    @telling
-    def cursor(self, agent: str, path: bytes) -> Cursor | None:
+    @translate_sqlite_errors
+    def find_cursor(self, agent: str, path: bytes) -> Cursor | None:
         """How far one source was read."""
         query = f"SELECT {CURSOR_COLUMNS} FROM source WHERE agent = ? AND path = ?"
         row = self._db.execute(query, (agent, path)).fetchone()
         return unpack_cursor(row) if row else None
 
-    def commit(self, readings: Sequence[DecodedChunk]) -> Committed:
+    def commit(self, readings: Sequence[DecodedChunk]) -> CommitReport:
         """All of the readings are kept, each with its cursor; or, on error, none."""
         try:
             return self._commit(readings)
         except UnicodeEncodeError:
-            return self._commit([scrub_reading(reading) for reading in readings])
+            return self._commit([sanitize_reading(reading) for reading in readings])
 
-    def _commit(self, readings: Sequence[DecodedChunk]) -> Committed:
+    def _commit(self, readings: Sequence[DecodedChunk]) -> CommitReport:
         observed_us = to_us(self._clock.now())
         with self._transaction():
             work = Transaction(self._db, observed_us)
@@ -137,9 +139,9 @@ class Store:
             records, placements = work.finish()
             reach("commit.before")
         reach("commit.after")
-        return Committed(records, placements)
+        return CommitReport(records, placements)
 
-    def note_trouble(self, agent: str, path: Path, reason: str) -> None:
+    def record_source_error(self, agent: str, path: Path, reason: str) -> None:
         """The source could not be read, and why; what was read of it stays."""
         values = (agent, pack_path(path), reason)
         with self._transaction():
@@ -151,7 +153,7 @@ class Store:
             )
 
     @contextmanager
-    def looking(self, agent: str) -> Iterator[None]:
+    def track_scan(self, agent: str) -> Iterator[None]:
         """A look at all of the agent's sources; when it began is kept, if it was new.
 
         A look that found nothing writes nothing.
@@ -160,9 +162,9 @@ class Store:
         yield
         if self._db.total_changes != before:
             with self._transaction():
-                note_look(self._db, agent, began)
+                record_scan(self._db, agent, began)
 
-    def note_gone(self, agent: str, paths: Iterable[bytes]) -> None:
+    def mark_gone(self, agent: str, paths: Iterable[bytes]) -> None:
         """The files are no longer there; their records stay."""
         with self._transaction():
             self._db.executemany(
@@ -181,12 +183,12 @@ class Store:
             )
 
     @contextmanager
-    def settling(self) -> Iterator[Outbox]:
+    def transcripts(self) -> Iterator[TranscriptLedger]:
         """Notes about output, kept together or not at all."""
         with self._transaction():
-            yield Outbox(self._db)
+            yield TranscriptLedger(self._db)
 
-    def stop(self, agent: str, session_ids: Iterable[str]) -> int:
+    def mark_stopped(self, agent: str, session_ids: Iterable[str]) -> int:
         """These sessions are over, with their subagents; says how many were not yet."""
         with self._transaction():
             done = self._db.executemany(
@@ -196,7 +198,7 @@ class Store:
             )
         return done.rowcount
 
-    @telling
+    @translate_sqlite_errors
     def mark_live(self, agent: str, session_ids: Iterable[str]) -> None:
         """Save which sessions of the agent a process works on; write only changes."""
         ids = json.dumps(sorted(session_ids))
@@ -214,28 +216,28 @@ class Store:
                 )
 
     @contextmanager
-    def archiving(self) -> Iterator[Archived]:
+    def archive(self) -> Iterator[ArchiveLedger]:
         """Notes about the archive, kept together or not at all."""
         with self._transaction():
-            yield Archived(self._db)
+            yield ArchiveLedger(self._db)
 
     @contextmanager
-    def relating(self) -> Iterator[Related]:
+    def relations(self) -> Iterator[RelationsLedger]:
         """Notes about threads among others, kept together or not at all."""
         with self._transaction():
-            yield Related(self._db)
+            yield RelationsLedger(self._db)
 
     @contextmanager
-    def collecting(self) -> Iterator[CollectedRows]:
+    def assets(self) -> Iterator[AssetLedger]:
         """Notes about threads, kept together or not at all."""
         with self._transaction():
-            yield CollectedRows(self._db)
+            yield AssetLedger(self._db)
 
     @contextmanager
-    def publishing(self) -> Iterator[Published]:
+    def exports(self) -> Iterator[ExportLedger]:
         """Notes about other outputs, kept together or not at all."""
         with self._transaction():
-            yield Published(self._db)
+            yield ExportLedger(self._db)
 
     @contextmanager
     def failures(self) -> Iterator[FailureLedger]:
@@ -244,27 +246,27 @@ class Store:
             yield FailureLedger(self._db)
 
     @contextmanager
-    def giving(self) -> Iterator[Giving]:
+    def metadata(self) -> Iterator[MetadataLedger]:
         """Names read or given back, kept together or not at all."""
         with self._transaction():
-            yield Giving(self._db)
+            yield MetadataLedger(self._db)
 
     @contextmanager
-    def pruning(self) -> Iterator[Pruning]:
+    def pruner(self) -> Iterator[SessionPruner]:
         """Sessions taken out, together or not at all."""
         # Deleted rows are zeros in the file, not bytes that nobody points at.
         self._db.execute("PRAGMA secure_delete = ON")
         with self._transaction():
-            yield Pruning(self._db)
+            yield SessionPruner(self._db)
 
-    def shrink(self) -> bool:
+    def vacuum(self) -> bool:
         """The file is as small as it can be, and holds no word of what was removed.
 
         SQLite writes it anew, which takes twice its size of free space meanwhile.
         False while another program still reads what was there before.
         """
         try:
-            return shrink(self._db)
+            return vacuum(self._db)
         except sqlite3.Error as error:
             raise StoreUnusable(
                 f"The store at {self.path} cannot be made smaller: {error}.",
@@ -272,7 +274,7 @@ class Store:
                 "then run the same command again.",
             ) from error
 
-    def stop_all(self) -> int:
+    def mark_all_stopped(self) -> int:
         """Every session counts as stopped now; says how many were not yet."""
         with self._transaction():
             done = self._db.execute(
@@ -283,7 +285,7 @@ class Store:
         return done.rowcount
 
     @contextmanager
-    def fit_for_load(self, *, is_wanted: bool = True) -> Iterator[None]:
+    def bulk_load(self, *, is_wanted: bool = True) -> Iterator[None]:
         """Commits are fast while very much is read, and safe ever after.
 
         What a power loss costs a first sync is read again from the logs.
@@ -291,14 +293,14 @@ class Store:
         if not is_wanted:
             yield
             return
-        begin_load(self._db)
+        begin_bulk_load(self._db)
         try:
             yield
         finally:
-            end_load(self._db)
+            end_bulk_load(self._db)
 
-    @telling
-    def _note_birth(self) -> None:
+    @translate_sqlite_errors
+    def _record_creation(self) -> None:
         """What ended before this moment is old: nobody waits for its files."""
         query = "SELECT 1 FROM meta WHERE key = 'created_us'"
         if self._db.execute(query).fetchone() is None:
@@ -307,8 +309,8 @@ class Store:
                 (str(to_us(self._clock.now())),),
             )
 
-    @telling
-    def is_new(self, agent: str) -> bool:
+    @translate_sqlite_errors
+    def is_new_agent(self, agent: str) -> bool:
         """Whether no source of the agent was ever read."""
         query = "SELECT 1 FROM source WHERE agent = ? LIMIT 1"
         return self._db.execute(query, (agent,)).fetchone() is None

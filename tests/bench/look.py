@@ -19,7 +19,7 @@ from typing import get_args
 
 from leslied.lookup import parse_query, search
 from leslied.model.stats import Grouping
-from leslied.store import Reader
+from leslied.store import StoreReader
 
 RUNS = 11
 QUERIES = (
@@ -72,7 +72,7 @@ def time_commands(group: str) -> None:
 
 
 def time_searches(store: Path) -> None:
-    with Reader(store) as reader:
+    with StoreReader(store) as reader:
         for query in QUERIES:
             wanted = parse_query(query, {})
             for manner in ("newest", "rank"):

@@ -33,7 +33,7 @@ from leslied.model.record import (
     make_record_id,
 )
 from leslied.model.source import Cursor, Environment, RawEntry, Shape, SourceRef
-from leslied.store import Reader
+from leslied.store import StoreReader
 from tests.support import golden
 
 ADAPTERS = list(load_adapters().values())
@@ -334,7 +334,7 @@ def test_nothing_read_is_dropped(
     golden.copy_home(case, home)
     golden.sync(adapter, home, tmp_path / "store.db", clock)
 
-    with Reader(tmp_path / "store.db") as reader:
+    with StoreReader(tmp_path / "store.db") as reader:
         held = {row[0] for row in reader._db.execute("SELECT entry_id FROM record")}
         for source, entries in read_sources(adapter, home).items():
             covered = cover(reader, source.path)
@@ -349,7 +349,7 @@ def test_nothing_read_is_dropped(
                 assert is_covered or is_held(adapter, entry, held), entry.data[:200]
 
 
-def cover(reader: Reader, path: Path) -> set[int]:
+def cover(reader: StoreReader, path: Path) -> set[int]:
     """Every byte of a source that became a record, noise, or a reject."""
     query = " UNION ALL ".join(
         f"SELECT t.offset, t.length FROM {table} t JOIN source s ON s.id = t.source "

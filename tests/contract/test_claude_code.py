@@ -15,7 +15,7 @@ from leslied.model.record import MAIN, PlacedRecord, Usage
 from leslied.model.session import LiveProcess, SessionSummary
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
 from leslied.sessions import Stream, assemble
-from leslied.store import Reader
+from leslied.store import StoreReader
 from tests.support.claude import SESSION, ClaudeHome, Talk, dump
 from tests.support.golden import FIXTURES, copy_home, environment
 
@@ -28,12 +28,12 @@ class Told:
     """What the store tells after a sync."""
 
     def __init__(self, path: Path) -> None:
-        with Reader(path) as reader:
-            self.streams = {s.key[1:]: s for s in reader.sessions()}
+        with StoreReader(path) as reader:
+            self.streams = {s.key[1:]: s for s in reader.list_sessions()}
             self._records = {
-                key: list(reader.records(s.row)) for key, s in self.streams.items()
+                key: list(reader.list_records(s.row)) for key, s in self.streams.items()
             }
-            self.rejected = [row["reason"] for row in reader.rejected(99)]
+            self.rejected = [row["reason"] for row in reader.list_rejected(99)]
 
     def main(self, session_id: str = "") -> SessionSummary:
         (found,) = [s for s in self._mains() if s.key.session_id.startswith(session_id)]

@@ -17,7 +17,7 @@ from leslied.model.record import MAIN, PlacedRecord, Record, Usage
 from leslied.model.session import LiveProcess, SessionSummary
 from leslied.model.source import Environment, FileStamp, RawEntry, Shape, SourceRef
 from leslied.sessions import Stream, assemble
-from leslied.store import Reader
+from leslied.store import StoreReader
 from tests.support.golden import FIXTURES, copy_home, describe_store, environment, sync
 
 ADAPTER = load_adapters()["codex"]
@@ -30,10 +30,10 @@ class Told:
     """What the store tells after a sync."""
 
     def __init__(self, path: Path) -> None:
-        with Reader(path) as reader:
-            self.streams = {s.key[1:]: s for s in reader.sessions()}
+        with StoreReader(path) as reader:
+            self.streams = {s.key[1:]: s for s in reader.list_sessions()}
             self._records = {
-                key: list(reader.records(s.row)) for key, s in self.streams.items()
+                key: list(reader.list_records(s.row)) for key, s in self.streams.items()
             }
 
     def main(self, session_id: str = "") -> SessionSummary:

@@ -13,7 +13,7 @@ from leslied.model.session import SessionSummary
 from leslied.model.source import Environment, WatchDepth
 from leslied.pipeline.keep import Keep
 from leslied.sessions import Stream, assemble
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.clock import FakeClock
 from tests.support.golden import FIXTURES, copy_home, environment, sync
@@ -24,12 +24,12 @@ class Told:
     """What the store tells of its sessions."""
 
     def __init__(self, path: Path) -> None:
-        with Reader(path) as reader:
-            everyone = reader.sessions()
+        with StoreReader(path) as reader:
+            everyone = reader.list_sessions()
             self.mains = {s.key.session_id: s for s in everyone if not s.is_subagent}
             self.subagents = {s.subagent_id: s for s in everyone if s.is_subagent}
-            self._records = {s.row: list(reader.records(s.row)) for s in everyone}
-            self.rejected = reader.rejected(99)
+            self._records = {s.row: list(reader.list_records(s.row)) for s in everyone}
+            self.rejected = reader.list_rejected(99)
 
     @property
     def main(self) -> SessionSummary:
@@ -536,8 +536,8 @@ class TestManyProjectsInOneDatabase:
         claude.sync()
 
         assert "cannot be read as SQLite" in next(iter(done.troubles.values()))
-        with Reader(claude.store_path) as reader:
-            assert len(reader.sessions()) == 1
+        with StoreReader(claude.store_path) as reader:
+            assert len(reader.list_sessions()) == 1
 
     def test_the_archive_asks_once_for_what_it_cannot_keep(
         self, opencode: OpenCodeHome, tmp_path: Path
@@ -547,7 +547,7 @@ class TestManyProjectsInOneDatabase:
         opencode.sync()
         roots = tuple(ADAPTER.roots(environment(opencode.home), []))
         with Store(opencode.store_path, opencode.clock) as store:
-            store.stop_all()
+            store.mark_all_stopped()
             keep = Keep(
                 store=store,
                 folder=tmp_path / "archive",
@@ -555,7 +555,7 @@ class TestManyProjectsInOneDatabase:
                 clock=opencode.clock,
             )
             done = keep.run()
-            with store.archiving() as archived:
-                due = archived.due(2**62)
+            with store.archive() as archived:
+                due = archived.list_due(2**62)
 
         assert (done.sources, done.troubles, due) == (0, {}, [])

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 import leslied
 from leslied.model import record as nouns
 from leslied.model.codec import record_to_dict
-from leslied.store import Reader
+from leslied.store import StoreReader
 from tests.support.claude import ClaudeHome
 from tests.support.golden import FIXTURES, copy_home
 
@@ -41,7 +41,7 @@ def test_every_record_of_every_fixture_fits_the_schema(claude: ClaudeHome, case:
     claude.sync(is_final=True)
     validator = Draft202012Validator(SCHEMA)
 
-    with Reader(claude.store_path) as reader:
-        for session in reader.sessions():
-            for placed in reader.records(session.row):
+    with StoreReader(claude.store_path) as reader:
+        for session in reader.list_sessions():
+            for placed in reader.list_records(session.row):
                 validator.validate(record_to_dict(placed))

@@ -17,7 +17,7 @@ import pytest
 
 from leslied.agents import load_adapters
 from leslied.model.record import MAIN
-from leslied.store import Reader
+from leslied.store import StoreReader
 from tests.support import golden
 from tests.support.claude import ClaudeHome
 
@@ -203,11 +203,11 @@ def count_store(path: Path) -> Counts:
         "tool_result": "results",
     }
     counts: Counts = defaultdict(Counter)
-    with Reader(path) as reader:
-        for session in reader.sessions():
+    with StoreReader(path) as reader:
+        for session in reader.list_sessions():
             found = counts[session.key.session_id, session.is_subagent]
             found["subagents"] += session.is_subagent
-            placements = list(reader.records(session.row))
+            placements = list(reader.list_records(session.row))
             found["units"] += len({placed.unit for placed in placements} - {0})
             for placed in placements:
                 record = placed.record
@@ -224,8 +224,8 @@ def count_store(path: Path) -> Counts:
 
 
 def rejected_in(path: Path) -> list[str]:
-    with Reader(path) as reader:
-        return [row["reason"] for row in reader.rejected(99)]
+    with StoreReader(path) as reader:
+        return [row["reason"] for row in reader.list_rejected(99)]
 
 
 @pytest.mark.parametrize(
@@ -287,6 +287,6 @@ def test_a_real_fork_s_tokens_count_once(shared: Path, claude: ClaudeHome):
 
     claude.sync(is_final=True)
 
-    with Reader(claude.store_path) as reader:
-        total = sum(session.usage.output_tokens for session in reader.sessions())
+    with StoreReader(claude.store_path) as reader:
+        total = sum(session.usage.output_tokens for session in reader.list_sessions())
     assert total == sum(largest.values()) > 0

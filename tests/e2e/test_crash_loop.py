@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from leslied.sinks.leslie import parse
-from leslied.store import Reader
+from leslied.store import StoreReader
 from tests.support.claude import LATER, ClaudeHome, Talk, dump
 from tests.support.cli import Command
 
@@ -171,18 +171,18 @@ def kill_again_and_again(home: Path, writer: Writer) -> collections.Counter[str]
 
 
 def count_records(home: Path) -> int:
-    with Reader(home / ".local/share/leslied/store.db") as reader:
-        return reader.counts()["records"]
+    with StoreReader(home / ".local/share/leslied/store.db") as reader:
+        return reader.count_rows()["records"]
 
 
 def check_store(home: Path, writer: Writer) -> None:
-    with Reader(home / ".local/share/leslied/store.db") as reader:
-        found = {s.key.session_id: s for s in reader.sessions()}
+    with StoreReader(home / ".local/share/leslied/store.db") as reader:
+        found = {s.key.session_id: s for s in reader.list_sessions()}
         for talk, uuids in zip(writer.talks, writer.written, strict=True):
-            records = reader.records(found[talk.session_id].row)
+            records = reader.list_records(found[talk.session_id].row)
             spoken = [p.record for p in records if p.record.type != "system_event"]
             assert [record.native_id for record in spoken] == uuids
-        assert reader.counts()["rejected"] == 0
+        assert reader.count_rows()["rejected"] == 0
 
 
 def check_files(project: Path, writer: Writer) -> None:

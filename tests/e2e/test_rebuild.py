@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from leslied.store import Reader
+from leslied.store import StoreReader
 from tests.support.claude import SESSION, ClaudeHome, Talk, dump
 from tests.support.cli import Command
 from tests.support.golden import FIXTURES, copy_home
@@ -40,7 +40,7 @@ def talk() -> Talk:
 
 def all_records(data: Path) -> list[Any]:
     """Everything a reader can see, but for the store's own row numbers."""
-    with Reader(data / "store.db") as reader:
+    with StoreReader(data / "store.db") as reader:
         return [
             (
                 session.key,
@@ -55,10 +55,10 @@ def all_records(data: Path) -> list[Any]:
                         *(p.entry_id, p.sequence, p.unit, p.observed_at, p.record),
                         *(p.path, p.generation, p.offset, p.length),
                     )
-                    for p in reader.records(session.row)
+                    for p in reader.list_records(session.row)
                 ],
             )
-            for session in sorted(reader.sessions(), key=lambda s: s.key)
+            for session in sorted(reader.list_sessions(), key=lambda s: s.key)
         ]
 
 
@@ -233,8 +233,8 @@ def test_the_old_store_is_kept_beside_the_new(
     rebuild(leslied)
 
     old = data / "store.db.before-rebuild"
-    with Reader(old) as reader:
-        assert len(reader.sessions()) == 1
+    with StoreReader(old) as reader:
+        assert len(reader.list_sessions()) == 1
     assert modes_of([old, data / "store.db"]) == {0o600}
     assert not list(data.glob("store.db.new*"))
 

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.clock import FakeClock
@@ -93,11 +93,11 @@ def append(home: ClaudeHome, data: bytes) -> None:
 
 def told(path: Path) -> list[tuple[Any, ...]]:
     """Everything a store tells of its records, in order, positions included."""
-    with Reader(path) as reader:
+    with StoreReader(path) as reader:
         return [
             (session.key, session.units, session.title, placed)
-            for session in reader.sessions()
-            for placed in reader.records(session.row)
+            for session in reader.list_sessions()
+            for placed in reader.list_records(session.row)
         ]
 
 

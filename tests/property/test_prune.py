@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from leslied.lookup import Found, gather_sessions, load_units, parse_query
-from leslied.store import Reader
+from leslied.store import StoreReader
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.clock import FakeClock
 from tests.support.prune import check, find_bytes, prune, read_home
@@ -84,7 +84,7 @@ def make_home(folder: Path, logs: list[Log]) -> ClaudeHome:
 
 def look(claude: ClaudeHome) -> dict[str, Any]:
     """All that can be seen, but for the store's own numbers."""
-    with Reader(claude.store_path) as reader:
+    with StoreReader(claude.store_path) as reader:
         found = gather_sessions(reader)
         return {
             "sessions": [
@@ -92,10 +92,10 @@ def look(claude: ClaudeHome) -> dict[str, Any]:
                 for s in found
             ],
             "streams": sorted(
-                (s.key, s.usage, [_tell(p) for p in reader.records(s.row)])
-                for s in reader.sessions()
+                (s.key, s.usage, [_tell(p) for p in reader.list_records(s.row)])
+                for s in reader.list_sessions()
             ),
-            "chats": sorted(chat for _, _, chat in reader.find_chat("")),
+            "chats": sorted(chat for _, _, chat in reader.find_units_by_prefix("")),
             "units": [
                 [(u.chat_id, u.prompt, len(u.subagents)) for u in load_units(reader, f)]
                 for f in map(Found, found)
@@ -103,7 +103,7 @@ def look(claude: ClaudeHome) -> dict[str, Any]:
             "hits": {
                 word: sorted(
                     (h.key, h.chat_id, h.entry_id, h.text)
-                    for h in reader.search(parse_query(word, {})).newest(99)
+                    for h in reader.search(parse_query(word, {})).list_newest(99)
                 )
                 for word in (*WORDS, "answer", "result", "Read")
             },

@@ -80,7 +80,8 @@ VERSION = re.compile(rb"v\d")
 def cursors_of(store: Store) -> dict[bytes, Cursor]:
     """How far each source was read."""
     found = {
-        path: store.cursor(ADAPTER.name, path) for path in store.stamps(ADAPTER.name)
+        path: store.find_cursor(ADAPTER.name, path)
+        for path in store.load_stamps(ADAPTER.name)
     }
     return {path: cursor for path, cursor in found.items() if cursor}
 

@@ -12,7 +12,7 @@ from leslied.model.record import DecodeResult, PlacedRecord
 from leslied.model.session import SessionSummary, Unit
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
 from leslied.sessions import Stream, assemble
-from leslied.store import Reader
+from leslied.store import StoreReader
 from tests.support.golden import FIXTURES, copy_home, environment, sync
 
 
@@ -68,9 +68,11 @@ class Told:
     """Sessions and records of a store."""
 
     def __init__(self, path: Path) -> None:
-        with Reader(path) as reader:
-            self.sessions = list(reader.sessions())
-            self._records = {s.row: list(reader.records(s.row)) for s in self.sessions}
+        with StoreReader(path) as reader:
+            self.sessions = list(reader.list_sessions())
+            self._records = {
+                s.row: list(reader.list_records(s.row)) for s in self.sessions
+            }
 
     @property
     def main(self) -> SessionSummary:

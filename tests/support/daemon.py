@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from leslied.store import Reader
+from leslied.store import StoreReader
 from tests.support.cli import Command
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -19,11 +19,11 @@ def list_prompts(store: Path) -> list[str]:
     if not store.exists():
         return []
     try:
-        with Reader(store) as reader:
+        with StoreReader(store) as reader:
             return [
                 placed.record.content
-                for session in reader.sessions()
-                for placed in reader.records(session.row)
+                for session in reader.list_sessions()
+                for placed in reader.list_records(session.row)
                 if placed.record.type == "user_message"
             ]
     except Exception:  # noqa: BLE001 - the schema may not be there yet

@@ -15,12 +15,12 @@ from leslied.lookup import load_session, resolve
 from leslied.model.output import Artifact
 from leslied.model.session import Session
 from leslied.sinks import load_sinks, write_artifact
-from leslied.store import Reader
+from leslied.store import StoreReader
 from tests.support.golden import copy_home, sync
 
 
 def load(path: Path, clock: Clock, wanted: str = "last") -> Session:
-    with Reader(path) as reader:
+    with StoreReader(path) as reader:
         return load_session(
             reader, resolve(reader, wanted, with_costs=True), clock.now(), UTC
         )
@@ -32,8 +32,8 @@ def load_case(
     """The last session of a fixture; None where the fixture has none."""
     copy_home(case, home)
     sync(adapter, home, store, clock)
-    with Reader(store) as reader:
-        if not reader.sessions():
+    with StoreReader(store) as reader:
+        if not reader.list_sessions():
             return None
     return load(store, clock)
 

@@ -12,7 +12,7 @@ from leslied.clock import Clock
 from leslied.model.record import MAIN, PlacedRecord
 from leslied.model.session import SessionSummary, Unit
 from leslied.sessions import Stream, assemble
-from leslied.store import Reader
+from leslied.store import StoreReader
 from tests.support import golden
 
 ADAPTER = load_adapters()["gemini-cli"]
@@ -72,10 +72,12 @@ class Told:
     """What the store tells after a sync."""
 
     def __init__(self, path: Path) -> None:
-        with Reader(path) as reader:
-            self.sessions = list(reader.sessions())
-            self._records = {s.key: list(reader.records(s.row)) for s in self.sessions}
-            self.rejected = [row["reason"] for row in reader.rejected(99)]
+        with StoreReader(path) as reader:
+            self.sessions = list(reader.list_sessions())
+            self._records = {
+                s.key: list(reader.list_records(s.row)) for s in self.sessions
+            }
+            self.rejected = [row["reason"] for row in reader.list_rejected(99)]
 
     def main(self) -> SessionSummary:
         (found,) = [s for s in self.sessions if s.key.source == MAIN]

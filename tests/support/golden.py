@@ -19,7 +19,7 @@ from leslied.model.record import PlacedRecord, Usage
 from leslied.model.session import SessionSummary
 from leslied.model.source import Environment
 from leslied.pipeline import Ingest
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "agents"
 _LONGEST = 500
@@ -65,8 +65,8 @@ def sync(adapter: AgentAdapter, home: Path, path: Path, clock: Clock) -> None:
 
 def describe_store(path: Path) -> list[dict[str, Any]]:
     """Sessions, each before its records, and at the end what became none."""
-    with Reader(path) as reader:
-        sessions = sorted(reader.sessions(), key=lambda session: session.key)
+    with StoreReader(path) as reader:
+        sessions = sorted(reader.list_sessions(), key=lambda session: session.key)
         told = [row for session in sessions for row in _tell(reader, session)]
         return [*told, _tell_rest(reader)]
 
@@ -75,8 +75,8 @@ def dump_rows(rows: list[dict[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _tell(reader: Reader, session: SessionSummary) -> list[dict[str, Any]]:
-    records = [_tell_record(placed) for placed in reader.records(session.row)]
+def _tell(reader: StoreReader, session: SessionSummary) -> list[dict[str, Any]]:
+    records = [_tell_record(placed) for placed in reader.list_records(session.row)]
     return [_tell_session(session), *records]
 
 
@@ -120,7 +120,7 @@ def _tell_usage(usage: Usage) -> dict[str, Any]:
     return {"usage": list(usage_to_dict(usage).values())}
 
 
-def _tell_rest(reader: Reader) -> dict[str, Any]:
+def _tell_rest(reader: StoreReader) -> dict[str, Any]:
     """Noise by kind, and the rejected by file name and offset.
 
     What Python says about bad JSON differs between its versions and is left out.
@@ -132,7 +132,7 @@ def _tell_rest(reader: Reader) -> dict[str, Any]:
             "path": Path(row["path"]).name,
             "reason": re.sub(r"not JSON: .*", "not JSON", row["reason"]),
         }
-        for row in reader.rejected(limit=10_000)
+        for row in reader.list_rejected(limit=10_000)
     ]
     return {"noise": dict(sorted(kinds.items())), "rejected": rejected}
 

@@ -10,7 +10,7 @@ from leslied.lookup import gather_sessions
 from leslied.pipeline.keep import Keep
 from leslied.pipeline.prune import Prune, Pruned, make_batches
 from leslied.sessions.retention import Going
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, ClaudeHome
 from tests.support.golden import environment
 
@@ -30,14 +30,14 @@ def read_home(claude: ClaudeHome) -> None:
     """Everything is read, stopped and archived."""
     with Store(claude.store_path, claude.clock) as store:
         claude.sync(store)
-        store.stop_all()
+        store.mark_all_stopped()
         make_keep(claude, store).run()
 
 
 def prune(claude: ClaudeHome, ids: Iterable[str], **more: bool) -> Pruned:
     """The sessions with these ids are gone."""
     wanted = set(ids)
-    with Reader(claude.store_path) as reader:
+    with StoreReader(claude.store_path) as reader:
         found = [s for s in gather_sessions(reader) if s.key.session_id in wanted]
     with Store(claude.store_path, claude.clock) as store:
         work = Prune(store=store, keep=make_keep(claude, store), **more)
@@ -49,14 +49,14 @@ def prune(claude: ClaudeHome, ids: Iterable[str], **more: bool) -> Pruned:
 
 def listed(claude: ClaudeHome) -> set[str]:
     """The ids of the sessions that there are."""
-    with Reader(claude.store_path) as reader:
+    with StoreReader(claude.store_path) as reader:
         return {session.key.session_id for session in gather_sessions(reader)}
 
 
 def contents(claude: ClaudeHome) -> list[str]:
     """What was said, in every session."""
-    with Reader(claude.store_path) as reader:
-        placed = [p for s in reader.sessions() for p in reader.records(s.row)]
+    with StoreReader(claude.store_path) as reader:
+        placed = [p for s in reader.list_sessions() for p in reader.list_records(s.row)]
     return sorted(p.record.content for p in placed if p.record.content)
 
 

@@ -18,7 +18,7 @@ from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
 from leslied.model.record import MAIN, PlacedRecord, Record, SessionKey
 from leslied.model.session import SessionSummary
 from leslied.model.source import Cursor, FileStamp, Rejection, Shape, SourceRef
-from leslied.store import Committed, Reader, Store
+from leslied.store import CommitReport, Store, StoreReader
 from leslied.tail import ReadLimits
 from leslied.tail.files import stamp_of
 
@@ -119,7 +119,7 @@ class Shelf:
     def __exit__(self, *_: object) -> None:
         self.store.close()
 
-    def keep(self, *records: Record, **reading: Any) -> Committed:
+    def keep(self, *records: Record, **reading: Any) -> CommitReport:
         return self.store.commit([make_reading(*records, **reading)])
 
     def ask(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -129,19 +129,19 @@ class Shelf:
         return int(self.ask(f"SELECT count(*) FROM {table}")[0][0])
 
     @contextmanager
-    def reader(self) -> Iterator[Reader]:
-        with Reader(self.path) as reader:
+    def reader(self) -> Iterator[StoreReader]:
+        with StoreReader(self.path) as reader:
             yield reader
 
     def session(self, session_id: str = "s", source: str = MAIN) -> SessionSummary:
         with self.reader() as reader:
-            found = {session.key: session for session in reader.sessions()}
+            found = {session.key: session for session in reader.list_sessions()}
         return found[make_key(session_id, source)]
 
     def told(self, session_id: str = "s", source: str = MAIN) -> list[PlacedRecord]:
         row = self.session(session_id, source).row
         with self.reader() as reader:
-            return list(reader.records(row))
+            return list(reader.list_records(row))
 
     def contents(self, session_id: str = "s", source: str = MAIN) -> list[str]:
         return [placed.record.content for placed in self.told(session_id, source)]

@@ -262,7 +262,7 @@ def test_units_come_in_order_with_their_entries(shelf: Shelf, store: Store):
     ]
     assert [[e.sequence for e in unit.entries] for unit in units] == [[1], [2, 3], [4]]
     with shelf.reader() as reader:
-        chats = [reader.chat_id(shelf.session(), number) for number in range(3)]
+        chats = [reader.find_chat_id(shelf.session(), number) for number in range(3)]
     assert [unit.chat_id for unit in units] == chats
 
 
@@ -593,7 +593,7 @@ def test_the_time_of_a_query_does_not_run_on_after_it(
 
     reader._clock = clock
     clock.advance(1e9)
-    reader._db.set_progress_handler(reader._is_late, 1)
+    reader._db.set_progress_handler(reader._is_past_deadline, 1)
 
     assert ids(store.sessions()) == ["s"]
     assert len(list(store.entries)) == 4

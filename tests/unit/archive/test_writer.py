@@ -11,13 +11,13 @@ import pytest
 
 from leslied.archive import (
     ArchiveError,
-    ArchiveNewer,
-    Kind,
-    Label,
-    Reader,
-    Writer,
-    find_files,
-    name_file,
+    ArchiveReader,
+    ArchiveVersionError,
+    ArchiveWriter,
+    FrameKind,
+    FrameSpec,
+    list_files,
+    make_file_name,
 )
 from leslied.archive import format as form
 from tests.support.records import modes_of
@@ -28,21 +28,21 @@ WHOLE = b"".join(PIECES)
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "archive" / name_file("agent", b"/logs/a.jsonl")
+    return tmp_path / "archive" / make_file_name("agent", b"/logs/a.jsonl")
 
 
-def add(writer: Writer, data: bytes, **fields) -> None:
+def add(writer: ArchiveWriter, data: bytes, **fields) -> None:
     """The bytes continue the file's last frame."""
-    last = writer.last(Kind.LOG)
-    start = last.reaches if last else 0
+    last = writer.find_last_frame(FrameKind.LOG)
+    start = last.source_end if last else 0
     before = last.running_crc if last else 0
-    known = {"kind": Kind.LOG, "generation": 1, "offset": start}
-    label = Label(**{**known, "length": len(data), "crc_before": before, **fields})
+    known = {"kind": FrameKind.LOG, "generation": 1, "offset": start}
+    label = FrameSpec(**{**known, "length": len(data), "crc_before": before, **fields})
     writer.append(label, [data])
 
 
 def fill(path: Path, *pieces: bytes) -> None:
-    with Writer(path) as writer:
+    with ArchiveWriter(path) as writer:
         for piece in pieces:
             add(writer, piece, told={"path": "a"})
         writer.sync()
@@ -50,19 +50,19 @@ def fill(path: Path, *pieces: bytes) -> None:
 
 def finish(path: Path) -> None:
     """What the file lacks of WHOLE is archived."""
-    with Writer(path) as writer:
-        last = writer.last(Kind.LOG)
-        add(writer, WHOLE[last.reaches if last else 0 :])
+    with ArchiveWriter(path) as writer:
+        last = writer.find_last_frame(FrameKind.LOG)
+        add(writer, WHOLE[last.source_end if last else 0 :])
 
 
 def read(path: Path) -> bytes:
-    with Reader(path) as reader:
-        assert not reader.damaged
+    with ArchiveReader(path) as reader:
+        assert not reader.damaged_offsets
         return b"".join(
             data
-            for frames in reader.generations().values()
+            for frames in reader.list_frames_by_generation().values()
             for frame in frames
-            for data in reader.read(frame)
+            for data in reader.read_frame(frame)
         )
 
 
@@ -70,10 +70,10 @@ def test_frames_give_back_their_bytes(path: Path):
     fill(path, *PIECES)
 
     assert read(path) == WHOLE
-    with Reader(path) as reader:
+    with ArchiveReader(path) as reader:
         assert [frame.length for frame in reader.frames] == list(map(len, PIECES))
         assert reader.frames[-1].running_crc == zlib.crc32(WHOLE)
-        assert reader.frames[0].label == {"path": "a"}
+        assert reader.frames[0].metadata == {"path": "a"}
 
 
 def test_only_the_owner_can_look(path: Path, tmp_path: Path):
@@ -83,14 +83,14 @@ def test_only_the_owner_can_look(path: Path, tmp_path: Path):
     assert modes_of([path]) == {0o600}
     folders = [path.parent, path.parents[1], path.parents[2]]
     assert modes_of(folders) == {0o700}
-    assert find_files(tmp_path / "archive") == [path]
+    assert list_files(tmp_path / "archive") == [path]
 
 
 def test_a_file_cut_anywhere_keeps_its_whole_frames_and_is_completed(path: Path):
     """E3."""
     fill(path, *PIECES)
     data = path.read_bytes()
-    with Reader(path) as reader:
+    with ArchiveReader(path) as reader:
         ends = [0, *(frame.end for frame in reader.frames)]
     lengths = [0, 12, 16, 46]
 
@@ -98,11 +98,11 @@ def test_a_file_cut_anywhere_keeps_its_whole_frames_and_is_completed(path: Path)
         path.write_bytes(data[:cut])
         whole = sum(end <= cut for end in ends) - 1
 
-        with Reader(path) as reader:
+        with ArchiveReader(path) as reader:
             assert len(reader.frames) == whole
-            assert not reader.damaged
+            assert not reader.damaged_offsets
         assert read(path) == WHOLE[: lengths[whole]]
-        with Writer(path) as writer:
+        with ArchiveWriter(path) as writer:
             assert writer.size == path.stat().st_size == ends[whole]
         finish(path)
         assert read(path) == WHOLE
@@ -112,14 +112,20 @@ def test_a_file_cut_anywhere_and_filled_with_zeros_is_completed(path: Path):
     """E3: the file's length reached the disk, its last bytes did not."""
     fill(path, *PIECES)
     data = path.read_bytes()
-    with Reader(path) as reader:
+    with ArchiveReader(path) as reader:
         last = reader.frames[-1]
 
-    for cut in (last.at, last.at + 1, last.body, last.end - 20, last.end - 17):
+    for cut in (
+        last.file_offset,
+        last.file_offset + 1,
+        last.body_offset,
+        last.end - 20,
+        last.end - 17,
+    ):
         path.write_bytes(data[:cut] + bytes(len(data) - cut + 100))
-        if cut > last.at:
+        if cut > last.file_offset:
             path.write_bytes(data[:cut] + bytes(len(data) - cut))
-        with Writer(path) as writer:
+        with ArchiveWriter(path) as writer:
             kept = len(writer.frames)
         finish(path)
 
@@ -132,9 +138,9 @@ def test_a_frame_that_was_not_finished_is_gone(path: Path):
     fill(path, *PIECES)
     size = path.stat().st_size
     with path.open("ab") as file:
-        file.write(bytes(form.FIXED) + b"{}" + b"compressed, in part")
+        file.write(bytes(form.HEADER_BYTES) + b"{}" + b"compressed, in part")
 
-    with Writer(path) as writer:
+    with ArchiveWriter(path) as writer:
         assert writer.size == size
     assert path.stat().st_size == size
 
@@ -143,7 +149,7 @@ def test_bytes_that_are_not_what_they_should_be_change_nothing(path: Path):
     fill(path, *PIECES)
     before = path.read_bytes()
 
-    with Writer(path) as writer:
+    with ArchiveWriter(path) as writer:
         for label in ({"crc_after": 1}, {"length": 3}, {"length": 30}):
             with pytest.raises(ArchiveError, match="changed while"):
                 add(writer, b"abcd\n", **label)
@@ -159,8 +165,8 @@ def test_an_error_of_the_log_leaves_the_archive_as_it_was(path: Path):
         yield b"abc"
         raise RuntimeError
 
-    label = Label(kind=Kind.LOG, generation=1, offset=46, length=9)
-    with Writer(path) as writer, pytest.raises(RuntimeError):
+    label = FrameSpec(kind=FrameKind.LOG, generation=1, offset=46, length=9)
+    with ArchiveWriter(path) as writer, pytest.raises(RuntimeError):
         writer.append(label, broken())
 
     assert path.read_bytes() == before
@@ -170,11 +176,11 @@ def test_a_newer_form_is_refused_and_not_touched(path: Path):
     """E7."""
     fill(path, *PIECES)
     data = bytearray(path.read_bytes())
-    data[4:6] = (form.VERSION + 1).to_bytes(2, "big")
+    data[4:6] = (form.FORMAT_VERSION + 1).to_bytes(2, "big")
     path.write_bytes(data)
 
-    with pytest.raises(ArchiveNewer, match="newer leslied") as told:
-        Writer(path)
+    with pytest.raises(ArchiveVersionError, match="newer leslied") as told:
+        ArchiveWriter(path)
 
     assert "Update leslied" in told.value.hint
     assert path.read_bytes() == data
@@ -184,14 +190,14 @@ def test_a_damaged_frame_is_never_cut_away(path: Path):
     """E4: only what was never finished may go."""
     fill(path, *PIECES)
     data = bytearray(path.read_bytes())
-    with Reader(path) as reader:
-        places = [frame.at + 13 for frame in reader.frames]
+    with ArchiveReader(path) as reader:
+        places = [frame.file_offset + 13 for frame in reader.frames]
     for place in places:
         flipped = bytearray(data)
         flipped[place] ^= 4
         path.write_bytes(flipped)
 
-        with Writer(path) as writer:
+        with ArchiveWriter(path) as writer:
             assert len(writer.frames) == 2
 
         assert path.read_bytes() == flipped
@@ -202,25 +208,25 @@ def test_frames_after_a_damaged_one_are_found(path: Path):
     data = bytearray(path.read_bytes())
     data[13] ^= 1
     path.write_bytes(data)
-    with Writer(path) as writer:
+    with ArchiveWriter(path) as writer:
         add(writer, WHOLE, generation=2)
 
-    with Reader(path) as reader:
-        assert reader.damaged == [0]
+    with ArchiveReader(path) as reader:
+        assert reader.damaged_offsets == [0]
         (frame,) = reader.frames
-        assert b"".join(reader.read(frame)) == WHOLE
+        assert b"".join(reader.read_frame(frame)) == WHOLE
 
 
 def test_a_huge_file_is_streamed(path: Path):
     """400 MB go in and come out; memory grows by less than a tenth of that."""
     piece = os.urandom(1 << 16) * 16
-    label = Label(kind=Kind.LOG, generation=1, length=400 * len(piece))
+    label = FrameSpec(kind=FrameKind.LOG, generation=1, length=400 * len(piece))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    with Writer(path) as writer:
+    with ArchiveWriter(path) as writer:
         writer.append(label, (piece for _ in range(400)))
-    with Reader(path) as reader:
-        total = sum(map(len, reader.read(reader.frames[0])))
+    with ArchiveReader(path) as reader:
+        total = sum(map(len, reader.read_frame(reader.frames[0])))
 
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert total == 400 * len(piece)

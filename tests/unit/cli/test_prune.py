@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from leslied.cli import leslied
 from leslied.cli.prune_command import parse_size
 from leslied.errors import UserError
-from leslied.store import Reader
+from leslied.store import StoreReader
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.prune import listed, read_home
 
@@ -48,8 +48,8 @@ def prune_old() -> None:
 def test_only_the_store_is_written_anew_not_the_archive(
     archived: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
-    with Reader(archived.store_path) as reader:
-        store, archive = reader.weights.used(), reader.weights.archive()
+    with StoreReader(archived.store_path) as reader:
+        store, archive = reader.sizes.get_used_bytes(), reader.sizes.get_archive_bytes()
     say_free(monkeypatch, 2 * store + SLACK)
     prune_old()
 

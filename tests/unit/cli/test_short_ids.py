@@ -38,7 +38,7 @@ def store(tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> 
             keep(shelf, make_key(f"01a1e1f8-0{number}ff-7d00"), "shown", "word " * 99)
         keep(shelf, make_key(HIDDEN), "hidden", "")
         keep(shelf, make_key(LOST, "subagent:5ab"), "hidden", "")
-        shelf.store.stop_all()
+        shelf.store.mark_all_stopped()
     return folder
 
 

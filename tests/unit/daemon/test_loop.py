@@ -25,7 +25,7 @@ from leslied.pipeline import (
     Stops,
     Told,
 )
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from leslied.tail.watch import Watcher
 from tests.support.claude import LATER, ClaudeHome, Talk
 from tests.support.clock import FakeClock
@@ -50,7 +50,7 @@ class Daemon:
 
     loop: Loop
     clock: FakeClock
-    reader: Reader
+    reader: StoreReader
     project: Path
 
     def turn(self, times: int = 6) -> None:

@@ -11,7 +11,7 @@ import pytest
 from leslied.hooks import spool
 from leslied.model.source import Environment
 from leslied.pipeline import Ingest, Stops, Told
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk
 from tests.support.clock import FakeClock
 
@@ -68,8 +68,8 @@ def test_a_session_that_says_so_is_over(told: Told, claude: ClaudeHome):
     tell(told.data_dir, "SessionEnd", log, reason="other")
 
     assert told.listen().stopped == 1
-    with Reader(claude.store_path) as reader:
-        assert reader.sessions()[0].is_stopped
+    with StoreReader(claude.store_path) as reader:
+        assert reader.list_sessions()[0].is_stopped
 
 
 def test_what_it_writes_on_its_way_out_does_not_open_it_again(
@@ -84,8 +84,8 @@ def test_what_it_writes_on_its_way_out_does_not_open_it_again(
     told.ingests[0].scan()
     told.stops.check()
 
-    with Reader(claude.store_path) as reader:
-        assert reader.sessions()[0].is_stopped
+    with StoreReader(claude.store_path) as reader:
+        assert reader.list_sessions()[0].is_stopped
 
 
 def test_a_log_in_a_folder_nobody_reads_is_named(told: Told, tmp_path: Path):

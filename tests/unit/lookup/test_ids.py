@@ -79,7 +79,7 @@ def test_a_subagent_is_found_in_its_session(shelf: Shelf, wanted: str):
 
 def test_a_unit_is_found_by_its_chat_id(shelf: Shelf):
     with shelf.reader() as reader:
-        chat_id = reader.chat_id(shelf.session("abc2-y"), 2)
+        chat_id = reader.find_chat_id(shelf.session("abc2-y"), 2)
         found = resolve(reader, chat_id[:-1])
         (unit,) = load_units(reader, found)
 
@@ -119,8 +119,8 @@ def test_a_whole_subagent_id_is_that_one_though_others_go_on(shelf: Shelf):
 
 def test_what_a_subagent_did_is_found_by_its_chat_id(shelf: Shelf):
     with shelf.reader() as reader:
-        child = next(s for s in reader.sessions() if s.subagent_id == "fabc1-x")
-        found = resolve(reader, reader.chat_id(child, 0))
+        child = next(s for s in reader.list_sessions() if s.subagent_id == "fabc1-x")
+        found = resolve(reader, reader.find_chat_id(child, 0))
 
     assert found.subagent == "fabc1-x"
 

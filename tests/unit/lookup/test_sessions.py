@@ -10,7 +10,7 @@ import pytest
 from leslied.lookup import gather_sessions
 from leslied.model.query import Filter, Selection
 from leslied.model.record import Usage
-from leslied.store.rows import to_us
+from leslied.store.columns import to_us
 from tests.support.clock import FakeClock
 from tests.support.records import (
     Shelf,

@@ -13,7 +13,7 @@ import pytest
 from leslied.errors import LesliedError, SourceError
 from leslied.pipeline import ahead, ingest
 from leslied.pipeline.batch import Batch
-from leslied.store import Reader
+from leslied.store import StoreReader
 from tests.support.claude import ClaudeHome, Talk
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ def always_ahead(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def read_store(path: Path) -> list[object]:
-    with Reader(path) as reader:
+    with StoreReader(path) as reader:
         return [
-            (session.title, session.usage, list(reader.records(session.row)))
-            for session in reader.sessions()
+            (session.title, session.usage, list(reader.list_records(session.row)))
+            for session in reader.list_sessions()
         ]
 
 
@@ -83,8 +83,8 @@ def test_a_source_that_cannot_be_read_is_told(
 
     assert always_ahead
     assert done.troubles == {path: "cannot be opened"}
-    with Reader(claude.store_path) as reader:
-        assert reader.troubles() == [(str(path), "cannot be opened")]
+    with StoreReader(claude.store_path) as reader:
+        assert reader.list_source_errors() == [(str(path), "cannot be opened")]
 
 
 def test_an_error_in_the_second_process_is_raised_in_the_first():

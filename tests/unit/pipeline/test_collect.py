@@ -15,7 +15,7 @@ from leslied.pipeline import Collect, Collected, Settle
 from leslied.pipeline import gather as gathering
 from leslied.redact import Redactor
 from leslied.sinks import Policy
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.golden import recall
 
@@ -55,7 +55,7 @@ class Street:
         claude = self.claude
         with (
             Store(claude.store_path, claude.clock) as store,
-            Reader(claude.store_path) as reader,
+            StoreReader(claude.store_path) as reader,
         ):
             claude.sync(store)
             self._settle(store, reader)
@@ -69,7 +69,7 @@ class Street:
                 plan_folders=[claude.home / ".claude" / "plans"],
             ).scan(**more)
 
-    def _settle(self, store: Store, reader: Reader) -> None:
+    def _settle(self, store: Store, reader: StoreReader) -> None:
         policy = Policy(
             home=self.claude.home,
             central=self.claude.store_path.parent / "central",

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from leslied.agents import load_adapters
-from leslied.archive import find_files
+from leslied.archive import list_files
 from leslied.model.source import WAITING
 from leslied.pipeline import Ingest, Ingested, Keep
 from leslied.pipeline.exclude import make_folder_matcher
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
 from tests.support.claude import SESSION, ClaudeHome, Talk, dump
 from tests.support.golden import environment
@@ -74,7 +74,7 @@ class Excluding:
     def keep(self) -> None:
         """Archive all that was read, as if every session had stopped."""
         with Store(self.claude.store_path, self.claude.clock) as store:
-            store.stop_all()
+            store.mark_all_stopped()
             is_excluded = make_folder_matcher(self.globs)
             Keep(
                 store=store,
@@ -85,17 +85,17 @@ class Excluding:
             ).run()
 
     def contents(self) -> list[str]:
-        with Reader(self.claude.store_path) as reader:
+        with StoreReader(self.claude.store_path) as reader:
             return [
                 placed.record.content
-                for session in reader.sessions()
-                for placed in reader.records(session.row)
+                for session in reader.list_sessions()
+                for placed in reader.list_records(session.row)
                 if placed.record.content
             ]
 
     def troubles(self) -> dict[str, str]:
-        with Reader(self.claude.store_path) as reader:
-            return dict(reader.troubles())
+        with StoreReader(self.claude.store_path) as reader:
+            return dict(reader.list_source_errors())
 
     def troubles_as_paths(self) -> dict[Path, str]:
         return {Path(path): reason for path, reason in self.troubles().items()}
@@ -166,10 +166,10 @@ def test_holding_back_changes_nothing_in_what_is_stored(
     for line in lines:
         excluding.look(claude.write(line, name=LOG))
 
-    with Reader(claude.store_path) as one, Reader(plain.store_path) as other:
-        (mine,), (theirs,) = one.sessions(), other.sessions()
-        assert [p.entry_id for p in one.records(mine.row)] == [
-            p.entry_id for p in other.records(theirs.row)
+    with StoreReader(claude.store_path) as one, StoreReader(plain.store_path) as other:
+        (mine,), (theirs,) = one.list_sessions(), other.list_sessions()
+        assert [p.entry_id for p in one.list_records(mine.row)] == [
+            p.entry_id for p in other.list_records(theirs.row)
         ]
 
 
@@ -202,9 +202,9 @@ def test_every_real_claude_log_is_held_back_until_it_names_its_folder(
 
     assert not excluding.troubles()
     assert excluding.contents() == []
-    with Reader(claude.store_path) as reader:
-        assert list(reader.sessions()) == []
-        assert reader.counts()["records"] == 0
+    with StoreReader(claude.store_path) as reader:
+        assert list(reader.list_sessions()) == []
+        assert reader.count_rows()["records"] == 0
 
 
 @pytest.mark.parametrize("globbed", ["folder", "link", "wildcard over the link"])
@@ -352,8 +352,8 @@ def test_a_log_that_never_names_a_folder_waits_and_says_so(
     assert first.waiting[log].startswith(WAITING)
     assert (second.entries, second.bytes_read, second.commits) == (0, 0, 0)
     assert not excluding.has_secret()
-    with Reader(claude.store_path) as reader:
-        (agent,) = reader.agents()
+    with StoreReader(claude.store_path) as reader:
+        (agent,) = reader.summarize_agents()
         assert (agent["waiting"], agent["unreadable"]) == (1, 0)
 
 
@@ -417,7 +417,7 @@ def test_an_excluded_session_is_not_archived(claude: ClaudeHome, excluding: Excl
 
     excluding.keep()
 
-    assert find_files(claude.store_path.parent / "archive") == []
+    assert list_files(claude.store_path.parent / "archive") == []
 
 
 def test_without_excludes_a_log_without_a_folder_is_stored_at_once(

@@ -8,7 +8,7 @@ import pytest
 
 from leslied.errors import SourceError, StoreUnusable
 from leslied.pipeline.failures import Failures, describe_error
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from tests.support.clock import FakeClock
 
 
@@ -32,7 +32,7 @@ def test_a_failure_is_recorded_for_status(store: Store, path: Path, clock: FakeC
 
     assert not Failures(store, clock).attempt("stage", "exports", fail, errors)
 
-    with Reader(path) as reader:
+    with StoreReader(path) as reader:
         (failure,) = reader.failures()
     assert failure[:2] == ("stage", "exports")
     assert failure.reason == errors["exports"]
@@ -70,7 +70,7 @@ def test_success_clears_the_failure(store: Store, path: Path, clock: FakeClock):
 
     assert failures.attempt("stage", "exports", lambda: None, {})
 
-    with Reader(path) as reader:
+    with StoreReader(path) as reader:
         assert reader.failures() == []
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from leslied import tail
-from leslied.store import Reader
+from leslied.store import StoreReader
 from leslied.store.transaction import Transaction
 from tests.support.claude import ClaudeHome, Talk
 
@@ -33,10 +33,10 @@ def test_appended_bytes_cost_what_they_are(claude: ClaudeHome):
 
     assert done.entries == 1
     assert done.bytes_read < 1000
-    with Reader(claude.store_path) as reader:
-        (session,) = reader.sessions()
+    with StoreReader(claude.store_path) as reader:
+        (session,) = reader.list_sessions()
         assert session.units == 101
-        assert [p.record.native_id for p in reader.records(session.row)][-1] == (
+        assert [p.record.native_id for p in reader.list_records(session.row)][-1] == (
             line["uuid"]
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from leslied.archive import ArchiveNewer, Kind, Reader, find_files
+from leslied.archive import ArchiveReader, ArchiveVersionError, FrameKind, list_files
 from leslied.pipeline import Ingest
 from leslied.pipeline.keep import Keep, KeptNow
 from leslied.store import Store
@@ -40,7 +40,7 @@ class Shelf:
                 is_excluded=is_excluded,
             ).scan()
             if is_final:
-                store.stop_all()
+                store.mark_all_stopped()
             return Keep(
                 store=store,
                 folder=self.folder,
@@ -51,16 +51,16 @@ class Shelf:
 
     def bytes(self, number: int = 0) -> dict[int, bytes]:
         """What one archive file holds, by generation."""
-        with Reader(find_files(self.folder)[number]) as reader:
-            assert reader.check() == []
+        with ArchiveReader(list_files(self.folder)[number]) as reader:
+            assert reader.find_damage() == []
             return {
-                generation: b"".join(d for f in frames for d in reader.read(f))
-                for generation, frames in reader.generations().items()
+                generation: b"".join(d for f in frames for d in reader.read_frame(f))
+                for generation, frames in reader.list_frames_by_generation().items()
             }
 
-    def kinds(self) -> list[Kind]:
-        with Reader(find_files(self.folder)[0]) as reader:
-            return [Kind(frame.kind) for frame in reader.frames]
+    def kinds(self) -> list[FrameKind]:
+        with ArchiveReader(list_files(self.folder)[0]) as reader:
+            return [FrameKind(frame.kind) for frame in reader.frames]
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_a_stopped_session_is_archived_byte_for_byte(
 
     assert (done.sources, done.troubles) == (1, {})
     assert shelf.bytes() == {1: log.read_bytes()}
-    assert modes_of(find_files(shelf.folder)) == {0o600}
+    assert modes_of(list_files(shelf.folder)) == {0o600}
 
 
 def test_a_second_run_reads_nothing(claude: ClaudeHome, shelf: Shelf, talk: Talk):
@@ -110,7 +110,7 @@ def test_only_new_bytes_are_read_and_added(
 
     assert done.bytes_read <= log.stat().st_size - size
     assert shelf.bytes() == {1: log.read_bytes()}
-    assert shelf.kinds() == [Kind.LOG, Kind.LOG]
+    assert shelf.kinds() == [FrameKind.LOG, FrameKind.LOG]
 
 
 def test_a_rewritten_file_starts_a_generation_and_the_old_one_stays(
@@ -134,7 +134,7 @@ def test_a_file_rewritten_after_it_was_read_waits(
     log.write_bytes(log.read_bytes().replace(b"one", b"two"))
     roots = tuple(ADAPTER.roots(environment(claude.home), []))
     with Store(claude.store_path, claude.clock) as store:
-        store.stop_all()
+        store.mark_all_stopped()
         keep = Keep(
             store=store,
             folder=shelf.folder,
@@ -175,7 +175,7 @@ def test_an_unended_line_taken_as_final_is_archived_until_it_ends(
 
     assert before == {1: log.read_bytes()[:-1]}
     assert shelf.bytes() == {1: log.read_bytes()}
-    assert shelf.kinds() == [Kind.LOG, Kind.TAIL, Kind.LOG]
+    assert shelf.kinds() == [FrameKind.LOG, FrameKind.TAIL, FrameKind.LOG]
 
 
 def test_a_side_file_is_kept_whole_each_time_it_changes(
@@ -209,10 +209,10 @@ def test_a_spilled_result_is_kept_beside_its_log(
 
     shelf()
 
-    with Reader(find_files(shelf.folder)[0]) as reader:
+    with ArchiveReader(list_files(shelf.folder)[0]) as reader:
         kinds = [frame.kind for frame in reader.frames]
-        texts = [b"".join(reader.read(f)) for f in reader.frames if f.kind == 4]
-    assert kinds == [Kind.LOG, Kind.SPILL]
+        texts = [b"".join(reader.read_frame(f)) for f in reader.frames if f.kind == 4]
+    assert kinds == [FrameKind.LOG, FrameKind.SPILL]
     assert texts == [b"the whole text"]
 
 
@@ -234,7 +234,7 @@ def test_an_excluded_project_is_not_archived(
     done = shelf(**more)
 
     assert (done.sources, done.excluded, done.bytes_read) == (0, 1, 0)
-    assert find_files(shelf.folder) == []
+    assert list_files(shelf.folder) == []
 
 
 def test_a_moved_log_goes_on_in_the_same_archive_file(
@@ -248,7 +248,7 @@ def test_a_moved_log_goes_on_in_the_same_archive_file(
 
     shelf()
 
-    assert len(find_files(shelf.folder)) == 1
+    assert len(list_files(shelf.folder)) == 1
     assert shelf.bytes() == {1: new.read_bytes()}
 
 
@@ -259,7 +259,7 @@ def test_a_damaged_end_is_made_anew_from_the_log(
     """E3."""
     log = claude.write(talk.prompt("one"), talk.answer("1"))
     shelf()
-    (path,) = find_files(shelf.folder)
+    (path,) = list_files(shelf.folder)
     path.write_bytes(path.read_bytes()[:left])
 
     shelf()
@@ -287,7 +287,7 @@ def test_a_lost_store_does_not_double_the_archive(
 ):
     log = claude.write(talk.prompt("one"), talk.answer("1"))
     shelf()
-    (path,) = find_files(shelf.folder)
+    (path,) = list_files(shelf.folder)
     before = path.read_bytes()
     claude.store_path.unlink()
 
@@ -312,13 +312,13 @@ def test_a_newer_archive_stops_the_run(claude: ClaudeHome, shelf: Shelf, talk: T
     """E7."""
     claude.write(talk.prompt("one"), talk.answer("1"))
     shelf()
-    (path,) = find_files(shelf.folder)
+    (path,) = list_files(shelf.folder)
     data = bytearray(path.read_bytes())
     data[5] = 9
     path.write_bytes(data)
     claude.write(talk.prompt("two"))
 
-    with pytest.raises(ArchiveNewer):
+    with pytest.raises(ArchiveVersionError):
         shelf()
     assert path.read_bytes() == data
 

@@ -13,7 +13,7 @@ from leslied.errors import UserError
 from leslied.lookup import gather_sessions, parse_query
 from leslied.pipeline.prune import Prune, Reasons, find_copies
 from leslied.pipeline.rebuild import Rebuild
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, ClaudeHome, Talk
 from tests.support.golden import environment
 from tests.support.prune import (
@@ -191,8 +191,8 @@ def test_what_the_agent_adds_later_begins_the_session_anew(two: Two):
 
     assert contents(two.claude) == ["hello", "hi", "later"]
     assert find_bytes(two.data, "zanzibar") == []
-    with Reader(two.claude.store_path) as reader:
-        (session,) = [s for s in reader.sessions() if s.key.session_id == OLD]
+    with StoreReader(two.claude.store_path) as reader:
+        (session,) = [s for s in reader.list_sessions() if s.key.session_id == OLD]
     assert (session.units, session.title) == (1, "later")
 
 
@@ -233,17 +233,17 @@ def test_what_a_fork_shows_stays_and_counts_on_for_it(claude: ClaudeHome):
     fork = [{**line, "sessionId": NEW} for line in shared]
     claude.write(*fork, Talk(NEW).prompt("only there"), name=f"-app/{NEW}.jsonl")
     read_home(claude)
-    with Reader(claude.store_path) as reader:
-        before = sum(s.usage.output_tokens for s in reader.sessions())
+    with StoreReader(claude.store_path) as reader:
+        before = sum(s.usage.output_tokens for s in reader.list_sessions())
     prune(claude, [OLD])
 
     assert contents(claude) == ["only there", "shared answer", "shared question"]
     check(claude)
-    with Reader(claude.store_path) as reader:
-        shared = reader.search(parse_query("shared", {})).newest(9)
+    with StoreReader(claude.store_path) as reader:
+        shared = reader.search(parse_query("shared", {})).list_newest(9)
         assert [match.key.session_id for match in shared] == [NEW, NEW]
-        assert reader.search(parse_query("only here", {})).newest(9) == []
-        assert [s.usage.output_tokens for s in reader.sessions()] == [before]
+        assert reader.search(parse_query("only here", {})).list_newest(9) == []
+        assert [s.usage.output_tokens for s in reader.list_sessions()] == [before]
 
 
 def test_results_of_later_entries_are_still_archived(two: Two):
@@ -259,11 +259,11 @@ def test_results_of_later_entries_are_still_archived(two: Two):
 
 
 def test_a_crash_before_the_archive_was_swept_is_made_good_by_the_next_sync(two: Two):
-    with Reader(two.claude.store_path) as reader:
+    with StoreReader(two.claude.store_path) as reader:
         names = [s.key[:2] for s in gather_sessions(reader) if "aaaa" in str(s.key)]
     with (
         Store(two.claude.store_path, two.claude.clock) as store,
-        store.pruning() as pruning,
+        store.pruner() as pruning,
     ):
         pruning.remove(names)
     left = [name for name in find_bytes(two.data, "zanzibar") if name[-4:] == ".zst"]
@@ -299,7 +299,7 @@ def test_too_little_room_is_told_before_anything_is_done(
             work.check_room(10_000_000)
 
 
-def find_reasons(two: Two, reader: Reader, **more: object) -> dict[str, str]:
+def find_reasons(two: Two, reader: StoreReader, **more: object) -> dict[str, str]:
     """Why each session may not go, by the beginning of its id."""
     adapters = load_adapters()
     roots = {
@@ -313,7 +313,7 @@ def find_reasons(two: Two, reader: Reader, **more: object) -> dict[str, str]:
 
 
 def test_a_session_that_is_over_may_go(two: Two):
-    with Reader(two.claude.store_path) as reader:
+    with StoreReader(two.claude.store_path) as reader:
         assert find_reasons(two, reader) == {"a": "", "b": ""}
 
 
@@ -323,14 +323,14 @@ def test_a_session_that_a_process_works_on_stays(claude: ClaudeHome):
     two = type("Home", (), {"claude": claude})()
     live = {(ADAPTER.name, OLD)}
 
-    with Reader(claude.store_path) as reader:
+    with StoreReader(claude.store_path) as reader:
         assert find_reasons(two, reader, live=live) == {"a": "active"}
 
 
 def test_a_log_with_news_keeps_its_session(two: Two):
     two.claude.write(two.old.answer("more"), name=f"-app/{OLD}.jsonl")
 
-    with Reader(two.claude.store_path) as reader:
+    with StoreReader(two.claude.store_path) as reader:
         assert find_reasons(two, reader) == {"a": "unread", "b": ""}
 
 
@@ -342,7 +342,7 @@ def test_a_session_that_ended_badly_stays_unless_it_is_asked_for(two: Two):
     )
     read_home(two.claude)
 
-    with Reader(two.claude.store_path) as reader:
+    with StoreReader(two.claude.store_path) as reader:
         assert find_reasons(two, reader) == {"a": "", "b": "failed"}
         assert find_reasons(two, reader, takes_failed=True) == {"a": "", "b": ""}
 

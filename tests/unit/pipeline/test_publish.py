@@ -13,7 +13,7 @@ from leslied.pipeline import Publish, PublishedNow, Settle
 from leslied.redact import Redactor
 from leslied.redact.deep import redact_session
 from leslied.sinks import Policy, load_sinks
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.clock import FakeClock
 from tests.support.exports import Devflow, load
@@ -56,11 +56,11 @@ def publish(
     policy = Policy(home=claude.home, central=claude.home / "c", user=os.getuid())
     with (
         Store(claude.store_path, claude.clock) as store,
-        Reader(claude.store_path) as reader,
+        StoreReader(claude.store_path) as reader,
     ):
         claude.sync(store)
         if stopped:
-            store.stop("claude-code", [SESSION])
+            store.mark_stopped("claude-code", [SESSION])
         known = {"store": store, "reader": reader, "clock": claude.clock}
         Settle(policy=policy, redact=REDACT, zone=UTC, is_final=True, **known).run()
         return Publish(redact=REDACT, formats=formats, live={live}, **known).run()

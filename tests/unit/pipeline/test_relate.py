@@ -16,7 +16,7 @@ from leslied.pipeline import Ingest, Relate, RelatedNow, Settle
 from leslied.redact import Redactor
 from leslied.sinks import Policy
 from leslied.sinks.leslie import parse
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from leslied.threads.relations import rebuild_relations
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.golden import FIXTURES, copy_home, environment
@@ -53,8 +53,8 @@ class Street:
                 roots = tuple(adapter.roots(environment(claude.home), []))
                 Ingest(adapter=adapter, store=store, roots=roots).scan()
             if is_final:
-                store.stop_all()
-            with Reader(claude.store_path) as reader:
+                store.mark_all_stopped()
+            with StoreReader(claude.store_path) as reader:
                 settle, relate = self._make(store, reader, more)
                 settle.run()
                 related = relate.run()
@@ -66,7 +66,9 @@ class Street:
                         break
                 return related
 
-    def _make(self, store: Store, reader: Reader, more: Any) -> tuple[Settle, Relate]:
+    def _make(
+        self, store: Store, reader: StoreReader, more: Any
+    ) -> tuple[Settle, Relate]:
         claude = self.claude
         policy = Policy(
             home=claude.home,

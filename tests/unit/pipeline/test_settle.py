@@ -15,7 +15,7 @@ from leslied.pipeline import Settle, Settled
 from leslied.redact import Redactor
 from leslied.sinks import Policy
 from leslied.sinks.leslie import Cut, Result, Subagent, User, parse
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
 from tests.support.claude import SESSION, ClaudeHome, Talk, dump
 from tests.support.clock import FakeClock
@@ -46,7 +46,7 @@ class Street:
         claude = self.claude
         with Store(claude.store_path, claude.clock) as store:
             claude.sync(store)
-            with Reader(claude.store_path) as reader:
+            with StoreReader(claude.store_path) as reader:
                 policy = Policy(
                     home=claude.home,
                     central=claude.store_path.parent / "central",

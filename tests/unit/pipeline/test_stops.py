@@ -14,7 +14,7 @@ from leslied.model.query import Filter, Selection
 from leslied.model.record import SessionKey
 from leslied.pipeline import Stops
 from leslied.sessions import quiet_us, tell_status
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk
 from tests.support.clock import FakeClock
 from tests.support.golden import environment
@@ -44,8 +44,8 @@ def process(claude: ClaudeHome) -> Path:
 
 
 def read_status(claude: ClaudeHome) -> str:
-    with Reader(claude.store_path) as reader:
-        session = reader.session(SessionKey("claude-code", SESSION))
+    with StoreReader(claude.store_path) as reader:
+        session = reader.find_session(SessionKey("claude-code", SESSION))
         assert session is not None
         return tell_status(session, claude.clock.now())
 
@@ -55,8 +55,8 @@ def count_matches(claude: ClaudeHome, status: str) -> int:
     selection = Selection(
         filters=(Filter("status", status),), quiet_us=quiet_us(claude.clock.now())
     )
-    with Reader(claude.store_path) as reader:
-        return len(reader.choose(selection))
+    with StoreReader(claude.store_path) as reader:
+        return len(reader.select_sessions(selection))
 
 
 def test_a_silent_session_with_a_live_process_is_active(

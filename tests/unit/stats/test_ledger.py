@@ -42,7 +42,7 @@ def here(folder: str, name: str = "s") -> Record:
 def add_up(shelf: Shelf) -> Callable[..., tuple[list[UsageSummary], UsageSummary]]:
     def add_up(by: str = "day", zone=UTC, **filters):
         with shelf.reader() as reader:
-            ledger = Ledger(reader.measures, load_prices(), zone)
+            ledger = Ledger(reader.usage, load_prices(), zone)
             return ledger.sum_up(by, Filters(**filters))
 
     return add_up
@@ -211,7 +211,7 @@ def test_blocks_begin_at_the_hour_and_last_five(shelf: Shelf):
     shelf.keep(*(say(f"{h}", Usage(1), at(h * 3600)) for h in hours))
 
     with shelf.reader() as reader:
-        blocks, total = Ledger(reader.measures, load_prices()).sum_blocks(Filters())
+        blocks, total = Ledger(reader.usage, load_prices()).sum_blocks(Filters())
 
     assert [(b.start.hour, b.sum.messages) for b in blocks] == [
         (10, 2),
@@ -224,7 +224,7 @@ def test_blocks_begin_at_the_hour_and_last_five(shelf: Shelf):
 def test_a_block_is_active_until_it_ends(shelf: Shelf):
     shelf.keep(say("a", Usage(1)), say("b", Usage(99), at(1800)))
     with shelf.reader() as reader:
-        ((block,), _) = Ledger(reader.measures, load_prices()).sum_blocks(Filters())
+        ((block,), _) = Ledger(reader.usage, load_prices()).sum_blocks(Filters())
 
     assert block.is_active(at(3600))
     assert not block.is_active(at(5 * 3600))

@@ -35,7 +35,7 @@ def result(name: str, second: float, *, is_error: bool = False, **fields) -> Rec
 
 def tools(shelf: Shelf) -> list[ToolUsageSummary]:
     with shelf.reader() as reader:
-        return sum_tools(Ledger(reader.measures, load_prices()).calls(Filters()))
+        return sum_tools(Ledger(reader.usage, load_prices()).calls(Filters()))
 
 
 def test_calls_are_counted_with_how_they_went(shelf: Shelf):

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from leslied.errors import AlreadyRunning, StoreUnusable, UserError
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from leslied.store.connection import lock_store, open_reader, open_writer
 from tests.support.clock import FakeClock
 from tests.support.records import Shelf, make_prompt, make_record, modes_of
@@ -179,8 +179,8 @@ def test_a_store_in_a_folder_of_any_name_is_read(tmp_path: Path, clock: FakeCloc
     path = tmp_path / "café ?mode=rw#x%20&" / "store.db"
     Store(path, clock).close()
 
-    with Reader(path) as reader:
-        assert reader.sessions() == []
+    with StoreReader(path) as reader:
+        assert reader.list_sessions() == []
 
 
 # Together
@@ -192,10 +192,10 @@ def test_a_long_reader_does_not_hold_up_the_writer(path: Path, clock: FakeClock)
         shelf.keep(make_prompt("one", "1"))
         with shelf.reader() as reader:
             reader._db.execute("BEGIN")
-            before = reader.counts()
+            before = reader.count_rows()
             shelf.keep(make_record("two", "2"))
 
-            assert reader.counts() == before
+            assert reader.count_rows() == before
         assert shelf.contents() == ["one", "two"]
 
 
@@ -205,7 +205,7 @@ def test_a_long_reader_does_not_hold_up_the_end(path: Path, clock: FakeClock):
     shelf.keep(make_prompt("one", "1"))
     with shelf.reader() as reader:
         reader._db.execute("BEGIN")
-        reader.counts()
+        reader.count_rows()
         shelf.keep(make_record("two", "2"))
         began = time.perf_counter()
 
@@ -231,8 +231,8 @@ def test_a_store_without_its_side_files_opens(path: Path, clock: FakeClock):
     copy = path.with_name("copy.db")
     copy.write_bytes(path.read_bytes())
 
-    with Reader(copy) as reader:
-        assert reader.counts()["records"] == 1
+    with StoreReader(copy) as reader:
+        assert reader.count_rows()["records"] == 1
 
 
 # The lock
@@ -327,8 +327,8 @@ def test_a_damaged_store_is_told_in_a_sentence_to_a_reader(
     """E4, E6."""
     spoil(path, clock)
 
-    with pytest.raises(StoreUnusable), Reader(path) as reader:
-        reader.sessions()
+    with pytest.raises(StoreUnusable), StoreReader(path) as reader:
+        reader.list_sessions()
 
 
 def test_a_damaged_store_is_told_in_a_sentence_to_a_writer(
@@ -338,7 +338,7 @@ def test_a_damaged_store_is_told_in_a_sentence_to_a_writer(
     spoil(path, clock)
 
     with pytest.raises(StoreUnusable), Store(path, clock) as store:
-        store.stamps("claude-code")
+        store.load_stamps("claude-code")
 
 
 @pytest.mark.parametrize("name", ["store.db", "deeper/store.db"])

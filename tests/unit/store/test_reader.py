@@ -32,7 +32,7 @@ def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
 
 def session_ids(shelf: Shelf) -> list[str]:
     with shelf.reader() as reader:
-        return [session.key.session_id for session in reader.sessions()]
+        return [session.key.session_id for session in reader.list_sessions()]
 
 
 # Sessions
@@ -104,7 +104,7 @@ def test_one_unit_keeps_the_numbers_it_has_in_the_session(shelf: Shelf):
     row = shelf.session().row
 
     with shelf.reader() as reader:
-        (placed,) = reader.records(row, unit=3)
+        (placed,) = reader.list_records(row, unit=3)
     assert (placed.sequence, placed.record.content) == (3, "2")
 
 
@@ -174,7 +174,7 @@ def test_subagents_of_a_session_are_its_children(shelf: Shelf):
     shelf.keep(make_prompt("b", "b", session=make_key("t", "subagent:y")), log="other")
 
     with shelf.reader() as reader:
-        children = reader.children(shelf.session())
+        children = reader.list_children(shelf.session())
     assert [each.subagent_id for each in children] == ["x"]
 
 
@@ -186,7 +186,7 @@ def test_a_subagent_that_a_call_here_spawned_is_a_child(shelf: Shelf):
     shelf.keep(make_record("", "2", type="tool_use", tool_call_id="c"))
 
     with shelf.reader() as reader:
-        children = reader.children(shelf.session())
+        children = reader.list_children(shelf.session())
     assert [each.subagent_id for each in children] == ["x"]
 
 
@@ -198,9 +198,9 @@ def test_a_unit_is_found_by_its_chat_id(shelf: Shelf):
     wanted = make_chat_id(AGENT, "s", shelf.told()[1].entry_id)
 
     with shelf.reader() as reader:
-        assert reader.find_chat(wanted) == [(shelf.session().row, 2, wanted)]
-        assert len(reader.find_chat("chat-")) == 3
-        assert reader.find_chat("chat-nothing") == []
+        assert reader.find_units_by_prefix(wanted) == [(shelf.session().row, 2, wanted)]
+        assert len(reader.find_units_by_prefix("chat-")) == 3
+        assert reader.find_units_by_prefix("chat-nothing") == []
 
 
 def test_a_forked_prompt_has_a_chat_id_in_each_session(shelf: Shelf):
@@ -209,7 +209,7 @@ def test_a_forked_prompt_has_a_chat_id_in_each_session(shelf: Shelf):
         shelf.keep(make_prompt("one", "1", session=make_key(name)), log=name)
 
     with shelf.reader() as reader:
-        chats = reader.find_chat("chat-")
+        chats = reader.find_units_by_prefix("chat-")
     assert len({chat for _, _, chat in chats}) == 2
 
 
@@ -218,12 +218,12 @@ def test_a_forked_prompt_has_a_chat_id_in_each_session(shelf: Shelf):
 
 def test_an_empty_store_has_nothing_to_tell(shelf: Shelf):
     with shelf.reader() as reader:
-        assert reader.sessions() == []
-        assert reader.agents() == []
-        assert reader.troubles() == []
-        assert reader.rejected(10) == []
-        assert set(reader.counts().values()) == {0}
-        assert reader.choose(Selection()) == []
+        assert reader.list_sessions() == []
+        assert reader.summarize_agents() == []
+        assert reader.list_source_errors() == []
+        assert reader.list_rejected(10) == []
+        assert set(reader.count_rows().values()) == {0}
+        assert reader.select_sessions(Selection()) == []
 
 
 def test_the_store_says_how_much_it_holds(shelf: Shelf):
@@ -236,7 +236,7 @@ def test_the_store_says_how_much_it_holds(shelf: Shelf):
     shelf.keep(make_prompt("changed", "a"))
 
     with shelf.reader() as reader:
-        assert reader.counts() == {
+        assert reader.count_rows() == {
             "records": 2,
             "sessions": 1,
             "subagents": 1,
@@ -248,10 +248,10 @@ def test_the_store_says_how_much_it_holds(shelf: Shelf):
 def test_each_agent_is_told_with_its_sources(shelf: Shelf):
     for name in ("a", "b", "c"):
         shelf.keep(make_prompt(name, name, session=make_key(name)), log=name)
-    shelf.store.note_gone(AGENT, [str(LOGS / "a").encode()])
+    shelf.store.mark_gone(AGENT, [str(LOGS / "a").encode()])
 
     with shelf.reader() as reader:
-        (agent,) = reader.agents()
+        (agent,) = reader.summarize_agents()
     assert (agent["name"], agent["sources"], agent["gone"]) == (AGENT, 2, 1)
     assert agent["sessions"] == 3
 
@@ -260,4 +260,4 @@ def test_rejected_entries_are_told_in_order_up_to_a_limit(shelf: Shelf):
     shelf.keep(rejected=tuple(Rejection(n, 1, "x", b"", b"") for n in (5, 1, 3)))
 
     with shelf.reader() as reader:
-        assert [each["offset"] for each in reader.rejected(2)] == [1, 3]
+        assert [each["offset"] for each in reader.list_rejected(2)] == [1, 3]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leslied.errors import StoreUnusable
-from leslied.store import Reader, Store, schema
+from leslied.store import Store, StoreReader, schema
 from tests.support.clock import FakeClock
 from tests.support.records import Shelf, make_prompt, modes_of
 
@@ -65,7 +65,7 @@ def test_a_new_store_has_the_newest_form(path: Path):
     assert form_of(path) == NEWEST
 
 
-@pytest.mark.parametrize("opener", [Store, lambda path, _: Reader(path)])
+@pytest.mark.parametrize("opener", [Store, lambda path, _: StoreReader(path)])
 def test_a_newer_form_is_refused_with_a_sentence(path: Path, clock: FakeClock, opener):
     """E6, E7."""
     alter(path, f"PRAGMA user_version = {NEWEST + 1}")
@@ -185,7 +185,7 @@ def test_a_reader_refuses_an_older_form_and_says_what_helps(path: Path, later):
     later(add_note)
 
     with pytest.raises(StoreUnusable, match="older leslied") as told:
-        Reader(path)
+        StoreReader(path)
 
     assert "leslied sync" in told.value.hint
 

@@ -14,7 +14,7 @@ from msgspec import structs
 from leslied.lookup import Manner, parse_query, search
 from leslied.model.query import AllOf, Query, Term
 from leslied.model.record import make_chat_id
-from leslied.store.rows import to_us
+from leslied.store.columns import to_us
 from tests.support.clock import FakeClock
 from tests.support.records import (
     AGENT,
@@ -290,8 +290,8 @@ def test_no_more_than_asked_for_are_told(shelf: Shelf):
 
     with shelf.reader() as reader:
         query = parse_query("needle", {})
-        assert len(reader.search(query).newest(4)) == 4
-        assert len(reader.search(query).best(4)) == 4
+        assert len(reader.search(query).list_newest(4)) == 4
+        assert len(reader.search(query).list_best(4)) == 4
 
 
 def test_a_hit_names_its_unit(shelf: Shelf):
@@ -366,7 +366,7 @@ def test_a_substring_with_a_quote_is_found_in_arguments(shelf: Shelf):
 
     with shelf.reader() as reader:
         query = Query(words=AllOf((Term('y "h'),)))
-        assert len(reader.search(query, is_substring=True).newest(5)) == 1
+        assert len(reader.search(query, is_substring=True).list_newest(5)) == 1
 
 
 # Filters
@@ -489,7 +489,7 @@ def test_too_many_hits_are_not_all_weighed(shelf: Shelf, monkeypatch):
 
     with shelf.reader() as reader:
         question = reader.search(parse_query("needle", {}))
-        found, is_cut = question.best(10), question.is_cut
+        found, is_cut = question.list_best(10), question.is_truncated
 
     assert is_cut
     assert sorted(match.text for match in found) == [

@@ -35,7 +35,7 @@ def test_what_goes_later_is_added(db: sqlite3.Connection):
     for each in (ONE, OTHER, ONE):
         Tombstones(db).add(make_key("a"), [each])
 
-    assert list(Tombstones(db).all()) == [(*make_key("a"), b"1" * 8 + b"2" * 8)]
+    assert list(Tombstones(db).iter_all()) == [(*make_key("a"), b"1" * 8 + b"2" * 8)]
 
 
 def test_there_are_none_where_nothing_was_pruned(db: sqlite3.Connection):
@@ -50,4 +50,4 @@ def test_they_can_be_carried_into_another_store(db: sqlite3.Connection):
     told = [(*make_key("a"), b"1" * 8)]
     Tombstones(db).restore(told)
 
-    assert list(Tombstones(db).all()) == told
+    assert list(Tombstones(db).iter_all()) == told

@@ -409,7 +409,7 @@ def test_a_command_answered_in_a_later_run_has_its_chat_id(shelf: Shelf):
     shelf.keep(make_record("done", "2"))
 
     with shelf.reader() as reader:
-        ((_, unit, _),) = reader.find_chat("chat-")
+        ((_, unit, _),) = reader.find_units_by_prefix("chat-")
     assert unit == 1
 
 
@@ -498,8 +498,8 @@ def write_original(claude: ClaudeHome, text: str, uuid: str, **message: object) 
 def child_of(claude: ClaudeHome, shelf: Shelf):
     claude.sync(shelf.store)
     with shelf.reader() as reader:
-        (child,) = [s for s in reader.sessions() if s.is_subagent]
-        told = [p.record for p in reader.records(child.row)]
+        (child,) = [s for s in reader.list_sessions() if s.is_subagent]
+        told = [p.record for p in reader.list_records(child.row)]
     return child, [r.content for r in told if r.type == "assistant_message"]
 
 
@@ -563,8 +563,8 @@ def test_what_is_no_record_is_counted(shelf: Shelf):
     shelf.keep(noise=noise, rejected=(Rejection(10, 5, "torn", b"d", b"head"),))
 
     with shelf.reader() as reader:
-        counts = reader.counts()
-        (rejected,) = reader.rejected(5)
+        counts = reader.count_rows()
+        (rejected,) = reader.list_rejected(5)
     assert (counts["noise"], counts["rejected"]) == (2, 1)
     assert (rejected["offset"], rejected["length"], rejected["reason"]) == (
         10,

@@ -12,7 +12,7 @@ import pytest
 
 from leslied.errors import StoreUnusable
 from leslied.model.source import Cursor, FileStamp, Noise, Rejection
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from tests.support.clock import FakeClock
 from tests.support.records import (
     AGENT,
@@ -61,7 +61,7 @@ def test_records_and_their_cursor_are_kept_together(shelf: Shelf):
     """E1."""
     shelf.store.commit([full_reading()])
 
-    assert shelf.store.cursor(AGENT, LOG).offset == 300
+    assert shelf.store.find_cursor(AGENT, LOG).offset == 300
     assert shelf.contents() == ["one", "needle", "no id"]
 
 
@@ -130,7 +130,7 @@ def test_one_bad_reading_takes_its_neighbours_back(shelf: Shelf):
     with pytest.raises(StoreUnusable):
         shelf.store.commit([good, make_reading(make_prompt("bad"), log="bad.jsonl")])
 
-    assert shelf.store.stamps(AGENT) == {}
+    assert shelf.store.load_stamps(AGENT) == {}
 
 
 def test_a_full_disk_is_told_in_a_sentence_and_costs_nothing(shelf: Shelf):
@@ -158,7 +158,7 @@ def test_an_interrupt_leaves_nothing(shelf: Shelf, monkeypatch: pytest.MonkeyPat
     with pytest.raises(KeyboardInterrupt):
         shelf.store.commit([full_reading()])
 
-    assert shelf.store.stamps(AGENT) == {}
+    assert shelf.store.load_stamps(AGENT) == {}
     assert not shelf.store._db.in_transaction
 
 
@@ -167,11 +167,11 @@ def test_what_was_kept_is_there_for_the_next_writer(tmp_path: Path, clock: FakeC
     path = tmp_path / "data" / "store.db"
     with Shelf(path, clock) as shelf:
         shelf.store.commit([full_reading()])
-        cursor = shelf.store.cursor(AGENT, LOG)
+        cursor = shelf.store.find_cursor(AGENT, LOG)
 
     with Shelf(path, clock) as shelf:
         done = shelf.store.commit([full_reading()])
-        assert shelf.store.cursor(AGENT, LOG) == cursor
+        assert shelf.store.find_cursor(AGENT, LOG) == cursor
     assert (done.records, done.placements) == (1, 1)
 
 
@@ -252,8 +252,8 @@ def test_a_cursor_comes_back_as_it_was(shelf: Shelf):
     )
     shelf.keep(cursor=cursor)
 
-    assert shelf.store.cursor(AGENT, LOG) == cursor
-    assert shelf.store.cursor(AGENT, LOG) == cursor
+    assert shelf.store.find_cursor(AGENT, LOG) == cursor
+    assert shelf.store.find_cursor(AGENT, LOG) == cursor
 
 
 @pytest.mark.parametrize("number", [2**63, 2**64 - 1])
@@ -263,47 +263,47 @@ def test_an_inode_larger_than_sqlite_counts_is_kept(shelf: Shelf, number: int):
 
     shelf.keep(cursor=cursor)
 
-    assert shelf.store.cursor(AGENT, LOG) == cursor
+    assert shelf.store.find_cursor(AGENT, LOG) == cursor
 
 
 def test_cursors_of_another_agent_are_not_told(shelf: Shelf):
     shelf.keep(make_prompt())
 
-    assert shelf.store.stamps("codex") == {}
-    assert shelf.store.cursor("codex", LOG) is None
+    assert shelf.store.load_stamps("codex") == {}
+    assert shelf.store.find_cursor("codex", LOG) is None
 
 
 def test_a_trouble_is_told_until_the_source_is_read(shelf: Shelf):
     """B14."""
-    shelf.store.note_trouble(AGENT, LOGS / "a.jsonl", "cannot be opened")
+    shelf.store.record_source_error(AGENT, LOGS / "a.jsonl", "cannot be opened")
     with shelf.reader() as reader:
-        told = reader.troubles()
+        told = reader.list_source_errors()
 
     shelf.keep(make_prompt())
 
     assert told == [(str(LOGS / "a.jsonl"), "cannot be opened")]
     with shelf.reader() as reader:
-        assert reader.troubles() == []
+        assert reader.list_source_errors() == []
 
 
 def test_a_trouble_moves_no_cursor(shelf: Shelf):
     """B14."""
     shelf.keep(make_prompt("one", "1"))
-    before = shelf.store.cursor(AGENT, LOG)
+    before = shelf.store.find_cursor(AGENT, LOG)
 
-    shelf.store.note_trouble(AGENT, LOGS / "a.jsonl", "cannot be opened")
+    shelf.store.record_source_error(AGENT, LOGS / "a.jsonl", "cannot be opened")
 
-    assert shelf.store.cursor(AGENT, LOG) == before
+    assert shelf.store.find_cursor(AGENT, LOG) == before
 
 
 def test_a_source_that_is_gone_keeps_its_records(shelf: Shelf):
     """B8, G11."""
     shelf.keep(make_prompt("one", "1"))
 
-    shelf.store.note_gone(AGENT, [LOG])
+    shelf.store.mark_gone(AGENT, [LOG])
 
     with shelf.reader() as reader:
-        (agent,) = reader.agents()
+        (agent,) = reader.summarize_agents()
     assert (agent["gone"], agent["sources"]) == (1, 0)
     assert shelf.contents() == ["one"]
 
@@ -311,22 +311,22 @@ def test_a_source_that_is_gone_keeps_its_records(shelf: Shelf):
 def test_a_source_that_came_back_is_not_gone(shelf: Shelf):
     """B9."""
     shelf.keep(make_prompt("one", "1"))
-    shelf.store.note_gone(AGENT, [LOG])
+    shelf.store.mark_gone(AGENT, [LOG])
 
     shelf.keep(make_prompt("one", "1"), generation=2)
 
     with shelf.reader() as reader:
-        assert reader.agents()[0]["gone"] == 0
+        assert reader.summarize_agents()[0]["gone"] == 0
 
 
 def test_a_moved_source_keeps_its_cursor(shelf: Shelf):
     """B10."""
     shelf.keep(make_prompt("one", "1"))
-    cursor = shelf.store.cursor(AGENT, LOG)
+    cursor = shelf.store.find_cursor(AGENT, LOG)
 
     shelf.store.move_source(AGENT, LOG, b"/logs/new.jsonl")
 
-    assert shelf.store.cursor(AGENT, b"/logs/new.jsonl") == cursor
+    assert shelf.store.find_cursor(AGENT, b"/logs/new.jsonl") == cursor
     assert shelf.told()[0].path == "/logs/new.jsonl"
 
 
@@ -346,15 +346,15 @@ def test_a_source_moved_onto_a_known_one_is_no_error(shelf: Shelf):
 def test_every_session_can_be_stopped(shelf: Shelf):
     shelf.keep(make_prompt("one", "1"))
 
-    assert shelf.store.stop_all() == 1
-    assert shelf.store.stop_all() == 0
+    assert shelf.store.mark_all_stopped() == 1
+    assert shelf.store.mark_all_stopped() == 0
     assert shelf.session().is_stopped
 
 
 def test_a_stopped_session_goes_on_with_its_next_record(shelf: Shelf):
     """G9."""
     shelf.keep(make_prompt("one", "1"))
-    shelf.store.stop_all()
+    shelf.store.mark_all_stopped()
 
     shelf.keep(make_prompt("two", "2"))
 
@@ -364,7 +364,7 @@ def test_a_stopped_session_goes_on_with_its_next_record(shelf: Shelf):
 def test_a_record_seen_again_wakes_no_stopped_session(shelf: Shelf):
     """G9."""
     shelf.keep(make_prompt("one", "1"))
-    shelf.store.stop_all()
+    shelf.store.mark_all_stopped()
 
     shelf.keep(make_prompt("one", "1"), generation=2)
 
@@ -393,7 +393,7 @@ def merge_setting(shelf: Shelf) -> int:
 
 def test_an_empty_store_is_filled_fast_and_safe_ever_after(safe: Shelf):
     """E2."""
-    with safe.store.fit_for_load():
+    with safe.store.bulk_load():
         safe.keep(make_prompt("one", "1"))
         while_loading = sync_level(safe)
 
@@ -402,16 +402,20 @@ def test_an_empty_store_is_filled_fast_and_safe_ever_after(safe: Shelf):
 
 def test_a_store_that_is_not_loaded_is_always_safe(safe: Shelf):
     """E2."""
-    with safe.store.fit_for_load(is_wanted=False):
+    with safe.store.bulk_load(is_wanted=False):
         assert sync_level(safe) == 2
 
 
 def test_only_an_agent_that_was_never_read_is_new(safe: Shelf):
-    before = safe.store.is_new(AGENT)
+    before = safe.store.is_new_agent(AGENT)
 
     safe.keep(make_prompt("one", "1"))
 
-    assert (before, safe.store.is_new(AGENT), safe.store.is_new("codex")) == (
+    assert (
+        before,
+        safe.store.is_new_agent(AGENT),
+        safe.store.is_new_agent("codex"),
+    ) == (
         True,
         False,
         True,
@@ -420,7 +424,7 @@ def test_only_an_agent_that_was_never_read_is_new(safe: Shelf):
 
 def test_a_load_that_fails_leaves_the_store_safe(safe: Shelf):
     """E2."""
-    with pytest.raises(KeyError), safe.store.fit_for_load():
+    with pytest.raises(KeyError), safe.store.bulk_load():
         raise KeyError
 
     assert (sync_level(safe), merge_setting(safe)) == (2, 4)
@@ -432,7 +436,7 @@ def test_a_load_that_was_killed_leaves_no_setting_behind(
     """E1: a copy of the files, taken in the middle, is what a kill leaves."""
     path, left = tmp_path / "data" / "store.db", tmp_path / "left" / "store.db"
     left.parent.mkdir()
-    with Shelf(path, clock) as shelf, shelf.store.fit_for_load():
+    with Shelf(path, clock) as shelf, shelf.store.bulk_load():
         shelf.keep(make_prompt("one", "1"))
         for end in ("", "-wal"):
             data = path.with_name(path.name + end).read_bytes()
@@ -461,7 +465,7 @@ def test_a_store_left_by_a_kill_opens_with_all_that_was_kept(
         left.with_name("store.db-wal").write_bytes(changes[:size])
         left.with_name("store.db-shm").unlink(missing_ok=True)
         with Shelf(left, clock) as shelf:
-            kept.append((shelf.count("record"), len(shelf.store.stamps(AGENT))))
+            kept.append((shelf.count("record"), len(shelf.store.load_stamps(AGENT))))
 
     assert all(records == cursors for records, cursors in kept)
     assert kept == sorted(kept)
@@ -479,5 +483,5 @@ def test_a_closed_store_refuses_work(tmp_path: Path, clock: FakeClock):
 def test_a_reader_sees_what_was_committed_before_it_opened(shelf: Shelf):
     shelf.keep(make_prompt("one", "1"))
 
-    with Reader(shelf.path) as reader:
-        assert reader.counts()["records"] == 1
+    with StoreReader(shelf.path) as reader:
+        assert reader.count_rows()["records"] == 1

@@ -15,7 +15,7 @@ import pytest
 from leslied import tail
 from leslied.lookup import parse_query
 from leslied.model.source import Cursor
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
 from tests.support.claude import SESSION, ClaudeHome, Talk, dump
 from tests.support.records import (
@@ -40,15 +40,15 @@ def log(tmp_path: Path) -> Path:
 
 
 def contents(claude: ClaudeHome, *, of_type: str = "user_message") -> list[str]:
-    with Reader(claude.store_path) as reader:
-        rows = [session.row for session in reader.sessions()]
-        placed = [each for row in rows for each in reader.records(row)]
+    with StoreReader(claude.store_path) as reader:
+        rows = [session.row for session in reader.list_sessions()]
+        placed = [each for row in rows for each in reader.list_records(row)]
     return [p.record.content for p in placed if p.record.type == of_type]
 
 
 def reasons(claude: ClaudeHome) -> list[str]:
-    with Reader(claude.store_path) as reader:
-        return [each["reason"] for each in reader.rejected(1000)]
+    with StoreReader(claude.store_path) as reader:
+        return [each["reason"] for each in reader.list_rejected(1000)]
 
 
 # The end of a file
@@ -151,8 +151,8 @@ def test_noise_without_its_end_is_counted_once(claude: ClaudeHome):
 
     claude.sync()
 
-    with Reader(claude.store_path) as reader:
-        assert reader.counts()["noise"] == 1
+    with StoreReader(claude.store_path) as reader:
+        assert reader.count_rows()["noise"] == 1
 
 
 def test_a_touched_log_keeps_what_was_said_of_its_last_line(claude: ClaudeHome):
@@ -211,8 +211,8 @@ def test_a_line_that_is_only_damaged_bytes_is_rejected_with_its_place(
 
     claude.sync()
 
-    with Reader(claude.store_path) as reader:
-        (rejected,) = reader.rejected(10)
+    with StoreReader(claude.store_path) as reader:
+        (rejected,) = reader.list_rejected(10)
     assert (rejected["offset"], rejected["length"]) == (1, 3)
 
 
@@ -251,8 +251,8 @@ def test_a_lone_surrogate_in_a_call_can_be_shown_and_searched(claude: ClaudeHome
 
     claude.sync()
 
-    with Reader(claude.store_path) as reader:
-        (hit,) = reader.search(parse_query("needle", {})).newest(5)
+    with StoreReader(claude.store_path) as reader:
+        (hit,) = reader.search(parse_query("needle", {})).list_newest(5)
     assert hit.tool_name == "Ba\ufffdsh"
 
 
@@ -300,8 +300,8 @@ def test_what_was_torn_off_is_rejected_where_it_stood(claude: ClaudeHome):
 
     claude.sync()
 
-    with Reader(claude.store_path) as reader:
-        (rejected,) = reader.rejected(10)
+    with StoreReader(claude.store_path) as reader:
+        (rejected,) = reader.list_rejected(10)
     assert (rejected["offset"], rejected["length"]) == (0, len(torn))
     assert contents(claude) == ["two"]
 
@@ -792,10 +792,10 @@ def test_two_logs_with_the_same_head_are_both_read(claude: ClaudeHome):
 
     done = claude.sync()
 
-    with Reader(claude.store_path) as reader:
+    with StoreReader(claude.store_path) as reader:
         ends = {
-            session.key.session_id: list(reader.records(session.row))[-1]
-            for session in reader.sessions()
+            session.key.session_id: list(reader.list_records(session.row))[-1]
+            for session in reader.list_sessions()
         }
     assert {name: p.record.content for name, p in ends.items()} == {
         "one": "left",
@@ -836,8 +836,8 @@ def test_records_of_a_deleted_log_stay(claude: ClaudeHome):
 
     claude.sync()
 
-    with Reader(claude.store_path) as reader:
-        assert reader.agents()[0]["gone"] == 1
+    with StoreReader(claude.store_path) as reader:
+        assert reader.summarize_agents()[0]["gone"] == 1
     assert contents(claude) == ["one"]
 
 
@@ -867,10 +867,10 @@ def test_a_log_deleted_and_made_again_is_a_new_generation(claude: ClaudeHome):
 
     claude.sync()
 
-    with Reader(claude.store_path) as reader:
-        (session,) = reader.sessions()
-        told = list(reader.records(session.row))
-        assert reader.agents()[0]["gone"] == 0
+    with StoreReader(claude.store_path) as reader:
+        (session,) = reader.list_sessions()
+        told = list(reader.list_records(session.row))
+        assert reader.summarize_agents()[0]["gone"] == 0
     assert contents(claude) == ["one", "two", "three"]
     assert [placed.generation for placed in told][-1] == 2
 
@@ -895,5 +895,5 @@ def test_the_session_is_the_files_name_in_every_generation(claude: ClaudeHome):
 
     claude.sync()
 
-    with Reader(claude.store_path) as reader:
-        assert [s.key.session_id for s in reader.sessions()] == [SESSION]
+    with StoreReader(claude.store_path) as reader:
+        assert [s.key.session_id for s in reader.list_sessions()] == [SESSION]

@@ -14,7 +14,7 @@ import pytest
 
 from leslied.model.source import Pattern, Root, Shape
 from leslied.pipeline import Ingest, Ingested
-from leslied.store import Reader, Store
+from leslied.store import Store, StoreReader
 from leslied.tail import Discovery, discover, identify
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk, dump
 from tests.support.records import AGENT, append
@@ -49,8 +49,8 @@ def names(found: Discovery) -> list[str]:
 
 
 def count_gone(claude: ClaudeHome) -> int:
-    with Reader(claude.store_path) as reader:
-        return int(reader.agents()[0]["gone"])
+    with StoreReader(claude.store_path) as reader:
+        return int(reader.summarize_agents()[0]["gone"])
 
 
 def ingest(claude: ClaudeHome, store: Store) -> Ingest:
@@ -304,8 +304,8 @@ def test_a_log_that_may_not_be_read_is_told_and_read_once_it_may(
     path = claude.write(Talk().prompt("one"))
     with broken("open", path, errno.EACCES):
         refused = claude.sync()
-    with Reader(claude.store_path) as reader:
-        told = reader.troubles()
+    with StoreReader(claude.store_path) as reader:
+        told = reader.list_source_errors()
 
     granted = claude.sync()
 
@@ -323,8 +323,8 @@ def test_a_log_that_may_not_be_read_holds_up_no_other(claude: ClaudeHome):
         done = claude.sync()
 
     assert done.entries == 1
-    with Reader(claude.store_path) as reader:
-        assert [s.key.session_id for s in reader.sessions()] == ["x"]
+    with StoreReader(claude.store_path) as reader:
+        assert [s.key.session_id for s in reader.list_sessions()] == ["x"]
 
 
 def test_a_trouble_that_lasts_is_written_down_once(claude: ClaudeHome):
@@ -388,9 +388,9 @@ def test_a_renamed_project_goes_on_where_it_was(claude: ClaudeHome):
     done = claude.sync()
 
     assert done.entries == 1
-    with Reader(claude.store_path) as reader:
-        (main,) = [s for s in reader.sessions() if not s.is_subagent]
-        last = list(reader.records(main.row))[-1]
+    with StoreReader(claude.store_path) as reader:
+        (main,) = [s for s in reader.list_sessions() if not s.is_subagent]
+        last = list(reader.list_records(main.row))[-1]
     assert (last.record.content, last.path) == ("and then", str(new))
 
 
@@ -457,10 +457,10 @@ def test_a_log_of_any_name_is_read_and_shown(claude: ClaudeHome, name: bytes):
     done = claude.sync()
 
     assert (done.entries, done.troubles) == (1, {})
-    with Reader(claude.store_path) as reader:
-        (session,) = reader.sessions()
+    with StoreReader(claude.store_path) as reader:
+        (session,) = reader.list_sessions()
         assert session.title == "hello"
-        assert list(reader.records(session.row))[-1].path == str(path)
+        assert list(reader.list_records(session.row))[-1].path == str(path)
 
 
 @any_name
@@ -497,5 +497,5 @@ def test_names_that_differ_only_in_odd_bytes_are_two_sessions(claude: ClaudeHome
 
     claude.sync()
 
-    with Reader(claude.store_path) as reader:
-        assert len(reader.sessions()) == 2
+    with StoreReader(claude.store_path) as reader:
+        assert len(reader.list_sessions()) == 2

@@ -10,7 +10,7 @@ import pytest
 from leslied import tail
 from leslied.errors import SourceError
 from leslied.model.source import Cursor, Shape
-from leslied.store import Reader
+from leslied.store import StoreReader
 from leslied.tail import ReadLimits
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.records import make_source, rewrite, touch
@@ -56,8 +56,8 @@ def write_subagent(claude: ClaudeHome) -> None:
 
 
 def describe(claude: ClaudeHome) -> list[str]:
-    with Reader(claude.store_path) as reader:
-        return [s.description for s in reader.sessions() if s.is_subagent]
+    with StoreReader(claude.store_path) as reader:
+        return [s.description for s in reader.list_sessions() if s.is_subagent]
 
 
 def test_a_document_is_one_entry(paper: Path):
@@ -126,8 +126,8 @@ def test_a_side_file_makes_no_session(claude: ClaudeHome):
 
     claude.sync()
 
-    with Reader(claude.store_path) as reader:
-        assert reader.sessions() == []
+    with StoreReader(claude.store_path) as reader:
+        assert reader.list_sessions() == []
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -173,8 +173,8 @@ def test_a_torn_document_is_rejected_until_it_is_whole(claude: ClaudeHome):
 
     claude.sync()
 
-    with Reader(claude.store_path) as reader:
-        assert (torn.rejected, reader.counts()["rejected"]) == (1, 0)
+    with StoreReader(claude.store_path) as reader:
+        assert (torn.rejected, reader.count_rows()["rejected"]) == (1, 0)
     assert describe(claude) == ["Look"]
 
 

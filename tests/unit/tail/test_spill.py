@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.store import Reader
+from leslied.store import StoreReader
 from leslied.tail import ReadLimits, read_spill
 from tests.support.claude import SESSION, ClaudeHome, Talk
 
@@ -92,9 +92,9 @@ def test_a_spilled_result_is_found_beside_its_session(claude: ClaudeHome, named:
 
     claude.sync()
 
-    with Reader(claude.store_path) as reader:
-        (session,) = reader.sessions()
-        last = list(reader.records(session.row))[-1].record
+    with StoreReader(claude.store_path) as reader:
+        (session,) = reader.list_sessions()
+        last = list(reader.list_records(session.row))[-1].record
     assert (last.content, last.spilled) == ("part", "all of it")
 
 

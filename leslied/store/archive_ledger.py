@@ -1,0 +1,193 @@
+"""The archive's side of the store: what is due, and what is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from leslied.store.columns import select_in_batches
+from leslied.store.cursors import CURSOR_COLUMNS, unpack_cursor
+from leslied.store.tombstones import PRUNED
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator
+
+    from leslied.model.source import Cursor
+
+_COLUMNS = "source, generation, offset, finished, number, newest, file, size"
+_CURSOR = ", ".join("o." + name for name in CURSOR_COLUMNS.split(", "))
+_NO_PLACEMENT = 2**53
+"""The place of a source that added nothing: what it tells again stood elsewhere."""
+_FIRST_PLACEMENT = (
+    f"ifnull((SELECT min(first) FROM feed f WHERE f.source = o.id), {_NO_PLACEMENT})"
+)
+_FEED_CHECKPOINT_KEY = "archived_placement"
+PENDING_DELETION = -2
+"""The size of an archive file that must go: its session was pruned."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveCursor:
+    """How far a source is archived."""
+
+    source: int
+    generation: int
+    offset: int
+    finished: int
+    number: int
+    """The generation's number in the archive file, which may outlive the store."""
+    newest: int
+    """The placement up to which spilled results are archived."""
+    file: str
+    size: int
+    """Of the archive file."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueSource:
+    """A source with bytes that are not archived yet."""
+
+    source: int
+    agent: str
+    path: bytes
+    first_placement: int
+    """Its first placement anywhere: the order in which sources were read."""
+    cursor: Cursor
+    archive_cursor: ArchiveCursor | None
+
+
+class ArchiveLedger:
+    """Questions and notes about the archive; the caller holds the transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def update_feeds(self) -> None:
+        """It is known which sessions the sources feed; looks at new entries only."""
+        query = "SELECT value FROM meta WHERE key = ?"
+        row = self._db.execute(query, (_FEED_CHECKPOINT_KEY,)).fetchone()
+        self._db.execute(
+            "INSERT OR IGNORE INTO feed SELECT source, session, min(id) "
+            "FROM placement WHERE id > ? GROUP BY source, session",
+            (int(row[0]) if row else 0,),
+        )
+        self._db.execute(
+            "INSERT OR REPLACE INTO meta "
+            "SELECT ?, CAST(ifnull(max(id), 0) AS TEXT) FROM placement",
+            (_FEED_CHECKPOINT_KEY,),
+        )
+
+    def list_due(self, quiet_us: int) -> list[int]:
+        """Sources read further than archived, whose sessions all rest.
+
+        A session rests when it is settled, stopped, or silent since that time.
+        """
+        rows = self._db.execute(
+            f"SELECT o.id, {_FIRST_PLACEMENT} first "
+            "FROM source o LEFT JOIN archived a ON a.source = o.id "
+            "WHERE NOT o.is_gone AND (o.offset > 0 OR o.finished > 0) "
+            "AND (a.source IS NULL OR (a.generation, a.offset, a.finished) <> "
+            "(o.generation, o.offset, o.finished)) AND NOT EXISTS "
+            "(SELECT 1 FROM feed f JOIN session s ON s.id = f.session "
+            "WHERE f.source = o.id AND s.is_dirty AND s.stopped_us IS NULL "
+            "AND ifnull(s.ended_us, 0) > :quiet) AND (ifnull(o.mtime_ns, 0) / 1000 "
+            "<= :quiet OR EXISTS (SELECT 1 FROM feed f WHERE f.source = o.id)) "
+            "ORDER BY first, o.path",
+            {"quiet": quiet_us},
+        )
+        return [row[0] for row in rows]
+
+    def load_sources(self, sources: Iterable[int]) -> list[DueSource]:
+        """What is known of these sources, in the order they were read."""
+        kept = ", ".join("a." + name for name in _COLUMNS.split(", "))
+        rows = select_in_batches(
+            self._db,
+            f"SELECT o.id, o.agent, o.path, {_FIRST_PLACEMENT} first, {_CURSOR}, {kept} "
+            "FROM source o LEFT JOIN archived a ON a.source = o.id WHERE o.id",
+            sources,
+        )
+        at = 4 + CURSOR_COLUMNS.count(",") + 1
+        found = [
+            DueSource(
+                source=row[0],
+                agent=row[1],
+                path=row[2],
+                first_placement=row[3],
+                cursor=unpack_cursor(row[4:at]),
+                archive_cursor=ArchiveCursor(*row[at:]) if row[at] else None,
+            )
+            for row in rows
+        ]
+        return sorted(found, key=lambda due: (due.first_placement, due.path))
+
+    def is_excluded(self, source: int) -> bool:
+        """Whether anything of this source was left out because its folder is."""
+        query = "SELECT 1 FROM noise WHERE source = ? AND kind = 'excluded'"
+        return self._db.execute(query, (source,)).fetchone() is not None
+
+    def is_pruned(self, source: int) -> bool:
+        """Whether anything of this source is what a person wanted to be rid of."""
+        query = "SELECT 1 FROM noise WHERE source = ? AND kind = ?"
+        return self._db.execute(query, (source, PRUNED)).fetchone() is not None
+
+    def list_pending_deletions(self) -> list[tuple[int, str]]:
+        """Sources whose archive file must go, and the file."""
+        query = "SELECT source, file FROM archived WHERE size = ?"
+        return self._db.execute(query, (PENDING_DELETION,)).fetchall()
+
+    def mark_deleted(self, sources: Iterable[int]) -> None:
+        """The archive files of these sources are gone."""
+        self._db.executemany(
+            "UPDATE archived SET file = '', size = -1 WHERE source = ?",
+            [(source,) for source in sources],
+        )
+
+    def list_spills(self, source: int, after: int) -> list[tuple[str, str]]:
+        """Texts of results kept in files of their own: metadata as JSON, and text."""
+        rows = self._db.execute(
+            "SELECT r.metadata, r.spilled FROM feed f JOIN placement p "
+            "ON p.session = f.session AND p.source = f.source AND p.id > ? "
+            "JOIN record r ON r.entry = p.entry AND r.is_current "
+            "WHERE f.source = ? AND r.type = 'tool_result' AND r.spilled <> '' "
+            "ORDER BY p.id",
+            (after, source),
+        )
+        return rows.fetchall()
+
+    def get_newest_placement(self) -> int:
+        """The newest placement of all."""
+        return int(
+            self._db.execute("SELECT ifnull(max(id), 0) FROM placement").fetchone()[0]
+        )
+
+    def save(self, archive_cursor: ArchiveCursor) -> None:
+        """The source is archived so far."""
+        values = {name: getattr(archive_cursor, name) for name in _COLUMNS.split(", ")}
+        marks = ", ".join(f":{name}" for name in values)
+        self._db.execute(
+            f"INSERT OR REPLACE INTO archived ({_COLUMNS}) VALUES ({marks})", values
+        )
+
+    def iter_files(self) -> Iterator[tuple[int, str, int]]:
+        """Every source's archive file and the size it should have."""
+        query = "SELECT source, file, size FROM archived WHERE size >= 0"
+        yield from self._db.execute(query)
+
+    def invalidate(self, source: int) -> None:
+        """The archive file is not as it was left: it will be looked at."""
+        self._db.execute(
+            "UPDATE archived SET offset = -1, size = -1, newest = 0 WHERE source = ?",
+            (source,),
+        )
+
+    def is_taken(self, file: str, source: int) -> bool:
+        """Whether an archive file belongs to another source."""
+        query = "SELECT 1 FROM archived WHERE file = ? AND source <> ?"
+        return self._db.execute(query, (file, source)).fetchone() is not None
+
+    def find_source_id(self, agent: str, path: bytes) -> int:
+        """The number of a source."""
+        query = "SELECT id FROM source WHERE agent = ? AND path = ?"
+        row = self._db.execute(query, (agent, path)).fetchone()
+        return int(row[0]) if row else 0

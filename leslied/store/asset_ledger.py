@@ -1,0 +1,247 @@
+"""The index's side of the store: what each session touched, and what was told of it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from leslied.model.file_change import FileChange
+from leslied.model.record import SessionKey
+from leslied.store.columns import from_us, select_in_batches, to_us
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+_CHANGE_COLUMNS = (
+    "session, placement, nth, unit, kind, path, tool, call_id, chat_id, at_us, body"
+)
+_SELECT_CHANGES = (
+    f"SELECT s.agent, s.session_id, s.source, {_CHANGE_COLUMNS} FROM touch t "
+    "JOIN session s ON s.id = t.session"
+).replace(
+    _CHANGE_COLUMNS, ", ".join("t." + name for name in _CHANGE_COLUMNS.split(", "))
+)
+_SELECT_WATCHED = (
+    "SELECT c.session, c.stamp, s.thread_id, s.folder, s.cwd FROM collected c "
+    "JOIN session s ON s.id = c.session WHERE NOT c.is_due AND s.folder <> x''"
+)
+
+
+class WatchedThread(Struct, frozen=True):
+    """A thread that may have changed, and all it takes to tell."""
+
+    session: int
+    stamp: bytes
+    thread_id: str
+    folder: str
+    cwd: str
+
+
+class IndexedThread(Struct, frozen=True, kw_only=True):
+    """What is known of a thread since it was last indexed."""
+
+    session: int
+    """The store's number of its main stream."""
+    status: str = ""
+    stamp: bytes = b""
+    """Changes with the asset files."""
+    files: str = ""
+    """Their stamps, hashes and titles, as JSON."""
+    summary: str = ""
+    """What the project's index tells of it, as JSON; empty: nothing."""
+
+
+class AssetLedger:
+    """Questions and notes about threads; the caller holds the transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def list_due(self, limit: int) -> list[int]:
+        """Threads that were settled since they were last indexed."""
+        query = "SELECT session FROM collected WHERE is_due ORDER BY session LIMIT ?"
+        return [row for (row,) in self._db.execute(query, (limit,))]
+
+    def list_unfinished(self) -> list[tuple[int, str]]:
+        """Threads whose session was not over when it was last told of."""
+        query = "SELECT session, status FROM collected WHERE status <> 'stopped'"
+        return self._db.execute(query).fetchall()
+
+    def list_watched(self, newest_limit: int, other_limit: int) -> list[WatchedThread]:
+        """Threads to look at now: the latest, and some of the rest.
+
+        Whoever asks often enough is given every one of them.
+        """
+        rows = self._db.execute(
+            f"{_SELECT_WATCHED} ORDER BY s.ended_us DESC LIMIT ?", (newest_limit,)
+        ).fetchall()
+        if len(rows) == newest_limit:
+            rows += self._list_next_others(other_limit)
+        told = {row[0]: row for row in rows}
+        return [
+            WatchedThread(row[0], row[1], row[2], os.fsdecode(row[3]), row[4])
+            for row in told.values()
+        ]
+
+    def _list_next_others(self, limit: int) -> list[tuple[Any, ...]]:
+        query = "SELECT value FROM meta WHERE key = 'collect_at'"
+        at = self._db.execute(query).fetchone()
+        rows = self._db.execute(
+            f"{_SELECT_WATCHED} AND c.session > ? ORDER BY c.session LIMIT ?",
+            (int(at[0]) if at else 0, limit),
+        ).fetchall()
+        reached = rows[-1][0] if len(rows) == limit else 0
+        self._db.execute(
+            "INSERT OR REPLACE INTO meta VALUES ('collect_at', ?)", (str(reached),)
+        )
+        return rows
+
+    def list_indexed(self, thread_ids: Iterable[str]) -> list[int]:
+        """Those of these threads that are indexed."""
+        query = (
+            "SELECT c.session FROM session s JOIN collected c ON c.session = s.id "
+            "WHERE s.thread_id <> '' AND s.thread_id"
+        )
+        return [row for (row,) in select_in_batches(self._db, query, thread_ids)]
+
+    def load_thread(self, session: int) -> IndexedThread:
+        """What is known of a thread."""
+        row = self._db.execute(
+            "SELECT session, status, stamp, files, summary FROM collected "
+            "WHERE session = ?",
+            (session,),
+        ).fetchone()
+        names = IndexedThread.__struct_fields__
+        return (
+            IndexedThread(**dict(zip(names, row, strict=True)))
+            if row
+            else IndexedThread(session=session)
+        )
+
+    def save_thread(self, thread: IndexedThread) -> None:
+        """The thread is known so from now on."""
+        t = thread
+        self._db.execute(
+            "INSERT INTO collected (session, status, stamp, files, summary) "
+            "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET status = excluded.status,"
+            " stamp = excluded.stamp, files = excluded.files, "
+            "summary = excluded.summary",
+            (t.session, t.status, t.stamp, t.files, t.summary),
+        )
+
+    def mark_due(self, sessions: Iterable[int], *, is_due: bool) -> None:
+        """These threads have to be indexed, or have been."""
+        self._db.executemany(
+            "UPDATE collected SET is_due = ? WHERE session = ?",
+            [(int(is_due), session) for session in sessions],
+        )
+
+    def list_summaries(self, folder: bytes, limit: int) -> list[str]:
+        """What is told of the threads in a folder, last active first."""
+        rows = self._db.execute(
+            "SELECT c.summary FROM session s JOIN collected c ON c.session = s.id "
+            "WHERE s.folder = ? AND s.folder <> x'' AND c.summary <> '' "
+            "ORDER BY s.ended_us DESC, s.id DESC LIMIT ?",
+            (folder, limit),
+        )
+        return [summary for (summary,) in rows]
+
+    def count_summaries(self, folder: bytes) -> int:
+        """How many threads of a folder are told of."""
+        query = (
+            "SELECT count(*) FROM session s JOIN collected c ON c.session = s.id "
+            "WHERE s.folder = ? AND s.folder <> x'' AND c.summary <> ''"
+        )
+        return int(self._db.execute(query, (folder,)).fetchone()[0])
+
+    def list_unread_units(self, session: int) -> list[int]:
+        """Units of a stream with entries whose calls were not looked at."""
+        rows = self._db.execute(
+            "SELECT DISTINCT unit FROM placement WHERE session = ?1 AND id > "
+            "ifnull((SELECT newest FROM touched WHERE session = ?1), 0) ORDER BY unit",
+            (session,),
+        )
+        return [unit for (unit,) in rows]
+
+    def find_cwd_before(self, session: int, unit: int) -> str:
+        """Where the agent worked when a unit began; empty where that is unknown."""
+        row = self._db.execute(
+            "SELECT path FROM touch WHERE session = ? AND kind = 'folder' "
+            "AND unit < ? ORDER BY placement DESC LIMIT 1",
+            (session, unit),
+        ).fetchone()
+        return row[0] if row else ""
+
+    def replace_file_changes(
+        self, session: int, unit: int, changes: list[FileChange]
+    ) -> None:
+        """These are the touches of a unit, and no others."""
+        self._db.execute(
+            "DELETE FROM touch WHERE session = ? AND unit = ?", (session, unit)
+        )
+        marks = ", ".join("?" * (_CHANGE_COLUMNS.count(",") + 1))
+        self._db.executemany(
+            f"INSERT OR REPLACE INTO touch ({_CHANGE_COLUMNS}) VALUES ({marks})",
+            [_pack(session, unit, nth, touch) for nth, touch in enumerate(changes)],
+        )
+
+    def mark_read(self, session: int) -> None:
+        """All calls of a stream that are in the store were looked at."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO touched SELECT ?1, ifnull(max(id), 0) "
+            "FROM placement WHERE session = ?1",
+            (session,),
+        )
+
+    def list_file_changes(self, session: int) -> list[FileChange]:
+        """What a stream touched, in order."""
+        query = f"{_SELECT_CHANGES} WHERE t.session = ? ORDER BY t.placement, t.nth"
+        return [_unpack(row) for row in self._db.execute(query, (session,))]
+
+    def list_file_changes_below(self, folder: str) -> list[FileChange]:
+        """What any session touched below a folder, in the order of time."""
+        query = (
+            f"{_SELECT_CHANGES} WHERE t.path >= ? AND t.path < ? AND t.kind <> 'folder' "
+            "ORDER BY ifnull(t.at_us, 0), t.placement, t.nth"
+        )
+        # "0" is the character after "/".
+        rows = self._db.execute(query, (folder + "/", folder + "0"))
+        return [_unpack(row) for row in rows]
+
+    def list_old_thread_ids(self, session: int) -> list[str]:
+        """The id a thread had before Leslie gave it another."""
+        query = "SELECT thread_id FROM thread_move WHERE session = ?"
+        return [old for (old,) in self._db.execute(query, (session,))]
+
+    def list_file_changes_at(self, path: str) -> list[FileChange]:
+        """What any session did to one file, in the order of time."""
+        query = (
+            f"{_SELECT_CHANGES} WHERE t.path = ? AND t.kind <> 'folder' "
+            "ORDER BY ifnull(t.at_us, 0), t.placement, t.nth"
+        )
+        return [_unpack(row) for row in self._db.execute(query, (path,))]
+
+
+def _pack(session: int, unit: int, nth: int, change: FileChange) -> tuple[Any, ...]:
+    t = change
+    at_us = to_us(t.at) if t.at else None
+    told = (t.kind, t.path, t.tool, t.call_id, t.chat_id, at_us, t.body)
+    return (session, t.placement, nth, unit, *told)
+
+
+def _unpack(row: tuple[Any, ...]) -> FileChange:
+    return FileChange(
+        session=SessionKey(*row[:3]),
+        placement=row[4],
+        unit=row[6],
+        kind=row[7],
+        path=row[8],
+        tool=row[9],
+        call_id=row[10],
+        chat_id=row[11],
+        at=from_us(row[12]) if row[12] is not None else None,
+        body=row[13],
+    )

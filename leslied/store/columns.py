@@ -1,0 +1,148 @@
+"""Records and times as columns, and back."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import astuple
+
+from leslied.model.record import Record, SessionKey, Usage
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_BATCH_SIZE = 500
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_CONTEXT_KINDS = ("opened", "context")
+
+RECORD_COLUMNS = (
+    "type, role, native_id, created_us, utc_offset, observed_us, tool_name, "
+    "tool_call_id, model, usage, message_id, parent_id, metadata, decoder_version, "
+    "tool_input, content, spilled"
+)
+
+
+def to_us(time: datetime) -> int:
+    """Microseconds since 1970."""
+    return (time - _EPOCH) // _MICROSECOND
+
+
+def from_us(value: int, utc_offset: int = 0) -> datetime:
+    """The time, in the offset the log wrote it with."""
+    time = _EPOCH
+    try:
+        time += timedelta(microseconds=value)
+        return time.astimezone(timezone(timedelta(minutes=utc_offset)))
+    except OverflowError:
+        return time
+
+
+def digest_record(record: Record) -> bytes:
+    """Equal for records that say the same: another envelope is no new version."""
+    parts = [
+        record.type,
+        record.role,
+        record.tool_name,
+        record.tool_call_id,
+        record.tool_input,
+        record.content,
+    ]
+    kind = record.metadata.get("kind")
+    # What a line says of its surroundings depends on the lines before it in that
+    # file; a fork's copy may say more or less and is still the same entry.
+    if kind and kind not in _CONTEXT_KINDS:
+        parts.append(_to_json(record.metadata))
+    text = "\0".join(parts).encode(errors="replace")
+    return hashlib.blake2b(text, digest_size=12).digest()
+
+
+def pack_record(
+    record: Record, observed_us: int, decoder_version: int
+) -> tuple[Any, ...]:
+    """The values of RECORD_COLUMNS."""
+    created = record.created_at
+    offset = created.utcoffset() if created else None
+    usage = record.usage
+    return (
+        record.type,
+        record.role,
+        record.native_id,
+        to_us(created) if created else None,
+        int(offset.total_seconds() // 60) if offset else 0,
+        observed_us,
+        record.tool_name,
+        record.tool_call_id,
+        record.model,
+        pack_usage(usage) if usage else "",
+        record.message_id,
+        record.parent_id,
+        _to_json(record.metadata) if record.metadata else "",
+        decoder_version,
+        record.tool_input,
+        record.content,
+        record.spilled,
+    )
+
+
+def unpack_record(
+    row: tuple[Any, ...], session: SessionKey
+) -> tuple[Record, datetime, int]:
+    """The record, when it was seen, and by which decoder."""
+    created = from_us(row[3], row[4]) if row[3] is not None else None
+    record = Record(
+        session=session,
+        type=row[0],
+        role=row[1],
+        native_id=row[2],
+        created_at=created,
+        tool_name=row[6],
+        tool_call_id=row[7],
+        model=row[8],
+        usage=unpack_usage(row[9]) if row[9] else None,
+        message_id=row[10],
+        parent_id=row[11],
+        metadata=msgspec.json.decode(row[12]) if row[12] else {},
+        tool_input=row[14],
+        content=row[15],
+        spilled=row[16],
+    )
+    return record, from_us(row[5]), row[13]
+
+
+def pack_path(path: Path) -> bytes:
+    """A path as the bytes the file system knows."""
+    return os.fsencode(path)
+
+
+def _to_json(value: object) -> str:
+    return msgspec.json.encode(value, order="sorted").decode()
+
+
+def pack_usage(usage: Usage) -> str:
+    """Four or five numbers in one column."""
+    numbers = astuple(usage)
+    shown = numbers if usage.cache_write_1h_tokens else numbers[:4]
+    return " ".join(map(str, shown))
+
+
+def unpack_usage(text: str) -> Usage:
+    """The tokens as they were packed."""
+    return Usage(*map(int, text.split()))
+
+
+def select_in_batches(
+    db: sqlite3.Connection, query: str, values: Iterable[Any]
+) -> Iterator[tuple[Any, ...]]:
+    """The rows whose last named column is one of the values."""
+    wanted = list(values)
+    for start in range(0, len(wanted), _BATCH_SIZE):
+        part = wanted[start : start + _BATCH_SIZE]
+        marks = ", ".join("?" * len(part))
+        yield from db.execute(f"{query} IN ({marks})", part)

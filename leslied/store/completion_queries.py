@@ -1,0 +1,62 @@
+"""The names that a shell can offer: ids, agents and folders, at a glance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from leslied.store.connection import open_reader, translate_sqlite_errors
+from leslied.store.session_queries import list_agent_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_TITLE = "coalesce(nullif(title, ''), substr(first_prompt, 1, 1000))"
+_ACTIVE = "coalesce(ended_us, started_us, 0)"
+
+
+class SessionCompletion(NamedTuple):
+    """A session as one finds it by name."""
+
+    session_id: str
+    thread_id: str
+    title: str
+
+
+class CompletionReader:
+    """A read-only look that reads no more than names."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._db = open_reader(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+    @translate_sqlite_errors
+    def list_sessions(self, prefix: str, limit: int) -> list[SessionCompletion]:
+        """Those whose own or whose thread's id begins so, last active first."""
+        rows = self._db.execute(
+            f"SELECT session_id, thread_id, {_TITLE} FROM session "
+            "WHERE source = 'main' AND entries > 0 "
+            "AND (instr(session_id, ?1) = 1 OR instr(thread_id, ?1) = 1 OR ?1 = '') "
+            f"ORDER BY {_ACTIVE} DESC LIMIT ?2",
+            (prefix, limit),
+        )
+        return [SessionCompletion(*row) for row in rows]
+
+    @translate_sqlite_errors
+    def list_agents(self) -> list[str]:
+        """The agents that have sessions."""
+        return list_agent_names(self._db)
+
+    @translate_sqlite_errors
+    def list_folders(self) -> list[str]:
+        """Where sessions worked, the latest first."""
+        rows = self._db.execute(
+            "SELECT cwd FROM session WHERE cwd <> '' AND source = 'main' "
+            f"GROUP BY cwd ORDER BY max({_ACTIVE}) DESC"
+        )
+        return [cwd for (cwd,) in rows]

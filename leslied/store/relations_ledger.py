@@ -1,0 +1,202 @@
+"""Threads among others: which are news, who came of whom, and who was renamed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from leslied.model.record import MAIN
+from leslied.store.ownership import Ownership
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+
+class DueThread(NamedTuple):
+    """A thread that may have news for the relations file of its project."""
+
+    session: int
+    agent: str
+    session_id: str
+    digest: bytes
+    """A hash of what was last written of it; empty when it has to be asked anew."""
+
+
+class ThreadMove(NamedTuple):
+    """A thread that has a new id; files under the old one may still stand."""
+
+    session: int
+    old_id: str
+    new_id: str
+    folder: bytes
+    files: list[str]
+
+
+class RelationsLedger:
+    """Questions and notes about threads; the caller holds the transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def list_due(self) -> list[DueThread]:
+        """Threads with files that have news, or that are not over yet."""
+        rows = self._db.execute(
+            "SELECT s.id, s.agent, s.session_id, d.told FROM thread_due d "
+            "JOIN session s ON s.id = d.session ORDER BY s.id"
+        )
+        return [DueThread(*row) for row in rows]
+
+    def mark_written(self, session: int, digest: bytes, *, is_over: bool) -> None:
+        """The file says so much of the thread; one that is over is not asked again."""
+        query = "UPDATE thread_due SET told = ?2 WHERE session = ?1"
+        if is_over:
+            query = "DELETE FROM thread_due WHERE session = ?1"
+        self._db.execute(query, (session, digest)[: 1 if is_over else 2])
+
+    def mark_due(self, sessions: Iterable[int]) -> None:
+        """These threads with files are news: their family has grown."""
+        self._db.executemany(
+            "INSERT OR REPLACE INTO thread_due (session) "
+            "SELECT id FROM session WHERE id = ? AND folder <> x''",
+            [(session,) for session in sessions],
+        )
+
+    def count_shared_entries(self, session: int) -> dict[int, int]:
+        """Sessions that show entries of this one too, and how many of them."""
+        rows = self._db.execute(
+            "SELECT o.session, count(*) FROM placement p JOIN placement o "
+            "ON o.entry = p.entry AND o.session <> p.session "
+            "JOIN session s ON s.id = o.session AND s.source = ? "
+            "WHERE p.session = ? GROUP BY o.session",
+            (MAIN, session),
+        )
+        return dict(rows.fetchall())
+
+    def find_parent(self, session: int) -> int:
+        """The session this one was forked from; 0 where there is none.
+
+        What the log says, else the nearest of the older ones that share entries.
+        """
+        told = self._find_logged_parent(session)
+        if told:
+            return told
+        shared = self.count_shared_entries(session)
+        ownership = Ownership(self._db)
+        older = [o for o in shared if _is_older(ownership, o, session)]
+        if not older:
+            return 0
+        return max(
+            older, key=lambda o: (shared[o], ownership.get_first_unshared_us(o), o)
+        )
+
+    def get_thread(self, session: int) -> tuple[str, bytes]:
+        """The thread id of a session, and the folder that holds its `.leslie`."""
+        query = "SELECT thread_id, folder FROM session WHERE id = ?"
+        row = self._db.execute(query, (session,)).fetchone()
+        return (row[0], bytes(row[1])) if row else ("", b"")
+
+    def _find_logged_parent(self, session: int) -> int:
+        """An agent that does not copy ids between files says whence a fork came."""
+        row = self._db.execute(
+            "SELECT o.id FROM placement p JOIN record r ON r.entry = p.entry "
+            "JOIN session s ON s.id = p.session JOIN session o ON o.agent = s.agent "
+            "AND o.source = ?1 AND o.id <> s.id "
+            "AND o.session_id = json_extract(r.metadata, '$.forked_from') "
+            "WHERE p.session = ?2 AND p.unit <= 1 AND r.type = 'system_event' "
+            "AND r.metadata LIKE '%forked_from%' LIMIT 1",
+            (MAIN, session),
+        ).fetchone()
+        return int(row[0]) if row else 0
+
+    def list_relations_files(self) -> dict[bytes, str]:
+        """Folders whose relations file we wrote, and what it looked like then."""
+        rows = self._db.execute("SELECT folder, stamp FROM relations_file")
+        return dict(rows.fetchall())
+
+    def record_relations_file(self, folder: bytes, stamp: str) -> None:
+        """The folder's relations file looks like this."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO relations_file VALUES (?, ?)", (folder, stamp)
+        )
+
+    def find_claimed_threads(
+        self, folder: bytes, claims: Iterable[tuple[str, str]]
+    ) -> list[tuple[int, str, str]]:
+        """Threads there whose session is claimed under another id: row, old, new."""
+        found: list[tuple[int, str, str]] = []
+        for session_id, thread_id in claims:
+            found += self._db.execute(
+                "SELECT id, thread_id, ?2 FROM session WHERE session_id = ?1 "
+                "AND source = 'main' AND folder = ?3 AND thread_id <> ?2 "
+                "AND NOT EXISTS (SELECT 1 FROM session WHERE thread_id = ?2) "
+                "AND id NOT IN (SELECT session FROM thread_move)",
+                (session_id, thread_id, folder),
+            )
+        return found
+
+    def list_transcript_files(self, session: int) -> list[tuple[int, int, str]]:
+        """The files of a thread, its subagents' too: session, unit, path."""
+        rows = self._db.execute(
+            "SELECT t.session, t.unit, t.file FROM transcript t "
+            "JOIN session c ON c.id = t.session JOIN session m ON m.agent = c.agent "
+            "AND m.session_id = c.session_id WHERE m.id = ? ORDER BY t.file",
+            (session,),
+        )
+        return rows.fetchall()
+
+    def move_thread(
+        self, session: int, thread_id: str, files: list[tuple[int, int, str, str]]
+    ) -> None:
+        """The thread has another id; its files are due again under new paths.
+
+        Of each file: session, unit, old path, new path. The old ones are noted until
+        they are gone.
+        """
+        old_id, _ = self.get_thread(session)
+        self._db.execute(
+            "UPDATE session SET thread_id = ?, is_dirty = 1 WHERE id = ?",
+            (thread_id, session),
+        )
+        self._db.executemany(
+            "UPDATE transcript SET file = ?, digest = x'', "
+            "newest = CASE WHEN is_removed THEN newest ELSE 0 END "
+            "WHERE session = ? AND unit = ?",
+            [(new, row, unit) for row, unit, _, new in files],
+        )
+        old = json.dumps([old for _, _, old, _ in files])
+        self._db.execute(
+            "INSERT OR REPLACE INTO thread_move VALUES (?, ?, ?)",
+            (session, old_id, old),
+        )
+
+    def list_moves(self) -> list[ThreadMove]:
+        """Threads whose files under the old id may still stand."""
+        rows = self._db.execute(
+            "SELECT s.id, m.thread_id, s.thread_id, s.folder, m.files "
+            "FROM thread_move m JOIN session s ON s.id = m.session "
+            "WHERE m.files <> ''"
+        )
+        return [
+            ThreadMove(session, old, new, folder, json.loads(files))
+            for session, old, new, folder, files in rows
+        ]
+
+    def mark_moved(self, session: int) -> None:
+        """Nothing of the thread stands under its old id; it never moves again."""
+        self._db.execute(
+            "UPDATE thread_move SET files = '' WHERE session = ?", (session,)
+        )
+
+
+def _is_older(ownership: Ownership, one: int, other: int) -> bool:
+    """Which of two that share entries came first.
+
+    The one that is wholly in the other; else the one that first went its own way.
+    """
+    if ownership.is_same(one, other):
+        return one < other
+    if ownership.is_contained(one, other) or ownership.is_contained(other, one):
+        return ownership.is_contained(one, other)
+    firsts = [(ownership.get_first_unshared_us(each), each) for each in (one, other)]
+    return firsts[0] < firsts[1]

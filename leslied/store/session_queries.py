@@ -1,0 +1,106 @@
+"""Which sessions there are: chosen and ordered before any of them is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from leslied.model.query import Selection
+from leslied.model.record import SessionKey
+from leslied.store.filter_sql import SESSION_GROUPS_WITH_MAIN, session_list_where
+from leslied.store.record_query import IS_SHOWN
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+_LAST_ACTIVE = "ifnull(ifnull(f.ended_us, m.started_us), 0)"
+_TITLE = "CASE WHEN m.title <> '' THEN m.title ELSE m.first_prompt END COLLATE NOCASE"
+_ORDERS = {
+    "recent": f"{_LAST_ACTIVE} DESC",
+    "started": "ifnull(m.started_us, 0) DESC",
+    "title": f"{_TITLE} = '', {_TITLE}",
+    "project": f"m.cwd = '', m.cwd, {_LAST_ACTIVE} DESC",
+    "units": "m.units DESC",
+    "tools": "m.tool_calls DESC",
+}
+
+
+_MAX_LIMIT = 2**62
+
+
+class SessionGroup(NamedTuple):
+    """A session with its subagents."""
+
+    agent: str
+    session_id: str
+
+
+def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[SessionGroup]:
+    """The families wanted, in their order; where sums decide it, all of them."""
+    if selection.limit and selection == Selection(
+        limit=selection.limit, quiet_us=selection.quiet_us
+    ):
+        return _select_latest(db, selection.limit)
+    where, values = session_list_where(selection.filters, selection.quiet_us)
+    order = _ORDERS.get(selection.order, _ORDERS["recent"])
+    limit = selection.limit if selection.order in _ORDERS else None
+    most = -1 if limit is None or selection.is_reversed else limit
+    rows = db.execute(
+        f"SELECT f.agent, f.session_id FROM {SESSION_GROUPS_WITH_MAIN} WHERE {where} "
+        f"ORDER BY {order}, f.agent DESC, f.session_id DESC LIMIT ?",
+        (*values, min(most, _MAX_LIMIT)),
+    )
+    found = [SessionGroup(*row) for row in rows]
+    return found[::-1][:limit] if selection.is_reversed else found
+
+
+def _select_latest(db: sqlite3.Connection, limit: int) -> list[SessionGroup]:
+    """The last active, as most lists want them: a family is as recent as its latest."""
+    most = min(4 * limit, _MAX_LIMIT)
+    while True:
+        rows = db.execute(
+            "SELECT agent, session_id FROM session WHERE entries > 0 "
+            "ORDER BY ifnull(ifnull(ended_us, started_us), 0) DESC, agent DESC, "
+            "session_id DESC LIMIT ?",
+            (most,),
+        ).fetchall()
+        found = dict.fromkeys(rows)
+        if len(found) >= limit or len(rows) < most:
+            return [SessionGroup(*row) for row in found][:limit]
+        most *= 4
+
+
+def list_agent_names(db: sqlite3.Connection) -> list[str]:
+    """The agents that have sessions."""
+    rows = db.execute("SELECT DISTINCT agent FROM session ORDER BY agent")
+    return [agent for (agent,) in rows]
+
+
+def find_sessions_by_prefix(
+    db: sqlite3.Connection, prefix: str
+) -> list[tuple[SessionKey, str]]:
+    """Streams whose session id, thread id or own id starts so, with the thread's."""
+    length = len(prefix)
+    rows = db.execute(
+        "SELECT agent, session_id, source, thread_id FROM session WHERE entries > 0 "
+        "AND (substr(session_id, 1, ?) = ? OR substr(thread_id, 1, ?) = ? "
+        "OR substr(source, instr(source, ':') + 1, ?) = ?)",
+        (length, prefix) * 3,
+    )
+    return [(SessionKey(*row[:3]), row[3]) for row in rows]
+
+
+def find_entries_by_prefix(
+    db: sqlite3.Connection, prefix: str
+) -> list[tuple[SessionKey, str]]:
+    """Entries whose id starts so, each with the first stream that shows it."""
+    low, high = (bytes.fromhex(prefix.ljust(32, end)) for end in "0f")
+    rows = db.execute(
+        "SELECT s.agent, s.session_id, s.source, r.entry_id FROM record r "
+        "JOIN placement p ON p.entry = r.entry JOIN session s ON s.id = p.session "
+        "WHERE r.is_current = 1 AND r.entry_id BETWEEN ? AND ? "
+        f"AND {IS_SHOWN} GROUP BY r.entry_id "
+        "HAVING p.id = min(p.id)",
+        (low, high),
+    )
+    return [(SessionKey(*row[:3]), row[3].hex()) for row in rows]

@@ -1,0 +1,95 @@
+"""The session rows one transaction touches: loaded once, written once."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from leslied.model.record import MAIN, SessionKey, make_record_id
+from leslied.store.columns import select_in_batches
+from leslied.store.session_totals import SessionRow, propose_thread_id
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+    from leslied.model.record import Record
+
+_NAMES = [field.name for field in fields(SessionRow)]
+_COLUMNS = ", ".join(_NAMES)
+_get_values = attrgetter(*_NAMES[1:], "id")
+_SET = ", ".join(f"{name} = ?" for name in _NAMES[1:])
+
+
+class SessionRows:
+    """Sums of the sessions a transaction touches."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._by_key: dict[SessionKey, SessionRow] = {}
+        self._leaf_titles: list[tuple[bytes, str]] = []
+
+    def get(self, key: SessionKey) -> SessionRow:
+        """The session's sum, made on first sight."""
+        tally = self._by_key.get(key)
+        if tally is None:
+            tally = self._by_key[key] = self._load(key) or self._create(key)
+        return tally
+
+    def add_leaf_title(self, record: Record) -> None:
+        """A title that names the session its leaf stands in, not the one it is in."""
+        leaf = make_record_id(record.session.agent, str(record.metadata["leaf"]), 0)
+        self._leaf_titles.append((leaf, record.content))
+
+    def write(self, entry_ids: Iterable[bytes]) -> None:
+        """Every sum is in its row, with the titles that the placed entries carry."""
+        self._db.executemany(
+            "INSERT OR REPLACE INTO leaf_title (entry_id, title) VALUES (?, ?)",
+            self._leaf_titles,
+        )
+        if not self._db.execute("SELECT 1 FROM leaf_title LIMIT 1").fetchone():
+            entry_ids = ()
+        leaves = {leaf for leaf, _ in self._leaf_titles}.union(entry_ids)
+        query = "SELECT id, entry_id, title FROM leaf_title WHERE entry_id"
+        for _, leaf, title in sorted(select_in_batches(self._db, query, leaves)):
+            for key in self._find_containing_sessions(leaf):
+                self.get(key).add_title(title, "summary")
+        rows = [_get_values(tally) for tally in self._by_key.values()]
+        self._db.executemany(f"UPDATE session SET {_SET} WHERE id = ?", rows)
+
+    def _load(self, key: SessionKey) -> SessionRow | None:
+        row = self._db.execute(
+            f"SELECT {_COLUMNS} FROM session "
+            "WHERE agent = ? AND session_id = ? AND source = ?",
+            key,
+        ).fetchone()
+        return SessionRow(*row) if row else None
+
+    def _create(self, key: SessionKey) -> SessionRow:
+        thread_id = self._find_thread_id(key) if key.source == MAIN else ""
+        (row,) = self._db.execute(
+            "INSERT INTO session (agent, session_id, source, thread_id) "
+            "VALUES (?, ?, ?, ?) RETURNING id",
+            (*key, thread_id),
+        ).fetchone()
+        return SessionRow(row, *key, thread_id)
+
+    def _find_thread_id(self, key: SessionKey) -> str:
+        # The second condition lets SQLite use the index over threads alone.
+        query = "SELECT 1 FROM session WHERE thread_id = ? AND thread_id <> ''"
+        for length in (8, 12):
+            thread_id = propose_thread_id(key, length)
+            if not self._db.execute(query, (thread_id,)).fetchone():
+                return thread_id
+        return propose_thread_id(key, 32)
+
+    def _find_containing_sessions(self, leaf: bytes) -> list[SessionKey]:
+        """The main sessions in which the entry stands."""
+        rows = self._db.execute(
+            "SELECT DISTINCT s.agent, s.session_id, s.source FROM record r "
+            "JOIN placement p ON p.entry = r.entry JOIN session s ON s.id = p.session "
+            "WHERE r.entry_id = ? AND s.source = ?",
+            (leaf, MAIN),
+        )
+        return [SessionKey(*row) for row in rows]

@@ -1,0 +1,153 @@
+"""Summing up a session record by record, so that no list ever reads a whole one."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from leslied.model.record import MAIN, TURN_ENDS
+
+if TYPE_CHECKING:
+    from leslied.model.record import Record, SessionKey
+
+TITLE_RANKS = {"summary": 1, "ai": 2, "agent": 3, "custom": 4}
+_FIRST_PROMPT_CHARACTERS = 200
+_RANDOM_UUID = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+)
+_AGENT_OUTPUT_TYPES = ("assistant_message", "thinking", "tool_use")
+_TYPES_WITHOUT_SESSION_MODEL = ("error", "token_usage")
+"""Tokens may be told of a helper's small model: it is not the session's."""
+
+
+@dataclass(slots=True)
+class SessionRow:
+    """The changing sum of one session; columns of the same names hold it."""
+
+    id: int
+    agent: str
+    session_id: str
+    source: str
+    thread_id: str = ""
+    title: str = ""
+    title_rank: int = 0
+    first_prompt: str = ""
+    cwd: str = ""
+    model: str = ""
+    started_us: int | None = None
+    ended_us: int | None = None
+    entries: int = 0
+    originals: int = 0
+    units: int = 0
+    tool_calls: int = 0
+    copied_calls: int = 0
+    waiting_command: int = 0
+    has_turn_ended: int = 0
+    stopped_us: int | None = None
+    spawn_call_id: str = ""
+    parent_agent: str = ""
+    agent_type: str = ""
+    description: str = ""
+    is_finished: int = 0
+    is_dirty: int = 0
+    seen_us: int = 0
+
+    def add_record(self, record: Record, created_us: int | None, placement: int) -> int:
+        """The sum with this record in it; says where its unit starts, if it did.
+
+        The number is the placement from which on a new unit counts, or 0.
+        """
+        self.is_dirty = 1
+        kind = record.metadata.get("kind")
+        if kind == "subagent_linked":
+            self._link_parent(record)
+            return 0
+        if record.metadata.get("is_side"):
+            self.add_title(record.content, str(record.metadata.get("title_kind")))
+            return 0
+        self.entries += 1
+        self.originals += not record.is_copy
+        self.stopped_us = None
+        if created_us is not None:
+            self._add_time(created_us)
+        if record.model and record.type not in _TYPES_WITHOUT_SESSION_MODEL:
+            self.model = record.model
+        if record.type == "tool_use" and record.is_copy:
+            self.copied_calls += 1
+        elif record.type == "tool_use":
+            self.tool_calls += 1
+        if kind in ("opened", "context"):
+            self.cwd = self.cwd or str(record.metadata.get("cwd") or "")
+        elif kind == "title" and not record.metadata.get("leaf"):
+            self.add_title(record.content, str(record.metadata.get("title_kind")))
+        starts = self._add_unit(record, placement)
+        self._update_turn(record, str(kind))
+        if kind == "ended":
+            self.stopped_us = self.seen_us
+        return starts
+
+    def add_title(self, title: str, kind: str) -> None:
+        """The title of the highest rank stands; of one rank, the last."""
+        rank = TITLE_RANKS.get(kind, 0)
+        if title and rank >= self.title_rank:
+            self.title, self.title_rank = title, rank
+
+    def _link_parent(self, record: Record) -> None:
+        told = record.metadata
+        self.spawn_call_id = str(told.get("tool_call_id") or self.spawn_call_id)
+        self.parent_agent = str(told.get("parent_agent") or self.parent_agent)
+        self.agent_type = str(told.get("agent_type") or self.agent_type)
+        self.description = str(told.get("description") or self.description)
+        self.is_finished = int(bool(told.get("is_finished") or self.is_finished))
+
+    def _add_time(self, created_us: int) -> None:
+        if self.started_us is None or created_us < self.started_us:
+            self.started_us = created_us
+        if self.ended_us is None or created_us > self.ended_us:
+            self.ended_us = created_us
+
+    def _add_unit(self, record: Record, placement: int) -> int:
+        """A prompt starts a unit; a command does once the agent answers it."""
+        if self.source != MAIN:
+            if record.type == "user_message" and not self.first_prompt:
+                self.first_prompt = record.content[:_FIRST_PROMPT_CHARACTERS]
+            return 0
+        origin = record.metadata.get("origin")
+        if record.type == "user_message" and origin == "prompt":
+            self.first_prompt = (
+                self.first_prompt or record.content[:_FIRST_PROMPT_CHARACTERS]
+            )
+            self.waiting_command = 0
+            self.units += 1
+            return placement
+        if record.type == "user_message" and origin in ("command", "shell"):
+            self.waiting_command = placement
+        elif self.waiting_command and record.type in _AGENT_OUTPUT_TYPES:
+            starts, self.waiting_command = self.waiting_command, 0
+            self.units += 1
+            return starts
+        return 0
+
+    def _update_turn(self, record: Record, kind: str) -> None:
+        if record.type in (*_AGENT_OUTPUT_TYPES, "user_message", "tool_result"):
+            # After `max_tokens` the client goes on at once, or not at all.
+            reason = record.metadata.get("stop_reason")
+            self.has_turn_ended = int(reason in (*TURN_ENDS, "max_tokens"))
+        elif (record.type == "error" and record.role == "assistant") or kind in (
+            "turn_ended",
+            "ended",
+        ):
+            self.has_turn_ended = 1
+            # Whatever is said from now on, it is no answer to an earlier command.
+            self.waiting_command = 0
+
+
+def propose_thread_id(key: SessionKey, length: int = 8) -> str:
+    """The thread id of a main session: short, and stable for this session."""
+    text = f"{key.agent}\0{key.session_id}"
+    digits = hashlib.sha256(text.encode(errors="replace")).hexdigest()
+    if _RANDOM_UUID.fullmatch(key.session_id):
+        digits = key.session_id.replace("-", "")
+    return f"thread-{digits[:length]}"

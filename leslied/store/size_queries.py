@@ -1,0 +1,105 @@
+"""What takes how much room: sessions, tables, and the logs they were read from."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, NamedTuple
+
+from leslied.store.connection import translate_sqlite_errors
+from leslied.store.cursors import CURSOR_COLUMNS, unpack_cursor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from leslied.model.source import Cursor
+
+    SessionName = tuple[str, str]
+    """Agent and id: a session with its subagents."""
+
+_ROW_OVERHEAD_BYTES = 400
+"""Bytes that a record takes beside its texts, in its table and in the indexes."""
+_TEXTS = "length(r.content) + length(r.tool_input) + length(r.spilled)"
+_CURSOR = ", ".join("o." + name for name in CURSOR_COLUMNS.split(", "))
+
+
+class SessionSource(NamedTuple):
+    """A source that fed a session, and how far it was read."""
+
+    agent: str
+    path: bytes
+    cursor: Cursor
+
+
+class SizeQueries:
+    """Questions about room; nothing is changed."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        self._db = db
+        self.path = path
+
+    @translate_sqlite_errors
+    def get_store_bytes_by_session(self) -> dict[SessionName, int]:
+        """The store's bytes, shared out among the sessions by what each one says."""
+        found = {
+            (agent, name): weight
+            for agent, name, weight in self._db.execute(
+                f"SELECT s.agent, s.session_id, sum({_TEXTS} + {_ROW_OVERHEAD_BYTES}) "
+                "FROM placement p JOIN record r ON r.entry = p.entry "
+                "JOIN session s ON s.id = p.session GROUP BY s.agent, s.session_id"
+            )
+        }
+        share = self.get_used_bytes() / max(sum(found.values()), 1)
+        return {name: int(weight * share) for name, weight in found.items()}
+
+    @translate_sqlite_errors
+    def get_archive_bytes_by_session(self) -> dict[SessionName, int]:
+        """The bytes of the archive, by the session whose logs they are."""
+        rows = self._db.execute(
+            "SELECT agent, session_id, sum(size) FROM (SELECT DISTINCT s.agent, "
+            "s.session_id, a.source, a.size FROM "
+            "(SELECT DISTINCT source, session FROM placement) p "
+            "JOIN archived a ON a.source = p.source AND a.size > 0 "
+            "JOIN session s ON s.id = p.session) GROUP BY agent, session_id"
+        )
+        return {(agent, name): size for agent, name, size in rows}
+
+    @translate_sqlite_errors
+    def get_archive_bytes(self) -> int:
+        """The bytes of the archive."""
+        query = "SELECT CAST(total(size) AS INTEGER) FROM archived WHERE size > 0"
+        return int(self._db.execute(query).fetchone()[0])
+
+    @translate_sqlite_errors
+    def get_used_bytes(self) -> int:
+        """Bytes of the file that hold something."""
+        pages, free, size = (
+            self._db.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+        return int((pages - free) * size)
+
+    @translate_sqlite_errors
+    def get_table_bytes(self) -> dict[str, int]:
+        """The bytes of every table and index; none where SQLite cannot tell."""
+        query = "SELECT name, pgsize FROM dbstat WHERE aggregate = 1"
+        try:
+            return dict(self._db.execute(query).fetchall())
+        except sqlite3.OperationalError:
+            return {}
+
+    @translate_sqlite_errors
+    def list_sources(self, name: SessionName) -> list[SessionSource]:
+        """The sources that fed a session or its subagents."""
+        rows = self._db.execute(
+            f"SELECT o.agent, o.path, {_CURSOR} FROM source o WHERE o.id IN "
+            "(SELECT p.source FROM session s JOIN placement p ON p.session = s.id "
+            "WHERE s.agent = ? AND s.session_id = ?)",
+            name,
+        )
+        return [SessionSource(row[0], row[1], unpack_cursor(row[2:])) for row in rows]
+
+    @translate_sqlite_errors
+    def list_transcript_folders(self) -> list[bytes]:
+        """The folders that hold transcripts."""
+        query = "SELECT DISTINCT folder FROM session WHERE folder <> x''"
+        return [folder for (folder,) in self._db.execute(query)]

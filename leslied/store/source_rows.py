@@ -1,0 +1,114 @@
+"""Source rows: cursors, and what was read that is no record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leslied.model.source import Noise
+from leslied.store.columns import pack_path
+from leslied.store.cursors import CURSOR_COLUMNS, pack_cursor
+from leslied.store.tombstones import PRUNED
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
+
+_SET = ", ".join(f"{name} = excluded.{name}" for name in CURSOR_COLUMNS.split(", "))
+_MARKS = ", ".join("?" * (2 + CURSOR_COLUMNS.count(",") + 1))
+_SAVE = (
+    f"INSERT INTO source (agent, path, {CURSOR_COLUMNS}) VALUES ({_MARKS}) "
+    f"ON CONFLICT DO UPDATE SET {_SET}, trouble = '', is_gone = 0 RETURNING id"
+)
+
+
+class SourceRows:
+    """The source side of one transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._occurrences: dict[tuple[int, bytes], int] = {}
+        self._noise: list[tuple[Any, ...]] = []
+        self._rejected: list[tuple[Any, ...]] = []
+
+    def save(self, reading: DecodedChunk) -> int:
+        """The cursor stands; a new generation starts its own counts. Says the row."""
+        cursor, path = reading.cursor, pack_path(reading.source.path)
+        key = (reading.source.agent, path)
+        before = self._db.execute(
+            "SELECT id, generation, offset, finished FROM source "
+            "WHERE agent = ? AND path = ?",
+            key,
+        ).fetchone()
+        if before and before[1] != cursor.generation:
+            self._delete_counts(before[0])
+        elif (
+            before and before[3] >= 0 and before[2:] != (cursor.offset, cursor.finished)
+        ):
+            self._delete_tail(before[0], before[2])
+        (source,) = self._db.execute(_SAVE, (*key, *pack_cursor(cursor))).fetchone()
+        where = (source, cursor.generation)
+        for noise in reading.noise:
+            self.add_noise(*where, noise)
+        self._rejected += [
+            (*where, r.offset, r.length, r.reason, r.digest, r.head)
+            for r in reading.rejected
+        ]
+        return int(source)
+
+    def add_noise(self, source: int, generation: int, noise: Noise) -> None:
+        """The entry is known not to be worth a record."""
+        where = (source, generation, noise.offset, noise.length)
+        self._noise.append((*where, noise.kind))
+
+    def discard_rejected(self, source: int, reading: DecodedChunk) -> None:
+        """Nothing is kept of what the reading rejected, but where it stood."""
+        where = (source, reading.cursor.generation)
+        mine = {(*where, each.offset) for each in reading.rejected}
+        self._rejected = [row for row in self._rejected if row[:3] not in mine]
+        for each in reading.rejected:
+            self.add_noise(*where, Noise(each.offset, each.length, PRUNED))
+
+    def count_occurrence(self, source: int, entry: DecodedEntry) -> int:
+        """Which occurrence of its line this entry is, in this reading of the source."""
+        key = (source, entry.line_digest)
+        times = self._occurrences.get(key)
+        if times is None:
+            row = self._db.execute(
+                "SELECT times FROM occurrence WHERE source = ? AND line_digest = ?", key
+            ).fetchone()
+            times = row[0] if row else 0
+        # An unended line will be read again once it ends: it is not counted yet.
+        if entry.is_complete:
+            self._occurrences[key] = times + 1
+        return int(times) + 1
+
+    def write(self) -> None:
+        """Everything gathered is in its table."""
+        write = self._db.executemany
+        write("INSERT INTO noise VALUES (?, ?, ?, ?, ?)", self._noise)
+        write(
+            "INSERT OR REPLACE INTO rejected VALUES (?, ?, ?, ?, ?, ?, ?)",
+            self._rejected,
+        )
+        write(
+            "INSERT OR REPLACE INTO occurrence VALUES (?, ?, ?)",
+            [(*key, times) for key, times in self._occurrences.items()],
+        )
+
+    def _delete_tail(self, source: int, offset: int) -> None:
+        """What was said of a last line before it ended is said anew."""
+        for table in ("noise", "rejected"):
+            self._db.execute(
+                f"DELETE FROM {table} WHERE source = ? AND offset >= ?",
+                (source, offset),
+            )
+
+    def _delete_counts(self, source: int) -> None:
+        for table in ("noise", "rejected", "occurrence"):
+            self._db.execute(f"DELETE FROM {table} WHERE source = ?", (source,))
+        self._occurrences = {
+            k: v for k, v in self._occurrences.items() if k[0] != source
+        }
+        self._noise = [row for row in self._noise if row[0] != source]
+        self._rejected = [row for row in self._rejected if row[0] != source]

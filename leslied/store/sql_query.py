@@ -1,0 +1,318 @@
+"""Questions in SQL, to views that fit this program; nothing can be changed by them.
+
+Four locks: the file is opened read-only, `query_only` holds for what is temporary,
+the authorizer knows reading alone, and a clock stops what does not end.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from leslied.errors import LesliedError, UserError
+from leslied.store.connection import make_unusable_error, translate_sqlite_errors
+from leslied.store.fts_text import truncate_text
+from leslied.store.reader import StoreReader
+from leslied.store.record_pages import (
+    find_newest_placements,
+    find_placements,
+    load_records,
+    split_pages,
+)
+from leslied.store.session_order import SessionOrder, add_sequence
+from leslied.store.views import SESSIONS, VIEWS
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from leslied.clock import Clock
+    from leslied.model.record import PlacedRecord
+    from leslied.store.record_pages import RecordFilter
+
+    Rows = Iterable[Sequence[Any]]
+
+SQL_TIMEOUT_SECONDS: float = 10
+"""Seconds a query may take, unless somebody says otherwise."""
+
+_FETCH_SIZE = 256
+_STEPS_PER_DEADLINE_CHECK = 10_000
+"""How many steps of SQLite's machine pass between two looks at the clock."""
+_MAX_BYTES = 2**28
+_READ_ACTIONS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
+_BANNED_FUNCTIONS = {
+    "load_extension",
+    "fts3_tokenizer",
+    "readfile",
+    "writefile",
+    "edit",
+}
+_DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR,
+           sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN}  # fmt: skip
+_VIEWS_HINT = "See the views and their columns: leslied sql --views"
+
+
+@dataclass(frozen=True, slots=True)
+class SqlResult:
+    """What a query found: the names of the columns, and rows that come as asked for."""
+
+    columns: tuple[str, ...]
+    rows: Iterator[tuple[Any, ...]]
+
+
+class SqlReader(StoreReader):
+    """A reader that can be asked in SQL; `sessions` tells the rows of that view."""
+
+    def __init__(
+        self, path: Path, clock: Clock, load_sessions: Callable[[], Rows]
+    ) -> None:
+        super().__init__(path)
+        self._clock = clock
+        self._load_sessions = load_sessions
+        self._session_orders: dict[int, SessionOrder] = {}
+        self._deadline = inf
+        self._is_ready = False
+
+    def execute(
+        self,
+        query: str,
+        values: Sequence[Any] = (),
+        timeout: float = SQL_TIMEOUT_SECONDS,
+    ) -> SqlResult:
+        """The rows that one SELECT finds; a sentence where it is none, or too slow."""
+        _check_query_text(query)
+        self._session_orders.clear()
+        with self._time_limit(inf):
+            self._prepare_views(query)
+        began = self._clock.monotonic()
+        with self._time_limit(timeout):
+            cursor = self._db.execute(query, values)
+        if cursor.description is None:
+            raise UserError("There is no query.", _VIEWS_HINT)
+        names = [column[0] for column in cursor.description]
+        left = timeout - (self._clock.monotonic() - began)
+        return SqlResult(tuple(_make_unique_names(names)), self._fetch(cursor, left))
+
+    def _fetch(self, cursor: sqlite3.Cursor, left: float) -> Iterator[tuple[Any, ...]]:
+        """The rows; while nobody asks for the next ones, the time stands still."""
+        while True:
+            began = self._clock.monotonic()
+            with self._time_limit(left):
+                rows = cursor.fetchmany(_FETCH_SIZE)
+            left -= self._clock.monotonic() - began
+            if not rows:
+                return
+            yield from rows
+
+    @contextmanager
+    def _time_limit(self, seconds: float) -> Iterator[None]:
+        """What is asked meanwhile ends in time; what fails is told as a sentence."""
+        self._deadline = self._clock.monotonic() + seconds
+        try:
+            yield
+        except _QUERY_ERRORS as error:
+            raise self._translate_error(error) from error
+        finally:
+            self._deadline = inf
+
+    def clear_cache(self) -> None:
+        """What was known of the streams is asked of the store again."""
+        self._session_orders.clear()
+
+    def iter_pages(self, record_filter: RecordFilter) -> Iterator[list[PlacedRecord]]:
+        """Such records as they were read, numbered, a page in memory at a time.
+
+        Nothing is held open between two pages, however long that takes; what comes
+        meanwhile is told at the end.
+        """
+        after = 0
+        while places := self._find_placements(record_filter, after):
+            yield from map(self._load_page, split_pages(places))
+            after = places[-1]
+
+    def iter_newest_pages(
+        self, record_filter: RecordFilter
+    ) -> Iterator[list[PlacedRecord]]:
+        """Such records, the latest first and those without a time last, in pages."""
+        yield from map(
+            self._load_page, split_pages(self._find_newest_placements(record_filter))
+        )
+
+    @translate_sqlite_errors
+    def _find_placements(self, record_filter: RecordFilter, after: int) -> array[int]:
+        return find_placements(self._db, record_filter, after)
+
+    @translate_sqlite_errors
+    def _find_newest_placements(self, record_filter: RecordFilter) -> array[int]:
+        return find_newest_placements(self._db, record_filter)
+
+    @translate_sqlite_errors
+    def _load_page(self, placements: array[int]) -> list[PlacedRecord]:
+        found = []
+        for session, placed in load_records(self._db, placements):
+            standing = self.get_session_order(session)
+            if standing.find_sequence(placed.placement) is None:
+                # It came after this standing was taken.
+                del self._session_orders[session]
+                standing = self.get_session_order(session)
+            found.append(add_sequence(placed, standing))
+        return found
+
+    def _prepare_views(self, query: str) -> None:
+        """The views are there, and the sessions are told if they are asked for."""
+        # A name in a query stands there letter by letter.
+        is_told = re.search(SESSIONS.name, query, re.IGNORECASE)
+        if self._is_ready and not is_told:
+            return
+        self._db.set_authorizer(None)
+        self._db.execute("PRAGMA query_only = 0")
+        try:
+            if not self._is_ready:
+                self._make_views()
+            if is_told:
+                self._fill_sessions_table()
+        finally:
+            self._db.execute("PRAGMA query_only = 1")
+            self._db.set_authorizer(_authorize)
+
+    def _make_views(self) -> None:
+        db = self._db
+        db.text_factory = partial(str, encoding="utf-8", errors="replace")
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_BYTES)
+        db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        db.create_function("cut_words", 2, _truncate, deterministic=True)
+        db.create_function("sequence_of", 2, self._find_sequence)
+        db.create_function("neighbour_of", 3, self._find_neighbour)
+        db.create_function("call_of", 2, self._find_call_tool)
+        db.create_function("answer_of", 2, self._find_first_result)
+        db.create_function("chat_of", 2, self._find_chat_id)
+        columns = [column.name for column in SESSIONS.columns]
+        db.execute(f"CREATE TEMP TABLE told_session ({', '.join(columns)})")
+        db.execute("CREATE INDEX temp.told_by_id ON told_session (session_id)")
+        for view in VIEWS:
+            db.execute(view.create_sql)
+        # A virtual table writes its own form down when it is first used.
+        for table in ("json_each('')", "json_tree('')", "record_text"):
+            db.execute(f"SELECT 1 FROM {table} LIMIT 0")
+        db.set_progress_handler(self._is_past_deadline, _STEPS_PER_DEADLINE_CHECK)
+        self._is_ready = True
+
+    def _fill_sessions_table(self) -> None:
+        rows = list(self._load_sessions())
+        marks = ", ".join("?" * len(SESSIONS.columns))
+        self._db.execute("BEGIN")
+        self._db.execute("DELETE FROM told_session")
+        self._db.executemany(f"INSERT INTO told_session VALUES ({marks})", rows)
+        self._db.execute("COMMIT")
+
+    def _is_past_deadline(self) -> bool:
+        return self._clock.monotonic() > self._deadline
+
+    def get_session_order(self, session: int) -> SessionOrder:
+        """Where everything stands in a stream; asked of the store once a query."""
+        if session not in self._session_orders:
+            self._session_orders[session] = SessionOrder(self._db, session)
+        return self._session_orders[session]
+
+    def _find_sequence(self, session: int, placement: int) -> int | None:
+        return self.get_session_order(session).find_sequence(placement)
+
+    def _find_neighbour(self, session: int, placement: int, step: int) -> int | None:
+        return self.get_session_order(session).find_neighbour(placement, step)
+
+    def _find_call_tool(self, session: int, call_id: str) -> str | None:
+        return self.get_session_order(session).call_tools.get(call_id) or None
+
+    def _find_first_result(self, session: int, call_id: str) -> int | None:
+        return self.get_session_order(session).first_results.get(call_id)
+
+    def _find_chat_id(self, session: int, unit: int) -> str | None:
+        return self.get_session_order(session).chat_ids.get(unit)
+
+    def _translate_error(self, error: Exception) -> LesliedError:
+        """The sentence for what SQLite said."""
+        said = str(error).strip().rstrip(".")
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE_CODES:
+            return make_unusable_error(self.path, error)
+        if said == "interrupted" and not self._is_past_deadline():
+            raise KeyboardInterrupt
+        if said == "interrupted":
+            return UserError(
+                "The query took too long and was stopped.",
+                "Ask for less, as one session_id or a LIMIT; or give it time: "
+                "--timeout 60",
+            )
+        return _make_query_error(said)
+
+
+_QUERY_ERRORS = (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError)
+
+
+def _authorize(action: int, what: str | None, name: str | None, *_: Any) -> int:
+    """Reading is allowed, and nothing else."""
+    if action == sqlite3.SQLITE_FUNCTION:
+        is_fine = (name or "").lower() not in _BANNED_FUNCTIONS
+    elif action == sqlite3.SQLITE_PRAGMA:
+        # The reader asks by it whether its sums are still true.
+        is_fine = what == "data_version" and name is None
+    else:
+        is_fine = action in _READ_ACTIONS
+    return sqlite3.SQLITE_OK if is_fine else sqlite3.SQLITE_DENY
+
+
+def _check_query_text(query: str) -> None:
+    if not query.strip().strip(";"):
+        raise UserError("There is no query.", _VIEWS_HINT)
+    if "\0" in query or any("\ud800" <= each <= "\udfff" for each in query):
+        raise UserError(
+            "The query holds a character that is no text.",
+            "Write it in UTF-8, without NUL bytes.",
+        )
+
+
+def _make_query_error(message: str) -> UserError:
+    """The sentence for a query that cannot be answered."""
+    if found := re.match(r"no such table: (.*)", message, re.DOTALL):
+        views = ", ".join(view.name for view in VIEWS)
+        return UserError(f"There is no view {found[1]!r}.", f"The views are: {views}")
+    if found := re.match(r"no such column: (.*)", message, re.DOTALL):
+        return UserError(f"There is no column {found[1]!r}.", _VIEWS_HINT)
+    if "one statement at a time" in message:
+        return UserError("These are several statements.", "Ask one SELECT at a time.")
+    if "bindings" in message:
+        return UserError(
+            "The query has places for values, and other values than places.",
+            "Give a value for each `?`, or write it into the query.",
+        )
+    if any(word in message for word in ("authoriz", "prohibited", "readonly")):
+        return UserError(
+            f"Only reading is allowed ({message}).",
+            "Ask with SELECT, WITH or VALUES; nothing was changed.",
+        )
+    if "syntax error" in message or "incomplete input" in message:
+        return UserError(
+            f"SQLite does not understand the query: {message}.", _VIEWS_HINT
+        )
+    return UserError(f"The query cannot be answered: {message}.", _VIEWS_HINT)
+
+
+def _make_unique_names(names: Sequence[str]) -> Iterator[str]:
+    """The names, a second `n` as `n_2`, so that each means one column."""
+    taken = set(names)
+    seen: set[str] = set()
+    for name in names:
+        number, new = 2, name
+        while new in seen or (new != name and new in taken):
+            new, number = f"{name}_{number}", number + 1
+        seen.add(new)
+        yield new
+
+
+def _truncate(text: str | None, limit: int) -> str | None:
+    return truncate_text(text, limit) if text else text

@@ -1,0 +1,199 @@
+"""The second street's side of the store: what is due, and what was written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.model.output import Transcript
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_COLUMNS = (
+    "session, unit, chat_id, folder, file, utc_offset, started_us, newest, digest"
+)
+_MARKS = ", ".join("?" * (_COLUMNS.count(",") + 1))
+
+
+class TranscriptLedger:
+    """Questions and notes about output; the caller holds the transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def list_due(self, since_us: int, limit: int) -> list[tuple[str, str]]:
+        """Sessions (agent and id) with anything new since they were last settled.
+
+        Those that were active since the time given, the latest first.
+        """
+        rows = self._db.execute(
+            "SELECT agent, session_id FROM session "
+            "WHERE is_dirty AND ifnull(ended_us, 0) >= ? "
+            "ORDER BY ended_us DESC LIMIT ?",
+            (since_us, limit),
+        )
+        return list(dict.fromkeys(rows))
+
+    def list_due_units(self, session: int, above: int) -> list[int]:
+        """Units of a stream, above a number, with placements newer than their file."""
+        rows = self._db.execute(
+            "SELECT DISTINCT p.unit FROM placement p "
+            "LEFT JOIN transcript t ON t.session = p.session AND t.unit = p.unit "
+            "WHERE p.session = ? AND p.unit > ? AND p.id > ifnull(t.newest, 0)",
+            (session, max(above, 0)),
+        )
+        return [unit for (unit,) in rows]
+
+    def find_call_units(self, call_id: str) -> dict[int, int]:
+        """Streams in which a call stands, and the unit it stands in."""
+        rows = self._db.execute(
+            "SELECT p.session, p.unit FROM record r JOIN placement p "
+            "ON p.entry = r.entry WHERE r.tool_call_id = ? AND r.type = 'tool_use'",
+            (call_id,),
+        )
+        return dict(rows.fetchall()) if call_id else {}
+
+    def find_unit_at(self, session: int, time_us: int) -> int:
+        """Return the unit that had begun last at this time.
+
+        Before the first unit began this is unit 1, or unit 0 in a session that has no
+        other.
+        """
+        row = self._db.execute(
+            "SELECT max(p.unit), (SELECT min(units, 1) FROM session WHERE id = ?1) "
+            "FROM placement p JOIN record r ON r.entry = p.entry "
+            "WHERE p.session = ?1 AND r.type = 'user_message' AND r.created_us <= ?2",
+            (session, time_us),
+        ).fetchone()
+        return int(row[0] or row[1])
+
+    def get_newest_placement(self, session: int) -> int:
+        """The newest placement of a stream."""
+        query = "SELECT ifnull(max(id), 0) FROM placement WHERE session = ?"
+        return int(self._db.execute(query, (session,)).fetchone()[0])
+
+    def find_transcript(self, session: int, unit: int) -> Transcript | None:
+        """What was written for a unit before."""
+        row = self._db.execute(
+            f"SELECT {_COLUMNS} FROM transcript WHERE session = ? AND unit = ?",
+            (session, unit),
+        ).fetchone()
+        return _unpack(row) if row else None
+
+    def is_taken(self, folder: bytes, file: str) -> bool:
+        """Whether a name belongs to another unit."""
+        query = "SELECT 1 FROM transcript WHERE folder = ? AND file = ?"
+        return self._db.execute(query, (folder, file)).fetchone() is not None
+
+    def save(self, transcript: Transcript) -> None:
+        """The file was written; its name is fixed."""
+        t = transcript
+        values = (t.session, t.unit, t.chat_id, t.folder, t.file, t.utc_offset)
+        self._db.execute(
+            f"INSERT INTO transcript ({_COLUMNS}) VALUES ({_MARKS}) ON CONFLICT DO "
+            "UPDATE SET newest = excluded.newest, digest = excluded.digest",
+            (*values, t.started_us, t.newest, t.digest),
+        )
+        self._db.execute(
+            "INSERT OR IGNORE INTO thread_due (session) SELECT m.id FROM session c "
+            "JOIN session m ON m.agent = c.agent AND m.session_id = c.session_id "
+            "AND m.source = 'main' WHERE c.id = ?",
+            (t.session,),
+        )
+
+    def list_surplus(self, session: int, limit: int) -> list[Transcript]:
+        """Files of a thread beyond the newest `most`, that we wrote and still stand."""
+        # A unit whose entries tell no time began after the last one before it that do.
+        began = (
+            "CASE started_us WHEN 0 THEN max(started_us) OVER (ORDER BY unit) "
+            "ELSE started_us END"
+        )
+        rows = self._db.execute(
+            f"SELECT {_COLUMNS} FROM (SELECT *, {began} AS began FROM transcript "
+            "WHERE session = ? AND unit > 0) WHERE NOT is_removed "
+            "ORDER BY began DESC, unit DESC LIMIT -1 OFFSET ?",
+            (session, limit),
+        )
+        return [_unpack(row) for row in rows]
+
+    def list_files(self, agent: str, session_id: str) -> list[Transcript]:
+        """The files of a session and its subagents that we wrote and still stand."""
+        rows = self._db.execute(
+            f"SELECT {_COLUMNS} FROM transcript WHERE newest > 0 AND NOT is_removed "
+            "AND session IN (SELECT id FROM session WHERE agent = ? "
+            "AND session_id = ?)",
+            (agent, session_id),
+        )
+        return [_unpack(row) for row in rows]
+
+    def mark_removed(self, transcript: Transcript) -> None:
+        """The file was taken away; its name stays taken."""
+        self._db.execute(
+            "UPDATE transcript SET is_removed = 1 WHERE session = ? AND unit = ?",
+            (transcript.session, transcript.unit),
+        )
+
+    def get_folder(self, session: int) -> bytes:
+        """Where the thread's files stand; empty before the first is written."""
+        query = "SELECT folder FROM session WHERE id = ?"
+        return bytes(self._db.execute(query, (session,)).fetchone()[0])
+
+    def set_folder(self, session: int, folder: bytes) -> None:
+        """The thread's files stand there from now on."""
+        self._db.execute(
+            "UPDATE session SET folder = ? WHERE id = ?", (folder, session)
+        )
+
+    def claim_thread_id(self, session: int, thread_id: str) -> bool:
+        """The thread has this id from now on; not if another one has it."""
+        done = self._db.execute(
+            "UPDATE OR IGNORE session SET thread_id = ? WHERE id = ?",
+            (thread_id, session),
+        )
+        return done.rowcount == 1
+
+    def has_files(self, session: int) -> bool:
+        """Whether any file of the thread was ever written."""
+        query = "SELECT 1 FROM transcript WHERE session = ? AND newest > 0"
+        return self._db.execute(query, (session,)).fetchone() is not None
+
+    def move_thread(self, session: int, folder: bytes) -> None:
+        """The thread, which has no file yet, will stand elsewhere."""
+        self._db.execute(
+            "DELETE FROM transcript WHERE newest = 0 AND session IN (SELECT c.id "
+            "FROM session c JOIN session m ON m.agent = c.agent "
+            "AND m.session_id = c.session_id WHERE m.id = ?)",
+            (session,),
+        )
+        self.set_folder(session, folder)
+
+    def mark_settled(self, agent: str, session_id: str) -> None:
+        """Nothing of the session is due any more."""
+        self._db.execute(
+            "UPDATE session SET is_dirty = 0 WHERE agent = ? AND session_id = ?",
+            (agent, session_id),
+        )
+        self._db.execute(
+            "INSERT INTO collected (session) SELECT id FROM session WHERE agent = ? "
+            "AND session_id = ? AND source = 'main' AND folder <> x'' "
+            "ON CONFLICT DO UPDATE SET is_due = 1",
+            (agent, session_id),
+        )
+
+    def mark_old_settled(self) -> None:
+        """Sessions that ended before the store was made are not due."""
+        self._db.execute(
+            "UPDATE session SET is_dirty = 0 WHERE is_dirty AND ended_us < ?",
+            (self.get_created_us(),),
+        )
+
+    def get_created_us(self) -> int:
+        """When the store was made."""
+        query = "SELECT value FROM meta WHERE key = 'created_us'"
+        row = self._db.execute(query).fetchone()
+        return int(row[0]) if row else 0
+
+
+def _unpack(row: tuple[object, ...]) -> Transcript:
+    names = _COLUMNS.split(", ")
+    return Transcript(**dict(zip(names, row, strict=True)))  # type: ignore[arg-type]

@@ -1,0 +1,196 @@
+"""Columns, and back."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leslied.model.record import Usage
+from leslied.model.source import Cursor, FileStamp
+from leslied.store import columns, cursors
+from leslied.store.sanitize import replace_surrogates
+from tests.support.records import at, make_event, make_key, make_prompt, make_record
+
+QUICK = settings(max_examples=200, derandomize=True, deadline=None, database=None)
+ZONES = st.integers(-14 * 60, 14 * 60).map(lambda m: timezone(timedelta(minutes=m)))
+TIMES = st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1), timezones=ZONES)  # noqa: DTZ001
+
+
+@QUICK
+@given(TIMES)
+def test_a_time_comes_back_in_its_offset(time: datetime):
+    """F2."""
+    minutes = int(time.utcoffset().total_seconds() // 60)
+
+    again = columns.from_us(columns.to_us(time), minutes)
+
+    assert (again, again.utcoffset()) == (time, time.utcoffset())
+
+
+@pytest.mark.parametrize("time", [datetime(1969, 12, 31, 23, 59, 59, 1, tzinfo=UTC)])
+def test_times_before_the_epoch_are_exact(time: datetime):
+    """F1."""
+    assert columns.from_us(columns.to_us(time)) == time
+
+
+def test_an_offset_of_odd_seconds_costs_no_time():
+    """F2."""
+    odd = timezone(timedelta(hours=1, seconds=30))
+    record = make_record(created_at=at(0).astimezone(odd))
+
+    packed = columns.pack_record(record, 0, 1)
+
+    assert columns.from_us(packed[3], packed[4]) == at(0)
+
+
+def test_a_record_comes_back_as_it_was():
+    record = make_record(
+        "text",
+        "native",
+        created_at=at(1),
+        tool_name="t",
+        tool_call_id="c",
+        tool_input="{}",
+        model="m",
+        usage=Usage(1, 2, 3, 4),
+        message_id="i",
+        parent_id="p",
+        metadata={"a": {"b": [1]}},
+        spilled="s",
+    )
+
+    packed = columns.pack_record(record, columns.to_us(at(5)), 7)
+
+    assert columns.unpack_record(packed, make_key()) == (record, at(5), 7)
+
+
+def test_a_bare_record_comes_back_as_it_was():
+    packed = columns.pack_record(make_record(), 0, 1)
+
+    assert columns.unpack_record(packed, make_key())[0] == make_record()
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        Cursor(),
+        Cursor(generation=2, offset=5, crc=7, anchor=b"\0\x05x", scanned=3, state="{}"),
+        Cursor(finished=9, stamp=FileStamp(1, 2, 3, 4, 5)),
+        Cursor(stamp=FileStamp(0, 0, 0, 0, 0)),
+    ],
+)
+def test_a_cursor_comes_back_as_it_was(cursor: Cursor):
+    assert cursors.unpack_cursor(cursors.pack_cursor(cursor)) == cursor
+
+
+def test_there_is_a_value_for_every_column():
+    record, cursor = (
+        columns.pack_record(make_record(), 0, 1),
+        cursors.pack_cursor(Cursor()),
+    )
+
+    assert len(record) == len(columns.RECORD_COLUMNS.split(", "))
+    assert len(cursor) == len(cursors.CURSOR_COLUMNS.split(", "))
+
+
+@pytest.mark.parametrize("name", [b"/a/pat\xe9", b"/a\nb", "/日本".encode()])
+def test_a_path_is_kept_as_its_bytes(name: bytes):
+    """B17."""
+    assert columns.pack_path(Path(os.fsdecode(name))) == name
+
+
+# Digests
+
+
+@pytest.mark.parametrize("name", ["type", "role", "tool_name", "tool_input", "content"])
+def test_what_a_record_says_is_in_its_digest(name: str):
+    """G7."""
+    base = columns.digest_record(make_record("a"))
+
+    assert columns.digest_record(make_record(**{"content": "a", name: "user"})) != base
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"model": "x"},
+        {"usage": Usage(1)},
+        {"native_id": "x"},
+        {"created_at": at(3)},
+        {"session": make_key("x")},
+        {"metadata": {"request_id": "x"}},
+        {"is_copy": True},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_the_envelope_is_not_in_the_digest(fields):
+    """G7."""
+    base = columns.digest_record(make_record("a"))
+
+    assert columns.digest_record(make_record("a", **fields)) == base
+
+
+def test_fields_do_not_run_together_in_the_digest():
+    one = make_record("b", tool_input="a")
+    two = make_record("ab", tool_input="")
+
+    assert columns.digest_record(one) != columns.digest_record(two)
+
+
+def test_the_order_of_what_an_event_tells_does_not_matter():
+    one = make_event("notice", told={"a": 1, "b": 2})
+    two = make_event("notice", told={"b": 2, "a": 1})
+
+    assert columns.digest_record(one) == columns.digest_record(two)
+
+
+def test_a_digest_is_the_same_for_ever():
+    """A changed digest would make a new version of every record in every store."""
+    record = make_prompt("hello", "1", tool_name="t", tool_input="{}")
+
+    assert columns.digest_record(record).hex() == "543049082b2333d864b0069a"
+
+
+# Text
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("", ""),
+        ("plain", "plain"),
+        ("héllo 日本 😀", "héllo 日本 😀"),
+        ("a\ud800b", "a\ufffdb"),
+        ("\ud83d\ude00", "😀"),
+        ("\udc00\ud800", "\ufffd\ufffd"),
+        ("pat\udce9", "pat\ufffd"),
+    ],
+)
+def test_lone_surrogates_are_shown_as_replaced(text: str, clean: str):
+    """A5."""
+    assert replace_surrogates(text) == clean
+
+
+@QUICK
+@given(st.text(st.characters()))
+def test_any_text_can_be_encoded_after_scrubbing(text: str):
+    """A5."""
+    replace_surrogates(text).encode()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 2**63, 2**64 - 1, -1.5])
+def test_what_is_kept_of_metadata_is_json(value: float):
+    """A10."""
+    record = make_record(metadata={"n": value})
+    packed = columns.pack_record(record, 0, 1)
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    assert "n" in json.loads(packed[12], parse_constant=refuse)

@@ -1,0 +1,107 @@
+"""What the index sees of a record."""
+
+from __future__ import annotations
+
+import pytest
+
+from leslied.store.fts_text import (
+    MAX_RESULT_CHARACTERS,
+    extract_index_text,
+    extract_strings,
+    space_cjk,
+    truncate_text,
+)
+from tests.support.records import make_record
+
+
+@pytest.mark.parametrize("kind", ["system_event", "error", "unknown", "token_usage"])
+def test_what_nobody_searches_is_not_indexed(kind: str):
+    assert extract_index_text(make_record("words", type=kind)) == ""
+
+
+@pytest.mark.parametrize("kind", ["user_message", "assistant_message", "thinking"])
+def test_what_was_said_is_indexed_whole(kind: str):
+    text = "word " * 5000
+
+    assert extract_index_text(make_record(text, type=kind)) == text
+
+
+def test_a_result_is_indexed_up_to_a_limit():
+    record = make_record("x" * 20_000, type="tool_result")
+
+    assert len(extract_index_text(record)) == MAX_RESULT_CHARACTERS
+
+
+def test_a_spilled_result_is_indexed_by_its_own_text():
+    record = make_record("part", type="tool_result", spilled="whole")
+
+    assert extract_index_text(record) == "whole"
+
+
+def test_a_call_is_indexed_by_name_and_arguments():
+    given = '{"a": "x", "b": {"c": ["y", 1, true, null]}}'
+    record = make_record(type="tool_use", tool_name="Bash", tool_input=given)
+
+    assert extract_index_text(record).split() == ["Bash", "x", "y"]
+
+
+@pytest.mark.parametrize("text", ["", "plain", "é à ü", "ελληνικά", "русский", "— “ ”"])
+def test_text_without_cjk_is_left_as_it_is(text: str):
+    assert space_cjk(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["日本", "한국", "カタ", "ひら", "ｶﾀ", "𠮷𠮷", "豈更", "ㄅㄆ", "㐀㐁"]
+)
+def test_every_cjk_character_stands_alone(text: str):
+    assert space_cjk(text).split() == list(text)
+
+
+def test_words_beside_cjk_stay_words():
+    assert space_cjk("mixed日本text").split() == ["mixed", "日", "本", "text"]
+
+
+def test_a_lone_surrogate_is_no_error():
+    """A5."""
+    assert "日" in space_cjk("日\ud800").split()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("", []),
+        ('"one"', ["one"]),
+        ("[]", []),
+        ("1", []),
+        ('{"a": {"b": "one"}, "c": ["two", ["three"]]}', ["one", "two", "three"]),
+        ("{broken", ["{broken"]),
+        ('{"a": NaN}', ['{"a":', "NaN}"]),
+    ],
+)
+def test_the_words_of_a_call_are_its_strings(given: str, words: list[str]):
+    assert extract_strings(given).split() == words
+
+
+@pytest.mark.parametrize("unit", ["[]", '{"a":}'], ids=["lists", "objects"])
+def test_no_depth_is_an_error(unit: str):
+    """A9."""
+    opening, closing = unit[:-1], unit[-1]
+    for depth in [*range(900, 1010), 10_000, 200_000]:
+        extract_strings(opening * depth + '"x"' + closing * depth)
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("short", "short"),
+        ("0123456789", "0123456789"),
+        ("one two three", "one two t…"),
+        ("one t0ken-of-mine", "one …"),
+        ("all-of-it-is-one-word", "all-of-it…"),
+        ("日本語のとても長い題名です", "日本語のとても長い…"),
+        ("one two x yz", "one two x…"),
+    ],
+)
+def test_what_may_be_half_a_secret_is_cut_off(text: str, cut: str):
+    """S2: it may be half a secret."""
+    assert truncate_text(text, 10) == cut

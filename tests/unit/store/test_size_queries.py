@@ -1,0 +1,74 @@
+"""What takes how much room."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from leslied.store import Store, StoreReader
+from leslied.store.size_queries import SizeQueries
+from tests.support.claude import ClaudeHome, Talk
+from tests.support.prune import make_keep, read_home
+
+SMALL, LARGE = ("claude-code", "small"), ("claude-code", "large")
+
+
+def write(claude: ClaudeHome) -> None:
+    claude.write(Talk("small").prompt("x"), name="-app/small.jsonl")
+    claude.write(Talk("large").prompt("y" * 9000), name="-app/large.jsonl")
+    claude.write(Talk("large").prompt("z"), name="-app/large/subagents/agent-a.jsonl")
+    read_home(claude)
+
+
+def test_the_store_is_shared_out_by_what_each_session_says(claude: ClaudeHome):
+    write(claude)
+
+    with StoreReader(claude.store_path) as reader:
+        sizes, used = (
+            reader.sizes.get_store_bytes_by_session(),
+            reader.sizes.get_used_bytes(),
+        )
+    assert sizes[LARGE] > 5 * sizes[SMALL]
+    assert used - 2 <= sum(sizes.values()) <= used
+
+
+def test_a_sessions_archive_is_that_of_its_subagents_too(claude: ClaudeHome):
+    write(claude)
+    folder = claude.store_path.parent / "archive"
+    files = [path.stat().st_size for path in folder.rglob("*.zst")]
+
+    with StoreReader(claude.store_path) as reader:
+        archived = reader.sizes.get_archive_bytes_by_session()
+        total = reader.sizes.get_archive_bytes()
+    assert len(files) == 3
+    assert sum(archived.values()) == total == sum(files)
+
+
+def test_every_table_is_told(claude: ClaudeHome):
+    write(claude)
+
+    with StoreReader(claude.store_path) as reader:
+        tables = reader.sizes.get_table_bytes()
+        assert sum(tables.values()) == reader.sizes.get_used_bytes()
+
+
+def test_a_sqlite_that_cannot_tell_tables_tells_none(claude: ClaudeHome):
+    write(claude)
+
+    class Old:
+        def execute(self, *_: object) -> None:
+            raise sqlite3.OperationalError("no such table: dbstat")
+
+    assert SizeQueries(Old(), claude.store_path).get_table_bytes() == {}  # type: ignore[arg-type]
+
+
+def test_the_logs_of_a_session_are_told_with_how_far_they_were_read(
+    claude: ClaudeHome,
+):
+    write(claude)
+    with Store(claude.store_path, claude.clock) as store:
+        make_keep(claude, store).run()
+
+    with StoreReader(claude.store_path) as reader:
+        logs = reader.sizes.list_sources(LARGE)
+    assert len(logs) == 2
+    assert all(log.cursor.offset == log.cursor.stamp.size for log in logs)
