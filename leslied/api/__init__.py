@@ -13,8 +13,8 @@ purpose is a `LesliedError`, with a sentence and, in `hint`, what to do about it
 from __future__ import annotations
 
 from leslied.api.entries import Entries
-from leslied.api.nouns import Entry, Rows, Session, Unit
-from leslied.api.store import Store, open_store
+from leslied.api.store import StoreView, open_store
+from leslied.api.types import Entry, Rows, SessionView, UnitView
 from leslied.errors import LesliedError, StoreUnusable, UserError
 from leslied.model.record import Usage
 
@@ -23,10 +23,10 @@ __all__ = [
     "Entry",
     "LesliedError",
     "Rows",
-    "Session",
-    "Store",
+    "SessionView",
     "StoreUnusable",
-    "Unit",
+    "StoreView",
+    "UnitView",
     "Usage",
     "UserError",
     "open_store",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, get_args
 
-from leslied.api.nouns import Entry, make_entry
+from leslied.api.types import Entry, make_entry
 from leslied.errors import UserError
 from leslied.model.record import MAIN, RecordType, Role
 from leslied.store import RecordFilter
@@ -14,11 +14,11 @@ from leslied.store import RecordFilter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from leslied.api._inside import Inside
-    from leslied.api.nouns import Session
+    from leslied.api._backend import Backend
+    from leslied.api.types import SessionView
     from leslied.model.record import PlacedRecord
 
-    Test = Callable[[Entry], bool]
+    EntryTest = Callable[[Entry], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,14 @@ class Entries:
     They come in the order they were read: those of one source in their own order.
     """
 
-    _inside: Inside
+    _backend: Backend
     _wanted: RecordFilter
-    _tests: tuple[Test, ...] = ()
+    _tests: tuple[EntryTest, ...] = ()
 
     def __iter__(self) -> Iterator[Entry]:
-        reader = self._inside.reader
+        reader = self._backend.reader
         reader.clear_cache()
-        return self._pass(reader.iter_pages(self._wanted))
+        return self._iter_matching(reader.iter_pages(self._wanted))
 
     def all(self) -> Iterator[Entry]:
         """Every entry that was asked for, a page of them in memory at a time."""
@@ -43,20 +43,20 @@ class Entries:
 
     def latest(self) -> Entry | None:
         """The one with the latest time; None where there is none."""
-        reader = self._inside.reader
+        reader = self._backend.reader
         reader.clear_cache()
-        return next(self._pass(reader.iter_newest_pages(self._wanted)), None)
+        return next(self._iter_matching(reader.iter_newest_pages(self._wanted)), None)
 
     def where(
         self,
-        test: Test | None = None,
+        test: EntryTest | None = None,
         /,
         *,
         role: str = "",
         source: str = "",
         tool: str = "",
         type: str = "",  # noqa: A002 - the record's own word
-        session: str | Session = "",
+        session: str | SessionView = "",
     ) -> Entries:
         """Those of them that have all these values and pass the test.
 
@@ -70,8 +70,8 @@ class Entries:
         more = RecordFilter(role=role, type=type, source=source, tool=tool)
         if session:
             wanted_id = session if isinstance(session, str) else session.id
-            more = more.intersect(self._inside.want(wanted_id))
-        tests = [_is_of(tool)] if tool else []
+            more = more.intersect(self._backend.make_entry_query(wanted_id))
+        tests = [_has_tool(tool)] if tool else []
         tests += [test] if test else []
         return replace(
             self,
@@ -79,17 +79,19 @@ class Entries:
             _tests=(*self._tests, *tests),
         )
 
-    def _pass(self, pages: Iterator[list[PlacedRecord]]) -> Iterator[Entry]:
+    def _iter_matching(self, pages: Iterator[list[PlacedRecord]]) -> Iterator[Entry]:
         for placed in chain.from_iterable(pages):
-            entry = make_entry(self._inside.clear(placed))
+            entry = make_entry(self._backend.redact_record(placed))
             if all(test(entry) for test in self._tests):
                 yield entry
 
 
-def _is_of(tool: str) -> Test:
+def _has_tool(tool: str) -> EntryTest:
     return lambda entry: entry.tool_name == tool
 
 
-def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value and value not in known:
-        raise UserError(f"There is no {name} {value!r}.", f"One of: {', '.join(known)}")
+def _check(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value and value not in choices:
+        raise UserError(
+            f"There is no {name} {value!r}.", f"One of: {', '.join(choices)}"
+        )

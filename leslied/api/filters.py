@@ -12,13 +12,13 @@ from leslied.paths import find_home, read_environ, resolve_project
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Moment = datetime | date | str
+    TimeArgument = datetime | date | str
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def make_filters(
-    agent: str, project: str, since: Moment | None, until: Moment | None
+    agent: str, project: str, since: TimeArgument | None, until: TimeArgument | None
 ) -> Iterator[Filter]:
     """The conditions among these; what is None or empty is none."""
     if agent:
@@ -26,14 +26,14 @@ def make_filters(
     if project:
         yield Filter("project", resolve_project(project, find_home(read_environ())))
     if since:
-        yield Filter("after", _count_us(since))
+        yield Filter("after", _to_microseconds(since))
     if until:
-        yield Filter("before", _count_us(until, is_end=True))
+        yield Filter("before", _to_microseconds(until, is_end=True))
 
 
-def _count_us(given: Moment, *, is_end: bool = False) -> int:
+def _to_microseconds(value: TimeArgument, *, is_end: bool = False) -> int:
     """Microseconds since 1970; a day means its beginning or, as an end, all of it."""
-    meant = _parse(given) if isinstance(given, str) else given
+    meant = _parse_time(value) if isinstance(value, str) else value
     if not MINYEAR < meant.year < MAXYEAR:
         raise UserError(
             f"The year {meant.year} is out of range.",
@@ -46,7 +46,7 @@ def _count_us(given: Moment, *, is_end: bool = False) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
-def _parse(text: str) -> datetime | date:
+def _parse_time(text: str) -> datetime | date:
     for kind in (date, datetime):
         try:
             return kind.fromisoformat(text)

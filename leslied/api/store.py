@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from leslied.api._inside import Inside
+from leslied.api._backend import Backend
 from leslied.api.entries import Entries
 from leslied.api.filters import make_filters
-from leslied.api.nouns import Rows, Session
+from leslied.api.types import Rows, SessionView
 from leslied.clock import SystemClock
 from leslied.paths import find_places, load_key, read_environ
 from leslied.redact import Redactor
@@ -17,12 +17,12 @@ from leslied.store import SQL_TIMEOUT_SECONDS, RecordFilter
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from leslied.api.filters import Moment
+    from leslied.api.filters import TimeArgument
 
-_NAME, _KEY_NAME = "store.db", "redact.key"
+_STORE_NAME, _KEY_NAME = "store.db", "redact.key"
 
 
-def open_store(path: str | Path | None = None, *, redact: bool = False) -> Store:
+def open_store(path: str | Path | None = None, *, redact: bool = False) -> StoreView:
     """The store, to be read and never written; use it with `with`.
 
     `path` is the file or its folder; without it, the store is found as the command
@@ -30,18 +30,18 @@ def open_store(path: str | Path | None = None, *, redact: bool = False) -> Store
     """
     file = Path(path) if path else find_places(read_environ()).store_file
     if file.is_dir():
-        file /= _NAME
-    inside = Inside(file, SystemClock())
+        file /= _STORE_NAME
+    inside = Backend(file, SystemClock())
     if redact:
         inside.redact = Redactor(load_key(file.with_name(_KEY_NAME))).redact
-    return Store(inside)
+    return StoreView(inside)
 
 
-class Store:
+class StoreView:
     """What leslied keeps; made by `open_store`, for one thread."""
 
-    def __init__(self, inside: Inside) -> None:
-        self._inside = inside
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def __enter__(self) -> Self:
         return self
@@ -51,17 +51,17 @@ class Store:
 
     def close(self) -> None:
         """The store is let go; what `with` does at its end."""
-        self._inside.reader.__exit__()
+        self._backend.reader.__exit__()
 
     def sessions(
         self,
         *,
         agent: str = "",
         project: str = "",
-        since: Moment | None = None,
-        until: Moment | None = None,
+        since: TimeArgument | None = None,
+        until: TimeArgument | None = None,
         subagents: bool = False,
-    ) -> Iterator[Session]:
+    ) -> Iterator[SessionView]:
         """The sessions, last active first, as `leslied list` tells them.
 
         These mean what the list's options mean: `project` is a folder, which holds
@@ -71,20 +71,20 @@ class Store:
         sessions.
         """
         filters = tuple(make_filters(agent, project, since, until))
-        found = self._inside.gather(filters, with_subagents=subagents)
-        yield from map(self._inside.tell, found)
+        found = self._backend.list_sessions(filters, with_subagents=subagents)
+        yield from map(self._backend.make_view, found)
 
-    def session(self, wanted: str) -> Session:
+    def session(self, wanted: str) -> SessionView:
         """The session of an id, thread, chat or subagent, or `last`.
 
         Any unique beginning of an id will do; a chat id finds the session it is in.
         """
-        return self._inside.tell(self._inside.find(wanted))
+        return self._backend.make_view(self._backend.find_session(wanted))
 
     @property
     def entries(self) -> Entries:
         """Every entry of every session, in the order they were read."""
-        return Entries(self._inside, RecordFilter())
+        return Entries(self._backend, RecordFilter())
 
     def sql(
         self,
@@ -97,5 +97,5 @@ class Store:
 
         `values` are bound to the query's `?`; `timeout` is in seconds.
         """
-        answer = self._inside.reader.execute(query, values, timeout)
-        return Rows(answer.columns, map(self._inside.clear_row, answer.rows))
+        answer = self._backend.reader.execute(query, values, timeout)
+        return Rows(answer.columns, map(self._backend.redact_row, answer.rows))

@@ -22,7 +22,7 @@ from leslied.cli.output import (
     table,
 )
 from leslied.errors import UserError
-from leslied.lookup import gather_sessions, resolve
+from leslied.lookup import list_sessions, resolve_id
 from leslied.sinks import find_project
 from leslied.threads.assets import find_assets, list_names, read_text
 from leslied.threads.index import load_index
@@ -91,8 +91,8 @@ def _choose(desk: Desk, wanted: str) -> list[SessionSummary]:
     """The thread that is asked for, else those of the project here, else all."""
     with desk.open_reader() as reader:
         if wanted:
-            return [resolve(reader, wanted).session]
-        sessions = [s for s in gather_sessions(reader) if s.folder]
+            return [resolve_id(reader, wanted).session]
+        sessions = [s for s in list_sessions(reader) if s.folder]
     project = find_project(str(Path.cwd()))
     here = [s for s in sessions if project and _is_in(s, project)]
     return (here or sessions)[:_MOST_THREADS]
@@ -204,7 +204,7 @@ def _lint(sessions: Sequence[SessionSummary], *, as_json: bool) -> int:
             "path": finding.path,
             "rule": finding.rule,
             "message": finding.message,
-            "better": finding.better or None,
+            "better": finding.suggestion or None,
         }
         for session in sessions
         for finding in lint_assets(

@@ -22,7 +22,7 @@ from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
 from leslied.cli.progress import Bar
 from leslied.errors import LesliedError, StoreUnusable, UserError
-from leslied.lookup import load_session, resolve
+from leslied.lookup import load_session, resolve_id
 from leslied.redact.deep import redact_session
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _try_session(desk: Desk, wanted: str) -> str:
 def _tell_session(desk: Desk, wanted: str) -> str:
     now = desk.clock.now()
     with desk.open_reader() as reader:
-        found = load_session(reader, resolve(reader, wanted), now, UTC)
+        found = load_session(reader, resolve_id(reader, wanted), now, UTC)
     (artifact,) = sinks.load_sinks()["json"].render(redact_session(found, desk.redact))
     return artifact.body.decode()
 

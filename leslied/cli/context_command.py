@@ -18,7 +18,7 @@ from leslied.threads.operations import CycleError
 
 if TYPE_CHECKING:
     from leslied.cli.desk import Desk
-    from leslied.threads.context import Context
+    from leslied.threads.context import ThreadContext
 
 
 @click.command(
@@ -65,7 +65,7 @@ def command(
         context = build_context(
             place.base,
             place.thread_id,
-            more_refs=more,
+            extra_refs=more,
             prefix=f"{place.base}/" if is_central else "",
         )
     except CycleError as error:
@@ -86,7 +86,7 @@ def _find_ref(desk: Desk, wanted: str, own: Place) -> Place:
         return Place(wanted, own.base)
 
 
-def _tell(context: Context, place: Place) -> dict[str, Any]:
+def _tell(context: ThreadContext, place: Place) -> dict[str, Any]:
     return {
         "thread_id": context.thread_id,
         "objective": context.objective,

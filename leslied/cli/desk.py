@@ -178,7 +178,7 @@ class Desk:
 
     def _make_relate(self, settle: Settle, *, is_light: bool) -> Relate:
         from leslied.pipeline.relate import LIGHT_WAITS, Relate  # noqa: PLC0415
-        from leslied.threads.relations_file import WAITS  # noqa: PLC0415
+        from leslied.threads.relations_file import RETRY_DELAYS_SECONDS  # noqa: PLC0415
 
         return Relate(
             store=settle.store,
@@ -187,7 +187,7 @@ class Desk:
             clock=self.clock,
             live=settle.live,
             failures=settle.failures,
-            waits=LIGHT_WAITS if is_light else WAITS,
+            waits=LIGHT_WAITS if is_light else RETRY_DELAYS_SECONDS,
         )
 
     def _make_collect(self, settle: Settle, settings: Settings) -> Collect:
@@ -225,12 +225,12 @@ class Desk:
         self, store: Store, reader: StoreReader, settings: Settings
     ) -> Settle:
         from leslied.pipeline import Settle  # noqa: PLC0415
-        from leslied.sinks import Policy  # noqa: PLC0415
-        from leslied.sinks.leslie import Limits  # noqa: PLC0415
+        from leslied.sinks import OutputPolicy  # noqa: PLC0415
+        from leslied.sinks.leslie import TranscriptLimits  # noqa: PLC0415
 
         output = settings.output
         roots = [root for _, found in self.agent_roots(settings) for root in found]
-        policy = Policy(
+        policy = OutputPolicy(
             home=self.home,
             central=self.places.central_dir,
             agent_folders=tuple(root.path.parent for root in roots),
@@ -244,7 +244,7 @@ class Desk:
             redact=_redactor(self.places.key_file).redact,
             clock=self.clock,
             zone=UTC if output.timezone == "utc" else None,
-            limits=Limits(has_thinking=output.thinking),
+            limits=TranscriptLimits(include_thinking=output.thinking),
             backfill=output.backfill,
         )
 

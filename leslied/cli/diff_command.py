@@ -13,7 +13,7 @@ from leslied.cli.diff_plain import plain_facts, plain_units
 from leslied.cli.diff_view import Look, difference_lines
 from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option
-from leslied.lookup import load_units, redact_unit, resolve
+from leslied.lookup import load_units, redact_unit, resolve_id
 from leslied.redact.deep import redact_summary
 from leslied.sessions import tell_status
 from leslied.sessions.align import Scope, align
@@ -98,7 +98,7 @@ def _load(
     desk: Desk, reader: StoreReader, wanted: str, redact: Callable[[str], str]
 ) -> Side:
     """What the id names, as it may be shown."""
-    found = resolve(reader, wanted, with_costs=True)
+    found = resolve_id(reader, wanted, with_costs=True)
     return Side(
         found=found,
         session=redact_summary(found.session, redact),

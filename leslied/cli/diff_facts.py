@@ -9,7 +9,7 @@ from leslied.model.codec import session_to_dict
 from leslied.model.difference import FieldDifference
 
 if TYPE_CHECKING:
-    from leslied.lookup import Found
+    from leslied.lookup import ResolvedId
     from leslied.model.session import SessionSummary, Status, Unit
 
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Side:
     """A session, or one unit or subagent of it."""
 
-    found: Found
+    found: ResolvedId
     session: SessionSummary
     units: tuple[Unit, ...]
     status: Status

@@ -18,7 +18,7 @@ from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
 from leslied.cli.progress import Bar
 from leslied.errors import UserError
-from leslied.lookup import Found, gather_sessions, load_session, resolve
+from leslied.lookup import ResolvedId, list_sessions, load_session, resolve_id
 from leslied.model.query import Selection
 from leslied.redact.deep import redact_session
 from leslied.sessions import quiet_us
@@ -222,15 +222,15 @@ class _Order:
             zone = UTC if is_utc else at.astimezone().tzinfo or UTC
             yield load_session(reader, found, now, zone)
 
-    def _found(self, reader: StoreReader) -> Iterable[Found]:
+    def _found(self, reader: StoreReader) -> Iterable[ResolvedId]:
         if not self.has_all:
-            return [resolve(reader, self.wanted, with_costs=True)]
+            return [resolve_id(reader, self.wanted, with_costs=True)]
         now = self.desk.clock.now()
         chosen = Selection(filters=self.filters, quiet_us=quiet_us(now))
-        found = gather_sessions(reader, chosen, with_costs=True)
-        return self._over([Found(each) for each in found])
+        found = list_sessions(reader, chosen, with_costs=True)
+        return self._over([ResolvedId(each) for each in found])
 
-    def _over(self, found: Sequence[Found]) -> Iterator[Found]:
+    def _over(self, found: Sequence[ResolvedId]) -> Iterator[ResolvedId]:
         with Bar(self.desk.clock) as bar:
             bar.begin("Writing sessions")
             yield from bar.over(found)

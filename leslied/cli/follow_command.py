@@ -18,7 +18,7 @@ from leslied.cli.filters import WHOSE, read_filters, whose_options
 from leslied.cli.help import Command
 from leslied.cli.look import Look, find_width
 from leslied.cli.telling import Telling
-from leslied.lookup import check_agents, redact_placed, resolve
+from leslied.lookup import check_agents, redact_placed, resolve_id
 from leslied.model.codec import record_to_dict
 from leslied.model.query import Selection
 from leslied.model.record import SessionKey
@@ -101,7 +101,7 @@ def _find(
 ) -> frozenset[tuple[str, ...]] | None:
     streams: set[tuple[str, ...]] = set()
     for each in wanted:
-        found = resolve(reader, each)
+        found = resolve_id(reader, each)
         key = found.session.key
         name = f"subagent:{found.subagent}"
         streams.add(SessionKey(*key[:2], name) if found.subagent else key[:2])

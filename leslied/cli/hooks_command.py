@@ -14,7 +14,7 @@ from leslied.cli.help import Group
 from leslied.cli.output import clean, emit, json_option, say_path, table
 from leslied.errors import UserError
 from leslied.hooks import settings
-from leslied.hooks.place import Scope, SettingsFile, find_file
+from leslied.hooks.settings_file import Scope, SettingsFile, find_settings_file
 from leslied.hooks.spool import FOLDER
 from leslied.hooks.thread import find_project
 from leslied.paths import make_private_dir
@@ -64,7 +64,7 @@ def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
     file = SettingsFile(_find(desk, scope))
     call = _make_call(desk)
     make_private_dir(desk.places.data_dir / FOLDER)
-    is_changed = file.change(lambda text: settings.install(text, call))
+    is_changed = file.update(lambda text: settings.install(text, call))
     path = clean(say_path(str(file.path), str(desk.home)))
     said = f"The hooks are in {path}. Sessions that start from now on use them."
     if not is_changed:
@@ -87,7 +87,7 @@ def uninstall(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
     """Take leslied's hooks out again; the settings are as they were."""
     desk = sit_down(ctx)
     file = SettingsFile(_find(desk, scope))
-    is_changed = file.change(lambda text: text and settings.uninstall(text))
+    is_changed = file.update(lambda text: text and settings.uninstall(text))
     path = clean(say_path(str(file.path), str(desk.home)))
     said = f"The hooks are gone from {path}."
     if not is_changed:
@@ -140,7 +140,7 @@ def _find(desk: Desk, scope: Scope) -> Path:
         raise UserError(
             "There is no project in this folder.", "Go into one and try again."
         )
-    return find_file(scope, desk.home, desk.environ, Path(project))
+    return find_settings_file(scope, desk.home, desk.environ, Path(project))
 
 
 def _look(desk: Desk, scope: Scope) -> _State:
@@ -151,7 +151,7 @@ def _look(desk: Desk, scope: Scope) -> _State:
     try:
         text = SettingsFile(path).read()
         found = settings.find_commands(text) if text else {}
-        is_off = bool(text) and settings.is_switched_off(str(text))
+        is_off = bool(text) and settings.are_hooks_disabled(str(text))
     except UserError as error:
         return _State(scope, path, trouble=error.message)
     if not found:
@@ -166,13 +166,13 @@ def _find_trouble(desk: Desk, found: dict[str, str], *, is_off: bool) -> str:
     if set(found) != set(settings.EVENTS):
         return "some are missing; install again"
     call = _make_call(desk)
-    if not all(call.is_in(each) for each in found.values()):
+    if not all(call.is_current(each) for each in found.values()):
         return "made by another leslied; install again"
     return ""
 
 
-def _make_call(desk: Desk) -> settings.Call:
-    return settings.Call(sys.executable, str(desk.places.data_dir.absolute()))
+def _make_call(desk: Desk) -> settings.HookCommand:
+    return settings.HookCommand(sys.executable, str(desk.places.data_dir.absolute()))
 
 
 def _doubts(desk: Desk, scope: Scope) -> list[str]:

@@ -12,7 +12,7 @@ from leslied.cli.desk import sit_down
 from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_ago, table
 from leslied.errors import UserError
-from leslied.hooks import given, inbox
+from leslied.hooks import inbox, injection_state
 from leslied.model.codec import encode_time
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def command(ctx: click.Context, *, wanted: str, as_json: bool) -> None:
     emit(data, lambda: _lines(messages, desk), as_json=as_json)
 
 
-def _gather(desk: Desk, wanted: str) -> list[inbox.Message]:
+def _gather(desk: Desk, wanted: str) -> list[inbox.InboxMessage]:
     """The messages, newest last, as the logs prove them now."""
     folder = str(desk.places.data_dir)
     threads = [t for t in inbox.list_threads(folder) if t.startswith(wanted)]
@@ -60,26 +60,28 @@ def _gather(desk: Desk, wanted: str) -> list[inbox.Message]:
         )
     now_ns = int(desk.clock.now().timestamp() * 1e9)
     found = [m for each in threads for m in inbox.list_messages(folder, each)]
-    inbox.settle(found, now_ns, lambda name: given.load(folder, name).transcript)
+    inbox.settle(
+        found, now_ns, lambda name: injection_state.load(folder, name).transcript
+    )
     return sorted(found, key=lambda message: message.at_ns)
 
 
-def _plain(message: inbox.Message, desk: Desk) -> dict[str, Any]:
+def _plain(message: inbox.InboxMessage, desk: Desk) -> dict[str, Any]:
     return {
         "id": message.id,
         "thread_id": message.thread,
         "state": message.state,
         "queued_at": encode_time(_time(message)),
         "session_id": message.session or None,
-        "text": desk.redact(message.read()),
+        "text": desk.redact(message.read_text()),
     }
 
 
-def _time(message: inbox.Message) -> datetime:
+def _time(message: inbox.InboxMessage) -> datetime:
     return datetime.fromtimestamp(message.at_ns // 1_000_000_000, UTC)
 
 
-def _lines(messages: list[inbox.Message], desk: Desk) -> Iterable[str]:
+def _lines(messages: list[inbox.InboxMessage], desk: Desk) -> Iterable[str]:
     if not messages:
         return ['No messages. Leave one: leslied inject THREAD "text"']
     now = desk.clock.now()
@@ -89,7 +91,7 @@ def _lines(messages: list[inbox.Message], desk: Desk) -> Iterable[str]:
             message.thread,
             message.state,
             say_ago(_time(message), now),
-            desk.redact(message.read()),
+            desk.redact(message.read_text()),
         )
         for message in messages
     ]

@@ -15,13 +15,13 @@ from leslied.cli.help import Command
 from leslied.cli.output import clean, emit, json_option, say_path
 from leslied.errors import UserError
 from leslied.guide import (
-    Change,
-    Paper,
+    FileSnapshot,
+    GuidePlan,
     load_guide,
     plan_init,
     plan_remove,
-    read_paper,
-    replace_paper,
+    read_snapshot,
+    replace_file,
 )
 from leslied.redact import Redactor
 from leslied.sinks import find_project
@@ -76,7 +76,7 @@ def command(
     What stands outside the block is never touched.
     """
     desk = sit_down(ctx)
-    paper = read_paper(_find_folder(desk.home), name)
+    paper = read_snapshot(_find_folder(desk.home), name)
     change = _plan(paper, is_removed=remove)
     file = say_path(str(paper.folder / name), str(desk.home))
     data: dict[str, Any] = {"file": str(paper.folder / name), **_plain(change)}
@@ -89,7 +89,7 @@ def command(
     if change.needs_consent and not yes and not _ask(change, file, as_json=as_json):
         data["status"] = "skipped"
     elif change.data != paper.data:
-        replace_paper(paper, change.data)
+        replace_file(paper, change.data)
     said = clean(_say(data, change, file))
     notes = [*_notes(paper, change)] if data["status"] != "skipped" else []
     emit(data, lambda: [said], as_json=as_json, warnings=notes)
@@ -112,7 +112,7 @@ def _find_folder(home: Path) -> Path:
     return top
 
 
-def _plan(paper: Paper, *, is_removed: bool) -> Change:
+def _plan(paper: FileSnapshot, *, is_removed: bool) -> GuidePlan:
     try:
         if is_removed:
             return plan_remove(paper.data)
@@ -122,7 +122,7 @@ def _plan(paper: Paper, *, is_removed: bool) -> Change:
         raise UserError(f"{paper.name}: {error.message}", hint) from error
 
 
-def _plain(change: Change) -> dict[str, Any]:
+def _plain(change: GuidePlan) -> dict[str, Any]:
     return {
         "status": change.status,
         "previous_version": change.previous_version,
@@ -130,7 +130,7 @@ def _plain(change: Change) -> dict[str, Any]:
     }
 
 
-def _ask(change: Change, file: str, *, as_json: bool) -> bool:
+def _ask(change: GuidePlan, file: str, *, as_json: bool) -> bool:
     """The person's word; where nobody can be asked, a sentence about what to do."""
     had = change.previous_version or "unknown"
     about = f"The guide in {file} is version {had}"
@@ -149,14 +149,14 @@ def _tell_call(name: str) -> str:
     return "leslied init" + ("" if name == _FILES[0] else f" --file {name}")
 
 
-def _say(data: dict[str, Any], change: Change, file: str) -> str:
+def _say(data: dict[str, Any], change: GuidePlan, file: str) -> str:
     is_gone = change.status == "removed" and change.data is None
     said = _SAID["deleted" if is_gone else data["status"]]
     previous = change.previous_version or "unknown"
     return said.format(file=file, previous=previous, next=change.next_version)
 
 
-def _notes(paper: Paper, change: Change) -> Iterator[str]:
+def _notes(paper: FileSnapshot, change: GuidePlan) -> Iterator[str]:
     if change.was_edited:
         yield (
             "The text between the tags had been changed by hand and was put back. "
@@ -166,7 +166,7 @@ def _notes(paper: Paper, change: Change) -> Iterator[str]:
         yield from _tell_claude(paper, change)
 
 
-def _tell_claude(paper: Paper, change: Change) -> Iterator[str]:
+def _tell_claude(paper: FileSnapshot, change: GuidePlan) -> Iterator[str]:
     """Claude Code reads AGENTS.md only in a folder without CLAUDE.md."""
     other = paper.folder / next(name for name in _FILES if name != paper.name)
     if other.is_symlink() or not other.is_file():
@@ -179,7 +179,7 @@ def _tell_claude(paper: Paper, change: Change) -> Iterator[str]:
             )
         return
     try:
-        text = read_paper(other.parent, other.name).data or b""
+        text = read_snapshot(other.parent, other.name).data or b""
     except (UserError, OSError):
         return
     if b"AGENTS.md" not in text and b"<leslie_system_guide" not in text:
@@ -189,7 +189,7 @@ def _tell_claude(paper: Paper, change: Change) -> Iterator[str]:
         )
 
 
-def _diff(paper: Paper, change: Change) -> Iterator[str]:
+def _diff(paper: FileSnapshot, change: GuidePlan) -> Iterator[str]:
     """The change as a unified diff, line by line."""
     before, after = _lines(paper.data), _lines(change.data)
     old = f"a/{paper.name}" if paper.data is not None else "/dev/null"

@@ -14,9 +14,9 @@ from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option
 from leslied.errors import UserError
 from leslied.hooks import inbox, settings
-from leslied.hooks.place import Scope, SettingsFile, find_file
+from leslied.hooks.settings_file import Scope, SettingsFile, find_settings_file
 from leslied.hooks.thread import AGENT, find_project
-from leslied.lookup import resolve
+from leslied.lookup import resolve_id
 
 if TYPE_CHECKING:
     from leslied.cli.desk import Desk
@@ -43,16 +43,16 @@ def command(ctx: click.Context, *, wanted: str, text: str, as_json: bool) -> Non
     """
     desk = sit_down(ctx)
     text = text.strip()
-    if not text or len(text) > inbox.MOST_TEXT:
+    if not text or len(text) > inbox.MAX_TEXT_CHARACTERS:
         raise UserError(
-            f"A message has 1 to {inbox.MOST_TEXT} characters; this one {len(text)}.",
+            f"A message has 1 to {inbox.MAX_TEXT_CHARACTERS} characters; this one {len(text)}.",
             "Put it into a file and tell the agent which.",
         )
     with desk.open_reader() as reader:
-        session = resolve(reader, wanted).session
+        session = resolve_id(reader, wanted).session
     now_ns = int(desk.clock.now().timestamp() * 1e9)
     thread = session.thread_id
-    message_id = inbox.queue(str(desk.places.data_dir), thread, text, now_ns)
+    message_id = inbox.enqueue(str(desk.places.data_dir), thread, text, now_ns)
     doubt = _find_doubt(desk, session)
     data = {"id": message_id, "thread_id": thread, "state": "queued"}
     said = f"Queued {message_id} for the next prompt of {thread}."
@@ -65,7 +65,7 @@ def _find_doubt(desk: Desk, session: SessionSummary) -> str:
         return "Only Claude Code has hooks: no prompt will bring the message."
     project = Path(find_project(session.cwd))
     for scope in get_args(Scope):
-        file = SettingsFile(find_file(scope, desk.home, desk.environ, project))
+        file = SettingsFile(find_settings_file(scope, desk.home, desk.environ, project))
         with suppress(UserError):
             if settings.find_commands(file.read() or "{}"):
                 return ""

@@ -21,7 +21,7 @@ from leslied.cli.output import (
     table,
 )
 from leslied.errors import UserError
-from leslied.lookup import gather_sessions
+from leslied.lookup import list_sessions
 from leslied.model.codec import session_to_dict
 from leslied.model.query import Order, Selection
 from leslied.redact.deep import redact_summary
@@ -89,7 +89,7 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
     as_json = asked["as_json"]
     wanted = _select(desk, asked)
     with desk.open_reader() as reader:
-        found = gather_sessions(
+        found = list_sessions(
             reader, wanted, with_subagents=asked["subagents"], with_costs=as_json
         )
         ids = (

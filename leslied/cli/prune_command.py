@@ -27,7 +27,7 @@ from leslied.cli.output import (
 from leslied.cli.progress import Bar
 from leslied.cli.span import parse_moment
 from leslied.errors import AlreadyRunning, UserError
-from leslied.lookup import gather_sessions
+from leslied.lookup import list_sessions
 from leslied.model.codec import encode_time
 from leslied.model.query import Selection
 from leslied.paths import PLATFORM
@@ -154,7 +154,7 @@ class _Order:
         )
         sizes = weigh(reader)
         filters = read_filters(self.desk, self.asked, WHOSE)
-        sessions = gather_sessions(reader, Selection(filters=filters))
+        sessions = list_sessions(reader, Selection(filters=filters))
         return choose(sessions, policy, sizes, reasons.why_stays), sizes
 
     def carry_out(self) -> tuple[Choice, Sizes, Pruned]:
@@ -213,11 +213,11 @@ class _Order:
         try:
             return Store(self.desk.places.store_file, self.desk.clock)
         except AlreadyRunning as error:
-            from leslied.service import tell_stop  # noqa: PLC0415 - few need it
+            from leslied.service import format_stop_command  # noqa: PLC0415 - few need it
 
             raise AlreadyRunning(
                 error.message,
-                f"Nothing was removed. Stop it first: {tell_stop(PLATFORM)}; "
+                f"Nothing was removed. Stop it first: {format_stop_command(PLATFORM)}; "
                 "then start it again.",
             ) from error
 

@@ -18,7 +18,7 @@ from leslied.cli.help import Command
 from leslied.cli.output import clean, say_count, say_time
 from leslied.cli.player import Nobody, Player
 from leslied.errors import UserError
-from leslied.lookup import load_units, redact_unit, resolve
+from leslied.lookup import load_units, redact_unit, resolve_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -101,7 +101,7 @@ def command(ctx: click.Context, /, wanted: str, **asked: Any) -> None:
             "--instant and --speed exclude each other.", "Choose one of them."
         )
     with desk.open_reader() as reader:
-        found = resolve(reader, wanted)
+        found = resolve_id(reader, wanted)
         units = load_units(reader, found)
     units = _cut(units, asked["first"], wanted)
     session = found.session

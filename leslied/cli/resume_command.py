@@ -14,7 +14,7 @@ from leslied.cli.help import Command
 from leslied.cli.output import clean, emit, json_option, say_time
 from leslied.hooks.files import read_part
 from leslied.hooks.thread import find_project
-from leslied.lookup import load_units, redact_unit, resolve, tell_resume
+from leslied.lookup import format_resume_command, load_units, redact_unit, resolve_id
 from leslied.threads.context import build_context
 from leslied.threads.progress import parse_progress
 
@@ -51,7 +51,7 @@ def command(ctx: click.Context, *, wanted: str, as_json: bool) -> None:
     """
     desk = sit_down(ctx)
     with desk.open_reader() as reader:
-        found = resolve(reader, wanted)
+        found = resolve_id(reader, wanted)
         units = load_units(reader, found)
     brief = _make(desk, found.session, units)
     emit(brief.plain(), brief.lines, as_json=as_json)
@@ -135,7 +135,7 @@ def _make(desk: Desk, session: SessionSummary, units: tuple[Unit, ...]) -> Brief
         unit=last,
         unanswered=tuple(r for r in records if r.metadata.get("is_unanswered")),
         open_tasks=tuple(map(desk.redact, _open_tasks(folder, session.thread_id))),
-        command=tell_resume(session),
+        command=format_resume_command(session),
     )
 
 
@@ -146,9 +146,9 @@ def _open_tasks(folder: str, thread: str) -> list[str]:
     progress = parse_progress(text)
     waiting = [
         f"{item.text} (blocked{f': {item.reason}' if item.reason else ''})"
-        for item in progress.of("blocked")
+        for item in progress.list_items("blocked")
     ]
-    return [*(item.text for item in progress.of("open")), *waiting]
+    return [*(item.text for item in progress.list_items("open")), *waiting]
 
 
 def _answer(unit: Unit) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from leslied.cli.desk import Desk
-    from leslied.lookup import Answer, Hit, Manner
+    from leslied.lookup import SearchHit, SearchMode, SearchResult
     from leslied.model.query import Query, Term
     from leslied.store import StoreReader
 
@@ -122,11 +122,11 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
 
 def _search(
     desk: Desk, reader: StoreReader, wanted: Query, options: dict[str, Any]
-) -> Answer:
-    from leslied.lookup import search  # noqa: PLC0415 - help is quicker
+) -> SearchResult:
+    from leslied.lookup import search_entries  # noqa: PLC0415 - help is quicker
     from leslied.sessions import quiet_us  # noqa: PLC0415
 
-    return search(
+    return search_entries(
         reader,
         wanted,
         _choose_manner(options),
@@ -136,7 +136,7 @@ def _search(
     )
 
 
-def _choose_manner(options: dict[str, Any]) -> Manner:
+def _choose_manner(options: dict[str, Any]) -> SearchMode:
     if options["rank"] and options["substring"]:
         raise UserError(
             "--rank weighs words, --substring knows none.", "Choose one of them."
@@ -156,7 +156,7 @@ def _join(words: Iterable[str]) -> str:
     )
 
 
-def _plain(hit: Hit) -> dict[str, Any]:
+def _plain(hit: SearchHit) -> dict[str, Any]:
     from leslied.model.codec import encode_time  # noqa: PLC0415
 
     return {
@@ -170,12 +170,12 @@ def _plain(hit: Hit) -> dict[str, Any]:
         "at": encode_time(hit.at),
         "snippet": hit.snippet,
         "score": round(hit.score, 3) if hit.score is not None else None,
-        "command": f"leslied show {hit.opened_by}",
+        "command": f"leslied show {hit.show_id}",
     }
 
 
 def _lines(
-    hits: Iterable[Hit], terms: Iterable[Term], shorts: Mapping[str, str]
+    hits: Iterable[SearchHit], terms: Iterable[Term], shorts: Mapping[str, str]
 ) -> Iterator[str]:
     if not hits:
         yield "Nothing found. Words are whole; 'part*' finds more, --substring all."
@@ -185,7 +185,7 @@ def _lines(
         if hit.type == "tool_result":
             what = f"{hit.tool_name} result".strip()
         ids = f"{shorts[hit.key.session_id]} {hit.entry_id[:_ENTRY]}"
-        head = f"{say_time(hit.at)}  {what}  {ids}  leslied show {hit.opened_by}"
+        head = f"{say_time(hit.at)}  {what}  {ids}  leslied show {hit.show_id}"
         yield click.style(clean(head), dim=True)
         yield "  " + marks.sub(_mark, clean(hit.snippet))
 

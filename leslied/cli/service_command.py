@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.cli.desk import Desk
-    from leslied.service import Manager, State
+    from leslied.service import ServiceManager, ServiceStatus
 
 _SAVED = (
     "LESLIED_CONFIG",
@@ -118,7 +118,7 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
         "active": state.is_active,
         "since": encode_time(state.since),
         "pid": state.pid,
-        "state": state.word,
+        "state": state.description,
         "path": str(state.path),
     }
     emit(data, lambda: _lines(state, desk), as_json=as_json)
@@ -144,11 +144,11 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
 @click.pass_context
 def logs(ctx: click.Context, *, lines: int, follow: bool) -> None:
     """Show what the service has said, the newest last."""
-    code = _manager(sit_down(ctx)).logs(lines, is_followed=follow)
+    code = _manager(sit_down(ctx)).show_logs(lines, is_followed=follow)
     ctx.exit(min(code, 1))
 
 
-def _manager(desk: Desk) -> Manager:
+def _manager(desk: Desk) -> ServiceManager:
     program = find_program(sys.argv[0], sys.executable, desk.environ.get("PATH"))
     return find_manager(
         home=desk.home, environ=desk.environ, platform=PLATFORM, program=program
@@ -173,7 +173,7 @@ def _make_outside(desk: Desk) -> list[Path]:
     return outside
 
 
-def _lines(state: State, desk: Desk) -> Iterator[str]:
+def _lines(state: ServiceStatus, desk: Desk) -> Iterator[str]:
     if not state.is_installed:
         yield "not installed. To install: leslied service install"
         return
@@ -183,4 +183,4 @@ def _lines(state: State, desk: Desk) -> Iterator[str]:
         since = say_ago(state.since, desk.clock.now()) if state.since else "unknown"
         yield f"active     since {since}, pid {state.pid}"
     else:
-        yield f"active     no, {clean(state.word)}. See why: leslied service logs"
+        yield f"active     no, {clean(state.description)}. See why: leslied service logs"

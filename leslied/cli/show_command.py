@@ -20,7 +20,7 @@ from leslied.cli.page import answer_lines, head_lines, page_lines
 from leslied.cli.pager import show_lines
 from leslied.cli.summary import summary_lines
 from leslied.errors import UserError
-from leslied.lookup import load_session, redact_unit, resolve, tell_resume
+from leslied.lookup import format_resume_command, load_session, redact_unit, resolve_id
 from leslied.model.codec import session_to_dict, unit_to_dict
 from leslied.redact.deep import redact_summary
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from leslied.cli.desk import Desk
     from leslied.cli.look import Output
-    from leslied.lookup import Found
+    from leslied.lookup import ResolvedId
     from leslied.model.session import Session, Unit
 
     Style = Literal["page", "log", "leslie", "markdown"]
@@ -195,7 +195,7 @@ def _option(name: str) -> str:
 
 def _load(desk: Desk, wanted: str, asked: _Asked) -> _Showing:
     with desk.open_reader() as reader:
-        found = resolve(reader, wanted, with_costs=True)
+        found = resolve_id(reader, wanted, with_costs=True)
         _check_part(found, asked.excerpt)
         zone = _find_zone(desk, found, asked.style)
         session = load_session(reader, found, desk.clock.now(), zone)
@@ -209,8 +209,8 @@ def _load(desk: Desk, wanted: str, asked: _Asked) -> _Showing:
     return _Showing(desk, structs.replace(session, summary=summary, units=units), asked)
 
 
-def _check_part(found: Found, excerpt: Excerpt) -> None:
-    if found.is_whole or excerpt.is_whole:
+def _check_part(found: ResolvedId, excerpt: Excerpt) -> None:
+    if found.is_whole_session or excerpt.is_whole:
         return
     what = (
         "a subagent" if found.subagent else "one entry" if found.entry else "one unit"
@@ -221,7 +221,7 @@ def _check_part(found: Found, excerpt: Excerpt) -> None:
     )
 
 
-def _find_zone(desk: Desk, found: Found, style: Style) -> tzinfo:
+def _find_zone(desk: Desk, found: ResolvedId, style: Style) -> tzinfo:
     """The zone that outputs tell times in; a page tells them as they are here."""
     if not STYLES[style] or desk.load_settings().output.timezone == "utc":
         return UTC
@@ -244,7 +244,7 @@ class _Showing:
             "session": session_to_dict(session, self.session.status, session.cwd)
             | {"unpriced_messages": session.cost.unpriced},
             "units": [self._plain_unit(u) for u in self._units(is_thin=False)],
-            "resume_command": tell_resume(session) or None,
+            "resume_command": format_resume_command(session) or None,
         }
 
     def lines(self) -> Iterator[str]:
@@ -264,7 +264,7 @@ class _Showing:
             yield from summary_lines(tuple(self._units()))
             return
         yield from page_lines(self._units(), look)
-        resume = tell_resume(self.session.summary)
+        resume = format_resume_command(self.session.summary)
         if resume:
             yield ""
             yield look.paint(clean(f"go on with it: {resume}"), dim=True)

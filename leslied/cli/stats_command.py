@@ -31,7 +31,7 @@ from leslied.cli.stats_view import (
 from leslied.model.query import Selection
 from leslied.model.stats import Grouping
 from leslied.prices import load_prices
-from leslied.stats import Filters, Ledger, sum_tools
+from leslied.stats import UsageFilters, UsageStats, sum_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -48,11 +48,11 @@ class _Question:
     """What was asked, and with what it is answered."""
 
     by: Grouping
-    filters: Filters
+    filters: UsageFilters
     limit: int | None
     desk: Desk
     reader: StoreReader
-    ledger: Ledger
+    ledger: UsageStats
     now: datetime
     redact: Callable[[str], str]
 
@@ -143,9 +143,9 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
 def _ask(desk: Desk, reader: StoreReader, asked: dict[str, Any]) -> _Question:
     now = desk.clock.now()
     zone = UTC if asked["utc"] else None
-    ledger = Ledger(reader.usage, load_prices(), zone)
+    ledger = UsageStats(reader.usage, load_prices(), zone)
     since, until = asked["since"], asked["until"]
-    filters = Filters(
+    filters = UsageFilters(
         agent=asked["agent"] or "",
         since_us=parse_moment(since, now, zone) if since else None,
         until_us=parse_moment(until, now, zone, is_end=True) if until else None,
@@ -188,7 +188,7 @@ def _answer(question: _Question) -> _Answer:
 
 
 def _answer_sums(question: _Question) -> _Answer:
-    sums, total = question.ledger.sum_up(question.by, question.filters)
+    sums, total = question.ledger.sum_groups(question.by, question.filters)
     sessions = _gather(question) if question.by == "session" else {}
     rows = [
         plain_sum(question.by, each, question.redact, sessions.get(_name(each)))
@@ -208,7 +208,7 @@ def _close(
     question: _Question, rows: list[dict[str, Any]], total: UsageSummary, count: int
 ) -> _Answer:
     totals = plain_sum("total", total, question.redact, None)
-    unpriced = [question.redact(m) for m in question.ledger.unpriced(total)]
+    unpriced = [question.redact(m) for m in question.ledger.list_unpriced_models(total)]
     home = str(question.desk.home)
     if question.is_narrow and not rows:
         return _Answer(rows, lambda: [NOTHING_LIKE], totals, unpriced)
@@ -230,8 +230,8 @@ def _shorten(question: _Question, rows: list[dict[str, Any]]) -> list[dict[str, 
 
 
 def _answer_tools(question: _Question) -> _Answer:
-    found = sum_tools(question.ledger.calls(question.filters))
-    session_of = question.ledger.session_of
+    found = sum_tools(question.ledger.list_calls(question.filters))
+    session_of = question.ledger.get_session
     every = [plain_tool(each, question.redact, session_of) for each in found]
     totals = {
         name: sum(row[name] for row in every)
@@ -254,6 +254,6 @@ def _name(each: UsageSummary) -> tuple[str, str]:
 
 
 def _gather(question: _Question) -> dict[tuple[str, str], SessionSummary]:
-    from leslied.lookup import gather_sessions  # noqa: PLC0415 - only this list tells
+    from leslied.lookup import list_sessions  # noqa: PLC0415 - only this list tells
 
-    return {s.key[:2]: s for s in gather_sessions(question.reader)}
+    return {s.key[:2]: s for s in list_sessions(question.reader)}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from leslied.model.session import SessionSummary
     from leslied.model.stats import ToolUsageSummary, UsageSummary
-    from leslied.stats import Block
+    from leslied.stats import UsageBlock
 
     Row = dict[str, Any]
     Redact = Callable[[str], str]
@@ -77,7 +77,7 @@ def _plain_session(session: SessionSummary, redact: Redact) -> Row:
     }
 
 
-def plain_block(block: Block, now: Any, redact: Redact) -> Row:
+def plain_block(block: UsageBlock, now: Any, redact: Redact) -> Row:
     """One five-hour window for scripts, with its pace."""
     row = plain_sum("block", block.sum, redact, None)
     row["key"] = row["block"] = encode_time(block.start)

@@ -62,15 +62,15 @@ def _ask_store(
         from leslied.cli.desk import sit_down  # noqa: PLC0415 - it may fail, too
         from leslied.cli.span import parse_moment  # noqa: PLC0415
         from leslied.prices import load_prices  # noqa: PLC0415
-        from leslied.stats import Filters, Ledger  # noqa: PLC0415
+        from leslied.stats import UsageFilters, UsageStats  # noqa: PLC0415
 
         desk = sit_down(ctx)
         since = parse_moment("today", desk.clock.now(), None)
         with desk.open_reader() as reader:
-            ledger = Ledger(reader.usage, load_prices())
-            today = ledger.total(Filters(since_us=since))
+            ledger = UsageStats(reader.usage, load_prices())
+            today = ledger.sum_all(UsageFilters(since_us=since))
             if session_id:
-                session = ledger.total(Filters(session_id=session_id))
+                session = ledger.sum_all(UsageFilters(session_id=session_id))
     return today, session
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.errors import LesliedError, UserError
-from leslied.lookup import gather_sessions, resolve
-from leslied.sinks import Policy, find_project
-from leslied.threads.layout import THREADS, is_thread_id
+from leslied.lookup import list_sessions, resolve_id
+from leslied.sinks import OutputPolicy, find_project
+from leslied.threads.layout import THREADS_FOLDER, is_thread_id
 from leslied.threads.relations import read_relations
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Place(NamedTuple):
 
 def find_bases(desk: Desk, folder: Path) -> list[Path]:
     """Where threads of the folder's project stand: there, and in the central tree."""
-    policy = Policy(home=desk.home, central=desk.places.central_dir)
+    policy = OutputPolicy(home=desk.home, central=desk.places.central_dir)
     project = find_project(str(folder)) or folder
     places = [project, policy.choose_central(str(folder)).folder]
     return [base for base in places if (base / ".leslie").is_dir()]
@@ -63,7 +63,7 @@ def find_latest(desk: Desk, folder: Path) -> Place:
     bases = find_bases(desk, folder)
     if desk.places.store_file.exists():
         with desk.open_reader() as reader:
-            for session in gather_sessions(reader):
+            for session in list_sessions(reader):
                 if session.folder and Path(session.folder) in bases:
                     return Place(session.thread_id, Path(session.folder))
     for base in bases:
@@ -79,7 +79,7 @@ def find_latest(desk: Desk, folder: Path) -> Place:
 
 def _find_stored(desk: Desk, wanted: str) -> Place:
     with desk.open_reader() as reader:
-        session = resolve(reader, wanted).session
+        session = resolve_id(reader, wanted).session
     if not session.folder:
         raise UserError(
             f"Thread {session.thread_id} has no files yet.", "Run: leslied sync"
@@ -88,7 +88,7 @@ def _find_stored(desk: Desk, wanted: str) -> Place:
 
 
 def _list_threads(base: Path) -> list[str]:
-    folder = base / THREADS
+    folder = base / THREADS_FOLDER
     named = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     named |= read_relations(base)["threads"].keys()
     return sorted(filter(is_thread_id, named))

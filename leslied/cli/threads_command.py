@@ -13,13 +13,13 @@ from leslied.cli.help import Group
 from leslied.cli.output import clean, emit, json_option, say_path, table
 from leslied.cli.thread_places import find_all_bases, find_bases
 from leslied.threads.relations import read_relations
-from leslied.threads.tree import draw, grow
+from leslied.threads.tree import build_tree, render_dot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from leslied.cli.desk import Desk
-    from leslied.threads.tree import Node
+    from leslied.threads.tree import ThreadNode
 
 _MARKS = {"active": "●", "completed": "○"}
 _NONE = "No threads yet. Work with an agent, then run: leslied sync"
@@ -64,7 +64,7 @@ def tree(
     found = _load(desk, project)
     if as_dot and not as_json:
         everyone = [node for _, roots in found for node in roots]
-        click.echo("\n".join(clean(line) for line in draw(everyone).split("\n")))
+        click.echo("\n".join(clean(line) for line in render_dot(everyone).split("\n")))
         return
     data = {"projects": [_tell(base, roots) for base, roots in found]}
     emit(data, lambda: _tree_lines(found, desk), as_json=as_json)
@@ -92,29 +92,33 @@ def list_(ctx: click.Context, *, project: Path | None, as_json: bool) -> None:
     emit(data, lambda: _list_lines(flat, desk), as_json=as_json)
 
 
-def _load(desk: Desk, project: Path | None) -> list[tuple[Path, list[Node]]]:
+def _load(desk: Desk, project: Path | None) -> list[tuple[Path, list[ThreadNode]]]:
     bases = find_bases(desk, (project or Path.cwd()).resolve())
     if not bases and not project:
         bases = find_all_bases(desk)
-    found = [(base, grow(read_relations(base))) for base in bases]
+    found = [(base, build_tree(read_relations(base))) for base in bases]
     for node in _walk(root for _, roots in found for root in roots):
         node.title = desk.redact(node.title)
     return [(base, roots) for base, roots in found if roots]
 
 
-def _walk(roots: Iterable[Node]) -> Iterator[Node]:
+def _walk(roots: Iterable[ThreadNode]) -> Iterator[ThreadNode]:
     for root in roots:
         yield from root.walk()
 
 
-def _tell(base: Path, nodes: list[Node], *, is_flat: bool = False) -> dict[str, Any]:
+def _tell(
+    base: Path, nodes: list[ThreadNode], *, is_flat: bool = False
+) -> dict[str, Any]:
     told = [asdict(node) for node in nodes]
     if is_flat:
         told = [{**t, "children": [c["id"] for c in t["children"]]} for t in told]
     return {"project": str(base), "threads": told}
 
 
-def _tree_lines(found: list[tuple[Path, list[Node]]], desk: Desk) -> Iterator[str]:
+def _tree_lines(
+    found: list[tuple[Path, list[ThreadNode]]], desk: Desk
+) -> Iterator[str]:
     if not found:
         yield _NONE
     for base, roots in found:
@@ -124,7 +128,7 @@ def _tree_lines(found: list[tuple[Path, list[Node]]], desk: Desk) -> Iterator[st
 
 
 def _branch(
-    node: Node, first: str, rest: str, show: Callable[[str], str]
+    node: ThreadNode, first: str, rest: str, show: Callable[[str], str]
 ) -> Iterator[str]:
     words = [_MARKS.get(node.status, "◌"), node.id, node.title.replace("\n", " ")]
     if node.status not in _MARKS:
@@ -141,7 +145,7 @@ def _branch(
         yield from _branch(child, rest + corner, rest + line, show)
 
 
-def _list_lines(flat: list[tuple[Path, list[Node]]], desk: Desk) -> Iterable[str]:
+def _list_lines(flat: list[tuple[Path, list[ThreadNode]]], desk: Desk) -> Iterable[str]:
     if not flat:
         return [_NONE]
     rows = [

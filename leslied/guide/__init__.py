@@ -7,17 +7,17 @@ Bytes outside the block belong to somebody else and stay as they are.
 
 from __future__ import annotations
 
-from leslied.guide.change import Change, plan_init, plan_remove
-from leslied.guide.paper import Paper, read_paper, replace_paper
+from leslied.guide.guarded_file import FileSnapshot, read_snapshot, replace_file
+from leslied.guide.plan import GuidePlan, plan_init, plan_remove
 from leslied.guide.text import Guide, load_guide
 
 __all__ = [
-    "Change",
+    "FileSnapshot",
     "Guide",
-    "Paper",
+    "GuidePlan",
     "load_guide",
     "plan_init",
     "plan_remove",
-    "read_paper",
-    "replace_paper",
+    "read_snapshot",
+    "replace_file",
 ]

@@ -30,7 +30,7 @@ _FENCE = re.compile(rb" {0,3}(`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})([^\n]*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class GuideBlock:
     """A whole block: from the `<` of its start to the `>` of its end."""
 
     start: int
@@ -39,9 +39,9 @@ class Block:
     version: str
 
 
-def find_blocks(data: bytes) -> list[Block]:
+def find_blocks(data: bytes) -> list[GuideBlock]:
     """Every block in the file; a start without an end, or an end alone, is refused."""
-    found: list[Block] = []
+    found: list[GuideBlock] = []
     opened: tuple[int, int, str] | None = None
     for line, at in _lines_outside_fences(data):
         if whole := _ON_ONE_LINE.match(data, at):
@@ -53,7 +53,7 @@ def find_blocks(data: bytes) -> list[Block]:
             opened = at, line, _read_version(opening[1])
         elif _CLOSING.match(data, at):
             if opened is None:
-                raise _broken(line, "ends", "start")
+                raise _make_unpaired_error(line, "ends", "start")
             found.append(_make_block(opened, at + len(_CLOSE)))
             opened = None
     _refuse_unclosed(opened)
@@ -73,14 +73,14 @@ def append_block(data: bytes, text: bytes) -> bytes:
     return data + newline + newline + text
 
 
-def replace_block(data: bytes, block: Block, text: bytes) -> bytes:
+def replace_block(data: bytes, block: GuideBlock, text: bytes) -> bytes:
     """The file with another text in the block's place, with the block's newlines."""
     old = data[block.start : block.end]
     newline = find_newline(old if b"\n" in old else data)
     return data[: block.start] + text.replace(b"\n", newline) + data[block.end :]
 
 
-def take_out(data: bytes, block: Block) -> bytes:
+def remove_block(data: bytes, block: GuideBlock) -> bytes:
     """The file as if the block had never been appended."""
     before, after = data[: block.start], data[block.end :]
     old = data[block.start : block.end]
@@ -100,9 +100,9 @@ def find_newline(data: bytes) -> bytes:
     return b"\r\n" if 2 * data.count(b"\r\n") > data.count(b"\n") else b"\n"
 
 
-def _make_block(opened: tuple[int, int, str], end: int) -> Block:
+def _make_block(opened: tuple[int, int, str], end: int) -> GuideBlock:
     start, line, version = opened
-    return Block(start=start, end=end, line=line, version=version)
+    return GuideBlock(start=start, end=end, line=line, version=version)
 
 
 def _read_version(attributes: bytes) -> str:
@@ -116,10 +116,10 @@ def _read_version(attributes: bytes) -> str:
 
 def _refuse_unclosed(opened: tuple[int, int, str] | None) -> None:
     if opened is not None:
-        raise _broken(opened[1], "starts", "end")
+        raise _make_unpaired_error(opened[1], "starts", "end")
 
 
-def _broken(line: int, has: str, lacks: str) -> UserError:
+def _make_unpaired_error(line: int, has: str, lacks: str) -> UserError:
     return UserError(
         f"A guide {has} on line {line} and has no {lacks}: nothing was changed.",
         f"Put its other tag back, or delete line {line}; then try again.",

@@ -16,7 +16,7 @@ class Guide:
     text: bytes
 
     @classmethod
-    def read(cls, data: bytes) -> Guide:
+    def parse(cls, data: bytes) -> Guide:
         """The one block in these bytes."""
         (block,) = find_blocks(data)
         return cls(block.version, data[block.start : block.end])
@@ -24,4 +24,4 @@ class Guide:
 
 def load_guide() -> Guide:
     """The guide of this leslied."""
-    return Guide.read((files("leslied.guide") / "text.md").read_bytes())
+    return Guide.parse((files("leslied.guide") / "text.md").read_bytes())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Step = Literal["unknown", "older", "same", "minor", "major"]
+VersionStep = Literal["unknown", "older", "same", "minor", "major"]
 
-_LONGEST = 64
+_MAX_CHARACTERS = 64
 _NUMBER = r"(0|[1-9][0-9]*)"
 _VERSION = re.compile(
     rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
@@ -16,13 +16,13 @@ _VERSION = re.compile(
 _Key = tuple[int, int, int, tuple[tuple[int, int, str], ...]]
 
 
-def compare(found: str, ours: str) -> Step:
+def compare_versions(installed: str, shipped: str) -> VersionStep:
     """What going from the found version to ours means.
 
     `minor` is also a patch, `older` is the way back, and `unknown` where the found
     one is no semantic version.
     """
-    before, after = _read(found), _read(ours)
+    before, after = _parse_version(installed), _parse_version(shipped)
     if before is None or after is None:
         return "unknown"
     if before >= after:
@@ -30,9 +30,9 @@ def compare(found: str, ours: str) -> Step:
     return "minor" if before[0] == after[0] else "major"
 
 
-def _read(version: str) -> _Key | None:
+def _parse_version(version: str) -> _Key | None:
     """A key in the order of semantic versions; what stands after `+` does not count."""
-    match = _VERSION.fullmatch(version) if len(version) <= _LONGEST else None
+    match = _VERSION.fullmatch(version) if len(version) <= _MAX_CHARACTERS else None
     if match is None:
         return None
     released = match[4] is None

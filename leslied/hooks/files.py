@@ -5,34 +5,36 @@ from __future__ import annotations
 import os
 import stat
 
-TEMPORARY = ".new"
+TEMPORARY_SUFFIX = ".new"
 """How the name of a file ends that is not whole yet."""
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_SAFE_CHARACTERS = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+)
 
 
-def read_part(path: str, offset: int, most: int) -> bytes | None:
+def read_part(path: str, offset: int, limit: int) -> bytes | None:
     """At most so many bytes of a regular file; None where there is no such file."""
     try:
-        fd = os.open(path, _READ)
+        fd = os.open(path, _READ_FLAGS)
     except (OSError, ValueError):
         return None
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return None
-        return os.pread(fd, most, max(offset, 0))
+        return os.pread(fd, limit, max(offset, 0))
     except OSError:
         return None
     finally:
         os.close(fd)
 
 
-def read_tail(path: str, most: int) -> bytes:
+def read_tail(path: str, limit: int) -> bytes:
     """The last bytes of a regular file; none where there is no such file."""
-    return read_part(path, find_size(path) - most, most) or b""
+    return read_part(path, get_size(path) - limit, limit) or b""
 
 
-def find_size(path: str) -> int:
+def get_size(path: str) -> int:
     """The file's size; 0 where there is none."""
     try:
         return os.stat(path).st_size  # noqa: PTH116 - no pathlib
@@ -40,13 +42,13 @@ def find_size(path: str) -> int:
         return 0
 
 
-def write_whole(
+def write_atomic(
     folder: str, name: str, data: bytes, *, is_synced: bool = False
 ) -> None:
     """`folder/name` holds exactly these bytes; both are private to their owner."""
     _make_folder(folder)
     path = f"{folder}/{name}"
-    beside = f"{folder}/.{name}.{os.getpid()}{TEMPORARY}"
+    beside = f"{folder}/.{name}.{os.getpid()}{TEMPORARY_SUFFIX}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(beside, flags, 0o600)
     try:
@@ -60,7 +62,7 @@ def write_whole(
             os.close(fd)
         os.rename(beside, path)  # noqa: PTH104
     except OSError:
-        remove(beside)
+        remove_file(beside)
         raise
 
 
@@ -85,7 +87,7 @@ def list_names(folder: str) -> list[str]:
         return []
 
 
-def remove(path: str) -> bool:
+def remove_file(path: str) -> bool:
     """Whether the file was there and is not any more."""
     try:
         os.unlink(path)  # noqa: PTH108
@@ -94,7 +96,7 @@ def remove(path: str) -> bool:
     return True
 
 
-def find_age(path: str, now_ns: int) -> float:
+def get_age_seconds(path: str, now_ns: int) -> float:
     """Seconds since the file was last touched; 0 where there is none."""
     try:
         return (now_ns - os.lstat(path).st_mtime_ns) / 1e9
@@ -102,9 +104,9 @@ def find_age(path: str, now_ns: int) -> float:
         return 0.0
 
 
-def safe_name(text: str, most: int = 64) -> str:
+def make_safe_name(text: str, limit: int = 64) -> str:
     """The text where it may stand as a file name; else a hash of it."""
-    if 0 < len(text) <= most and _NAME.issuperset(text):
+    if 0 < len(text) <= limit and _SAFE_CHARACTERS.issuperset(text):
         return text
     import hashlib  # noqa: PLC0415 - 8 ms that ids of random letters never cost
 

@@ -16,13 +16,13 @@ from __future__ import annotations
 import os
 
 from leslied.hooks.files import (
-    find_age,
-    find_size,
+    get_age_seconds,
+    get_size,
     list_names,
+    make_safe_name,
     read_part,
-    remove,
-    safe_name,
-    write_whole,
+    remove_file,
+    write_atomic,
 )
 from leslied.mini_json import dumps, loads
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FOLDER = "inbox"
-MOST_TEXT = 8000
+MAX_TEXT_CHARACTERS = 8000
 """Claude Code puts longer additions into a file of their own."""
-_MOST_BYTES = 65_536
-_REACH = 4_000_000
+_MAX_BYTES = 65_536
+_SEARCH_BYTES = 4_000_000
 """How far behind a claim's offset its message must stand, if at all."""
-_PATIENCE = 5.0
+_REQUEUE_AFTER_SECONDS = 5.0
 """Seconds an agent has to write down what it was told."""
-_OLD_SECONDS = 30 * 86400.0
+_DELETE_AFTER_SECONDS = 30 * 86400.0
 _ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 
 
-class Message:
+class InboxMessage:
     """One message, as its file tells."""
 
     __slots__ = ("at_ns", "folder", "id", "name", "session", "state", "tail", "thread")
@@ -69,15 +69,15 @@ class Message:
         last = self.tail[-1] if self.tail else ""
         return int(last) if last.isdecimal() else 0
 
-    def read(self) -> str:
+    def read_text(self) -> str:
         """What it says."""
         try:
-            told = loads(read_part(self.path, 0, _MOST_BYTES) or b"{}")
+            told = loads(read_part(self.path, 0, _MAX_BYTES) or b"{}")
             return str(told["text"])
         except (ValueError, RecursionError, KeyError, TypeError):
             return ""
 
-    def become(self, state: str, *tail: str) -> bool:
+    def move_to(self, state: str, *tail: str) -> bool:
         """Whether it was this caller who took the step; nobody else did then."""
         stem = self.name.partition(".")[0]
         name = ".".join([stem, state, *tail])
@@ -91,23 +91,23 @@ class Message:
         return True
 
 
-def queue(data_dir: str, thread: str, text: str, now_ns: int) -> str:
+def enqueue(data_dir: str, thread: str, text: str, now_ns: int) -> str:
     """The next prompt of this thread will receive the text; its id."""
     message_id = f"msg-{os.urandom(6).hex()}"
     told = dumps({"id": message_id, "text": text})
-    folder = f"{data_dir}/{FOLDER}/{safe_name(thread)}"
+    folder = f"{data_dir}/{FOLDER}/{make_safe_name(thread)}"
     name = f"{now_ns:020}_{message_id}.queued"
-    write_whole(folder, name, told, is_synced=True)
+    write_atomic(folder, name, told, is_synced=True)
     return message_id
 
 
-def list_messages(data_dir: str, thread: str) -> list[Message]:
+def list_messages(data_dir: str, thread: str) -> list[InboxMessage]:
     """Every message of the thread, oldest first."""
-    folder = f"{data_dir}/{FOLDER}/{safe_name(thread)}"
+    folder = f"{data_dir}/{FOLDER}/{make_safe_name(thread)}"
     found = []
     for name in list_names(folder):
         try:
-            found.append(Message(folder, name))
+            found.append(InboxMessage(folder, name))
         except ValueError:
             continue
     return found
@@ -118,7 +118,7 @@ def list_threads(data_dir: str) -> list[str]:
     return list_names(f"{data_dir}/{FOLDER}")
 
 
-def claim(messages: list[Message], room: int, *tail: str) -> list[str]:
+def claim(messages: list[InboxMessage], max_characters: int, *tail: str) -> list[str]:
     """The messages said now, oldest first, as many as there is room for.
 
     From here on nobody else says them, until a log shows that they were lost.
@@ -127,20 +127,20 @@ def claim(messages: list[Message], room: int, *tail: str) -> list[str]:
     for message in messages:
         if message.state != "queued":
             continue
-        text = _wrap(message.id, message.read())
-        if said and len(text) > room:
+        text = _format_message(message.id, message.read_text())
+        if said and len(text) > max_characters:
             break
-        if message.become("claimed", *tail):
+        if message.move_to("claimed", *tail):
             said.append(text)
-            room -= len(text)
+            max_characters -= len(text)
     return said
 
 
 def settle(
-    messages: list[Message],
+    messages: list[InboxMessage],
     now_ns: int,
     find_log: Callable[[str], str],
-    stopped: str = "",
+    stopped_session: str = "",
 ) -> None:
     """What was said is delivered where the log has it, and queued again where not.
 
@@ -151,29 +151,29 @@ def settle(
             continue
         log = find_log(message.session)
         if is_in_log(message, log) or (
-            message.session == stopped and log and not find_size(log)
+            message.session == stopped_session and log and not get_size(log)
         ):
-            message.become("delivered", *message.tail)
-        elif log and find_age(message.path, now_ns) >= _PATIENCE:
-            message.become("queued")
+            message.move_to("delivered", *message.tail)
+        elif log and get_age_seconds(message.path, now_ns) >= _REQUEUE_AFTER_SECONDS:
+            message.move_to("queued")
 
 
-def is_in_log(message: Message, log: str) -> bool:
+def is_in_log(message: InboxMessage, log: str) -> bool:
     """Whether the agent wrote the message down."""
-    start = message.offset if message.offset <= find_size(log) else 0
-    return message.id.encode() in (read_part(log, start, _REACH) or b"")
+    start = message.offset if message.offset <= get_size(log) else 0
+    return message.id.encode() in (read_part(log, start, _SEARCH_BYTES) or b"")
 
 
-def forget_old(data_dir: str, now_ns: int) -> None:
+def delete_old(data_dir: str, now_ns: int) -> None:
     """Messages delivered a month ago are forgotten."""
     for thread in list_threads(data_dir):
         for message in list_messages(data_dir, thread):
-            is_old = find_age(message.path, now_ns) > _OLD_SECONDS
+            is_old = get_age_seconds(message.path, now_ns) > _DELETE_AFTER_SECONDS
             if message.state == "delivered" and is_old:
-                remove(message.path)
+                remove_file(message.path)
 
 
-def _wrap(message_id: str, text: str) -> str:
+def _format_message(message_id: str, text: str) -> str:
     for plain, escaped in _ESCAPES:
         text = text.replace(plain, escaped)
     return f'<leslie_message id="{message_id}">\n{text}\n</leslie_message>'

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leslied.errors import UserError
-from leslied.hooks.jsontext import Node, parse, skip_space
+from leslied.hooks.jsonc import JsoncNode, parse_jsonc, skip_space
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,47 +30,49 @@ EVENTS = (
     "SessionEnd",
 )
 PROGRAM = Path(__file__).with_name("program.py")
-_SECONDS = 5
-_OURS = re.compile(r"leslied/hooks/program\.py.* (entry|event|hooks|file)(\+?) 2>")
+_TIMEOUT_SECONDS = 5
+_OUR_COMMAND = re.compile(
+    r"leslied/hooks/program\.py.* (entry|event|hooks|file)(\+?) 2>"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class HookCommand:
     """How the hook program is started."""
 
     python: str
     data_dir: str
 
-    def make_group(self, made: str) -> dict[str, Any]:
+    def make_group(self, marker: str) -> dict[str, Any]:
         """One group of hooks, as the settings want it."""
-        command = make_command(self.python, self.data_dir, made)
-        hook = {"type": "command", "command": command, "timeout": _SECONDS}
+        command = make_command(self.python, self.data_dir, marker)
+        hook = {"type": "command", "command": command, "timeout": _TIMEOUT_SECONDS}
         return {"hooks": [hook]}
 
-    def is_in(self, command: str) -> bool:
+    def is_current(self, command: str) -> bool:
         """Whether the command is the one this call makes."""
-        found = _OURS.search(command)
+        found = _OUR_COMMAND.search(command)
         made = found[1] + found[2] if found else ""
         return command == make_command(self.python, self.data_dir, made)
 
 
-def make_command(python: str, data_dir: str, made: str) -> str:
+def make_command(python: str, data_dir: str, marker: str) -> str:
     """The words for a shell.
 
     Python leaves with 2 when the program is gone, and 2 means to Claude Code that the
     prompt is to be thrown away: whatever happens, the shell says 0.
     """
-    words = [python, "-I", "-S", str(PROGRAM), data_dir, made]
+    words = [python, "-I", "-S", str(PROGRAM), data_dir, marker]
     return shlex.join(words) + " 2>/dev/null || true"
 
 
-def install(text: str | None, call: Call) -> str:
+def install(text: str | None, hook_command: HookCommand) -> str:
     """The settings with our entries in them, once; None stands for no file."""
     bare = None if text is None else uninstall(text)
     if bare is None:
-        made = {event: [call.make_group("file")] for event in EVENTS}
+        made = {event: [hook_command.make_group("file")] for event in EVENTS}
         return json.dumps({"hooks": made}, indent=2) + "\n"
-    done = _put_in(bare, call)
+    done = _insert_entries(bare, hook_command)
     if uninstall(done) != bare:
         raise UserError("Its form is too unusual to be edited without changing it.")
     return done
@@ -83,12 +85,12 @@ def uninstall(text: str) -> str | None:
     if hooks is None or hooks.kind != "{":
         return text
     cuts: list[tuple[int, int]] = []
-    gone: list[tuple[Node, str]] = []
+    gone: list[tuple[JsoncNode, str]] = []
     for event in hooks.children:
-        made = _take_out_event(text, event, cuts)
+        made = _remove_event(text, event, cuts)
         if made:
             gone.append((event, made))
-    made = _join(made for _, made in gone)
+    made = _merge_markers(made for _, made in gone)
     nodes = [event for event, _ in gone]
     if nodes != hooks.children or made[:5] not in ("hooks", "file"):
         cuts += _cut(text, hooks, nodes, has_breaks=made == "event+")
@@ -107,21 +109,21 @@ def find_commands(text: str) -> dict[str, str]:
     hooks = _parse(text).find("hooks")
     for event in hooks.children if hooks else []:
         for group in event.children:
-            for hook in _hooks_of(group):
-                if _made(hook):
-                    found[event.key] = str(_command(hook))
+            for hook in _list_hooks(group):
+                if _find_marker(hook):
+                    found[event.key] = str(_get_command(hook))
     return found
 
 
-def is_switched_off(text: str) -> bool:
+def are_hooks_disabled(text: str) -> bool:
     """Whether the settings say that no hook runs at all."""
     node = _parse(text).find("disableAllHooks")
     return node is not None and node.value is True
 
 
-def _parse(text: str) -> Node:
+def _parse(text: str) -> JsoncNode:
     try:
-        root = parse(text)
+        root = parse_jsonc(text)
     except ValueError as error:
         raise UserError(f"It is not valid JSON ({error}).") from error
     if root.kind != "{":
@@ -129,7 +131,7 @@ def _parse(text: str) -> Node:
     return root
 
 
-def _put_in(text: str, call: Call) -> str:
+def _insert_entries(text: str, hook_command: HookCommand) -> str:
     root = _parse(text)
     hooks = root.find("hooks")
     if hooks is None:
@@ -137,7 +139,11 @@ def _put_in(text: str, call: Call) -> str:
             text,
             root,
             "hooks",
-            {"hooks": lambda made: {e: [call.make_group(made)] for e in EVENTS}},
+            {
+                "hooks": lambda made: {
+                    e: [hook_command.make_group(made)] for e in EVENTS
+                }
+            },
         )
     if hooks.kind != "{":
         raise UserError('"hooks" is no object in it.')
@@ -146,44 +152,44 @@ def _put_in(text: str, call: Call) -> str:
     for event in sorted(there.values(), key=lambda each: each.end, reverse=True):
         if event.kind != "[":
             raise UserError(f'"{event.key}" is no list in it.')
-        text = _insert(text, event, "entry", {"": call.make_group})
-    made = {event: lambda made: [call.make_group(made)] for event in missing}
+        text = _insert(text, event, "entry", {"": hook_command.make_group})
+    made = {event: lambda made: [hook_command.make_group(made)] for event in missing}
     # What was put into the lists stands inside: the end of the last one moved.
     again = _parse(text).find("hooks")
     return _insert(text, again, "event", made) if again and made else text
 
 
 def _insert(
-    text: str, node: Node, made: str, values: Mapping[str, Callable[[str], Any]]
+    text: str, node: JsoncNode, marker: str, values: Mapping[str, Callable[[str], Any]]
 ) -> str:
     """The text with these values at the end of an object or a list."""
     line = "\r\n" if "\r\n" in text else "\n"
-    outer = _line_indent(text, node.begins)
-    unit = _find_unit(text)
+    outer = _line_indent(text, node.value_start)
+    unit = _find_indent_unit(text)
     last = node.children[-1] if node.children else None
     if last:
         inner = _own_indent(text, last.start)
-        before, after, at = "," + _break(line, inner), "", last.end
+        before, after, at = "," + _format_break(line, inner), "", last.end
     elif unit is None:
-        inner, before, after, at = None, "", "", node.begins + 1
+        inner, before, after, at = None, "", "", node.value_start + 1
     else:
-        inner, made = outer + unit, made + "+"
-        before, after, at = line + inner, line + outer, node.begins + 1
-    between = "," + _break(line, inner)
+        inner, marker = outer + unit, marker + "+"
+        before, after, at = line + inner, line + outer, node.value_start + 1
+    between = "," + _format_break(line, inner)
     told = []
     for key, make in values.items():
         indent = None if inner is None else (unit or "  ")
-        said = json.dumps(make(made), indent=indent)
+        said = json.dumps(make(marker), indent=indent)
         said = said.replace("\n", line + (inner or ""))
         told.append(f"{json.dumps(key)}: {said}" if key else said)
     return text[:at] + before + between.join(told) + after + text[at:]
 
 
-def _break(line: str, indent: str | None) -> str:
+def _format_break(line: str, indent: str | None) -> str:
     return " " if indent is None else line + indent
 
 
-def _find_unit(text: str) -> str | None:
+def _find_indent_unit(text: str) -> str | None:
     """One step of the file's indentation; None where all stands on one line."""
     found = re.search(r"\n([ \t]+)\S", text)
     if found:
@@ -206,19 +212,19 @@ def _own_indent(text: str, at: int) -> str | None:
     return before if start and not before.strip(" \t") else None
 
 
-def _take_out_event(text: str, event: Node, cuts: list[tuple[int, int]]) -> str:
+def _remove_event(text: str, event: JsoncNode, cuts: list[tuple[int, int]]) -> str:
     """What was made for the event, where all of it goes; else the cuts inside it."""
     gone, words = [], []
     for group in event.children if event.kind == "[" else []:
-        hooks = _hooks_of(group)
-        ours = [hook for hook in hooks if _made(hook)]
-        words += [_made(hook) for hook in ours]
+        hooks = _list_hooks(group)
+        ours = [hook for hook in hooks if _find_marker(hook)]
+        words += [_find_marker(hook) for hook in ours]
         if ours and ours == hooks:
             gone.append(group)
         elif ours:
             inner = group.find("hooks")
             cuts += _cut(text, inner, ours, has_breaks=False) if inner else []
-    made = _join(words)
+    made = _merge_markers(words)
     if gone and gone == event.children and not made.startswith("entry"):
         return made
     cuts += _cut(text, event, gone, has_breaks=made == "entry+")
@@ -226,18 +232,18 @@ def _take_out_event(text: str, event: Node, cuts: list[tuple[int, int]]) -> str:
 
 
 def _cut(
-    text: str, node: Node, gone: list[Node], *, has_breaks: bool
+    text: str, node: JsoncNode, removed: list[JsoncNode], *, has_breaks: bool
 ) -> list[tuple[int, int]]:
     """What to cut so that these children are gone, and a comma each."""
     children = node.children
-    if not gone:
+    if not removed:
         return []
-    if gone == children:
+    if removed == children:
         return [_cut_all(text, node, has_breaks=has_breaks)]
     cuts = []
     has_kept = False
     for number, child in enumerate(children):
-        if child not in gone:
+        if child not in removed:
             has_kept = True
         elif has_kept:
             cuts += _cut_between(text, children[number - 1].end, child.start, child)
@@ -246,7 +252,9 @@ def _cut(
     return cuts
 
 
-def _cut_between(text: str, start: int, end: int, child: Node) -> list[tuple[int, int]]:
+def _cut_between(
+    text: str, start: int, end: int, child: JsoncNode
+) -> list[tuple[int, int]]:
     """The child with all that lies between; comments there stay."""
     if text[start:end].strip() == ",":
         return [(min(start, child.start), max(end, child.end))]
@@ -254,36 +262,36 @@ def _cut_between(text: str, start: int, end: int, child: Node) -> list[tuple[int
     return [(comma, comma + 1), (child.start, child.end)]
 
 
-def _cut_all(text: str, node: Node, *, has_breaks: bool) -> tuple[int, int]:
+def _cut_all(text: str, node: JsoncNode, *, has_breaks: bool) -> tuple[int, int]:
     start, end = node.children[0].start, node.children[-1].end
     if text[skip_space(text, end)] == ",":
         end = skip_space(text, end) + 1
-    if has_breaks and text[node.begins + 1 : start].isspace():
-        start = node.begins + 1
-        outer = re.escape(_line_indent(text, node.begins))
+    if has_breaks and text[node.value_start + 1 : start].isspace():
+        start = node.value_start + 1
+        outer = re.escape(_line_indent(text, node.value_start))
         added = re.compile(rf"\r?\n{outer}").match(text, end)
         end = added.end() if added else end
     return start, end
 
 
-def _hooks_of(group: Node) -> list[Node]:
+def _list_hooks(group: JsoncNode) -> list[JsoncNode]:
     inner = group.find("hooks")
     return inner.children if inner and inner.kind == "[" else []
 
 
-def _command(hook: Node) -> object:
+def _get_command(hook: JsoncNode) -> object:
     command = hook.find("command")
     return command.value if command else None
 
 
-def _made(hook: Node) -> str:
+def _find_marker(hook: JsoncNode) -> str:
     """What was made for the hook, where it is ours; else nothing."""
-    command = _command(hook)
-    found = _OURS.search(command) if isinstance(command, str) else None
+    command = _get_command(hook)
+    found = _OUR_COMMAND.search(command) if isinstance(command, str) else None
     return found[1] + found[2] if found else ""
 
 
-def _join(words: Any) -> str:
+def _merge_markers(words: Any) -> str:
     """The word they all say; `entry` where they differ, which takes the least out."""
     said = set(words)
     return said.pop() if len(said) == 1 else "entry"

@@ -8,8 +8,14 @@ from __future__ import annotations
 
 import os
 
-from leslied.hooks.files import TEMPORARY, find_age, list_names, read_part, remove
-from leslied.hooks.files import write_whole as _write
+from leslied.hooks.files import (
+    TEMPORARY_SUFFIX,
+    get_age_seconds,
+    list_names,
+    read_part,
+    remove_file,
+)
+from leslied.hooks.files import write_atomic as _write
 from leslied.mini_json import dumps, loads
 
 TYPE_CHECKING = False
@@ -19,11 +25,11 @@ if TYPE_CHECKING:
 FOLDER = "hooks/spool"
 EVENTS = ("Stop", "SubagentStop", "SessionEnd")
 """Hooks after which a log is worth a look."""
-MOST = 1000
-_MOST_BYTES = 16_384
+MAX_FILES = 1000
+_MAX_BYTES = 16_384
 _MOST_CHARACTERS = 4096
 """The longest path that a file system takes."""
-_KEPT = (
+_FIELDS = (
     "hook_event_name",
     "session_id",
     "transcript_path",
@@ -34,23 +40,23 @@ _KEPT = (
 _STALE_SECONDS = 60.0
 
 
-def tell(data_dir: str, event: dict[str, Any], now_ns: int) -> bool:
+def write_event(data_dir: str, event: dict[str, Any], now_ns: int) -> bool:
     """Write the event for the daemon, without fields that cannot be used.
 
     Return False where too many files wait already, or where the event is too large.
     """
     folder = f"{data_dir}/{FOLDER}"
-    if len(list_names(folder)) >= MOST:
+    if len(list_names(folder)) >= MAX_FILES:
         return False
-    kept = {name: event[name] for name in _KEPT if _is_usable(event.get(name))}
+    kept = {name: event[name] for name in _FIELDS if _is_usable(event.get(name))}
     data = dumps(kept)
-    if len(data) > _MOST_BYTES:
+    if len(data) > _MAX_BYTES:
         return False
     _write(folder, f"{now_ns:020}-{os.getpid()}.json", data)
     return True
 
 
-class Told:
+class SpooledEvents:
     """What waits in the spool: events with their files, and the names of garbage."""
 
     __slots__ = ("dropped", "events", "paths")
@@ -61,19 +67,22 @@ class Told:
         self.dropped: list[str] = []
 
 
-def listen(data_dir: str, now_ns: int) -> Told:
+def read_events(data_dir: str, now_ns: int) -> SpooledEvents:
     """List every event that waits, oldest first; remove garbage and list its names."""
-    told = Told()
+    told = SpooledEvents()
     folder = f"{data_dir}/{FOLDER}"
     for name in list_names(folder):
         path = f"{folder}/{name}"
-        if name.endswith(TEMPORARY) and find_age(path, now_ns) < _STALE_SECONDS:
+        if (
+            name.endswith(TEMPORARY_SUFFIX)
+            and get_age_seconds(path, now_ns) < _STALE_SECONDS
+        ):
             continue
-        event = _parse(read_part(path, 0, _MOST_BYTES) if name[:1] != "." else None)
+        event = _parse(read_part(path, 0, _MAX_BYTES) if name[:1] != "." else None)
         if event:
             told.events.append(event)
             told.paths.append(path)
-        elif remove(path):
+        elif remove_file(path):
             told.dropped.append(name)
     return told
 
@@ -85,7 +94,7 @@ def _parse(data: bytes | None) -> dict[str, str]:
         return {}
     if not isinstance(event, dict) or event.get("hook_event_name") not in EVENTS:
         return {}
-    kept = {name: event[name] for name in _KEPT if isinstance(event.get(name), str)}
+    kept = {name: event[name] for name in _FIELDS if isinstance(event.get(name), str)}
     return kept if all(map(_is_usable, kept.values())) else {}
 
 

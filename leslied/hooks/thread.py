@@ -12,7 +12,7 @@ import os
 from leslied.hooks.files import read_part
 from leslied.mini_json import loads
 
-MARKS = (
+PROJECT_MARKERS = (
     "AGENTS.md",
     "CLAUDE.md",
     ".claude",
@@ -24,8 +24,8 @@ MARKS = (
 )
 AGENT = "claude-code"
 _HEX = frozenset("0123456789abcdef")
-_NAME = _HEX.union("ghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-")
-_MOST_RELATIONS = 4_000_000
+_THREAD_ID_CHARACTERS = _HEX.union("ghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-")
+_MAX_RELATIONS_BYTES = 4_000_000
 
 
 def find_project(cwd: str) -> str:
@@ -39,24 +39,24 @@ def find_project(cwd: str) -> str:
         if folder == "/":
             break
         folder = folder.rpartition("/")[0] or "/"
-    return cwd if any(_has(cwd, mark) for mark in MARKS) else ""
+    return cwd if any(_has(cwd, mark) for mark in PROJECT_MARKERS) else ""
 
 
 def find_thread(project: str, session_id: str) -> str:
     """The thread of a session: the one that claims it, else the one named after it."""
-    claimed = _find_claim(project, session_id) if project else ""
+    claimed = _find_claiming_thread(project, session_id) if project else ""
     if claimed:
         return claimed
-    long = propose_thread(session_id, 12)
+    long = make_thread_id(session_id, 12)
     # Where two sessions began alike, the second was given the longer name.
     if project and _has(f"{project}/.leslie/threads", long):
         return long
-    return propose_thread(session_id)
+    return make_thread_id(session_id)
 
 
-def propose_thread(session_id: str, length: int = 8) -> str:
+def make_thread_id(session_id: str, length: int = 8) -> str:
     """The thread id that the store gives to this session."""
-    if _is_random(session_id):
+    if _is_uuid4(session_id):
         return f"thread-{session_id.replace('-', '')[:length]}"
     import hashlib  # noqa: PLC0415 - 8 ms that Claude Code's own ids never cost
 
@@ -64,7 +64,7 @@ def propose_thread(session_id: str, length: int = 8) -> str:
     return f"thread-{hashlib.sha256(text).hexdigest()[:length]}"
 
 
-def _is_random(text: str) -> bool:
+def _is_uuid4(text: str) -> bool:
     """Whether it is a UUID of version 4 in its usual form."""
     parts = text.split("-")
     if [len(part) for part in parts] != [8, 4, 4, 4, 12]:
@@ -73,10 +73,10 @@ def _is_random(text: str) -> bool:
     return is_hex and parts[2][0] == "4" and parts[3][0] in "89ab"
 
 
-def _find_claim(project: str, session_id: str) -> str:
+def _find_claiming_thread(project: str, session_id: str) -> str:
     """The thread that Leslie's own file names for this session."""
     path = f"{project}/.leslie/thread_relations.json"
-    data = read_part(path, 0, _MOST_RELATIONS) or b""
+    data = read_part(path, 0, _MAX_RELATIONS_BYTES) or b""
     if session_id.encode(errors="replace") not in data:
         return ""
     try:
@@ -88,12 +88,16 @@ def _find_claim(project: str, session_id: str) -> str:
         for name, each in threads
         if isinstance(each, dict) and each.get("session_id") == session_id
     ]
-    return next((name for name in found if _is_name(name)), "")
+    return next((name for name in found if _is_thread_id(name)), "")
 
 
-def _is_name(text: str) -> bool:
+def _is_thread_id(text: str) -> bool:
     """Whether a thread of this name can be a folder."""
-    return 0 < len(text) <= 64 and text[0] != "." and _NAME.issuperset(text)
+    return (
+        0 < len(text) <= 64
+        and text[0] != "."
+        and _THREAD_ID_CHARACTERS.issuperset(text)
+    )
 
 
 def _has(folder: str, name: str) -> bool:

@@ -6,31 +6,37 @@ The counterpart of `pipeline`: it joins the store and the sessions room, and onl
 from __future__ import annotations
 
 from leslied.lookup.agents import check_agents
-from leslied.lookup.hits import Answer, Hit, Manner, fold, search
-from leslied.lookup.ids import Found, resolve
 from leslied.lookup.query import has_syntax, make_filter, parse_query
-from leslied.lookup.sessions import add_costs, gather_sessions, load_family
-from leslied.lookup.units import load_session, load_units, tell_resume
+from leslied.lookup.resolve import ResolvedId, resolve_id
+from leslied.lookup.search import (
+    SearchHit,
+    SearchMode,
+    SearchResult,
+    fold_text,
+    search_entries,
+)
+from leslied.lookup.sessions import add_costs, list_sessions, load_session_summary
+from leslied.lookup.units import format_resume_command, load_session, load_units
 from leslied.redact.deep import redact_placed, redact_unit
 
 __all__ = [
-    "Answer",
-    "Found",
-    "Hit",
-    "Manner",
+    "ResolvedId",
+    "SearchHit",
+    "SearchMode",
+    "SearchResult",
     "add_costs",
     "check_agents",
-    "fold",
-    "gather_sessions",
+    "fold_text",
+    "format_resume_command",
     "has_syntax",
-    "load_family",
+    "list_sessions",
     "load_session",
+    "load_session_summary",
     "load_units",
     "make_filter",
     "parse_query",
     "redact_placed",
     "redact_unit",
-    "resolve",
-    "search",
-    "tell_resume",
+    "resolve_id",
+    "search_entries",
 ]

@@ -20,14 +20,14 @@ def check_agents(reader: StoreReader, filters: Iterable[Filter]) -> None:
         return
     found = reader.list_agent_names()
     for name in wanted:
-        if name not in found and not _can_come(name):
+        if name not in found and not _is_supported(name):
             raise UserError(
                 f"Nothing is known of an agent {name!r}.",
                 f"Those with sessions: {', '.join(found) or 'none yet'}",
             )
 
 
-def _can_come(name: str) -> bool:
+def _is_supported(name: str) -> bool:
     """Whether leslied reads such an agent, though it has no session so far."""
     from leslied.agents import load_adapters  # noqa: PLC0415 - most have sessions
 

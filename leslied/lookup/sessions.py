@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary
     from leslied.store import StoreReader
 
-EVERY = Selection()
+ALL_SESSIONS = Selection()
 
 
-def gather_sessions(
+def list_sessions(
     reader: StoreReader,
-    wanted: Selection = EVERY,
+    selection: Selection = ALL_SESSIONS,
     *,
     with_subagents: bool = False,
     with_costs: bool = False,
@@ -35,14 +35,14 @@ def gather_sessions(
     Subagents, if they are listed, too, stand by their own time, else below their
     session.
     """
-    check_agents(reader, wanted.filters)
+    check_agents(reader, selection.filters)
     # An old subagent may stand in a session that is not.
-    is_mixed = with_subagents and wanted.is_reversed
+    is_mixed = with_subagents and selection.is_reversed
     families = reader.select_sessions(
-        replace(wanted, limit=None) if is_mixed else wanted
+        replace(selection, limit=None) if is_mixed else selection
     )
-    everyone = reader.list_sessions(None if wanted == EVERY else families)
-    if with_costs or wanted.order == "cost":
+    everyone = reader.list_sessions(None if selection == ALL_SESSIONS else families)
+    if with_costs or selection.order == "cost":
         everyone = add_costs(reader, everyone)
     grouped: dict[tuple[str, str], list[SessionSummary]] = {}
     for session in everyone:
@@ -52,10 +52,10 @@ def gather_sessions(
         for family in families
         for each in _list_family(grouped[family[:2]], with_subagents=with_subagents)
     ]
-    return _arrange(found, wanted)[: wanted.limit]
+    return _sort_sessions(found, selection)[: selection.limit]
 
 
-def load_family(
+def load_session_summary(
     reader: StoreReader, agent: str, session_id: str, *, with_costs: bool = False
 ) -> SessionSummary:
     """One session, with its subagents' tokens."""
@@ -71,19 +71,21 @@ def _list_family(
     below = [session for session in members if session.is_subagent]
     mains = [session for session in members if not session.is_subagent]
     # A subagent whose parent's log is gone still stands for the session.
-    main = mains[0] if mains else _stand_in(min(below, key=attrgetter("row")))
-    whole = _with_children(main, below) if below else main
+    main = mains[0] if mains else _make_missing_main(min(below, key=attrgetter("row")))
+    whole = _add_children(main, below) if below else main
     return [whole, *below] if with_subagents else [whole]
 
 
-def _stand_in(subagent: SessionSummary) -> SessionSummary:
+def _make_missing_main(subagent: SessionSummary) -> SessionSummary:
     key = SessionKey(*subagent.key[:2])
     return replace(subagent, key=key, usage=Usage(), cost=Cost(), tool_calls=0)
 
 
-def _arrange(sessions: list[SessionSummary], wanted: Selection) -> list[SessionSummary]:
+def _sort_sessions(
+    sessions: list[SessionSummary], selection: Selection
+) -> list[SessionSummary]:
     """In the order that only the whole sums, or the subagents' own times, tell."""
-    match wanted.order:
+    match selection.order:
         case "tokens":
             sessions.sort(key=lambda s: _count_tokens(s.usage), reverse=True)
         case "cost":
@@ -92,7 +94,7 @@ def _arrange(sessions: list[SessionSummary], wanted: Selection) -> list[SessionS
             sessions.sort(key=lambda s: s.recency[0], reverse=True)
         case _:
             return sessions
-    return sessions[::-1] if wanted.is_reversed else sessions
+    return sessions[::-1] if selection.is_reversed else sessions
 
 
 def _count_tokens(usage: Usage) -> int:
@@ -105,17 +107,17 @@ def add_costs(
 ) -> list[SessionSummary]:
     """The sessions, each with what its own messages cost."""
     from leslied.prices import load_prices  # noqa: PLC0415 - most lists tell no cost
-    from leslied.stats import Ledger  # noqa: PLC0415
+    from leslied.stats import UsageStats  # noqa: PLC0415
 
     found = list(sessions)
     if not found:
         return found
-    ledger = Ledger(reader.usage, load_prices())
-    costs = ledger.session_costs([session.row for session in found])
+    ledger = UsageStats(reader.usage, load_prices())
+    costs = ledger.sum_session_costs([session.row for session in found])
     return [replace(each, cost=costs.get(each.row, Cost())) for each in found]
 
 
-def _with_children(
+def _add_children(
     main: SessionSummary, children: list[SessionSummary]
 ) -> SessionSummary:
     totals = [main, *children]

@@ -14,54 +14,56 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime, tzinfo
 
-    from leslied.lookup.ids import Found
+    from leslied.lookup.resolve import ResolvedId
     from leslied.model.session import SessionSummary, Unit
     from leslied.store import StoreReader
 
 
-def load_units(reader: StoreReader, found: Found) -> tuple[Unit, ...]:
+def load_units(reader: StoreReader, resolved: ResolvedId) -> tuple[Unit, ...]:
     """The session's units with subagents in their places, or the part asked for."""
-    main = found.session
+    main = resolved.session
     streams = [
         Stream(child, tuple(reader.list_records(child.row)))
         for child in reader.list_children(main)
     ]
     units = assemble(Stream(main, tuple(reader.list_records(main.row))), streams)
     units = tuple(reader.add_transcript_paths(unit) for unit in units)
-    if found.entry:
-        every = [each for unit in units for each in (unit, *_descendants(unit))]
-        return tuple(filter(None, (_only_entry(unit, found.entry) for unit in every)))
-    if found.unit is not None:
-        return tuple(unit for unit in units if unit.number == found.unit)
-    if found.subagent:
-        below = [child for unit in units for child in _descendants(unit)]
-        return tuple(u for u in below if u.summary.subagent_id == found.subagent)
+    if resolved.entry:
+        every = [each for unit in units for each in (unit, *_iter_descendants(unit))]
+        return tuple(
+            filter(None, (_select_entry(unit, resolved.entry) for unit in every))
+        )
+    if resolved.unit is not None:
+        return tuple(unit for unit in units if unit.number == resolved.unit)
+    if resolved.subagent:
+        below = [child for unit in units for child in _iter_descendants(unit)]
+        return tuple(u for u in below if u.summary.subagent_id == resolved.subagent)
     return units
 
 
 def load_session(
-    reader: StoreReader, found: Found, now: datetime, zone: tzinfo
+    reader: StoreReader, resolved: ResolvedId, now: datetime, zone: tzinfo
 ) -> Session:
     """The session, or the part that was asked for, as outputs take it."""
-    units = load_units(reader, found)
+    units = load_units(reader, resolved)
     return Session(
-        summary=found.session,
+        summary=resolved.session,
         units=units,
-        status=tell_status(found.session, now),
-        cost_usd=_find_cost(found, units),
+        status=tell_status(resolved.session, now),
+        cost_usd=_find_cost(resolved, units),
         zone=zone,
     )
 
 
-def _find_cost(found: Found, units: tuple[Unit, ...]) -> float | None:
+def _find_cost(resolved: ResolvedId, units: tuple[Unit, ...]) -> float | None:
     """As lists tell it; where no price is known, as the log itself did."""
-    if not found.is_whole:
+    if not resolved.is_whole_session:
         return None
-    cost = found.session.cost
+    cost = resolved.session.cost
     return cost.usd if cost.priced else find_cost(units)
 
 
-def tell_resume(session: SessionSummary) -> str:
+def format_resume_command(session: SessionSummary) -> str:
     """What to type to go on with it; empty for a subagent, and where that cannot be."""
     from leslied.agents import load_adapters  # noqa: PLC0415 - few commands need them
 
@@ -74,13 +76,13 @@ def tell_resume(session: SessionSummary) -> str:
     return f"cd {shlex.quote(session.cwd)} && {command}"
 
 
-def _descendants(unit: Unit) -> Iterator[Unit]:
+def _iter_descendants(unit: Unit) -> Iterator[Unit]:
     for child in unit.subagents:
         yield child
-        yield from _descendants(child)
+        yield from _iter_descendants(child)
 
 
-def _only_entry(unit: Unit, entry_id: str) -> Unit | None:
+def _select_entry(unit: Unit, entry_id: str) -> Unit | None:
     """The unit with nothing in it but the entry, with its call or its result."""
     wanted = [p.record for p in unit.entries if p.entry_id == entry_id]
     if not wanted:

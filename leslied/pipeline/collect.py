@@ -17,9 +17,14 @@ from leslied.pipeline.failures import Failures
 from leslied.pipeline.gather import Gather, stamp_thread
 from leslied.pipeline.progress import tell_nobody
 from leslied.sessions import tell_status
-from leslied.sinks._index import MOST_THREADS, Page, render_index, render_page
+from leslied.sinks._thread_index import (
+    MAX_THREADS,
+    IndexPageOptions,
+    render_index,
+    render_page,
+)
 from leslied.store.asset_ledger import IndexedThread
-from leslied.threads.assets import has_folder, read_text
+from leslied.threads.assets import has_thread_folder, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -140,7 +145,7 @@ class Collect:
 
     def _collect(self, session: SessionSummary, done: Collected) -> None:
         done.threads += 1
-        if not has_folder(Path(session.folder), session.thread_id):
+        if not has_thread_folder(Path(session.folder), session.thread_id):
             # Whoever took the folder away does not want it back.
             self._save(IndexedThread(session=session.row, status="stopped"))
             return
@@ -192,12 +197,12 @@ class Collect:
     def _write_index(self, folder: str, done: Collected) -> None:
         base, name = Path(folder), os.fsencode(folder)
         with self.store.assets() as rows:
-            told = rows.list_summaries(name, MOST_THREADS)
+            told = rows.list_summaries(name, MAX_THREADS)
             total = rows.count_summaries(name)
         threads = [msgspec.json.decode(summary) for summary in told]
         if not threads:
             return
-        page = Page(total=total, zone=self.zone, titles=self.titles)
+        page = IndexPageOptions(total=total, zone=self.zone, titles=self.titles)
         for file, data in (
             (".leslie/index.json", render_index(threads, total)),
             (".leslie/INDEX.md", render_page(threads, page)),
@@ -219,7 +224,7 @@ class Collect:
 
 
 def _is_changed(watched: WatchedThread) -> bool:
-    if not has_folder(Path(watched.folder), watched.thread_id):
+    if not has_thread_folder(Path(watched.folder), watched.thread_id):
         return False
     roots = _find_roots(watched.folder, watched.cwd)
     return stamp_thread(roots, watched.thread_id) != watched.stamp

@@ -11,18 +11,24 @@ import msgspec
 
 from leslied import sinks
 from leslied.sessions.touches import LISTS, find_touches
-from leslied.sinks._index import render_json
+from leslied.sinks._thread_index import render_json
 from leslied.threads.assets import (
-    describe,
+    describe_file,
     find_assets,
     find_title,
     read_text,
-    shorten,
     stamp_assets,
     stamp_file,
+    truncate_title,
 )
-from leslied.threads.collected import COLLECTED, PLAN_FILE, collect
-from leslied.threads.index import Asset, File, Thread, load_past, plain_thread
+from leslied.threads.collected_assets import COLLECTED_FOLDER, PLAN_FILE, collect_assets
+from leslied.threads.index import (
+    Asset,
+    AssetFile,
+    ThreadIndex,
+    load_histories,
+    thread_index_to_dict,
+)
 from leslied.threads.progress import parse_progress
 
 if TYPE_CHECKING:
@@ -32,8 +38,8 @@ if TYPE_CHECKING:
     from leslied.model.file_change import FileChange
     from leslied.model.session import SessionSummary
     from leslied.store import Store, StoreReader
-    from leslied.threads.assets import Found, FoundFile
-    from leslied.threads.collected import Collected
+    from leslied.threads.assets import ScannedAsset, ScannedFile
+    from leslied.threads.collected_assets import CollectedAsset
 
 _THREADS = "/.leslie/threads/"
 _WORDS = (".leslie", "plans")
@@ -91,16 +97,16 @@ class Gather:
         base, name = self.roots[0], f"{self._folder}/.meta/assets.json"
         before = read_text(base, name, _LARGEST)
         key = self.session.key
-        thread = Thread(
+        thread = ThreadIndex(
             id=self.session.thread_id,
             title=self.redact(self.session.title),
             agent=key.agent,
             session_id=key.session_id,
             assets=assets,
             progress=self._find_progress(assets),
-            past=load_past(before, self.session.thread_id),
+            histories=load_histories(before, self.session.thread_id),
         )
-        index = plain_thread(thread)
+        index = thread_index_to_dict(thread)
         self._put(name, render_json(index), before)
         stamp = stamp_thread(self.roots, self.session.thread_id)
         files = msgspec.json.encode(self._now).decode()
@@ -137,7 +143,7 @@ class Gather:
         touches = find_touches(entries, folder, chat_id)
         return [_trim(touch) for touch in touches if _is_wanted(touch)]
 
-    def _describe(self, root: Path, asset: Found) -> Asset:
+    def _describe(self, root: Path, asset: ScannedAsset) -> Asset:
         below = self._find_touches(root, asset)
         files = [self._describe_file(root, file, below) for file in asset.files]
         return Asset(
@@ -145,10 +151,10 @@ class Gather:
             path=asset.path,
             is_folder=asset.is_folder,
             files=files,
-            left_out=asset.left_out,
+            omitted_files=asset.omitted_files,
         )
 
-    def _find_touches(self, root: Path, asset: Found) -> list[FileChange]:
+    def _find_touches(self, root: Path, asset: ScannedAsset) -> list[FileChange]:
         """What was done to the asset, under the thread's id now or the one before."""
         touches = []
         with self.store.assets() as rows:
@@ -156,7 +162,7 @@ class Gather:
                 *rows.list_old_thread_ids(self.session.row),
                 self.session.thread_id,
             ):
-                old = f"{root}{_THREADS}{thread_id}/{asset.place}"
+                old = f"{root}{_THREADS}{thread_id}/{asset.relative_path}"
                 found = [
                     *rows.list_file_changes_below(old),
                     *rows.list_file_changes_at(old),
@@ -169,16 +175,16 @@ class Gather:
         return touches
 
     def _describe_file(
-        self, root: Path, file: FoundFile, below: list[FileChange]
-    ) -> File:
+        self, root: Path, file: ScannedFile, below: list[FileChange]
+    ) -> AssetFile:
         path = _clean(file.path)
         known = self._known.get(path)
         if known is None or known.stamp != file.stamp or not known.sha256:
-            told = describe(root, file)
-            title = shorten(self.redact(told.title))
+            told = describe_file(root, file)
+            title = truncate_title(self.redact(told.title))
             known = KnownFile(file.stamp, told.sha256, _clean(title))
         self._now[path] = known
-        return File(
+        return AssetFile(
             path=path,
             title=known.title,
             size=file.size,
@@ -191,10 +197,10 @@ class Gather:
         """Plans and lists from elsewhere, where the thread has none of its own."""
         with self.store.assets() as rows:
             touches = rows.list_file_changes(self.session.row)
-        told = {each.type: each for each in collect(touches, self.read_plan)}
+        told = {each.type: each for each in collect_assets(touches, self.read_plan)}
         assets = []
         for kind in ("plan", "progress"):
-            name = f"{self._folder}/{COLLECTED}/{kind}.md"
+            name = f"{self._folder}/{COLLECTED_FOLDER}/{kind}.md"
             before = read_text(self.roots[0], name, _LARGEST)
             if kind in told and kind not in own:
                 data = self.redact(told[kind].text).encode(errors="replace")
@@ -205,15 +211,17 @@ class Gather:
                 self._written += 1
         return assets
 
-    def _describe_collected(self, name: str, told: Collected, data: bytes) -> Asset:
+    def _describe_collected(
+        self, name: str, told: CollectedAsset, data: bytes
+    ) -> Asset:
         text = data.decode()
-        file = File(
+        file = AssetFile(
             path=name,
             title=find_title(text) or f"{told.type}.md",
             size=len(data),
             sha256=hashlib.sha256(data).hexdigest(),
-            updated_at=told.by.at or self.session.ended_at or _LONG_AGO,
-            touches=[told.by],
+            updated_at=told.last_call.at or self.session.ended_at or _LONG_AGO,
+            touches=[told.last_call],
         )
         return Asset(type=told.type, path=name, is_collected=True, files=[file])
 
@@ -232,9 +240,9 @@ class Gather:
             self._written += 1
 
 
-def find_in(roots: Sequence[Path], thread_id: str) -> list[tuple[Path, Found]]:
+def find_in(roots: Sequence[Path], thread_id: str) -> list[tuple[Path, ScannedAsset]]:
     """The assets, each once, though the thread may have two folders."""
-    found: dict[str, tuple[Path, Found]] = {}
+    found: dict[str, tuple[Path, ScannedAsset]] = {}
     for root in roots:
         for asset in find_assets(root, thread_id):
             found.setdefault(asset.path, (root, asset))
@@ -247,7 +255,7 @@ def stamp_thread(roots: Sequence[Path], thread_id: str) -> bytes:
     found = [
         asset
         for root in roots
-        for asset in find_assets(root, thread_id, has_transcripts=False)
+        for asset in find_assets(root, thread_id, include_transcripts=False)
     ]
     return stamp_assets(found) + repr(index).encode()
 

@@ -20,7 +20,7 @@ from leslied.prices import load_prices
 from leslied.redact.deep import redact_session
 from leslied.sessions import Stream, assemble, find_cost, tell_status
 from leslied.sessions.status import QUIET
-from leslied.stats import Ledger
+from leslied.stats import UsageStats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -123,7 +123,7 @@ class Publish:
     def _find_cost(self, main: SessionSummary) -> float | None:
         """As lists tell it: each message once, at the prices of its day."""
         rows = [main.row, *(s.row for s in self.reader.list_subagents(main.key))]
-        costs = Ledger(self.reader.usage, load_prices()).session_costs(rows)
+        costs = UsageStats(self.reader.usage, load_prices()).sum_session_costs(rows)
         return reduce(Cost.plus, (costs.get(row, Cost()) for row in rows)).usd
 
     def _sum_up(self, main: SessionSummary) -> SessionSummary:

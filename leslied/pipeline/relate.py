@@ -20,14 +20,14 @@ from leslied.errors import SinkError
 from leslied.model.record import SessionKey
 from leslied.pipeline.failures import Failures
 from leslied.sessions import tell_status
-from leslied.threads.layout import THREADS
-from leslied.threads.operations import put_threads, rename_thread
-from leslied.threads.relations import find_claims, read_relations
+from leslied.threads.layout import THREADS_FOLDER
+from leslied.threads.operations import rename_thread, upsert_threads
+from leslied.threads.relations import find_claimed_sessions, read_relations
 from leslied.threads.relations_file import (
-    WAITS,
+    RETRY_DELAYS_SECONDS,
     LockBusyError,
     RelationsFile,
-    say_utc,
+    format_utc,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.model.session import SessionSummary
     from leslied.store import DueThread, RelationsLedger, Store, StoreReader, ThreadMove
-    from leslied.threads.operations import Data
+    from leslied.threads.operations import RelationsData
 
 LIGHT_WAITS = (0.1,)
 """The daemon waits less for Leslie's lock than a command: it comes by again."""
@@ -76,7 +76,7 @@ class Relate:
     failures: Failures = field(default_factory=Failures)
     live: set[tuple[str, str]] = field(default_factory=set)
     """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
-    waits: tuple[float, ...] = WAITS
+    waits: tuple[float, ...] = RETRY_DELAYS_SECONDS
     """Seconds between the tries to get Leslie's lock."""
 
     def run(self) -> RelatedNow:
@@ -116,7 +116,7 @@ class Relate:
             "session_id": main.key.session_id,
             "title": self._clean(main.title) or main.thread_id,
             "status": "completed" if is_over else "active",
-            "created_at": say_utc(main.started_at or main.ended_at or _LONG_AGO),
+            "created_at": format_utc(main.started_at or main.ended_at or _LONG_AGO),
             "metadata": {
                 "agent": main.key.agent,
                 "subagents": self._list_subagents(main),
@@ -175,12 +175,12 @@ class Relate:
         new: list[str] = []
         claims: dict[str, str] = {}
 
-        def work(data: Data, now: str) -> None:
-            claims.update(find_claims(data))
+        def work(data: RelationsData, now: str) -> None:
+            claims.update(find_claimed_sessions(data))
             free = [n.thread for n in news if n.thread["session_id"] not in claims]
-            new.extend(put_threads(data, _parents_first(free), now))
+            new.extend(upsert_threads(data, _parents_first(free), now))
 
-        changed = self._file(base).change(work)
+        changed = self._file(base).update(work)
         done.files += changed.is_changed
         self._note_claims(base, claims, changed.stamp, done)
         return new
@@ -191,7 +191,7 @@ class Relate:
             clock=self.clock,
             read=sinks.read_file,
             write=sinks.write_file,
-            waits=self.waits,
+            retry_delays=self.waits,
         )
 
     def follow(self, done: RelatedNow) -> None:
@@ -202,7 +202,9 @@ class Relate:
             base = Path(os.fsdecode(folder))
             stamp = self._file(base).stamp()
             if stamp != before:
-                self._note_claims(base, find_claims(read_relations(base)), stamp, done)
+                self._note_claims(
+                    base, find_claimed_sessions(read_relations(base)), stamp, done
+                )
         with self.store.relations() as related:
             moves = related.list_moves()
         for move in moves:
@@ -224,7 +226,7 @@ class Relate:
         """Nothing is left under the old id: our files go, others' come along."""
         base = Path(os.fsdecode(move.folder))
         try:
-            self._file(base).change(
+            self._file(base).update(
                 lambda data, now: rename_thread(data, move.old_id, move.new_id, now)
             )
         except LockBusyError:
@@ -234,7 +236,9 @@ class Relate:
             pass  # The files are moved even where the relations cannot be told.
         for name in move.files:
             sinks.remove_file(base, name)
-        sinks.merge_folder(base, f"{THREADS}/{move.old_id}", f"{THREADS}/{move.new_id}")
+        sinks.merge_folder(
+            base, f"{THREADS_FOLDER}/{move.old_id}", f"{THREADS_FOLDER}/{move.new_id}"
+        )
         with self.store.relations() as related:
             related.mark_moved(move.session)
             related.mark_due([move.session])
@@ -268,9 +272,9 @@ def _plan(
     """Where each file of a thread goes: the same name, unless somebody has it."""
     planned, taken = [], set()
     for row, unit, old in related.list_transcript_files(session):
-        _, _, thread_and_name = old.partition(f"{THREADS}/")
+        _, _, thread_and_name = old.partition(f"{THREADS_FOLDER}/")
         _, _, name = thread_and_name.partition("/")
-        stem = f"{THREADS}/{new_id}/{name.removesuffix('.txt')}"
+        stem = f"{THREADS_FOLDER}/{new_id}/{name.removesuffix('.txt')}"
         new, number = f"{stem}.txt", 1
         while new in taken or sinks.read_file(base, new) is not None:
             number += 1

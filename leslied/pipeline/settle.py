@@ -19,7 +19,7 @@ from leslied.pipeline.progress import tell_nobody
 from leslied.redact.deep import redact_unit
 from leslied.sessions import Stream, assemble, tell_status
 from leslied.sinks import leslie
-from leslied.threads.relations import find_claim, read_relations
+from leslied.threads.relations import find_claiming_thread, read_relations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,12 +58,12 @@ class Settle:
 
     store: Store
     reader: StoreReader
-    policy: sinks.Policy
+    policy: sinks.OutputPolicy
     redact: Callable[[str], str]
     clock: Clock
     zone: tzinfo | None = None
     """The zone of names and headers; None means the machine's own."""
-    limits: leslie.Limits = field(default_factory=leslie.Limits)
+    limits: leslie.TranscriptLimits = field(default_factory=leslie.TranscriptLimits)
     backfill: Backfill = "central"
     live: set[tuple[str, str]] = field(default_factory=set)
     """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
@@ -184,7 +184,9 @@ class Settle:
             if is_old and self.backfill == "central":
                 place = self.policy.choose_central(main.cwd)
             outbox.set_folder(main.row, os.fsencode(place.folder))
-            claim = find_claim(read_relations(place.folder), main.key.session_id)
+            claim = find_claiming_thread(
+                read_relations(place.folder), main.key.session_id
+            )
             if claim:
                 outbox.claim_thread_id(main.row, claim)
         return place.folder
@@ -243,17 +245,17 @@ class _Page:
         return transcript
 
     def _render(self, unit: Unit, utc_offset: int, parent_chat_id: str) -> bytes:
-        setting = leslie.Setting(
+        setting = leslie.TranscriptOptions(
             thread_id=self.main.thread_id,
             zone=timezone(timedelta(minutes=utc_offset)),
             redact=self.settle.redact,
             limits=self.settle.limits,
             parent_chat_id=parent_chat_id,
-            files=self.files,
+            subagent_files=self.files,
         )
         # Names of tools and what arguments mean hold secrets, too, not only words.
         clean = redact_unit(unit, self.settle.redact)
-        return leslie.serialize(leslie.shape(clean, setting)).encode()
+        return leslie.serialize_document(leslie.shape_document(clean, setting)).encode()
 
     def remove_surplus(self) -> None:
         """No thread has more files than its limit; only our own are taken away."""
@@ -279,7 +281,7 @@ class _Page:
         prompt = self.settle.redact(unit.prompt)
         number = 1
         while True:
-            name = f"{folder}/{leslie.name_file(started, prompt, number)}"
+            name = f"{folder}/{leslie.make_file_name(started, prompt, number)}"
             is_free = not outbox.is_taken(os.fsencode(self.base), name)
             if is_free and sinks.read_file(self.base, name) is None:
                 return name

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.errors import StoreUnusable
-from leslied.hooks import given, inbox, spool
-from leslied.hooks.files import remove
+from leslied.hooks import inbox, injection_state, spool
+from leslied.hooks.files import remove_file
 from leslied.hooks.thread import AGENT
 from leslied.pipeline.batch import Ingested
 from leslied.pipeline.failures import Failures
@@ -61,7 +61,7 @@ class Told:
         has failed too often: it is a hint, and the next scan makes up for it.
         """
         now_ns = int(self.clock.now().timestamp() * 1e9)
-        spooled = spool.listen(str(self.data_dir), now_ns)
+        spooled = spool.read_events(str(self.data_dir), now_ns)
         heard = Heard(dropped=spooled.dropped)
         events = {
             path: event
@@ -82,7 +82,7 @@ class Told:
         else:
             done = list(events)
         for path in done:
-            remove(path)
+            remove_file(path)
         return heard
 
     def _use_alone(
@@ -109,8 +109,8 @@ class Told:
         ]
         if ended:
             heard.stopped += self.stops.end(AGENT, ended)
-            given.forget_old(str(self.data_dir), now_ns)
-            inbox.forget_old(str(self.data_dir), now_ns)
+            injection_state.delete_old(str(self.data_dir), now_ns)
+            inbox.delete_old(str(self.data_dir), now_ns)
 
     def _look(self, events: list[dict[str, str]], heard: Heard) -> None:
         names = ("transcript_path", "agent_transcript_path")

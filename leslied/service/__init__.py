@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-RUN_IT_YOURSELF = "Without a service, run it yourself: leslied run"
+RUN_WITHOUT_SERVICE_HINT = "Without a service, run it yourself: leslied run"
 _HERE = Path(__file__).resolve().parent
-_MISSING, _TOO_SLOW = 127, 124
+_MISSING, _TIMED_OUT = 127, 124
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ProgramResult:
     """What a program answered."""
 
     code: int
@@ -35,17 +35,17 @@ class Ran:
     err: str = ""
 
 
-class Run(Protocol):
+class ProgramRunner(Protocol):
     """Starts a program and waits for it."""
 
     def __call__(
         self, words: Sequence[str], *, seconds: float = 30, is_shown: bool = False
-    ) -> Ran:
+    ) -> ProgramResult:
         """The program has ended, or had its time; shown means on our terminal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Installed:
+class ServiceInstallation:
     """Where the service is described, and what its owner should know about it."""
 
     path: Path
@@ -53,7 +53,7 @@ class Installed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class ServiceStatus:
     """How the service is."""
 
     path: Path
@@ -62,17 +62,17 @@ class State:
     is_active: bool = False
     since: datetime | None = None
     pid: int | None = None
-    word: str = ""
+    description: str = ""
 
 
-class Manager(Protocol):
+class ServiceManager(Protocol):
     """What every service manager can do for leslied."""
 
     name: str
 
     def install(
         self, variables: Mapping[str, str], writable: Sequence[Path] = ()
-    ) -> Installed:
+    ) -> ServiceInstallation:
         """Leslied runs, and will at every login; else nothing is left behind."""
 
     def uninstall(self) -> bool:
@@ -81,10 +81,10 @@ class Manager(Protocol):
     def is_installed(self) -> bool:
         """Whether the service is described on disk."""
 
-    def status(self) -> State:
+    def status(self) -> ServiceStatus:
         """How the service is now."""
 
-    def logs(self, lines: int, *, is_followed: bool) -> int:
+    def show_logs(self, lines: int, *, is_followed: bool) -> int:
         """The last lines were shown; the exit code of what showed them."""
 
 
@@ -94,10 +94,10 @@ def find_manager(
     environ: Mapping[str, str],
     platform: str,
     program: Sequence[str],
-    run: Run | None = None,
-) -> Manager:
+    run: ProgramRunner | None = None,
+) -> ServiceManager:
     """The service manager of the platform; nothing is asked of it yet."""
-    run = run or Runner(environ)
+    run = run or SubprocessRunner(environ)
     if platform == "darwin":
         from leslied.service.launchd import Launchd  # noqa: PLC0415 - one is enough
 
@@ -109,19 +109,21 @@ def find_manager(
         return Systemd(
             home=home, config=config, user=os.getuid(), program=program, run=run
         )
-    raise UserError(f"No service manager is known for {platform}.", RUN_IT_YOURSELF)
+    raise UserError(
+        f"No service manager is known for {platform}.", RUN_WITHOUT_SERVICE_HINT
+    )
 
 
-def tell_stop(platform: str) -> str:
+def format_stop_command(platform: str) -> str:
     """What to type so that a daemon ends, whoever started it."""
     by_hand = "Ctrl-C where `leslied run` runs"
     if platform == "darwin":
-        from leslied.service.launchd import STOP  # noqa: PLC0415 - one is enough
+        from leslied.service.launchd import STOP_COMMAND  # noqa: PLC0415 - one is enough
     elif platform == "linux":
-        from leslied.service.systemd import STOP  # noqa: PLC0415 - one is enough
+        from leslied.service.systemd import STOP_COMMAND  # noqa: PLC0415 - one is enough
     else:
         return by_hand
-    return f"{STOP} (or {by_hand})"
+    return f"{STOP_COMMAND} (or {by_hand})"
 
 
 def find_program(called_as: str, python: str, path: str | None) -> tuple[str, ...]:
@@ -162,7 +164,7 @@ def write_file(path: Path, data: bytes) -> None:
         raise LesliedError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-class Runner:
+class SubprocessRunner:
     """Starts programs with a given environment, never through a shell."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
@@ -170,22 +172,28 @@ class Runner:
 
     def __call__(
         self, words: Sequence[str], *, seconds: float = 30, is_shown: bool = False
-    ) -> Ran:
+    ) -> ProgramResult:
         """The program has ended, or had its time; shown means on our terminal."""
         try:
-            done = self._show(words) if is_shown else self._ask(words, seconds)
+            done = (
+                self._run_inherited(words)
+                if is_shown
+                else self._run_captured(words, seconds)
+            )
         except OSError as error:
-            return Ran(_MISSING, err=f"{words[0]}: {error.strerror}")
+            return ProgramResult(_MISSING, err=f"{words[0]}: {error.strerror}")
         except subprocess.TimeoutExpired:
-            return Ran(_TOO_SLOW, err=f"no answer within {seconds:.0f} seconds")
-        return Ran(done.returncode, done.stdout or "", done.stderr or "")
+            return ProgramResult(
+                _TIMED_OUT, err=f"no answer within {seconds:.0f} seconds"
+            )
+        return ProgramResult(done.returncode, done.stdout or "", done.stderr or "")
 
-    def _show(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    def _run_inherited(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(  # noqa: S603 - our own words, no shell
             words, env=self._environ, check=False, text=True
         )
 
-    def _ask(
+    def _run_captured(
         self, words: Sequence[str], seconds: float
     ) -> subprocess.CompletedProcess[str]:
         """Answers come in English and UTC, so that they can be read."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.errors import UserError
 from leslied.service import (
-    RUN_IT_YOURSELF,
-    Installed,
-    State,
+    RUN_WITHOUT_SERVICE_HINT,
+    ServiceInstallation,
+    ServiceStatus,
     read_template,
     write_file,
 )
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from leslied.service import Ran, Run
+    from leslied.service import ProgramResult, ProgramRunner
 
 LABEL = "io.leslied"
-STOP = f"launchctl bootout gui/$UID/{LABEL}"
+STOP_COMMAND = f"launchctl bootout gui/$UID/{LABEL}"
 _STATE = re.compile(r"^\s*state = (.+)$", re.MULTILINE)
 _PID = re.compile(r"^\s*pid = (\d+)$", re.MULTILINE)
 _DISABLED = re.compile(rf'"{re.escape(LABEL)}" => (true|disabled)')
@@ -36,7 +36,7 @@ class Launchd:
     name = "launchd"
 
     def __init__(
-        self, *, home: Path, user: int, program: Sequence[str], run: Run
+        self, *, home: Path, user: int, program: Sequence[str], run: ProgramRunner
     ) -> None:
         self._path = home / "Library/LaunchAgents" / f"{LABEL}.plist"
         self._log = home / "Library/Logs/leslied.log"
@@ -49,25 +49,25 @@ class Launchd:
         self,
         variables: Mapping[str, str],
         writable: Sequence[Path] = (),  # noqa: ARG002 - launchd shuts nothing
-    ) -> Installed:
+    ) -> ServiceInstallation:
         """Leslied runs, and will at every login; else nothing is left behind."""
-        self._demand("print", self._domain)
+        self._require("print", self._domain)
         plist = render_plist(self._program, variables, self._log)
         write_file(self._path, plistlib.dumps(plist))
         # One that is loaded keeps its old description; the first time there is none.
-        self._ask("bootout", self._target)
-        self._ask("enable", self._target)
-        loaded = self._ask("bootstrap", self._domain, str(self._path))
+        self._launchctl("bootout", self._target)
+        self._launchctl("enable", self._target)
+        loaded = self._launchctl("bootstrap", self._domain, str(self._path))
         if loaded.code:
             self.uninstall()
-            self._refuse(loaded)
-        return Installed(path=self._path)
+            self._raise_error(loaded)
+        return ServiceInstallation(path=self._path)
 
     def uninstall(self) -> bool:
         """Nothing of the service is left; False where nothing was."""
         was_there = self.is_installed()
         if was_there:
-            self._ask("bootout", self._target)
+            self._launchctl("bootout", self._target)
         self._path.unlink(missing_ok=True)
         self._log.unlink(missing_ok=True)
         return was_there
@@ -76,25 +76,25 @@ class Launchd:
         """Whether the agent is described on disk."""
         return self._path.is_file()
 
-    def status(self) -> State:
+    def status(self) -> ServiceStatus:
         """How the agent is now."""
-        self._demand("print", self._domain)
-        loaded = self._ask("print", self._target)
-        disabled = self._ask("print-disabled", self._domain).out
+        self._require("print", self._domain)
+        loaded = self._launchctl("print", self._target)
+        disabled = self._launchctl("print-disabled", self._domain).out
         state = _STATE.search(loaded.out)
         pid = _PID.search(loaded.out)
         is_active = bool(state and state[1] == "running" and pid)
-        return State(
+        return ServiceStatus(
             path=self._path,
             is_installed=self.is_installed(),
             is_enabled=self.is_installed() and not _DISABLED.search(disabled),
             is_active=is_active,
             since=self._find_start(pid[1]) if is_active and pid else None,
             pid=int(pid[1]) if pid else None,
-            word=state[1] if state else "not loaded",
+            description=state[1] if state else "not loaded",
         )
 
-    def logs(self, lines: int, *, is_followed: bool) -> int:
+    def show_logs(self, lines: int, *, is_followed: bool) -> int:
         """The last lines of the log file were shown."""
         if not self._log.is_file():
             raise UserError(
@@ -110,19 +110,19 @@ class Launchd:
             return at.replace(tzinfo=UTC)
         return None
 
-    def _ask(self, *words: str) -> Ran:
+    def _launchctl(self, *words: str) -> ProgramResult:
         return self._run(["launchctl", *words])
 
-    def _demand(self, *words: str) -> None:
-        ran = self._ask(*words)
+    def _require(self, *words: str) -> None:
+        ran = self._launchctl(*words)
         if ran.code:
-            self._refuse(ran)
+            self._raise_error(ran)
 
-    def _refuse(self, ran: Ran) -> None:
+    def _raise_error(self, ran: ProgramResult) -> None:
         said = (ran.err.strip() or f"exit code {ran.code}").split("\n")[0].rstrip(".")
         raise UserError(
             f"launchd does not take the service in {self._domain} ({said}).",
-            RUN_IT_YOURSELF,
+            RUN_WITHOUT_SERVICE_HINT,
         )
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from leslied.sinks._contract import Sink
-from leslied.sinks._policy import Place, Policy, find_project
+from leslied.sinks._policy import OutputPolicy, OutputRoot, find_project
 from leslied.sinks._writer import (
     make_folder,
     merge_folder,
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "Place",
-    "Policy",
+    "OutputPolicy",
+    "OutputRoot",
     "Sink",
     "find_project",
     "load_sinks",

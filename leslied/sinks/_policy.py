@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MARKS = (
+PROJECT_MARKERS = (
     "AGENTS.md",
     "CLAUDE.md",
     ".claude",
@@ -25,7 +25,7 @@ MARKS = (
 )
 """What a folder without Git must hold to count as a project."""
 
-_SYSTEM = re.compile(
+_SYSTEM_FOLDERS = re.compile(
     "/(bin|boot|dev|etc|lib|lib32|lib64|proc|root|run|sbin|sys|tmp|usr|var"
     "|Library|System|private)(/.*)?",
     re.DOTALL,
@@ -34,7 +34,7 @@ _SYSTEM = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OutputRoot:
     """The folder that holds a project's `.leslie`, and why it is not the project."""
 
     folder: Path
@@ -42,7 +42,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class OutputPolicy:
     """Decides between the project's own folder and the central tree."""
 
     home: Path
@@ -51,19 +51,19 @@ class Policy:
     user: int = 0
     is_central: bool = False
 
-    def choose(self, cwd: str) -> Place:
+    def choose(self, cwd: str) -> OutputRoot:
         """Where a session that worked in this folder writes."""
         project = find_project(cwd)
-        reason = "set to central" if self.is_central else self._refuse(project)
+        reason = "set to central" if self.is_central else self._find_refusal(project)
         if not reason and project:
-            return Place(project)
+            return OutputRoot(project)
         return self.choose_central(cwd, reason)
 
-    def choose_central(self, cwd: str, reason: str = "an old session") -> Place:
+    def choose_central(self, cwd: str, reason: str = "an old session") -> OutputRoot:
         """The same tree, in the data folder."""
-        return Place(self.central / _slug(str(find_project(cwd) or cwd)), reason)
+        return OutputRoot(self.central / _slug(str(find_project(cwd) or cwd)), reason)
 
-    def _refuse(self, project: Path | None) -> str:
+    def _find_refusal(self, project: Path | None) -> str:
         """Why the project must not be written to; empty when it may."""
         if project is None:
             return "no project there"
@@ -78,7 +78,7 @@ class Policy:
         if real != project or not real.is_relative_to("/"):
             return "a link leads there"
         is_at_home = real.is_relative_to(home)
-        if not is_at_home and _SYSTEM.fullmatch(str(real)):
+        if not is_at_home and _SYSTEM_FOLDERS.fullmatch(str(real)):
             return "a system or temporary folder"
         if _is_below(real, map(str, self.agent_folders)):
             return "an agent's own folder"
@@ -97,7 +97,7 @@ def find_project(cwd: str) -> Path | None:
     for folder in (path, *path.parents):
         if _has(folder, ".git"):
             return folder
-    return path if any(_has(path, mark) for mark in MARKS) else None
+    return path if any(_has(path, mark) for mark in PROJECT_MARKERS) else None
 
 
 def _has(folder: Path, name: str) -> bool:

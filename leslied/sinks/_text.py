@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from leslied.sinks._names import name_id
+from leslied.sinks._names import make_session_name
 from leslied.sinks.leslie.names import make_slug
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _CONTROLS = re.compile(
 """What a terminal obeys or a reader cannot see."""
 
 
-def plain(text: str) -> str:
+def replace_controls(text: str) -> str:
     """The text with one kind of line end, and a mark for what nobody should obey."""
     return _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n"))
 
@@ -33,26 +33,26 @@ def dump_json(value: Any, indent: int | None = None) -> str:
     return _CONTROLS.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
-def dump_lines(values: list[Any]) -> bytes:
+def dump_json_lines(values: list[Any]) -> bytes:
     """One value on each line."""
-    return encode("".join(dump_json(value) + "\n" for value in values))
+    return encode_text("".join(dump_json(value) + "\n" for value in values))
 
 
-def encode(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     """The text as a file holds it."""
     return text.encode(errors="replace")
 
 
-def name_stem(session: Session) -> str:
+def make_file_stem(session: Session) -> str:
     """The beginning of a file name: when, about what, and which; it never changes."""
     starts = [unit.started_at for unit in session.units if unit.started_at]
     began = session.summary.started_at or min(starts, default=None)
     prompt = next((unit.prompt for unit in session.units if unit.prompt.strip()), "")
     when = f"{began.astimezone(session.zone):%Y%m%d-%H%M}-" if began else ""
-    return f"{when}{make_slug(prompt)}-{name_id(session.summary)}"
+    return f"{when}{make_slug(prompt)}-{make_session_name(session.summary)}"
 
 
-def first_line(text: str, most: int = 80) -> str:
+def first_line(text: str, limit: int = 80) -> str:
     """The first line with anything in it, cut where it is long."""
-    line = " ".join(plain(text).strip().split("\n", 1)[0].split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    line = " ".join(replace_controls(text).strip().split("\n", 1)[0].split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from leslied.model.session import Unit
 
 Speaker = Literal["user", "assistant", "tool", "event", "error", "unknown"]
-_DEEPEST = 100
+_MAX_DEPTH = 100
 """Some JSON readers stop at 200, and arguments stand a few levels down."""
-_SPEAKS = ("assistant_message", "thinking", "tool_use")
+_ASSISTANT_TYPES = ("assistant_message", "thinking", "tool_use")
 _SPEAKERS: dict[str, Speaker] = {
     "user_message": "user",
     "tool_result": "tool",
@@ -33,7 +33,7 @@ _SPEAKERS: dict[str, Speaker] = {
 
 
 @dataclass(slots=True)
-class Call:
+class ToolInvocation:
     """A tool call with its result, and the subagents it spawned."""
 
     placed: PlacedRecord
@@ -53,7 +53,7 @@ class Call:
     @property
     def output(self) -> str:
         """What the tool answered, whole."""
-        return whole_text(self.result.record) if self.result else ""
+        return get_full_text(self.result.record) if self.result else ""
 
     @property
     def is_error(self) -> bool:
@@ -69,8 +69,8 @@ class Turn:
     placed: PlacedRecord
     """The first record of it."""
     texts: list[str] = field(default_factory=list)
-    thoughts: list[str] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    thinking_texts: list[str] = field(default_factory=list)
+    calls: list[ToolInvocation] = field(default_factory=list)
     usage: Usage | None = None
     model: str = ""
 
@@ -82,21 +82,21 @@ class Turn:
     @property
     def thinking(self) -> str:
         """All that was thought."""
-        return "\n\n".join(self.thoughts)
+        return "\n\n".join(self.thinking_texts)
 
     @property
-    def kind(self) -> str:
+    def event_kind(self) -> str:
         """What kind of event it is; empty for everything else."""
         return str(self.placed.record.metadata.get("kind", ""))
 
     @property
-    def at(self) -> datetime:
+    def time(self) -> datetime:
         """The log's own time, else when it was read."""
         return self.placed.record.created_at or self.placed.observed_at
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class UnitTurns:
     """One unit as turns, with the subagents that hang under none of its calls."""
 
     unit: Unit
@@ -104,27 +104,27 @@ class Chapter:
     subagents: tuple[Unit, ...]
 
 
-def make_chapters(units: Sequence[Unit]) -> tuple[Chapter, ...]:
+def make_unit_turns(units: Sequence[Unit]) -> tuple[UnitTurns, ...]:
     """The units of one stream as turns; tokens stand where they were first told."""
-    telling = _Telling(units)
-    return tuple(telling.tell(unit) for unit in units)
+    telling = _TurnBuilder(units)
+    return tuple(telling.build(unit) for unit in units)
 
 
 def make_turns(unit: Unit) -> tuple[Turn, ...]:
     """One unit, or one subagent, as turns."""
-    return make_chapters([unit])[0].turns
+    return make_unit_turns([unit])[0].turns
 
 
-def all_units(units: Iterable[Unit]) -> Iterator[Unit]:
+def iter_units(units: Iterable[Unit]) -> Iterator[Unit]:
     """Every unit and, behind it, its subagents and theirs."""
     for unit in units:
         yield unit
-        yield from all_units(unit.subagents)
+        yield from iter_units(unit.subagents)
 
 
-def sum_usage(units: Iterable[Unit]) -> Usage:
+def sum_unit_usage(units: Iterable[Unit]) -> Usage:
     """The tokens of all messages that stand in these units, each message once."""
-    found = _largest(p for unit in units for p in unit.entries).values()
+    found = _max_usage_by_message(p for unit in units for p in unit.entries).values()
     return add_usage(found)
 
 
@@ -141,7 +141,7 @@ def add_usage(usages: Iterable[Usage]) -> Usage:
     return total
 
 
-def whole_text(record: Record) -> str:
+def get_full_text(record: Record) -> str:
     """What the record says, also where the agent kept it in a file of its own."""
     return record.spilled or record.content
 
@@ -158,14 +158,14 @@ def parse_input(record: Record) -> dict[str, Any]:
         given = json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
         given = text
-    if text.count("[") + text.count("{") > _DEEPEST and _is_deep(given):
+    if text.count("[") + text.count("{") > _MAX_DEPTH and _is_deep(given):
         given = text
     return given if isinstance(given, dict) else {"input": given}
 
 
 def _is_deep(value: Any) -> bool:
     floor = [value]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         below = [
             each.values() if isinstance(each, dict) else each
             for each in floor
@@ -181,42 +181,44 @@ def find_version(units: Iterable[Unit]) -> str:
     return next((str(version) for version in reversed(told) if version), "")
 
 
-class _Telling:
+class _TurnBuilder:
     """Goes through a stream once and remembers what was told already."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
         entries = [placed for unit in units for placed in unit.entries]
-        self._usage = _largest(entries)
+        self._usage = _max_usage_by_message(entries)
         self._results: dict[str, PlacedRecord] = {}
         calls = {p.record.tool_call_id for p in entries if p.record.type == "tool_use"}
         for placed in entries:
             call = placed.record.tool_call_id
             if placed.record.type == "tool_result" and call in calls:
                 self._results.setdefault(call, placed)
-        self._answers = {id(placed) for placed in self._results.values()}
+        self._result_ids = {id(placed) for placed in self._results.values()}
 
-    def tell(self, unit: Unit) -> Chapter:
+    def build(self, unit: Unit) -> UnitTurns:
         """The unit's turns in order."""
         turns: list[Turn] = []
         waiting = list(unit.subagents)
         is_open = False
         for placed in unit.entries:
             record = placed.record
-            if id(placed) in self._answers:
+            if id(placed) in self._result_ids:
                 is_open = bool(turns and turns[-1].placed.record.message_id)
-            elif record.type in _SPEAKS:
-                if not (is_open and turns and _goes_on(turns[-1], record)):
+            elif record.type in _ASSISTANT_TYPES:
+                if not (is_open and turns and _continues(turns[-1], record)):
                     turns.append(Turn("assistant", placed))
-                self._say(turns[-1], placed, waiting)
+                self._add_to_turn(turns[-1], placed, waiting)
                 is_open = True
             elif record.type != "token_usage":
                 speaker = _SPEAKERS[record.type]
-                turns.append(Turn(speaker, placed, [whole_text(record)]))
+                turns.append(Turn(speaker, placed, [get_full_text(record)]))
                 is_open = speaker == "event" and is_open
-            self._count(turns, placed)
-        return Chapter(unit, tuple(turns), tuple(waiting))
+            self._add_usage(turns, placed)
+        return UnitTurns(unit, tuple(turns), tuple(waiting))
 
-    def _say(self, turn: Turn, placed: PlacedRecord, waiting: list[Unit]) -> None:
+    def _add_to_turn(
+        self, turn: Turn, placed: PlacedRecord, waiting: list[Unit]
+    ) -> None:
         record = placed.record
         turn.model = record.model or turn.model
         if record.type == "tool_use":
@@ -224,22 +226,24 @@ class _Telling:
             mine = [u for u in waiting if call and u.summary.spawn_call_id == call]
             for child in mine:
                 waiting.remove(child)
-            turn.calls.append(Call(placed, self._results.pop(call, None), mine))
+            turn.calls.append(
+                ToolInvocation(placed, self._results.pop(call, None), mine)
+            )
         elif record.content.strip():
-            into = turn.thoughts if record.type == "thinking" else turn.texts
+            into = turn.thinking_texts if record.type == "thinking" else turn.texts
             into.append(record.content)
 
-    def _count(self, turns: list[Turn], placed: PlacedRecord) -> None:
+    def _add_usage(self, turns: list[Turn], placed: PlacedRecord) -> None:
         """Tokens belong to the assistant's turn that they are told with, or behind."""
         if not placed.record.usage:
             return
-        usage = self._usage.pop(_message(placed), None)
+        usage = self._usage.pop(_message_key(placed), None)
         spoken = [turn for turn in turns if turn.speaker == "assistant"]
         if usage and spoken:
             spoken[-1].usage = add_usage([spoken[-1].usage or Usage(), usage])
 
 
-def _goes_on(turn: Turn, record: Record) -> bool:
+def _continues(turn: Turn, record: Record) -> bool:
     """Whether the record belongs to the message that the turn tells."""
     if turn.speaker != "assistant":
         return False
@@ -249,17 +253,19 @@ def _goes_on(turn: Turn, record: Record) -> bool:
     return not (record.type != "tool_use" and (turn.texts or turn.calls))
 
 
-def _message(placed: PlacedRecord) -> tuple[str, str]:
+def _message_key(placed: PlacedRecord) -> tuple[str, str]:
     record = placed.record
     request = str(record.metadata.get("request_id") or "")
     return (record.message_id or f"entry:{placed.entry_id}", request)
 
 
-def _largest(entries: Iterable[PlacedRecord]) -> dict[tuple[str, str], Usage]:
+def _max_usage_by_message(
+    entries: Iterable[PlacedRecord],
+) -> dict[tuple[str, str], Usage]:
     """The tokens of each message: the largest that any of its records told."""
     found: dict[tuple[str, str], Usage] = {}
     for placed in entries:
         if placed.record.usage:
-            key = _message(placed)
+            key = _message_key(placed)
             found[key] = found.get(key, Usage()).max(placed.record.usage)
     return found

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from leslied.model.output import Artifact
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_TEMPORARY = ".leslied-new"
-_PIECE = 4096
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_TEMPORARY_NAME = ".leslied-new"
+_CHUNK_BYTES = 4096
 
 
 def write_file(base: Path, name: str, data: bytes) -> None:
     """`base/name` holds exactly these bytes, mode 0600; `base` must exist."""
     *folders, file = name.split("/")
     with _open_folder(base, folders) as fd:
-        _replace(fd, file, data)
+        _replace_file(fd, file, data)
 
 
 def write_artifact(base: Path, artifact: Artifact) -> None:
@@ -95,7 +95,7 @@ def _merge(source: int, target: int) -> None:
             os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
             continue
         with suppress(OSError):
-            below = [os.open(name, _FOLDER, dir_fd=fd) for fd in (source, target)]
+            below = [os.open(name, _FOLDER_FLAGS, dir_fd=fd) for fd in (source, target)]
             try:
                 _merge(*below)
             finally:
@@ -110,12 +110,12 @@ def _open_folder(
 ) -> Iterator[int]:
     """A descriptor of the folder below base, made where it is missing."""
     try:
-        fd = os.open(base, _FOLDER)
+        fd = os.open(base, _FOLDER_FLAGS)
     except OSError as error:
         raise SinkError(f"{base} cannot be opened: {error.strerror}") from error
     try:
         for folder in folders:
-            below = _step(fd, folder, is_made=is_made)
+            below = _open_child(fd, folder, is_made=is_made)
             os.close(fd)
             fd = below
         yield fd
@@ -125,32 +125,32 @@ def _open_folder(
         os.close(fd)
 
 
-def _step(fd: int, folder: str, *, is_made: bool) -> int:
+def _open_child(fd: int, folder: str, *, is_made: bool) -> int:
     if folder in ("", ".", ".."):
         raise SinkError(f"{folder!r} is no name")
     if is_made:
         with suppress(FileExistsError):
             os.mkdir(folder, 0o700, dir_fd=fd)
-    return os.open(folder, _FOLDER, dir_fd=fd)
+    return os.open(folder, _FOLDER_FLAGS, dir_fd=fd)
 
 
-def _replace(fd: int, file: str, data: bytes) -> None:
+def _replace_file(fd: int, file: str, data: bytes) -> None:
     """Written beside, synced, then renamed into place."""
     # What a crash left there goes; a pipe or another name of a file would do harm.
     with suppress(FileNotFoundError):
-        os.unlink(_TEMPORARY, dir_fd=fd)
+        os.unlink(_TEMPORARY_NAME, dir_fd=fd)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    handle = os.open(_TEMPORARY, flags, 0o600, dir_fd=fd)
+    handle = os.open(_TEMPORARY_NAME, flags, 0o600, dir_fd=fd)
     try:
         view = memoryview(data)
         while view:
-            view = view[os.write(handle, view[:_PIECE]) :]
+            view = view[os.write(handle, view[:_CHUNK_BYTES]) :]
             reach("write.half")
         os.fchmod(handle, 0o600)
         os.fsync(handle)
     finally:
         os.close(handle)
     reach("write.before")
-    os.rename(_TEMPORARY, file, src_dir_fd=fd, dst_dir_fd=fd)
+    os.rename(_TEMPORARY_NAME, file, src_dir_fd=fd, dst_dir_fd=fd)
     reach("write.after")
     os.fsync(fd)

@@ -7,29 +7,34 @@ from typing import TYPE_CHECKING, Any
 from leslied.model.codec import encode_time
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
-from leslied.sinks._text import dump_json, encode, name_stem
-from leslied.sinks._turns import find_version, make_chapters, parse_input, sum_usage
+from leslied.sinks._text import dump_json, encode_text, make_file_stem
+from leslied.sinks._turns import (
+    find_version,
+    make_unit_turns,
+    parse_input,
+    sum_unit_usage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leslied.model.record import Usage
     from leslied.model.session import Session, SessionSummary, Unit
-    from leslied.sinks._turns import Call, Turn
+    from leslied.sinks._turns import ToolInvocation, Turn
 
 VERSION = "ATIF-v1.7"
 _SOURCES = {"user": "user", "assistant": "agent"}
-_TOLD_EVENTS = ("context", "compacted")
+_MODEL_EVENTS = ("context", "compacted")
 """Events whose words the agent was given; the others are bookkeeping."""
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
     """One trajectory; each subagent's stands in its parent's."""
-    told = _Trajectory(session.summary, session.units).tell()
+    told = _Trajectory(session.summary, session.units).to_dict()
     told["trajectory_id"] = session.summary.thread_id or None
     told["final_metrics"]["total_cost_usd"] = session.cost_usd
-    body = encode(dump_json(_present(told), 2) + "\n")
-    return (Artifact(path=f"{name_stem(session)}.trajectory.json", body=body),)
+    body = encode_text(dump_json(_drop_none(told), 2) + "\n")
+    return (Artifact(path=f"{make_file_stem(session)}.trajectory.json", body=body),)
 
 
 class _Trajectory:
@@ -39,32 +44,32 @@ class _Trajectory:
         self._summary, self._units = summary, units
         self._children: dict[str, dict[str, Any]] = {}
 
-    def tell(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The document; what is not known is None."""
         steps = [
             step
-            for chapter in make_chapters(self._units)
+            for chapter in make_unit_turns(self._units)
             for turn in chapter.turns
-            if (step := self._step(turn, chapter.unit))
+            if (step := self._step_to_dict(turn, chapter.unit))
         ]
         for unit in self._units:
             for child in unit.subagents:
                 self._embed(child)
         # A trajectory without a step is none.
         steps = steps or [{"source": "system", "message": ""}]
-        usage = sum_usage(self._units)
+        usage = sum_unit_usage(self._units)
         return {
             "schema_version": VERSION,
             "session_id": self._summary.key.session_id,
             "trajectory_id": self._summary.key.source,
-            "agent": self._agent(),
+            "agent": self._agent_to_dict(),
             "steps": [{"step_id": n, **step} for n, step in enumerate(steps, 1)],
-            "final_metrics": {**_totals(usage), "total_steps": len(steps)},
+            "final_metrics": {**_totals_to_dict(usage), "total_steps": len(steps)},
             "subagent_trajectories": list(self._children.values()) or None,
-            "extra": _present({"title": self._summary.title or None}),
+            "extra": _drop_none({"title": self._summary.title or None}),
         }
 
-    def _agent(self) -> dict[str, Any]:
+    def _agent_to_dict(self) -> dict[str, Any]:
         summary = self._summary
         extra = {
             "agent_type": summary.agent_type or None,
@@ -75,17 +80,17 @@ class _Trajectory:
             "name": summary.key.agent,
             "version": find_version(self._units) or "unknown",
             "model_name": summary.model or None,
-            "extra": _present(extra) or None,
+            "extra": _drop_none(extra) or None,
         }
 
-    def _step(self, turn: Turn, unit: Unit) -> dict[str, Any] | None:
+    def _step_to_dict(self, turn: Turn, unit: Unit) -> dict[str, Any] | None:
         if turn.speaker == "unknown":
             return None
         if turn.speaker == "event" and not (
-            turn.kind in _TOLD_EVENTS and turn.text.strip()
+            turn.event_kind in _MODEL_EVENTS and turn.text.strip()
         ):
             return None
-        calls = [_call(call) for call in turn.calls]
+        calls = [_call_to_dict(call) for call in turn.calls]
         step = {
             "timestamp": encode_time(turn.placed.record.created_at),
             "source": _SOURCES.get(turn.speaker, "system"),
@@ -93,23 +98,25 @@ class _Trajectory:
             "model_name": turn.model or None,
             "reasoning_content": turn.thinking or None,
             "tool_calls": calls or None,
-            "observation": self._observe(turn),
-            "metrics": _metrics(turn.usage) if turn.usage else None,
-            "extra": _present({"chat_id": unit.chat_id, "kind": turn.kind or None}),
+            "observation": self._observation_to_dict(turn),
+            "metrics": _usage_to_dict(turn.usage) if turn.usage else None,
+            "extra": _drop_none(
+                {"chat_id": unit.chat_id, "kind": turn.event_kind or None}
+            ),
         }
         if step["source"] != "agent":
             step |= dict.fromkeys(("model_name", "reasoning_content", "metrics"))
         return step
 
-    def _observe(self, turn: Turn) -> dict[str, Any] | None:
+    def _observation_to_dict(self, turn: Turn) -> dict[str, Any] | None:
         """What came back: results of the calls, and where the subagents stand."""
         if turn.speaker == "tool":
             return {"results": [{"content": turn.text}]}
-        results = [self._result(call) for call in turn.calls]
+        results = [self._result_to_dict(call) for call in turn.calls]
         found = [result for result in results if len(result) > 1]
         return {"results": found} if found else None
 
-    def _result(self, call: Call) -> dict[str, Any]:
+    def _result_to_dict(self, call: ToolInvocation) -> dict[str, Any]:
         told: dict[str, Any] = {"source_call_id": call.call_id}
         if call.result:
             told["content"] = call.output
@@ -123,11 +130,11 @@ class _Trajectory:
     def _embed(self, child: Unit) -> str:
         name = child.summary.key.source
         if name not in self._children:
-            self._children[name] = _Trajectory(child.summary, [child]).tell()
+            self._children[name] = _Trajectory(child.summary, [child]).to_dict()
         return name
 
 
-def _call(call: Call) -> dict[str, Any]:
+def _call_to_dict(call: ToolInvocation) -> dict[str, Any]:
     return {
         "tool_call_id": call.call_id,
         "function_name": call.name,
@@ -135,7 +142,7 @@ def _call(call: Call) -> dict[str, Any]:
     }
 
 
-def _metrics(usage: Usage) -> dict[str, Any]:
+def _usage_to_dict(usage: Usage) -> dict[str, Any]:
     """Tokens of one message: the prompt's include those the cache had."""
     return {
         "prompt_tokens": usage.input_tokens
@@ -147,21 +154,21 @@ def _metrics(usage: Usage) -> dict[str, Any]:
     }
 
 
-def _totals(usage: Usage) -> dict[str, Any]:
-    told = _metrics(usage)
+def _totals_to_dict(usage: Usage) -> dict[str, Any]:
+    told = _usage_to_dict(usage)
     names = ("prompt_tokens", "completion_tokens", "cached_tokens")
     return {f"total_{name}": told[name] for name in names}
 
 
-def _present(value: Any) -> Any:
+def _drop_none(value: Any) -> Any:
     """The value without the fields that nothing is known of."""
     if isinstance(value, dict):
         return {
-            name: item if name == "arguments" else _present(item)
+            name: item if name == "arguments" else _drop_none(item)
             for name, item in value.items()
             if item is not None
         }
-    return [_present(each) for each in value] if isinstance(value, list) else value
+    return [_drop_none(each) for each in value] if isinstance(value, list) else value
 
 
 SINK = Sink(name="atif", about="an ATIF trajectory, subagents inside", render=render)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from leslied.model.codec import encode_time
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
-from leslied.sinks._names import name_id, name_part
-from leslied.sinks._text import dump_json, encode
+from leslied.sinks._names import make_safe_name, make_session_name
+from leslied.sinks._text import dump_json, encode_text
 from leslied.sinks._turns import (
-    all_units,
     find_version,
-    make_chapters,
+    iter_units,
+    make_unit_turns,
     parse_input,
-    sum_usage,
+    sum_unit_usage,
 )
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from leslied.model.record import Usage
     from leslied.model.session import Session, Unit
-    from leslied.sinks._turns import Call, Turn
+    from leslied.sinks._turns import ToolInvocation, Turn
 
-COMPRESSED_FROM = 100 * 1024
+COMPRESS_FROM_BYTES = 100 * 1024
 _STATUS = {"cancelled": "canceled", "error": "failed"}
-_TOLD_EVENTS = ("context", "compacted")
+_MODEL_EVENTS = ("context", "compacted")
 """Events whose words the agent was given; the others are bookkeeping."""
 
 
@@ -40,11 +40,11 @@ def render(session: Session) -> tuple[Artifact, ...]:
     """A run for the session and one for each subagent."""
     began = session.summary.started_at
     date = f"{began.astimezone(UTC):%Y-%m-%d}" if began else "0001-01-01"
-    run_id = f"{date}-{session.summary.key.agent}-{name_id(session.summary)}"
+    run_id = f"{date}-{session.summary.key.agent}-{make_session_name(session.summary)}"
     files = [*_render_run(session, session.units, run_id, "")]
     below = [child for unit in session.units for child in unit.subagents]
-    for child in all_units(below):
-        own = f"{run_id}-{name_part(child.summary.subagent_id)}"
+    for child in iter_units(below):
+        own = f"{run_id}-{make_safe_name(child.summary.subagent_id)}"
         files += _render_run(session, [child], own, run_id)
     return tuple(files)
 
@@ -52,15 +52,17 @@ def render(session: Session) -> tuple[Artifact, ...]:
 def _render_run(
     session: Session, units: Sequence[Unit], run_id: str, parent: str
 ) -> Iterator[Artifact]:
-    turns = [turn for chapter in make_chapters(units) for turn in chapter.turns]
-    told = [each for turn in turns if (each := _turn(turn))]
+    turns = [turn for chapter in make_unit_turns(units) for turn in chapter.turns]
+    told = [each for turn in turns if (each := _turn_to_dict(turn))]
     for number, turn in enumerate(told, 1):
         turn["id"] = number
-    metadata = _metadata(session, units, turns, parent)
-    data = encode(dump_json({"runId": run_id, "metadata": metadata, "turns": told}, 2))
+    metadata = _metadata_to_dict(session, units, turns, parent)
+    data = encode_text(
+        dump_json({"runId": run_id, "metadata": metadata, "turns": told}, 2)
+    )
     folder = f"runs/{run_id}"
     plain, packed = f"{folder}/transcript.json", f"{folder}/transcript.json.gz"
-    if len(data) >= COMPRESSED_FROM:
+    if len(data) >= COMPRESS_FROM_BYTES:
         yield Artifact(
             path=packed, body=gzip.compress(data, 9, mtime=0), replaces=(plain,)
         )
@@ -69,12 +71,12 @@ def _render_run(
     known = {"runId": run_id, **metadata, "turnCount": len(told)}
     yield Artifact(
         path=f"{folder}/metadata.json",
-        body=encode(dump_json(known, 2)),
+        body=encode_text(dump_json(known, 2)),
         is_derived=True,
     )
 
 
-def _metadata(
+def _metadata_to_dict(
     session: Session, units: Sequence[Unit], turns: Sequence[Turn], parent: str
 ) -> dict[str, Any]:
     """Tokens are those of the turns; a cost that nobody told is 0, and `input` says so.
@@ -82,21 +84,21 @@ def _metadata(
     devflow's cost is what its caller added, so 0 is its word for nothing added.
     """
     summary = units[0].summary if parent and units else session.summary
-    usage = sum_usage(units)
+    usage = sum_unit_usage(units)
     cost = None if parent else session.cost_usd
-    status = _status(session, units)
+    status = _find_status(session, units)
     times = [t for u in units for t in (u.started_at, u.ended_at) if t]
     errors = [turn.text for turn in turns if turn.speaker == "error"]
     told = {
         "flowId": summary.key.agent,
         "nodeId": summary.key.source if parent else None,
-        "input": _input(session, units, parent, is_priced=cost is not None),
+        "input": _input_to_dict(session, units, parent, is_priced=cost is not None),
         "startedAt": encode_time(min(times, default=None)) or "0001-01-01T00:00:00Z",
         "endedAt": None
         if status == "running"
         else encode_time(max(times, default=None)),
         "status": status,
-        "totalTokensIn": _tokens_in(usage),
+        "totalTokensIn": _count_input_tokens(usage),
         "totalTokensOut": usage.output_tokens,
         "totalCost": cost or 0,
         "error": errors[-1] if errors and status == "failed" else None,
@@ -104,7 +106,7 @@ def _metadata(
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _input(
+def _input_to_dict(
     session: Session, units: Sequence[Unit], parent: str, *, is_priced: bool
 ) -> dict[str, Any]:
     told = {
@@ -120,15 +122,15 @@ def _input(
     return {k: v for k, v in told.items() if v or isinstance(v, bool)}
 
 
-def _status(session: Session, units: Sequence[Unit]) -> str:
+def _find_status(session: Session, units: Sequence[Unit]) -> str:
     if session.status == "active":
         return "running"
     return _STATUS.get(units[-1].stop_reason if units else "", "completed")
 
 
-def _turn(turn: Turn) -> dict[str, Any] | None:
+def _turn_to_dict(turn: Turn) -> dict[str, Any] | None:
     """The turn in devflow's words; events that say nothing are no turns."""
-    role = _role(turn)
+    role = _find_role(turn)
     if not role:
         return None
     usage = turn.usage
@@ -136,17 +138,17 @@ def _turn(turn: Turn) -> dict[str, Any] | None:
         "id": 0,
         "role": role,
         "content": turn.text,
-        "tokensIn": _tokens_in(usage) if usage else 0,
+        "tokensIn": _count_input_tokens(usage) if usage else 0,
         "tokensOut": usage.output_tokens if usage else 0,
-        "timestamp": encode_time(turn.at),
-        "toolCalls": [_call(call) for call in turn.calls],
+        "timestamp": encode_time(turn.time),
+        "toolCalls": [_call_to_dict(call) for call in turn.calls],
         "thinking": turn.thinking,
     }
     needed = ("id", "role", "content", "timestamp")
     return {k: v for k, v in told.items() if v or k in needed}
 
 
-def _role(turn: Turn) -> str:
+def _find_role(turn: Turn) -> str:
     match turn.speaker:
         case "user" | "assistant":
             return turn.speaker
@@ -154,13 +156,13 @@ def _role(turn: Turn) -> str:
             return "tool_result"
         case "error":
             return "system"
-        case "event" if turn.kind in _TOLD_EVENTS and turn.text.strip():
+        case "event" if turn.event_kind in _MODEL_EVENTS and turn.text.strip():
             return "system"
         case _:
             return ""
 
 
-def _call(call: Call) -> dict[str, Any]:
+def _call_to_dict(call: ToolInvocation) -> dict[str, Any]:
     told = {
         "id": call.call_id,
         "name": call.name,
@@ -170,7 +172,7 @@ def _call(call: Call) -> dict[str, Any]:
     return {k: v for k, v in told.items() if v or k in ("name", "input")}
 
 
-def _tokens_in(usage: Usage) -> int:
+def _count_input_tokens(usage: Usage) -> int:
     return usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
 
 

@@ -14,26 +14,32 @@ from typing import TYPE_CHECKING, Any
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
 from leslied.sinks._html_style import STYLE
-from leslied.sinks._page import (
-    make_diff,
-    say_call,
-    say_clock,
-    say_event,
-    say_subagent,
-    say_time,
-    tell_facts,
-    tell_title,
+from leslied.sinks._page_parts import (
+    format_call,
+    format_clock,
+    format_edit_diff,
+    format_event,
+    format_subagent,
+    format_time,
+    format_title,
+    iter_header_fields,
 )
-from leslied.sinks._text import dump_json, encode, first_line, name_stem, plain
-from leslied.sinks._turns import make_chapters, parse_input
+from leslied.sinks._text import (
+    dump_json,
+    encode_text,
+    first_line,
+    make_file_stem,
+    replace_controls,
+)
+from leslied.sinks._turns import make_unit_turns, parse_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.session import Session, Unit
-    from leslied.sinks._turns import Call, Chapter, Turn
+    from leslied.sinks._turns import ToolInvocation, Turn, UnitTurns
 
-_POLICY = (
+_CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 )
 _SWITCHES = (
@@ -45,123 +51,129 @@ _SWITCHES = (
     '<label><input type="checkbox" id="thoughts" checked> thinking</label>'
     "</form>"
 )
-_LONGEST_MARKDOWN = 200_000
+_MAX_MARKDOWN_CHARACTERS = 200_000
 """Longer text is shown as it is: nobody reads it as Markdown."""
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
     """One page."""
-    body = encode("\n".join(_Page(session).lines()) + "\n")
-    return (Artifact(path=f"{name_stem(session)}.html", body=body),)
+    body = encode_text("\n".join(_HtmlSession(session).lines()) + "\n")
+    return (Artifact(path=f"{make_file_stem(session)}.html", body=body),)
 
 
-class _Page:
+class _HtmlSession:
     def __init__(self, session: Session) -> None:
         self._session = session
-        chapters = make_chapters(session.units)
-        told = [(chapter, list(self._turns(chapter))) for chapter in chapters]
-        self._chapters = [(chapter, lines) for chapter, lines in told if lines]
+        chapters = make_unit_turns(session.units)
+        told = [(chapter, list(self._render_turns(chapter))) for chapter in chapters]
+        self._units = [(chapter, lines) for chapter, lines in told if lines]
 
     def lines(self) -> Iterator[str]:
-        title = _words(tell_title(self._session))
+        title = _escape(format_title(self._session))
         yield "<!doctype html>"
         yield '<html lang="en"><head><meta charset="utf-8">'
-        yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        yield f'<meta http-equiv="Content-Security-Policy" content="{_CONTENT_SECURITY_POLICY}">'
         yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
         yield '<meta name="referrer" content="no-referrer">'
         yield f"<title>{title}</title><style>{STYLE}</style></head><body>"
         yield _SWITCHES
         yield f"<main><header><h1>{title}</h1>"
-        facts = tell_facts(self._session)
-        pairs = (f"<dt>{n}</dt><dd>{_words(value)}</dd>" for n, value in facts)
+        facts = iter_header_fields(self._session)
+        pairs = (f"<dt>{n}</dt><dd>{_escape(value)}</dd>" for n, value in facts)
         yield f"<dl>{''.join(pairs)}</dl></header>"
-        yield from self._contents()
-        for chapter, lines in self._chapters:
-            yield from self._chapter(chapter, lines)
+        yield from self._render_contents()
+        for chapter, lines in self._units:
+            yield from self._render_unit(chapter, lines)
         yield "</main></body></html>"
 
-    def _contents(self) -> Iterator[str]:
-        if len(self._chapters) < 2:
+    def _render_contents(self) -> Iterator[str]:
+        if len(self._units) < 2:
             return
         yield "<nav><ol>"
-        for chapter, _ in self._chapters:
+        for chapter, _ in self._units:
             yield (
                 f'<li value="{chapter.unit.number}"><a href="#{_anchor(chapter.unit)}">'
-                f"{_words(_heading(chapter.unit))}</a></li>"
+                f"{_escape(_heading(chapter.unit))}</a></li>"
             )
         yield "</ol></nav>"
 
-    def _chapter(self, chapter: Chapter, lines: Sequence[str]) -> Iterator[str]:
+    def _render_unit(self, chapter: UnitTurns, lines: Sequence[str]) -> Iterator[str]:
         unit = chapter.unit
         anchor = _anchor(unit)
         yield f'<section id="{anchor}">'
         number = "" if unit.summary.is_subagent else f"{unit.number}. "
-        yield f'<h2><a href="#{anchor}">{number}{_words(_heading(unit))}</a></h2>'
-        facts = (unit.chat_id, say_time(unit.started_at, self._session))
+        yield f'<h2><a href="#{anchor}">{number}{_escape(_heading(unit))}</a></h2>'
+        facts = (unit.chat_id, format_time(unit.started_at, self._session))
         told = " · ".join(filter(None, (*facts, unit.stop_reason)))
-        yield f'<p class="facts">{_words(told)}</p>'
+        yield f'<p class="facts">{_escape(told)}</p>'
         yield from lines
         yield "</section>"
 
-    def _turns(self, chapter: Chapter) -> Iterator[str]:
+    def _render_turns(self, chapter: UnitTurns) -> Iterator[str]:
         for turn in chapter.turns:
-            yield from self._turn(turn)
+            yield from self._render_turn(turn)
         for child in chapter.subagents:
-            yield from self._subagent(child)
+            yield from self._render_subagent(child)
 
-    def _turn(self, turn: Turn) -> Iterator[str]:
+    def _render_turn(self, turn: Turn) -> Iterator[str]:
         match turn.speaker:
             case "user":
-                yield from self._article(
-                    "user", "User", turn, [_words_block(turn.text)]
+                yield from self._render_article(
+                    "user", "User", turn, [_render_text(turn.text)]
                 )
-            case "assistant" if turn.text or turn.thoughts or turn.calls:
-                yield from self._article(
-                    "assistant", "Assistant", turn, self._answer(turn)
+            case "assistant" if turn.text or turn.thinking_texts or turn.calls:
+                yield from self._render_article(
+                    "assistant", "Assistant", turn, self._render_answer(turn)
                 )
             case "tool":
                 name = turn.placed.record.tool_name or "unknown tool"
-                yield from _fold(f"Result of {_words(name)}", [_pre(turn.text)])
+                yield from _render_details(
+                    f"Result of {_escape(name)}", [_render_pre(turn.text)]
+                )
             case "error":
-                yield from self._article("error", "Error", turn, [_pre(turn.text)])
-            case "event" if say_event(turn):
-                yield f'<p class="event">{_words(say_event(turn))}</p>'
+                yield from self._render_article(
+                    "error", "Error", turn, [_render_pre(turn.text)]
+                )
+            case "event" if format_event(turn):
+                yield f'<p class="event">{_escape(format_event(turn))}</p>'
                 if turn.text.strip():
-                    yield from _fold("Summary", [_pre(turn.text)])
+                    yield from _render_details("Summary", [_render_pre(turn.text)])
 
-    def _article(
+    def _render_article(
         self, name: str, who: str, turn: Turn, body: Sequence[str] | Iterator[str]
     ) -> Iterator[str]:
-        clock = say_clock(turn, self._session)
+        clock = format_clock(turn, self._session)
         at = f"<time>{clock}</time>" if clock else ""
         yield f'<article class="{name}"><header>{who}{at}</header>'
         yield from body
         yield "</article>"
 
-    def _answer(self, turn: Turn) -> Iterator[str]:
+    def _render_answer(self, turn: Turn) -> Iterator[str]:
         if turn.thinking:
-            body = [_words_block(turn.thinking)]
-            yield from _fold("Thinking", body, "thinking")
+            body = [_render_text(turn.thinking)]
+            yield from _render_details("Thinking", body, "thinking")
         if turn.text:
-            yield _markdown(turn.text)
+            yield _render_markdown(turn.text)
         for call in turn.calls:
-            yield from self._call(call)
+            yield from self._render_call(call)
 
-    def _call(self, call: Call) -> Iterator[str]:
-        head = f"<b>{_words(call.name)}</b> <code>{_words(say_call(call))}</code>"
-        yield from _fold(head, [_arguments(call), _result(call)], _mood(call))
+    def _render_call(self, call: ToolInvocation) -> Iterator[str]:
+        head = f"<b>{_escape(call.name)}</b> <code>{_escape(format_call(call))}</code>"
+        yield from _render_details(
+            head, [_render_arguments(call), _render_result(call)], _call_class(call)
+        )
         for child in call.subagents:
-            yield from self._subagent(child)
+            yield from self._render_subagent(child)
 
-    def _subagent(self, child: Unit) -> Iterator[str]:
-        (chapter,) = make_chapters([child])
-        head = f"<b>Subagent</b> {_words(say_subagent(child))}"
-        yield from _fold(head, list(self._turns(chapter)), "subagent")
+    def _render_subagent(self, child: Unit) -> Iterator[str]:
+        (chapter,) = make_unit_turns([child])
+        head = f"<b>Subagent</b> {_escape(format_subagent(child))}"
+        yield from _render_details(head, list(self._render_turns(chapter)), "subagent")
 
 
 def _heading(unit: Unit) -> str:
     if unit.summary.is_subagent:
-        return f"Subagent {say_subagent(unit)}"
+        return f"Subagent {format_subagent(unit)}"
     return first_line(unit.prompt) or "before the first prompt"
 
 
@@ -169,62 +181,64 @@ def _anchor(unit: Unit) -> str:
     return escape(f"{unit.chat_id}-{unit.number}")
 
 
-def _mood(call: Call) -> str:
+def _call_class(call: ToolInvocation) -> str:
     return "call bad" if call.is_error else "call"
 
 
-def _arguments(call: Call) -> str:
-    diff = make_diff(call)
+def _render_arguments(call: ToolInvocation) -> str:
+    diff = format_edit_diff(call)
     if diff:
-        path = _words(say_call(call))
-        lines = "".join(_diff_line(line) for line in diff.split("\n"))
+        path = _escape(format_call(call))
+        lines = "".join(_render_diff_line(line) for line in diff.split("\n"))
         return f"<p class='facts'>{path}</p><pre>{lines}</pre>"
-    return _pre(dump_json(parse_input(call.placed.record), 2))
+    return _render_pre(dump_json(parse_input(call.placed.record), 2))
 
 
-def _diff_line(line: str) -> str:
+def _render_diff_line(line: str) -> str:
     tag = {"+": "ins", "-": "del"}.get(line[:1])
-    text = _words(line)
+    text = _escape(line)
     return f"<{tag}>{text}</{tag}>" if tag else text + "\n"
 
 
-def _result(call: Call) -> str:
+def _render_result(call: ToolInvocation) -> str:
     if call.result is None:
         return '<p class="event">no answer</p>'
     return (
-        _pre(call.output) if call.output.strip() else '<p class="event">no output</p>'
+        _render_pre(call.output)
+        if call.output.strip()
+        else '<p class="event">no output</p>'
     )
 
 
-def _fold(head: str, body: Sequence[str], name: str = "") -> Iterator[str]:
+def _render_details(head: str, body: Sequence[str], name: str = "") -> Iterator[str]:
     yield f'<details class="{name}"><summary>{head}</summary>'
     yield from body
     yield "</details>"
 
 
-def _pre(text: str) -> str:
+def _render_pre(text: str) -> str:
     # HTML drops a line end right behind the tag.
-    return f"<pre>\n{_words(text.strip(chr(10)))}</pre>"
+    return f"<pre>\n{_escape(text.strip(chr(10)))}</pre>"
 
 
-def _words_block(text: str) -> str:
+def _render_text(text: str) -> str:
     return (
-        f'<div class="text" style="white-space:pre-wrap">{_words(text.strip())}</div>'
+        f'<div class="text" style="white-space:pre-wrap">{_escape(text.strip())}</div>'
     )
 
 
-def _words(text: str) -> str:
-    return escape(plain(text))
+def _escape(text: str) -> str:
+    return escape(replace_controls(text))
 
 
-def _markdown(text: str) -> str:
-    if len(text) > _LONGEST_MARKDOWN:
-        return _words_block(text)
-    return f'<div class="text">{_parser().render(plain(text))}</div>'
+def _render_markdown(text: str) -> str:
+    if len(text) > _MAX_MARKDOWN_CHARACTERS:
+        return _render_text(text)
+    return f'<div class="text">{_get_parser().render(replace_controls(text))}</div>'
 
 
 @cache
-def _parser() -> Any:
+def _get_parser() -> Any:
     from markdown_it import MarkdownIt  # noqa: PLC0415 - this output alone needs it
 
     made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
@@ -232,11 +246,11 @@ def _parser() -> Any:
     made.validateLink = lambda url: url.lower().startswith(  # type: ignore[method-assign]
         ("http://", "https://", "mailto:")
     )
-    made.add_render_rule("link_open", _link)
+    made.add_render_rule("link_open", _render_link)
     return made
 
 
-def _link(renderer: Any, tokens: Any, at: int, options: Any, env: Any) -> str:
+def _render_link(renderer: Any, tokens: Any, at: int, options: Any, env: Any) -> str:
     tokens[at].attrSet("rel", "noopener noreferrer")
     told: str = renderer.renderToken(tokens, at, options, env)
     return told

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from leslied.model.codec import session_to_dict, unit_to_dict
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
-from leslied.sinks._text import dump_json, encode, name_stem
+from leslied.sinks._text import dump_json, encode_text, make_file_stem
 
 if TYPE_CHECKING:
     from leslied.model.session import Session
@@ -29,8 +29,8 @@ def render(session: Session) -> tuple[Artifact, ...]:
         },
         "units": [unit_to_dict(unit) for unit in session.units],
     }
-    body = encode(dump_json(told, 2) + "\n")
-    return (Artifact(path=f"{name_stem(session)}.json", body=body),)
+    body = encode_text(dump_json(told, 2) + "\n")
+    return (Artifact(path=f"{make_file_stem(session)}.json", body=body),)
 
 
 SINK = Sink(name="json", about="one JSON document with every record", render=render)

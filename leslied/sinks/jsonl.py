@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from leslied.model.codec import record_to_dict
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
-from leslied.sinks._text import dump_lines, name_stem
-from leslied.sinks._turns import all_units
+from leslied.sinks._text import dump_json_lines, make_file_stem
+from leslied.sinks._turns import iter_units
 
 if TYPE_CHECKING:
     from leslied.model.session import Session
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 def render(session: Session) -> tuple[Artifact, ...]:
     """Every record, in reading order."""
-    units = all_units(session.units)
+    units = iter_units(session.units)
     lines = [record_to_dict(placed) for unit in units for placed in unit.entries]
-    name = f"{name_stem(session)}.jsonl"
-    return (Artifact(path=name, body=dump_lines(lines)),)
+    name = f"{make_file_stem(session)}.jsonl"
+    return (Artifact(path=name, body=dump_json_lines(lines)),)
 
 
 SINK = Sink(name="jsonl", about="JSON lines, one record on each", render=render)

@@ -9,8 +9,14 @@ from leslied.model.codec import encode_time, usage_to_dict
 from leslied.model.output import Artifact
 from leslied.model.record import MAIN
 from leslied.sinks._contract import Sink
-from leslied.sinks._text import dump_json, dump_lines, encode, name_stem, plain
-from leslied.sinks._turns import all_units, parse_input, whole_text
+from leslied.sinks._text import (
+    dump_json,
+    dump_json_lines,
+    encode_text,
+    make_file_stem,
+    replace_controls,
+)
+from leslied.sinks._turns import get_full_text, iter_units, parse_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,55 +24,58 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord, Record
     from leslied.model.session import Session
 
-TYPE = "weakincentives.transcript:TranscriptEntry"
-_TOLD_EVENTS = ("context", "compacted")
-_FACES = {"system": "⚙️", "user": "👤", "assistant": "🤖"}
+ENTRY_TYPE = "weakincentives.transcript:TranscriptEntry"
+_MODEL_EVENTS = ("context", "compacted")
+_ROLE_ICONS = {"system": "⚙️", "user": "👤", "assistant": "🤖"}
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
     """The slice file under the name its factory looks for, and a text to read."""
-    entries = [p for unit in all_units(session.units) for p in unit.entries]
-    stem = name_stem(session)
-    readable = "\n".join(line for p in entries for line in _tell(p, session))
+    entries = [p for unit in iter_units(session.units) for p in unit.entries]
+    stem = make_file_stem(session)
+    readable = "\n".join(line for p in entries for line in _format_entry(p, session))
     return (
         Artifact(
-            path=f"{stem}/{TYPE}.jsonl", body=dump_lines([_entry(p) for p in entries])
+            path=f"{stem}/{ENTRY_TYPE}.jsonl",
+            body=dump_json_lines([_entry_to_dict(p) for p in entries]),
         ),
-        Artifact(path=f"{stem}/transcript.txt", body=encode(readable), is_derived=True),
+        Artifact(
+            path=f"{stem}/transcript.txt", body=encode_text(readable), is_derived=True
+        ),
     )
 
 
-def _entry(placed: PlacedRecord) -> dict[str, Any]:
+def _entry_to_dict(placed: PlacedRecord) -> dict[str, Any]:
     record = placed.record
     is_call = record.type == "tool_use"
     return {
-        "__type__": TYPE,
+        "__type__": ENTRY_TYPE,
         "role": record.role,
-        "content": _content(record),
-        "created_at": _time(placed),
+        "content": _get_content(record),
+        "created_at": _format_time(placed),
         "tool_name": record.tool_name or None,
         "tool_call_id": record.tool_call_id or None,
         "tool_input": parse_input(record) if is_call else None,
-        "metadata": _metadata(placed),
+        "metadata": _metadata_to_dict(placed),
         "entry_id": str(UUID(placed.entry_id)),
-        "source": _source(record),
+        "source": _get_source(record),
         "sequence": placed.sequence,
     }
 
 
-def _time(placed: PlacedRecord) -> str:
+def _format_time(placed: PlacedRecord) -> str:
     # A datetime is required there; where the log has none, it is when it was read.
     time = placed.record.created_at or placed.observed_at
     return (encode_time(time) or "").replace("Z", "+00:00")
 
 
-def _content(record: Record) -> str:
+def _get_content(record: Record) -> str:
     if record.type == "tool_use":
         return dump_json(parse_input(record), 2)
-    return whole_text(record)
+    return get_full_text(record)
 
 
-def _metadata(placed: PlacedRecord) -> dict[str, Any]:
+def _metadata_to_dict(placed: PlacedRecord) -> dict[str, Any]:
     record = placed.record
     told: dict[str, Any] = {
         "entry_type": record.type,
@@ -81,27 +90,27 @@ def _metadata(placed: PlacedRecord) -> dict[str, Any]:
     return {k: v for k, v in told.items() if v} | dict(record.metadata)
 
 
-def _source(record: Record) -> str:
+def _get_source(record: Record) -> str:
     source = record.session.source
     return "primary" if source == MAIN else source
 
 
-def _tell(placed: PlacedRecord, session: Session) -> Iterator[str]:
+def _format_entry(placed: PlacedRecord, session: Session) -> Iterator[str]:
     """One entry as people read it; what only machines read is left out."""
     record = placed.record
-    text = plain(_content(record))
+    text = replace_controls(_get_content(record))
     kind = record.metadata.get("kind", "context")
-    if kind not in _TOLD_EVENTS or not (text.strip() or record.tool_name):
+    if kind not in _MODEL_EVENTS or not (text.strip() or record.tool_name):
         return
-    source = _source(record)
-    prefix = "" if source == "primary" else f"[{plain(source)}] "
+    source = _get_source(record)
+    prefix = "" if source == "primary" else f"[{replace_controls(source)}] "
     time = record.created_at or placed.observed_at
     clock = f"{time.astimezone(session.zone):%H:%M:%S}"
-    name = " ".join(plain(record.tool_name).split())
+    name = " ".join(replace_controls(record.tool_name).split())
     who = (
         f"🔧 {name}"
         if name
-        else f"{_FACES.get(record.role, '•')} {record.role.upper()}"
+        else f"{_ROLE_ICONS.get(record.role, '•')} {record.role.upper()}"
     )
     yield f"{prefix}[{clock}] {who}"
     yield dump_json(parse_input(record)) if record.type == "tool_use" else text

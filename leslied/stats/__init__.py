@@ -5,8 +5,8 @@ The door: `Ledger` joins the store's sums with the prices, `Filters` say what co
 
 from __future__ import annotations
 
-from leslied.stats.blocks import Block
-from leslied.stats.ledger import Filters, Ledger
+from leslied.stats.blocks import UsageBlock
 from leslied.stats.tools import sum_tools
+from leslied.stats.usage import UsageFilters, UsageStats
 
-__all__ = ["Block", "Filters", "Ledger", "sum_tools"]
+__all__ = ["UsageBlock", "UsageFilters", "UsageStats", "sum_tools"]

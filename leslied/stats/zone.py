@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1)
-_STEP = 7 * 86400
-_MOST = 253_402_214_400
+_STEP_SECONDS = 7 * 86400
+_MAX_SECOND = 253_402_214_400
 """The last second a datetime can be asked about, a day before its end."""
 
 
@@ -17,14 +17,14 @@ def find_offsets(
     """The distances from UTC between two times, each with the moment it begins."""
     first, last = (_clamp(us // 1_000_000) for us in (first_us, last_us))
     found = [(first_us, _offset(first, zone))]
-    for start in range(first, last + _STEP, _STEP):
-        end = _clamp(start + _STEP)
+    for start in range(first, last + _STEP_SECONDS, _STEP_SECONDS):
+        end = _clamp(start + _STEP_SECONDS)
         if _offset(end, zone) != found[-1][1]:
             found.append(_find_change(start, end, zone))
     return tuple((at, offset * 1_000_000) for at, offset in found)
 
 
-def tell_day(number: int) -> str | None:
+def format_day(number: int) -> str | None:
     """The day so many days after the first one of 1970."""
     try:
         return (_FIRST_DAY + timedelta(days=number)).isoformat()
@@ -58,4 +58,4 @@ def _offset(second: int, zone: tzinfo | None) -> int:
 
 
 def _clamp(second: int) -> int:
-    return min(max(second, 0), _MOST)
+    return min(max(second, 0), _MAX_SECOND)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
 
 STALE_SECONDS = 10.0
-WAITS = (0.1, 0.2, 0.4, 0.8, 1.0)
+RETRY_DELAYS_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.0)
 """Seconds between the tries, as Leslie waits for us."""
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class LockBusyError(SinkError):
@@ -30,46 +30,46 @@ class LockBusyError(SinkError):
 
 
 @dataclass(slots=True)
-class Held:
+class HeldLock:
     """A lock that is ours, as long as nobody thinks we are dead."""
 
     fd: int
     name: str
-    mark: tuple[int, int]
+    identity: tuple[int, int]
     """The lock folder's number and time, as we left them."""
 
     def refresh(self) -> None:
         """The lock was ours all the time and counts as fresh again."""
         try:
-            if _look(self.fd, self.name) != self.mark:
+            if _read_identity(self.fd, self.name) != self.identity:
                 raise LockBusyError(f"{self.name} was taken over by another process.")
             os.utime(self.name, dir_fd=self.fd, follow_symlinks=False)
-            self.mark = _look(self.fd, self.name)
+            self.identity = _read_identity(self.fd, self.name)
         except OSError as error:
             raise LockBusyError(f"{self.name} is gone: {error.strerror}") from error
 
     def release(self) -> None:
         """The lock is free, unless it is somebody else's by now."""
         with suppress(OSError):
-            if _look(self.fd, self.name) == self.mark:
+            if _read_identity(self.fd, self.name) == self.identity:
                 os.rmdir(self.name, dir_fd=self.fd)
 
 
 @contextmanager
-def locked(
+def hold_lock(
     folder: Path,
     name: str,
     clock: Clock,
     pause: Callable[[float], object],
-    waits: tuple[float, ...] = WAITS,
-) -> Iterator[Held]:
+    retry_delays: tuple[float, ...] = RETRY_DELAYS_SECONDS,
+) -> Iterator[HeldLock]:
     """`folder/name` is ours meanwhile; `pause` is called between the tries."""
     try:
-        fd = os.open(folder, _FOLDER)
+        fd = os.open(folder, _FOLDER_FLAGS)
     except OSError as error:
         raise SinkError(f"{folder} cannot be opened: {error.strerror}") from error
     try:
-        held = _acquire(fd, name, clock, pause, waits)
+        held = _acquire(fd, name, clock, pause, retry_delays)
         try:
             yield held
         finally:
@@ -83,12 +83,14 @@ def _acquire(
     name: str,
     clock: Clock,
     pause: Callable[[float], object],
-    waits: tuple[float, ...],
-) -> Held:
-    for seconds in (*waits, None):
+    retry_delays: tuple[float, ...],
+) -> HeldLock:
+    for seconds in (*retry_delays, None):
         try:
-            if _make(fd, name) or (_bury(fd, name, clock) and _make(fd, name)):
-                return Held(fd, name, _look(fd, name))
+            if _create_lock(fd, name) or (
+                _remove_stale_lock(fd, name, clock) and _create_lock(fd, name)
+            ):
+                return HeldLock(fd, name, _read_identity(fd, name))
         except OSError as error:
             raise SinkError(f"{name} cannot be made: {error.strerror}") from error
         if seconds is not None:
@@ -96,7 +98,7 @@ def _acquire(
     raise LockBusyError(f"Another process holds {name}.")
 
 
-def _make(fd: int, name: str) -> bool:
+def _create_lock(fd: int, name: str) -> bool:
     try:
         os.mkdir(name, 0o700, dir_fd=fd)
     except FileExistsError:
@@ -104,7 +106,7 @@ def _make(fd: int, name: str) -> bool:
     return True
 
 
-def _bury(fd: int, name: str, clock: Clock) -> bool:
+def _remove_stale_lock(fd: int, name: str, clock: Clock) -> bool:
     """A lock that nobody touched for long is gone; says whether it is."""
     try:
         touched = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mtime
@@ -116,6 +118,6 @@ def _bury(fd: int, name: str, clock: Clock) -> bool:
     return True
 
 
-def _look(fd: int, name: str) -> tuple[int, int]:
+def _read_identity(fd: int, name: str) -> tuple[int, int]:
     found = os.stat(name, dir_fd=fd, follow_symlinks=False)
     return found.st_ino, found.st_mtime_ns

@@ -16,41 +16,41 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from leslied.threads.layout import ASSET_PLACES
+from leslied.threads.layout import ASSET_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MOST_FILES = 500
+MAX_FILES = 500
 """So many files of one folder are looked at."""
-MOST_BYTES = 32 * 1024 * 1024
+MAX_HASHED_BYTES = 32 * 1024 * 1024
 """A larger file is listed without a hash."""
-_MOST_COUNTED = 5000
-_WRITTEN = tuple(each for each in ASSET_PLACES if each[0] != "transcript")
-_DEEPEST = 4
-_HEAD = 64 * 1024
-_PIECE = 256 * 1024
-_LONGEST_TITLE = 120
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_MAX_COUNTED = 5000
+_AUTHORED_PATHS = tuple(each for each in ASSET_PATHS if each[0] != "transcript")
+_MAX_DEPTH = 4
+_HEAD_BYTES = 64 * 1024
+_CHUNK_BYTES = 256 * 1024
+_MAX_TITLE_CHARACTERS = 120
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]+(.*?)[ \t#]*")
 _FENCE = re.compile(r"[ ]{0,3}(```|~~~)")
-_UNSEEN = re.compile(
+_INVISIBLE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
 )
 
-Stamp = tuple[int, int, int, int]
+AssetStamp = tuple[int, int, int, int]
 """Size, change times and number of a file: equal while nobody wrote to it."""
 
 
 @dataclass(frozen=True, slots=True)
-class FoundFile:
+class ScannedFile:
     """A file that belongs to an asset."""
 
     path: str
     """Below the folder that holds `.leslie`."""
-    stamp: Stamp
+    stamp: AssetStamp
 
     @property
     def size(self) -> int:
@@ -63,28 +63,28 @@ class FoundFile:
         return datetime.fromtimestamp(self.stamp[1] / 1e9, UTC)
 
     @property
-    def day(self) -> str:
+    def updated_day(self) -> str:
         """The day it was last written, as names carry it."""
         return self.updated_at.astimezone().strftime("%Y%m%d")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ScannedAsset:
     """An asset that is there."""
 
     type: str
-    place: str
+    relative_path: str
     """Below the thread's folder."""
     path: str
     """Below the folder that holds `.leslie`."""
     is_folder: bool
-    files: tuple[FoundFile, ...]
-    left_out: int = 0
+    files: tuple[ScannedFile, ...]
+    omitted_files: int = 0
     """Files beyond the limit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class FileDescription:
     """What a file's bytes tell."""
 
     sha256: str
@@ -93,16 +93,16 @@ class Described:
 
 
 def find_assets(
-    base: Path, thread_id: str, *, has_transcripts: bool = True
-) -> list[Found]:
+    base: Path, thread_id: str, *, include_transcripts: bool = True
+) -> list[ScannedAsset]:
     """The assets of a thread, in listing order; without the thread's folder, none."""
     folder = f".leslie/threads/{thread_id}"
-    places = ASSET_PLACES if has_transcripts else _WRITTEN
+    places = ASSET_PATHS if include_transcripts else _AUTHORED_PATHS
     try:
-        with _open_below(base, folder, _FOLDER) as fd:
+        with _open_below(base, folder, _FOLDER_FLAGS) as fd:
             names = set(os.listdir(fd))  # noqa: PTH208 - a descriptor
             found = [
-                _find(fd, kind, place, folder)
+                _scan_asset(fd, kind, place, folder)
                 for kind, place in places
                 if place.partition("/")[0] in names
             ]
@@ -114,66 +114,66 @@ def find_assets(
 def list_names(base: Path, thread_id: str) -> list[str]:
     """All names in the thread's folder."""
     try:
-        with _open_below(base, f".leslie/threads/{thread_id}", _FOLDER) as fd:
+        with _open_below(base, f".leslie/threads/{thread_id}", _FOLDER_FLAGS) as fd:
             return sorted(os.listdir(fd))  # noqa: PTH208 - a descriptor
     except OSError:
         return []
 
 
-def has_folder(base: Path, thread_id: str) -> bool:
+def has_thread_folder(base: Path, thread_id: str) -> bool:
     """Whether the thread has a folder there."""
     try:
-        with _open_below(base, f".leslie/threads/{thread_id}", _FOLDER):
+        with _open_below(base, f".leslie/threads/{thread_id}", _FOLDER_FLAGS):
             return True
     except OSError:
         return False
 
 
-def stamp_assets(found: list[Found]) -> bytes:
+def stamp_assets(assets: list[ScannedAsset]) -> bytes:
     """Changes whenever an asset that agents or people write does."""
     digest = hashlib.blake2b(digest_size=16)
-    for asset in found:
+    for asset in assets:
         if asset.type != "transcript":
             told = [asset.path, *((file.path, file.stamp) for file in asset.files)]
             digest.update(repr(told).encode(errors="surrogatepass"))
     return digest.digest()
 
 
-def stamp_file(base: Path, path: str) -> Stamp | None:
+def stamp_file(base: Path, path: str) -> AssetStamp | None:
     """The stamp of a plain file below the folder; None where there is no such file."""
     try:
-        with _open_below(base, path, _FILE) as fd:
+        with _open_below(base, path, _FILE_FLAGS) as fd:
             status = os.fstat(fd)
     except OSError:
         return None
-    return stamp_of(status) if stat.S_ISREG(status.st_mode) else None
+    return make_stamp(status) if stat.S_ISREG(status.st_mode) else None
 
 
-def describe(base: Path, file: FoundFile) -> Described:
+def describe_file(base: Path, file: ScannedFile) -> FileDescription:
     """The file's hash and title; both from the same bytes, or no hash."""
     name = file.path.rpartition("/")[2]
     try:
-        with _open_below(base, file.path, _FILE) as fd:
+        with _open_below(base, file.path, _FILE_FLAGS) as fd:
             before = os.fstat(fd)
             if not stat.S_ISREG(before.st_mode):
-                return Described("", name)
-            digest, head = _read(fd)
-            is_same = stamp_of(os.fstat(fd)) == stamp_of(before) == file.stamp
+                return FileDescription("", name)
+            digest, head = _hash_and_read_head(fd)
+            is_same = make_stamp(os.fstat(fd)) == make_stamp(before) == file.stamp
     except OSError:
-        return Described("", name)
-    is_whole = is_same and before.st_size <= MOST_BYTES
+        return FileDescription("", name)
+    is_whole = is_same and before.st_size <= MAX_HASHED_BYTES
     title = find_title(head.decode(errors="replace")) or name
-    return Described(digest if is_whole else "", title)
+    return FileDescription(digest if is_whole else "", title)
 
 
-def read_text(base: Path, path: str, most: int) -> str | None:
+def read_text(base: Path, path: str, limit: int) -> str | None:
     """The text of a plain file below the folder; None where there is no such file."""
     try:
-        with _open_below(base, path, _FILE) as fd:
+        with _open_below(base, path, _FILE_FLAGS) as fd:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 return None
             with os.fdopen(os.dup(fd), "rb") as stream:
-                return stream.read(most).decode(errors="replace")
+                return stream.read(limit).decode(errors="replace")
     except OSError:
         return None
 
@@ -185,69 +185,73 @@ def find_title(text: str) -> str:
         if _FENCE.match(line):
             is_code = not is_code
         elif not is_code and (heading := _HEADING.fullmatch(line.rstrip("\r"))):
-            title = _UNSEEN.sub(" ", heading[1]).strip()
+            title = _INVISIBLE.sub(" ", heading[1]).strip()
             if title:
-                return shorten(title)
+                return truncate_title(title)
     return ""
 
 
-def shorten(title: str) -> str:
+def truncate_title(title: str) -> str:
     """A title as lists can show it."""
-    if len(title) <= _LONGEST_TITLE:
+    if len(title) <= _MAX_TITLE_CHARACTERS:
         return title
-    return title[: _LONGEST_TITLE - 1] + "…"
+    return title[: _MAX_TITLE_CHARACTERS - 1] + "…"
 
 
-def stamp_of(status: os.stat_result) -> Stamp:
+def make_stamp(status: os.stat_result) -> AssetStamp:
     """What tells that a file was written to."""
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-def _read(fd: int) -> tuple[str, bytes]:
-    digest, head, left = hashlib.sha256(), b"", MOST_BYTES
-    while left > 0 and (piece := os.read(fd, min(_PIECE, left))):
+def _hash_and_read_head(fd: int) -> tuple[str, bytes]:
+    digest, head, left = hashlib.sha256(), b"", MAX_HASHED_BYTES
+    while left > 0 and (piece := os.read(fd, min(_CHUNK_BYTES, left))):
         digest.update(piece)
         left -= len(piece)
-        head += piece[: _HEAD - len(head)] if len(head) < _HEAD else b""
+        head += piece[: _HEAD_BYTES - len(head)] if len(head) < _HEAD_BYTES else b""
     return digest.hexdigest(), head
 
 
-def _find(thread: int, kind: str, place: str, folder: str) -> Found | None:
-    path = f"{folder}/{place}"
-    is_folder = not place.endswith(".md")
+def _scan_asset(
+    thread: int, kind: str, relative_path: str, folder: str
+) -> ScannedAsset | None:
+    path = f"{folder}/{relative_path}"
+    is_folder = not relative_path.endswith(".md")
     try:
-        with _step_down(os.dup(thread), place, _FOLDER if is_folder else _FILE) as fd:
+        with _open_from(
+            os.dup(thread), relative_path, _FOLDER_FLAGS if is_folder else _FILE_FLAGS
+        ) as fd:
             if is_folder:
-                files = list(islice(_walk(fd, path, _DEEPEST), _MOST_COUNTED))
+                files = list(islice(_scan_folder(fd, path, _MAX_DEPTH), _MAX_COUNTED))
             else:
                 status = os.fstat(fd)
                 if not stat.S_ISREG(status.st_mode):
                     return None
-                files = [FoundFile(path, stamp_of(status))]
+                files = [ScannedFile(path, make_stamp(status))]
     except OSError:
         return None
-    return Found(
+    return ScannedAsset(
         type=kind,
-        place=place,
+        relative_path=relative_path,
         path=path,
         is_folder=is_folder,
-        files=tuple(files[:MOST_FILES]),
-        left_out=max(len(files) - MOST_FILES, 0),
+        files=tuple(files[:MAX_FILES]),
+        omitted_files=max(len(files) - MAX_FILES, 0),
     )
 
 
-def _walk(fd: int, path: str, depth: int) -> Iterator[FoundFile]:
+def _scan_folder(fd: int, path: str, depth: int) -> Iterator[ScannedFile]:
     for name in sorted(os.listdir(fd)):
         if name.startswith("."):
             continue
         try:
             status = os.stat(name, dir_fd=fd, follow_symlinks=False)
             if stat.S_ISREG(status.st_mode):
-                yield FoundFile(f"{path}/{name}", stamp_of(status))
+                yield ScannedFile(f"{path}/{name}", make_stamp(status))
             elif stat.S_ISDIR(status.st_mode) and depth > 1:
-                below = os.open(name, _FOLDER, dir_fd=fd)
+                below = os.open(name, _FOLDER_FLAGS, dir_fd=fd)
                 try:
-                    yield from _walk(below, f"{path}/{name}", depth - 1)
+                    yield from _scan_folder(below, f"{path}/{name}", depth - 1)
                 finally:
                     os.close(below)
         except OSError:
@@ -257,16 +261,19 @@ def _walk(fd: int, path: str, depth: int) -> Iterator[FoundFile]:
 @contextmanager
 def _open_below(base: Path, path: str, flags: int) -> Iterator[int]:
     """A descriptor of what stands there, reached through plain folders alone."""
-    with _step_down(os.open(base, _FOLDER), path, flags) as fd:
+    with _open_from(os.open(base, _FOLDER_FLAGS), path, flags) as fd:
         yield fd
 
 
 @contextmanager
-def _step_down(fd: int, path: str, flags: int) -> Iterator[int]:
+def _open_from(fd: int, path: str, flags: int) -> Iterator[int]:
     """The same, from a descriptor on, which is closed."""
     *folders, name = path.split("/")
     try:
-        for folder, how in (*((each, _FOLDER) for each in folders), (name, flags)):
+        for folder, how in (
+            *((each, _FOLDER_FLAGS) for each in folders),
+            (name, flags),
+        ):
             below = os.open(folder, how, dir_fd=fd)
             os.close(fd)
             fd = below

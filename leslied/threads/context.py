@@ -9,17 +9,17 @@ from __future__ import annotations
 import os
 
 from leslied.threads.layout import (
-    ASSET_PLACES,
-    INHERITED,
+    ASSET_PATHS,
+    INHERITED_FOLDER,
     RELATIONS_FILE,
-    THREADS,
+    THREADS_FOLDER,
     is_thread_id,
 )
 from leslied.threads.operations import (
     CycleError,
     find_bindings,
-    name_objective,
-    reaches,
+    is_reachable,
+    make_objective,
 )
 from leslied.threads.relations import read_relations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from leslied.threads.operations import Data
+    from leslied.threads.operations import RelationsData
 
     Assets = list[tuple[str, str]]
     """Type and path of each asset."""
@@ -43,7 +43,7 @@ _ESCAPES = {
 _ESCAPES |= {code: f"&#{code};" for code in (*range(32), 127)}
 
 
-class Context:
+class ThreadContext:
     """A thread's context, its parts, and what was wrong with its references."""
 
     __slots__ = ("assets", "objective", "refs", "thread_id", "warnings", "xml")
@@ -61,9 +61,9 @@ def build_context(
     base: Path | str,
     thread_id: str,
     *,
-    more_refs: Iterable[tuple[str, Path]] = (),
+    extra_refs: Iterable[tuple[str, Path]] = (),
     prefix: str = "",
-) -> Context:
+) -> ThreadContext:
     """The context of a thread whose `.leslie` stands in `base`.
 
     `more_refs` are threads referenced for this once, each with the folder that holds
@@ -73,20 +73,24 @@ def build_context(
     be a thread's has no context at all.
     """
     if not is_thread_id(thread_id):
-        return Context(thread_id, "")
+        return ThreadContext(thread_id, "")
     data = read_relations(base)
     known = data["threads"].get(thread_id, {})
-    context = Context(thread_id, known.get("objective") or name_objective(thread_id))
-    context.assets = _list_assets(base, f"{THREADS}/{thread_id}", prefix)
+    context = ThreadContext(
+        thread_id, known.get("objective") or make_objective(thread_id)
+    )
+    context.assets = _list_assets(base, f"{THREADS_FOLDER}/{thread_id}", prefix)
     _add_refs(context, data, base, prefix)
-    for target, place in more_refs:
-        if target == thread_id or (place == base and reaches(data, target, thread_id)):
+    for target, place in extra_refs:
+        if target == thread_id or (
+            place == base and is_reachable(data, target, thread_id)
+        ):
             raise CycleError(
                 f"T201: {target} already leads to {thread_id}; "
                 "the reference would close a circle."
             )
         there = prefix if place == base else f"{place}/"
-        found = _list_assets(place, f"{THREADS}/{target}", there)
+        found = _list_assets(place, f"{THREADS_FOLDER}/{target}", there)
         threads = data if place == base else read_relations(place)
         _add_ref(context, target, found, is_there=_is_thread(threads, place, target))
     context.xml = _render(context, prefix)
@@ -98,57 +102,61 @@ def render_context(base: Path | str, thread_id: str) -> str:
     return build_context(base, thread_id).xml
 
 
-def _add_refs(context: Context, data: Data, base: Path | str, prefix: str) -> None:
+def _add_refs(
+    context: ThreadContext, data: RelationsData, base: Path | str, prefix: str
+) -> None:
     """The references that the file knows; a frozen one is its copy."""
     thread_id = context.thread_id
     bindings = find_bindings(data, thread_id)
     for target in data["relations"].get(thread_id, {}).get("references_to", []):
-        if reaches(data, target, thread_id):
+        if is_reachable(data, target, thread_id):
             context.warnings.append(
                 f"T201: {thread_id} and {target} reference each other."
             )
-        copy = f"{THREADS}/{thread_id}/{INHERITED}/{target}"
+        copy = f"{THREADS_FOLDER}/{thread_id}/{INHERITED_FOLDER}/{target}"
         is_frozen = (
             is_thread_id(target)
             and bindings.get(target) != "live"
             and os.path.isdir(f"{base}/{copy}")
         )
-        place = copy if is_frozen else f"{THREADS}/{target}"
+        place = copy if is_frozen else f"{THREADS_FOLDER}/{target}"
         is_there = is_frozen or _is_thread(data, base, target)
         found = _list_assets(base, place, prefix) if is_there else []
         _add_ref(context, target, found, is_there=is_there)
 
 
-def _add_ref(context: Context, target: str, found: Assets, *, is_there: bool) -> None:
+def _add_ref(
+    context: ThreadContext, target: str, found: Assets, *, is_there: bool
+) -> None:
     if not is_there:
         context.warnings.append(f"W202: Referenced thread '{target}' not found")
     else:
         context.refs.setdefault(target, found)
 
 
-def _is_thread(data: Data, base: Path | str, thread_id: str) -> bool:
+def _is_thread(data: RelationsData, base: Path | str, thread_id: str) -> bool:
     """Whether there is such a thread: by the file, or by its folder."""
     if not is_thread_id(thread_id):
         return False
     return thread_id in data["threads"] or os.path.isdir(
-        f"{base}/{THREADS}/{thread_id}"
+        f"{base}/{THREADS_FOLDER}/{thread_id}"
     )
 
 
 def _list_assets(base: Path | str, place: str, prefix: str) -> Assets:
     return [
         (kind, f"{prefix}{place}/{path}")
-        for kind, path in ASSET_PLACES
+        for kind, path in ASSET_PATHS
         if os.path.exists(f"{base}/{place}/{path}")
     ]
 
 
-def _render(context: Context, prefix: str) -> str:
+def _render(context: ThreadContext, prefix: str) -> str:
     """The element, letter by letter as Leslie writes it."""
-    own = "\n".join(_asset(each, "  ") for each in context.assets)
+    own = "\n".join(_render_asset(each, "  ") for each in context.assets)
     refs = "".join(
         f'\n  <ref thread="{_escape(target)}">\n'
-        + "\n".join(_asset(each, "    ") for each in assets)
+        + "\n".join(_render_asset(each, "    ") for each in assets)
         + "\n  </ref>"
         for target, assets in context.refs.items()
     )
@@ -160,7 +168,7 @@ def _render(context: Context, prefix: str) -> str:
     )
 
 
-def _asset(asset: tuple[str, str], indent: str) -> str:
+def _render_asset(asset: tuple[str, str], indent: str) -> str:
     kind, path = asset
     return f'{indent}<asset type="{kind}" path="{_escape(path)}" />'
 

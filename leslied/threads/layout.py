@@ -6,7 +6,7 @@ TYPE_CHECKING = False  # the module of that name costs a hook milliseconds
 if TYPE_CHECKING:
     from pathlib import Path
 
-ASSET_PLACES: tuple[tuple[str, str], ...] = (
+ASSET_PATHS: tuple[tuple[str, str], ...] = (
     ("plan", "plan.md"),
     ("plan", "plan"),
     ("progress", "progress.md"),
@@ -18,18 +18,20 @@ ASSET_PLACES: tuple[tuple[str, str], ...] = (
 )
 """Each asset type and its path below the thread's folder, in listing order."""
 RELATIONS_FILE = ".leslie/thread_relations.json"
-THREADS = ".leslie/threads"
-INHERITED = "context/inherited"
+THREADS_FOLDER = ".leslie/threads"
+INHERITED_FOLDER = "context/inherited"
 """Below a thread's folder: copies of others, frozen when they were referenced."""
 
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+_THREAD_ID_CHARACTERS = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+)
 
 
 def is_thread_id(text: object) -> bool:
     """Whether it may be the name of a thread's folder, wherever it was read."""
     if not isinstance(text, str) or not 0 < len(text) <= 64:
         return False
-    return text[0] != "." and _NAME.issuperset(text)
+    return text[0] != "." and _THREAD_ID_CHARACTERS.issuperset(text)
 
 
 def thread_folder(base: Path, thread_id: str) -> Path:

@@ -7,123 +7,127 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from leslied.threads.layout import ASSET_PLACES
+from leslied.threads.layout import ASSET_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from leslied.threads.assets import Found, FoundFile
+    from leslied.threads.assets import ScannedAsset, ScannedFile
 
 _DATED = re.compile(r"(\d{8})(-(\d{4}))?(?:-(.*))?", re.DOTALL)
-_WELCOME = ("README.md", "index.md")
+_ALWAYS_ALLOWED = ("README.md", "index.md")
 """Names that a folder may always hold."""
-_NAMES = {place for _, place in ASSET_PLACES}
-_MOST_CHARACTERS = 50
-_FEWEST_WORDS, _MOST_WORDS = 3, 6
-_KNOWN = ("context", ".meta")
+_ASSET_NAMES = {place for _, place in ASSET_PATHS}
+_MAX_CHARACTERS = 50
+_MIN_WORDS, _MAX_WORDS = 3, 6
+_OTHER_FOLDERS = ("context", ".meta")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """One thing to mend."""
 
     path: str
     """Below the thread's folder."""
     rule: str
     message: str
-    better: str = ""
+    suggestion: str = ""
     """A name that would do."""
 
 
-def lint_assets(found: Sequence[Found], names: Sequence[str]) -> list[Finding]:
+def lint_assets(
+    assets: Sequence[ScannedAsset], names: Sequence[str]
+) -> list[LintFinding]:
     """What is not as the guide wants it; `names` are all names in the folder."""
-    told = [*_lint_thread(found, names)]
-    for asset in found:
+    told = [*_lint_thread(assets, names)]
+    for asset in assets:
         if asset.is_folder and asset.type != "transcript":
             told += _lint_folder(asset)
     return told
 
 
-def _lint_thread(found: Sequence[Found], names: Sequence[str]) -> Iterator[Finding]:
+def _lint_thread(
+    assets: Sequence[ScannedAsset], names: Sequence[str]
+) -> Iterator[LintFinding]:
     forms: dict[str, list[str]] = {}
-    for asset in found:
-        forms.setdefault(asset.type, []).append(asset.place)
+    for asset in assets:
+        forms.setdefault(asset.type, []).append(asset.relative_path)
     for places in forms.values():
         if len(places) > 1:
             message = f"{' and '.join(places)} both exist; keep one form"
-            yield Finding(places[0], "one-form", message)
+            yield LintFinding(places[0], "one-form", message)
     for name in sorted(names):
-        if name in _NAMES or name in _KNOWN or name.startswith("."):
+        if name in _ASSET_NAMES or name in _OTHER_FOLDERS or name.startswith("."):
             continue
-        better = _find_place(name)
+        better = _suggest_asset(name)
         message = "no asset has this name, so no agent is told of it"
-        yield Finding(name, "unknown-name", message, better)
+        yield LintFinding(name, "unknown-name", message, better)
 
 
-def _find_place(name: str) -> str:
+def _suggest_asset(name: str) -> str:
     """The asset that was probably meant."""
     stem = name.lower().partition(".")[0].rstrip("0123456789_- ")
     near = {stem, stem.rstrip("s"), stem + "s", stem.partition("-")[0]}
     near |= {stem.partition("_")[0], re.sub(r"^[\d_-]+", "", stem)}
-    return next((place for kind, place in ASSET_PLACES if kind in near), "")
+    return next((place for kind, place in ASSET_PATHS if kind in near), "")
 
 
-def _lint_folder(asset: Found) -> Iterator[Finding]:
+def _lint_folder(asset: ScannedAsset) -> Iterator[LintFinding]:
     if not asset.files:
-        yield Finding(asset.place, "empty", "the folder is empty")
+        yield LintFinding(asset.relative_path, "empty", "the folder is empty")
     for file in asset.files:
         yield from _lint_name(asset, file)
 
 
-def _lint_name(asset: Found, file: FoundFile) -> Iterator[Finding]:
+def _lint_name(asset: ScannedAsset, file: ScannedFile) -> Iterator[LintFinding]:
     name = file.path.rpartition("/")[2]
-    if name in _WELCOME:
+    if name in _ALWAYS_ALLOWED:
         return
-    path = file.path[file.path.index(asset.place) :]
+    path = file.path[file.path.index(asset.relative_path) :]
     stem, _, ending = name.rpartition(".")
-    better = _mend(stem or name, file)
+    better = _suggest_name(stem or name, file)
     if ending != "md":
-        yield Finding(path, "ending", "the name does not end in .md", better)
+        yield LintFinding(path, "ending", "the name does not end in .md", better)
     dated = _DATED.fullmatch(stem)
     if dated is None or not _is_date(dated[1], dated[3]):
         message = "the name does not begin with a date, YYYYMMDD or YYYYMMDD-HHmm"
-        yield Finding(path, "date", message, better)
+        yield LintFinding(path, "date", message, better)
         topic = stem
     else:
         topic = dated[4] or ""
     yield from _lint_topic(path, topic, better)
 
 
-def _lint_topic(path: str, topic: str, better: str) -> Iterator[Finding]:
+def _lint_topic(path: str, topic: str, suggestion: str) -> Iterator[LintFinding]:
     if not re.fullmatch(r"[^\W_A-Z]+(-[^\W_A-Z]+)*", topic) or topic != topic.lower():
-        yield Finding(
-            path, "kebab-case", "the topic is not lower-case-with-hyphens", better
+        yield LintFinding(
+            path, "kebab-case", "the topic is not lower-case-with-hyphens", suggestion
         )
         return
     words = topic.split("-")
-    if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS and topic.isascii():
-        message = f"the topic has {_count(words)}; three to six tell it best"
-        yield Finding(path, "words", message)
-    if len(topic) > _MOST_CHARACTERS:
+    if not _MIN_WORDS <= len(words) <= _MAX_WORDS and topic.isascii():
+        message = f"the topic has {_pluralize_words(words)}; three to six tell it best"
+        yield LintFinding(path, "words", message)
+    if len(topic) > _MAX_CHARACTERS:
         message = f"the topic has {len(topic)} characters; at most 50 stay readable"
-        yield Finding(path, "length", message, better)
+        yield LintFinding(path, "length", message, suggestion)
 
 
-def _count(words: list[str]) -> str:
+def _pluralize_words(words: list[str]) -> str:
     return "1 word" if len(words) == 1 else f"{len(words)} words"
 
 
-def _mend(stem: str, file: FoundFile) -> str:
+def _suggest_name(stem: str, file: ScannedFile) -> str:
     """A name by the rules, made of the name there is."""
     dated = _DATED.fullmatch(stem)
     is_dated = dated is not None and _is_date(dated[1], dated[3])
-    day = f"{dated[1]}{dated[2] or ''}" if dated and is_dated else file.day
+    day = f"{dated[1]}{dated[2] or ''}" if dated and is_dated else file.updated_day
     topic = (dated[4] or "") if dated and is_dated else stem
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", topic).lower()
     words = re.sub(r"[\W_]+", "-", words).strip("-")
-    while len(words) > _MOST_CHARACTERS and "-" in words:
+    while len(words) > _MAX_CHARACTERS and "-" in words:
         words = words.rpartition("-")[0]
-    return f"{day}-{words[:_MOST_CHARACTERS] or 'topic'}.md"
+    return f"{day}-{words[:_MAX_CHARACTERS] or 'topic'}.md"
 
 
 def _is_date(day: str, time: str | None) -> bool:

@@ -6,18 +6,18 @@ parameters are those Leslie knows, and nothing here touches the disk.
 
 from __future__ import annotations
 
-from leslied.threads.layout import THREADS
+from leslied.threads.layout import THREADS_FOLDER
 
 TYPE_CHECKING = False  # the module of that name costs a hook milliseconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    Data = dict[str, Any]
+    RelationsData = dict[str, Any]
     """The whole file: version, metadata, threads, operations, relations."""
 
-RELATIONS = ("children", "references_to", "referenced_by", "depends_on")
-_MARK = "leslied"
+RELATION_KINDS = ("children", "references_to", "referenced_by", "depends_on")
+_RECORDED_BY = "leslied"
 """Stands in the spawn operation of every thread that leslied wrote down."""
 
 
@@ -25,77 +25,79 @@ class CycleError(ValueError):
     """Leslie's `T201`: a thread would, by way of others, reference itself."""
 
 
-def name_objective(thread_id: str) -> str:
+def make_objective(thread_id: str) -> str:
     """The objective of a thread that nobody gave one."""
     return "obj-" + thread_id.removeprefix("thread-")
 
 
-def put_threads(
-    data: Data, threads: Iterable[Mapping[str, Any]], now: str
+def upsert_threads(
+    data: RelationsData, threads: Iterable[Mapping[str, Any]], now: str
 ) -> list[str]:
     """The threads are in the file as told; says which were not there before.
 
     A thread of Leslie's own is left alone, and so is a status that a person set.
     """
-    ours, new = find_ours(data), []
+    ours, new = list_own_threads(data), []
     for thread in threads:
         known = data["threads"].get(thread["id"])
         if known is None:
-            _spawn(data, thread, now)
+            _add_thread(data, thread, now)
             new.append(thread["id"])
         elif thread["id"] in ours:
             before = dict(known)
-            _update(data, known, thread, now)
+            _update_thread(data, known, thread, now)
             if known != before:
                 known["updated_at"] = now
     return new
 
 
-def find_ours(data: Data) -> set[str]:
+def list_own_threads(data: RelationsData) -> set[str]:
     """The threads that leslied wrote down, and not Leslie."""
     return {
-        _subject(operation["params"])
+        _get_spawned_id(operation["params"])
         for operation in data["operations"]
         if operation["command"] == "spawn"
-        and operation["params"].get("recorded_by") == _MARK
+        and operation["params"].get("recorded_by") == _RECORDED_BY
     }
 
 
-def _update(
-    data: Data, known: dict[str, Any], thread: Mapping[str, Any], now: str
+def _update_thread(
+    data: RelationsData, known: dict[str, Any], thread: Mapping[str, Any], now: str
 ) -> None:
     for name in ("title", "session_id", "metadata"):
         known[name] = thread[name]
     if known["status"] in ("active", "completed"):
         set_status(data, known["id"], thread["status"], now)
     if known.get("parent_id") is None:
-        _adopt(data, known["id"], thread["parent_id"], now)
+        _set_parent(data, known["id"], thread["parent_id"], now)
 
 
-def set_status(data: Data, thread_id: str, status: str, now: str) -> None:
+def set_status(data: RelationsData, thread_id: str, status: str, now: str) -> None:
     """The thread has this status, and the operation that gave it is logged."""
     known = data["threads"][thread_id]
     if known["status"] == status:
         return
     known["status"] = status
     action = {"active": "resume", "completed": "done"}.get(status, status)
-    _log(data, "lifecycle", {"thread_id": thread_id, "action": action}, now)
+    _append_operation(
+        data, "lifecycle", {"thread_id": thread_id, "action": action}, now
+    )
 
 
 def add_reference(
-    data: Data, thread_id: str, target: str, binding: str, now: str
+    data: RelationsData, thread_id: str, target: str, binding: str, now: str
 ) -> None:
     """The thread references the target; a target that is not there is only logged."""
-    if reaches(data, target, thread_id):
+    if is_reachable(data, target, thread_id):
         raise CycleError(f"T201: {thread_id} and {target} would reference each other")
     params = {"from": thread_id, "target": target, "binding": binding}
-    _log(data, "reference", params, now)
+    _append_operation(data, "reference", params, now)
     if target in data["threads"]:
-        _link(data["relations"], thread_id, "references_to", target)
-        _link(data["relations"], target, "referenced_by", thread_id)
+        _add_relation(data["relations"], thread_id, "references_to", target)
+        _add_relation(data["relations"], target, "referenced_by", thread_id)
 
 
-def rename_thread(data: Data, old: str, new: str, now: str) -> None:
+def rename_thread(data: RelationsData, old: str, new: str, now: str) -> None:
     """What was known of one thread now belongs to another, which Leslie knows."""
     if old not in data["threads"] or new not in data["threads"]:
         return
@@ -103,12 +105,12 @@ def rename_thread(data: Data, old: str, new: str, now: str) -> None:
     for thread in data["threads"].values():
         if thread.get("parent_id") == old:
             thread["parent_id"] = new
-    _rename(data["relations"], old, new)
-    params = {"source": old, "target": new, "recorded_by": _MARK}
-    _log(data, "merge", params, now)
+    _rename_in_relations(data["relations"], old, new)
+    params = {"source": old, "target": new, "recorded_by": _RECORDED_BY}
+    _append_operation(data, "merge", params, now)
 
 
-def reaches(data: Data, start: str, goal: str) -> bool:
+def is_reachable(data: RelationsData, start: str, goal: str) -> bool:
     """Whether references lead from one thread to the other; every one to itself."""
     seen, waiting = set(), [start]
     while waiting:
@@ -121,15 +123,15 @@ def reaches(data: Data, start: str, goal: str) -> bool:
     return False
 
 
-def find_bindings(data: Data, thread_id: str) -> dict[str, str]:
+def find_bindings(data: RelationsData, thread_id: str) -> dict[str, str]:
     """How each reference of a thread was last bound: `frozen` or `live`."""
     bindings = {}
     for operation in data["operations"]:
         params = operation["params"]
-        if operation["command"] == "spawn" and _subject(params) == thread_id:
-            bindings.update(dict.fromkeys(_spawn_references(params), "frozen"))
-        if operation["command"] == "reference" and _source(params) == thread_id:
-            bindings[_target(params)] = params.get("binding") or "frozen"
+        if operation["command"] == "spawn" and _get_spawned_id(params) == thread_id:
+            bindings.update(dict.fromkeys(_list_spawn_references(params), "frozen"))
+        if operation["command"] == "reference" and _get_source_id(params) == thread_id:
+            bindings[_get_target_id(params)] = params.get("binding") or "frozen"
     return bindings
 
 
@@ -138,31 +140,31 @@ def rebuild_relations(operations: Iterable[Mapping[str, Any]]) -> dict[str, Any]
     relations: dict[str, Any] = {}
     for operation in operations:
         params = operation["params"]
-        if operation["command"] == "spawn" and _subject(params):
-            thread_id, parent = _subject(params), params.get("parent_id")
-            _ensure(relations, thread_id)
+        if operation["command"] == "spawn" and _get_spawned_id(params):
+            thread_id, parent = _get_spawned_id(params), params.get("parent_id")
+            _ensure_relations(relations, thread_id)
             if isinstance(parent, str) and parent:
-                _link(relations, parent, "children", thread_id)
-                _link(relations, thread_id, "depends_on", parent)
-            pairs = [(thread_id, each) for each in _spawn_references(params)]
+                _add_relation(relations, parent, "children", thread_id)
+                _add_relation(relations, thread_id, "depends_on", parent)
+            pairs = [(thread_id, each) for each in _list_spawn_references(params)]
         elif _is_rename(operation):
-            _rename(relations, params["source"], params["target"])
+            _rename_in_relations(relations, params["source"], params["target"])
             continue
         elif operation["command"] == "reference":
-            pairs = [(_source(params), _target(params))]
+            pairs = [(_get_source_id(params), _get_target_id(params))]
         else:
             continue
         for source, target in pairs:
             if source in relations and target in relations:
-                _link(relations, source, "references_to", target)
-                _link(relations, target, "referenced_by", source)
+                _add_relation(relations, source, "references_to", target)
+                _add_relation(relations, target, "referenced_by", source)
     return relations
 
 
-def _spawn(data: Data, thread: Mapping[str, Any], now: str) -> None:
+def _add_thread(data: RelationsData, thread: Mapping[str, Any], now: str) -> None:
     thread_id = thread["id"]
     parent = data["threads"].get(thread["parent_id"])
-    objective = parent["objective"] if parent else name_objective(thread_id)
+    objective = parent["objective"] if parent else make_objective(thread_id)
     data["threads"][thread_id] = {
         "id": thread_id,
         "title": thread["title"],
@@ -170,7 +172,7 @@ def _spawn(data: Data, thread: Mapping[str, Any], now: str) -> None:
         "created_at": thread["created_at"],
         "status": thread["status"],
         "parent_id": None,
-        "storage_path": f"{THREADS}/{thread_id}",
+        "storage_path": f"{THREADS_FOLDER}/{thread_id}",
         "executor": "agent",
         "updated_at": now,
         "session_id": thread["session_id"],
@@ -181,33 +183,35 @@ def _spawn(data: Data, thread: Mapping[str, Any], now: str) -> None:
         "parent_id": None,
         "objective": objective,
         "session_id": thread["session_id"],
-        "recorded_by": _MARK,
+        "recorded_by": _RECORDED_BY,
     }
     if parent:
         data["threads"][thread_id]["parent_id"] = parent["id"]
         params["parent_id"] = parent["id"]
-        _link(data["relations"], parent["id"], "children", thread_id)
-        _link(data["relations"], thread_id, "depends_on", parent["id"])
-    _ensure(data["relations"], thread_id)
-    _log(data, "spawn", params, now)
+        _add_relation(data["relations"], parent["id"], "children", thread_id)
+        _add_relation(data["relations"], thread_id, "depends_on", parent["id"])
+    _ensure_relations(data["relations"], thread_id)
+    _append_operation(data, "spawn", params, now)
 
 
-def _adopt(data: Data, thread_id: str, parent: str | None, now: str) -> None:
+def _set_parent(
+    data: RelationsData, thread_id: str, parent: str | None, now: str
+) -> None:
     """A parent that came to light later: told by a second spawn operation."""
     if (
         not parent
         or parent not in data["threads"]
-        or _descends(data, parent, thread_id)
+        or _is_descendant(data, parent, thread_id)
     ):
         return
     data["threads"][thread_id]["parent_id"] = parent
-    _link(data["relations"], parent, "children", thread_id)
-    _link(data["relations"], thread_id, "depends_on", parent)
-    params = {"thread_id": thread_id, "parent_id": parent, "recorded_by": _MARK}
-    _log(data, "spawn", params, now)
+    _add_relation(data["relations"], parent, "children", thread_id)
+    _add_relation(data["relations"], thread_id, "depends_on", parent)
+    params = {"thread_id": thread_id, "parent_id": parent, "recorded_by": _RECORDED_BY}
+    _append_operation(data, "spawn", params, now)
 
 
-def _descends(data: Data, thread_id: str | None, ancestor: str) -> bool:
+def _is_descendant(data: RelationsData, thread_id: str | None, ancestor: str) -> bool:
     seen = set()
     while thread_id and thread_id not in seen:
         if thread_id == ancestor:
@@ -217,7 +221,9 @@ def _descends(data: Data, thread_id: str | None, ancestor: str) -> bool:
     return False
 
 
-def _log(data: Data, command: str, params: dict[str, Any], now: str) -> None:
+def _append_operation(
+    data: RelationsData, command: str, params: dict[str, Any], now: str
+) -> None:
     import hashlib  # noqa: PLC0415 - a hook logs nothing
     import json  # noqa: PLC0415
 
@@ -237,47 +243,51 @@ def _log(data: Data, command: str, params: dict[str, Any], now: str) -> None:
 def _is_rename(operation: Mapping[str, Any]) -> bool:
     """A merge that Leslie logs copies files and changes no relation; ours renames."""
     by = operation["params"].get("recorded_by")
-    return operation["command"] == "merge" and bool(by == _MARK)
+    return operation["command"] == "merge" and bool(by == _RECORDED_BY)
 
 
-def _rename(relations: dict[str, Any], old: str, new: str) -> None:
+def _rename_in_relations(relations: dict[str, Any], old: str, new: str) -> None:
     for name, others in relations.pop(old, {}).items():
         for other in others:
-            _link(relations, new, name, other)
+            _add_relation(relations, new, name, other)
     for thread_id, lists in relations.items():
-        for name in RELATIONS:
+        for name in RELATION_KINDS:
             renamed = [new if other == old else other for other in lists[name]]
             lists[name] = [o for o in dict.fromkeys(renamed) if o != thread_id]
 
 
-def _ensure(relations: dict[str, Any], thread_id: str) -> dict[str, list[str]]:
-    empty: dict[str, list[str]] = {name: [] for name in RELATIONS}
+def _ensure_relations(
+    relations: dict[str, Any], thread_id: str
+) -> dict[str, list[str]]:
+    empty: dict[str, list[str]] = {name: [] for name in RELATION_KINDS}
     found: dict[str, list[str]] = relations.setdefault(thread_id, empty)
     return found
 
 
-def _link(relations: dict[str, Any], thread_id: str, name: str, other: str) -> None:
-    names = _ensure(relations, thread_id).setdefault(name, [])
+def _add_relation(
+    relations: dict[str, Any], thread_id: str, name: str, other: str
+) -> None:
+    names = _ensure_relations(relations, thread_id).setdefault(name, [])
     if other not in names:
         names.append(other)
 
 
-def _subject(params: Mapping[str, Any]) -> str:
+def _get_spawned_id(params: Mapping[str, Any]) -> str:
     """The thread that was spawned; Leslie's text and its code differ on the name."""
     return str(params.get("thread_id") or params.get("child_id") or "")
 
 
-def _source(params: Mapping[str, Any]) -> str:
+def _get_source_id(params: Mapping[str, Any]) -> str:
     names = ("from", "from_id", "source", "thread_id")
     return str(next((params[name] for name in names if params.get(name)), ""))
 
 
-def _target(params: Mapping[str, Any]) -> str:
+def _get_target_id(params: Mapping[str, Any]) -> str:
     names = ("target", "target_id", "to", "ref")
     return str(next((params[name] for name in names if params.get(name)), ""))
 
 
-def _spawn_references(params: Mapping[str, Any]) -> list[str]:
+def _list_spawn_references(params: Mapping[str, Any]) -> list[str]:
     found = params.get("refs") or params.get("ref") or []
     if isinstance(found, str):
         found = found.split(",")

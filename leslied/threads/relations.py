@@ -11,22 +11,26 @@ import stat
 
 from leslied.mini_json import loads
 from leslied.threads.layout import RELATIONS_FILE, is_thread_id
-from leslied.threads.operations import RELATIONS, find_ours, rebuild_relations
+from leslied.threads.operations import (
+    RELATION_KINDS,
+    list_own_threads,
+    rebuild_relations,
+)
 
 TYPE_CHECKING = False  # the module of that name costs a hook milliseconds
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from leslied.threads.operations import Data
+    from leslied.threads.operations import RelationsData
 
 __all__ = [
-    "WrongRelationsError",
-    "find_claim",
-    "find_claims",
-    "make_relations",
+    "InvalidRelationsError",
+    "encode_relations",
+    "find_claimed_sessions",
+    "find_claiming_thread",
+    "make_empty_relations",
     "parse_relations",
-    "print_relations",
     "read_relations",
     "rebuild_relations",
 ]
@@ -44,11 +48,11 @@ _OPERATORS = ("user", "system", "agent")
 _EXECUTORS = ("human", "agent", "system")
 
 
-class WrongRelationsError(ValueError):
+class InvalidRelationsError(ValueError):
     """The text is not what Leslie would read."""
 
 
-def make_relations() -> Data:
+def make_empty_relations() -> RelationsData:
     """A file without threads."""
     return {
         "version": VERSION,
@@ -59,7 +63,7 @@ def make_relations() -> Data:
     }
 
 
-def parse_relations(text: bytes) -> Data:
+def parse_relations(text: bytes) -> RelationsData:
     """What the file says, with times in UTC and old words as new ones.
 
     Relations that are missing or make no sense are made from the operations.
@@ -67,33 +71,33 @@ def parse_relations(text: bytes) -> Data:
     try:
         data = loads(text)
     except (ValueError, RecursionError) as error:
-        raise WrongRelationsError(f"no JSON: {error}") from error
+        raise InvalidRelationsError(f"no JSON: {error}") from error
     if not isinstance(data, dict):
-        raise WrongRelationsError("no object")
+        raise InvalidRelationsError("no object")
     for name, kind in (("threads", dict), ("operations", list), ("metadata", dict)):
         if not isinstance(data.get(name), kind):
-            raise WrongRelationsError(f"{name} is missing")
-    _mend_times(data)
-    reason = _find_fault(data)
+            raise InvalidRelationsError(f"{name} is missing")
+    _normalize_times(data)
+    reason = _find_error(data)
     if reason:
-        raise WrongRelationsError(reason)
+        raise InvalidRelationsError(reason)
     if not _are_relations(data.get("relations")):
         data["relations"] = rebuild_relations(data["operations"])
     return data
 
 
-def print_relations(data: Data) -> bytes:
+def encode_relations(data: RelationsData) -> bytes:
     """The file's bytes; a form that Leslie would not read is refused."""
-    reason = _find_fault(data)
+    reason = _find_error(data)
     if reason:
-        raise WrongRelationsError(reason)
+        raise InvalidRelationsError(reason)
     import json  # noqa: PLC0415 - a hook only reads, and starts in milliseconds
 
     text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
     return text.encode("utf-8", "replace")
 
 
-def read_relations(base: Path | str) -> Data:
+def read_relations(base: Path | str) -> RelationsData:
     """What stands in the project now, or in its backup; empty where nothing does.
 
     Reading takes no lock: the file is replaced whole.
@@ -104,9 +108,9 @@ def read_relations(base: Path | str) -> Data:
         except FileNotFoundError:
             if name == RELATIONS_FILE:
                 break
-        except (OSError, WrongRelationsError):
+        except (OSError, InvalidRelationsError):
             continue
-    return make_relations()
+    return make_empty_relations()
 
 
 def _read(path: str) -> bytes:
@@ -118,14 +122,14 @@ def _read(path: str) -> bytes:
         return file.read()
 
 
-def find_claim(data: Data, session_id: str) -> str:
+def find_claiming_thread(data: RelationsData, session_id: str) -> str:
     """The thread that Leslie says this session works on; empty where none is."""
-    return find_claims(data).get(session_id, "")
+    return find_claimed_sessions(data).get(session_id, "")
 
 
-def find_claims(data: Data) -> dict[str, str]:
+def find_claimed_sessions(data: RelationsData) -> dict[str, str]:
     """Every session that a thread of Leslie's own works with, and that thread."""
-    ours = find_ours(data)
+    ours = list_own_threads(data)
     return {
         str(thread["session_id"]): thread_id
         for thread_id, thread in data["threads"].items()
@@ -135,12 +139,12 @@ def find_claims(data: Data) -> dict[str, str]:
     }
 
 
-def _find_fault(data: Data) -> str:
+def _find_error(data: RelationsData) -> str:
     """What Leslie would refuse; empty when it would not."""
     if not _is_time(data["metadata"].get("last_updated")):
         return "metadata.last_updated is no time in UTC"
     for thread_id, thread in data["threads"].items():
-        reason = _find_thread_fault(thread_id, thread)
+        reason = _find_thread_error(thread_id, thread)
         if reason:
             return f"thread {thread_id!r} {reason}"
     for operation in data["operations"]:
@@ -149,7 +153,7 @@ def _find_fault(data: Data) -> str:
     return ""
 
 
-def _find_thread_fault(thread_id: str, thread: object) -> str:
+def _find_thread_error(thread_id: str, thread: object) -> str:
     if not isinstance(thread, dict) or thread.get("id") != thread_id:
         return "does not name itself"
     for name in ("title", "objective", "storage_path"):
@@ -178,7 +182,8 @@ def _is_operation(operation: dict[str, Any]) -> bool:
 
 def _are_relations(relations: object) -> bool:
     return isinstance(relations, dict) and all(
-        isinstance(each, dict) and all(_are_names(each.get(name)) for name in RELATIONS)
+        isinstance(each, dict)
+        and all(_are_names(each.get(name)) for name in RELATION_KINDS)
         for each in relations.values()
     )
 
@@ -199,21 +204,21 @@ def _is_time(text: object) -> bool:
     )
 
 
-def _mend_times(data: Data) -> None:
+def _normalize_times(data: RelationsData) -> None:
     """Times with an offset become UTC, and the old word for active the new one."""
-    _mend(data["metadata"], "last_updated")
+    _normalize_time(data["metadata"], "last_updated")
     for thread in data["threads"].values():
         if isinstance(thread, dict):
-            _mend(thread, "created_at")
-            _mend(thread, "updated_at")
+            _normalize_time(thread, "created_at")
+            _normalize_time(thread, "updated_at")
             if thread.get("status") == "pending":
                 thread["status"] = "active"
     for operation in data["operations"]:
         if isinstance(operation, dict):
-            _mend(operation, "timestamp")
+            _normalize_time(operation, "timestamp")
 
 
-def _mend(holder: dict[str, Any], name: str) -> None:
+def _normalize_time(holder: dict[str, Any], name: str) -> None:
     text = holder.get(name)
     if isinstance(text, str) and text[-1:] != "Z":
         holder[name] = _to_utc(text)

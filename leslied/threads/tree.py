@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from leslied.threads.operations import Data
+    from leslied.threads.operations import RelationsData
 
 
 @dataclass(slots=True)
-class Node:
+class ThreadNode:
     """One thread, with those that were forked or spawned from it."""
 
     id: str
@@ -24,34 +24,34 @@ class Node:
     session_id: str
     references_to: list[str]
     subagents: int
-    children: list[Node] = field(default_factory=list)
+    children: list[ThreadNode] = field(default_factory=list)
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[ThreadNode]:
         """The thread itself and all below it."""
         yield self
         for child in self.children:
             yield from child.walk()
 
 
-def grow(data: Data) -> list[Node]:
+def build_tree(data: RelationsData) -> list[ThreadNode]:
     """Threads without a parent, newest first; children in the order they came.
 
     Parents that are not there or run in a circle are left out of account.
     """
-    nodes = {name: _make(data, thread) for name, thread in data["threads"].items()}
+    nodes = {name: _make_node(data, thread) for name, thread in data["threads"].items()}
     ordered = sorted(nodes.values(), key=lambda node: (node.created_at, node.id))
     parents = {name: data["threads"][name].get("parent_id") for name in nodes}
     roots = []
     for node in ordered:
         parent = nodes.get(parents[node.id])
-        if parent is None or _leads_to(parents, parent.id, node.id):
+        if parent is None or _is_ancestor(parents, parent.id, node.id):
             roots.append(node)
         else:
             parent.children.append(node)
     return roots[::-1]
 
 
-def draw(roots: Iterable[Node]) -> str:
+def render_dot(roots: Iterable[ThreadNode]) -> str:
     """The family in Graphviz's language: lines to children, dashes to references."""
     nodes = [node for root in roots for node in root.walk()]
     known = {node.id for node in nodes}
@@ -69,11 +69,11 @@ def draw(roots: Iterable[Node]) -> str:
     return "\n".join([*lines, "}"])
 
 
-def _make(data: Data, thread: dict[str, Any]) -> Node:
+def _make_node(data: RelationsData, thread: dict[str, Any]) -> ThreadNode:
     relations = data["relations"].get(thread["id"], {})
     metadata = thread.get("metadata")
     found = metadata.get("subagents") if isinstance(metadata, dict) else None
-    return Node(
+    return ThreadNode(
         id=thread["id"],
         title=thread["title"],
         status=thread["status"],
@@ -86,7 +86,7 @@ def _make(data: Data, thread: dict[str, Any]) -> Node:
     )
 
 
-def _leads_to(parents: dict[str, str | None], start: str, goal: str) -> bool:
+def _is_ancestor(parents: dict[str, str | None], start: str, goal: str) -> bool:
     """Whether the way up from one thread passes the other, or never ends."""
     at: str | None = start
     for _ in parents:

@@ -54,7 +54,7 @@ def main() -> int:
         command = make_command(sys.executable, str(folder / "data"), "hooks")
         took = []
         for _ in range(runs):
-            inbox.queue(str(folder / "data"), "thread-11111111", "hi", time.time_ns())
+            inbox.enqueue(str(folder / "data"), "thread-11111111", "hi", time.time_ns())
             began = time.perf_counter()
             done = subprocess.run(
                 ["/bin/sh", "-c", command], input=event, capture_output=True, check=True

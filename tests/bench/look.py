@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import get_args
 
-from leslied.lookup import parse_query, search
+from leslied.lookup import parse_query, search_entries
 from leslied.model.stats import Grouping
 from leslied.store import StoreReader
 
@@ -79,7 +79,9 @@ def time_searches(store: Path) -> None:
                 took = []
                 for _ in range(RUNS):
                     began = time.perf_counter()
-                    hits = search(reader, wanted, manner, 20, quiet_us=0, redact=str)
+                    hits = search_entries(
+                        reader, wanted, manner, 20, quiet_us=0, redact=str
+                    )
                     took.append(time.perf_counter() - began)
                 print(
                     f"{1000 * statistics.median(took):6.1f} ms, best "

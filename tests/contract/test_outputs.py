@@ -15,8 +15,8 @@ from leslied.agents import AgentAdapter, load_adapters
 from leslied.cli.export_command import FORMATS
 from leslied.model.session import Session, Unit
 from leslied.sinks import load_sinks
-from leslied.sinks._turns import all_units, sum_usage
-from leslied.sinks.leslie import parse
+from leslied.sinks._turns import iter_units, sum_unit_usage
+from leslied.sinks.leslie import parse_document
 from tests.support.clock import FakeClock
 from tests.support.exports import Devflow, load_case, render, render_one, tell, write
 from tests.support.golden import FIXTURES, all_cases, name_case, recall
@@ -58,7 +58,7 @@ shown_cases = pytest.mark.parametrize(
 
 
 def records(units: tuple[Unit, ...]) -> list[str]:
-    return [p.entry_id for unit in all_units(units) for p in unit.entries]
+    return [p.entry_id for unit in iter_units(units) for p in unit.entries]
 
 
 def test_every_sink_is_offered_and_every_offer_is_a_sink():
@@ -138,9 +138,9 @@ def test_devflow_loads_every_run_and_its_tokens_add_up(
     told = sum(run.metadata["totalTokensOut"] for run in loaded)
     streams = [
         session.units,
-        *([u] for u in all_units(session.units) if u.summary.is_subagent),
+        *([u] for u in iter_units(session.units) if u.summary.is_subagent),
     ]
-    assert told == sum(sum_usage(units).output_tokens for units in streams)
+    assert told == sum(sum_unit_usage(units).output_tokens for units in streams)
 
 
 @every_case
@@ -166,7 +166,7 @@ def test_chibi_entries_have_their_fields(session: Session):
 @every_case
 def test_leslie_transcripts_can_be_read_back(session: Session):
     for path, body in render(session, "leslie").items():
-        document = parse(body.decode())
+        document = parse_document(body.decode())
 
         assert document.thread_id == session.summary.thread_id
         assert bool(document.source) == ("/subagents/" in path)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.sinks.leslie import parse
+from leslied.sinks.leslie import parse_document
 from leslied.store import StoreReader
 from tests.support.claude import LATER, ClaudeHome, Talk, dump
 from tests.support.cli import Command
@@ -188,7 +188,7 @@ def check_store(home: Path, writer: Writer) -> None:
 def check_files(project: Path, writer: Writer) -> None:
     """Every transcript is whole, and none stands for the same unit as another."""
     texts = [path.read_text() for path in project.rglob("*.txt")]
-    chats = [parse(text).chat_id for text in texts]
+    chats = [parse_document(text).chat_id for text in texts]
     units = [min(len(uuids) // 4, 50) for uuids in writer.written]
 
     assert len(chats) == len(set(chats)) == sum(units)

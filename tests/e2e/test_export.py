@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from leslied.cli.export_command import FORMATS
-from leslied.sinks.leslie import parse
+from leslied.sinks.leslie import parse_document
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.cli import Command
 from tests.support.exports import Devflow
@@ -127,7 +127,7 @@ def test_a_unit_and_a_subagent_can_be_taken_alone(leslied: Command):
     alone = leslied("export", child, "-f", "leslie").out
 
     assert [u["chat_id"] for u in json.loads(by_chat)["units"]] == [unit["chat_id"]]
-    assert parse(alone).source == f"subagent:{child}"
+    assert parse_document(alone).source == f"subagent:{child}"
 
 
 def test_all_sessions_go_into_one_folder_and_none_hides_another(leslied: Command):

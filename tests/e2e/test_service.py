@@ -59,7 +59,9 @@ def test_systemd_accepts_the_unit_wherever_the_program_is(
     variables = {"CODEX_HOME": str(script.parent), "CLAUDE_CONFIG_DIR": "a\nb%n$c"}
     unit = tmp_path / "leslied.service"
     unit.write_text(
-        render_unit((str(script),), variables, [tmp_path / "5% x"], is_light=is_light)
+        render_unit(
+            (str(script),), variables, [tmp_path / "5% x"], is_unsandboxed=is_light
+        )
     )
 
     checked = analyze(tmp_path, "verify", str(unit))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from leslied.threads.operations import add_reference
-from leslied.threads.relations import parse_relations, print_relations
+from leslied.threads.relations import encode_relations, parse_relations
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.cli import Command, Ran
 from tests.support.waiting import PATIENCE_SECONDS
@@ -77,7 +77,7 @@ def relate(project: Path, source: str, target: str) -> None:
     path = project / ".leslie" / "thread_relations.json"
     data = parse_relations(path.read_bytes())
     add_reference(data, source, target, "live", "2026-11-16T12:00:00.000Z")
-    path.write_bytes(print_relations(data))
+    path.write_bytes(encode_relations(data))
 
 
 def test_a_second_sync_leaves_the_relations_byte_for_byte(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from leslied.sinks.markdown import _quote
+from leslied.sinks.markdown import _sanitize_markdown
 
 PIECES = [
     "`", "``", "```", "~~~", "\\", "<b>", "</b>", "<!--", "<script>", "\n", "\n\n",
@@ -22,7 +22,7 @@ EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "300"))
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
 def test_no_tag_no_picture_and_no_high_heading_comes_alive(text: str):
-    page = "\n".join(["before", "", *_quote(text), "", "### After"])
+    page = "\n".join(["before", "", *_sanitize_markdown(text), "", "### After"])
 
     shown = MarkdownIt("commonmark").render(page)
 

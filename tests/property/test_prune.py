@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leslied.lookup import Found, gather_sessions, load_units, parse_query
+from leslied.lookup import ResolvedId, list_sessions, load_units, parse_query
 from leslied.store import StoreReader
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.clock import FakeClock
@@ -85,7 +85,7 @@ def make_home(folder: Path, logs: list[Log]) -> ClaudeHome:
 def look(claude: ClaudeHome) -> dict[str, Any]:
     """All that can be seen, but for the store's own numbers."""
     with StoreReader(claude.store_path) as reader:
-        found = gather_sessions(reader)
+        found = list_sessions(reader)
         return {
             "sessions": [
                 (s.key, s.title, s.units, s.tool_calls, s.usage, s.thread_id)
@@ -98,7 +98,7 @@ def look(claude: ClaudeHome) -> dict[str, Any]:
             "chats": sorted(chat for _, _, chat in reader.find_units_by_prefix("")),
             "units": [
                 [(u.chat_id, u.prompt, len(u.subagents)) for u in load_units(reader, f)]
-                for f in map(Found, found)
+                for f in map(ResolvedId, found)
             ],
             "hits": {
                 word: sorted(

@@ -11,7 +11,7 @@ from typing import Any
 
 from leslied.agents import AgentAdapter
 from leslied.clock import Clock
-from leslied.lookup import load_session, resolve
+from leslied.lookup import load_session, resolve_id
 from leslied.model.output import Artifact
 from leslied.model.session import Session
 from leslied.sinks import load_sinks, write_artifact
@@ -22,7 +22,7 @@ from tests.support.golden import copy_home, sync
 def load(path: Path, clock: Clock, wanted: str = "last") -> Session:
     with StoreReader(path) as reader:
         return load_session(
-            reader, resolve(reader, wanted, with_costs=True), clock.now(), UTC
+            reader, resolve_id(reader, wanted, with_costs=True), clock.now(), UTC
         )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from leslied.hooks import inbox
-from leslied.hooks.answer import answer_bytes
+from leslied.hooks.respond import respond
 from leslied.hooks.settings import PROGRAM
 from tests.support.claude import SESSION, dump
 from tests.support.waiting import PATIENCE_SECONDS
@@ -41,7 +41,7 @@ class HookedSession:
     def hook(self, name: str, **fields: Any) -> str:
         """What the model is told at this event."""
         told = json.dumps(self.event(name, **fields)).encode()
-        said = answer_bytes(str(self.data), told, self.now_ns)
+        said = respond(str(self.data), told, self.now_ns)
         if not said:
             return ""
         out = json.loads(said)["hookSpecificOutput"]
@@ -69,7 +69,7 @@ class HookedSession:
         (folder / "thread_relations.json").write_text(told)
 
     def queue(self, text: str) -> str:
-        return inbox.queue(str(self.data), THREAD, text, self.now_ns)
+        return inbox.enqueue(str(self.data), THREAD, text, self.now_ns)
 
     def messages(self) -> dict[str, str]:
         found = inbox.list_messages(str(self.data), THREAD)

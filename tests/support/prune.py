@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-from leslied.lookup import gather_sessions
+from leslied.lookup import list_sessions
 from leslied.pipeline.keep import Keep
 from leslied.pipeline.prune import Prune, Pruned, make_batches
 from leslied.sessions.retention import Going
@@ -38,7 +38,7 @@ def prune(claude: ClaudeHome, ids: Iterable[str], **more: bool) -> Pruned:
     """The sessions with these ids are gone."""
     wanted = set(ids)
     with StoreReader(claude.store_path) as reader:
-        found = [s for s in gather_sessions(reader) if s.key.session_id in wanted]
+        found = [s for s in list_sessions(reader) if s.key.session_id in wanted]
     with Store(claude.store_path, claude.clock) as store:
         work = Prune(store=store, keep=make_keep(claude, store), **more)
         for batch in make_batches([Going(each, ("old",), 1) for each in found]):
@@ -50,7 +50,7 @@ def prune(claude: ClaudeHome, ids: Iterable[str], **more: bool) -> Pruned:
 def listed(claude: ClaudeHome) -> set[str]:
     """The ids of the sessions that there are."""
     with StoreReader(claude.store_path) as reader:
-        return {session.key.session_id for session in gather_sessions(reader)}
+        return {session.key.session_id for session in list_sessions(reader)}
 
 
 def contents(claude: ClaudeHome) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from leslied import tail
 from leslied.clock import Clock
-from leslied.lookup import Hit, Manner, parse_query, search
+from leslied.lookup import SearchHit, SearchMode, parse_query, search_entries
 from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
 from leslied.model.record import MAIN, PlacedRecord, Record, SessionKey
 from leslied.model.session import SessionSummary
@@ -147,11 +147,13 @@ class Shelf:
         return [placed.record.content for placed in self.told(session_id, source)]
 
     def search(
-        self, words: str, manner: Manner = "newest", quiet_us: int = 0
-    ) -> list[Hit]:
+        self, words: str, manner: SearchMode = "newest", quiet_us: int = 0
+    ) -> list[SearchHit]:
         query = parse_query(words, {"after": int, "before": int})
         with self.reader() as reader:
-            answer = search(reader, query, manner, 50, quiet_us=quiet_us, redact=str)
+            answer = search_entries(
+                reader, query, manner, 50, quiet_us=quiet_us, redact=str
+            )
         return list(answer.hits)
 
 

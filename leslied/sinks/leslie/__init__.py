@@ -7,35 +7,39 @@ back, `name_file` names it. `parse(serialize(document)) == document`, always.
 from __future__ import annotations
 
 from leslied.sinks.leslie.document import (
-    Assistant,
-    Call,
-    Cut,
-    Document,
-    Failure,
-    Result,
-    Subagent,
-    User,
+    AssistantBlock,
+    CallBlock,
+    CutBlock,
+    ErrorBlock,
+    ResultBlock,
+    SubagentBlock,
+    TranscriptDocument,
+    UserBlock,
 )
-from leslied.sinks.leslie.names import make_slug, name_file
-from leslied.sinks.leslie.shape import Limits, Setting, shape
+from leslied.sinks.leslie.names import make_file_name, make_slug
+from leslied.sinks.leslie.shape import (
+    TranscriptLimits,
+    TranscriptOptions,
+    shape_document,
+)
 from leslied.sinks.leslie.sink import SINK
-from leslied.sinks.leslie.text import parse, serialize
+from leslied.sinks.leslie.text import parse_document, serialize_document
 
 __all__ = [
     "SINK",
-    "Assistant",
-    "Call",
-    "Cut",
-    "Document",
-    "Failure",
-    "Limits",
-    "Result",
-    "Setting",
-    "Subagent",
-    "User",
+    "AssistantBlock",
+    "CallBlock",
+    "CutBlock",
+    "ErrorBlock",
+    "ResultBlock",
+    "SubagentBlock",
+    "TranscriptDocument",
+    "TranscriptLimits",
+    "TranscriptOptions",
+    "UserBlock",
+    "make_file_name",
     "make_slug",
-    "name_file",
-    "parse",
-    "serialize",
-    "shape",
+    "parse_document",
+    "serialize_document",
+    "shape_document",
 ]

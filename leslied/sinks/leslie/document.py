@@ -10,21 +10,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class UserBlock:
     """A prompt, in the person's words."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Assistant:
+class AssistantBlock:
     """An answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallBlock:
     """A tool call; the name is one line, the parameters are JSON."""
 
     name: str
@@ -32,7 +32,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Subagent:
+class SubagentBlock:
     """The subagent a call spawned, and the file that tells what it did."""
 
     subagent_id: str
@@ -40,7 +40,7 @@ class Subagent:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ResultBlock:
     """A tool's answer."""
 
     name: str
@@ -48,14 +48,14 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ErrorBlock:
     """Something went wrong."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutBlock:
     """Blocks left out so that the file stays small, and where they can be read."""
 
     blocks: int
@@ -63,11 +63,19 @@ class Cut:
     chat_id: str
 
 
-Block = User | Assistant | Call | Subagent | Result | Failure | Cut
+TranscriptBlock = (
+    UserBlock
+    | AssistantBlock
+    | CallBlock
+    | SubagentBlock
+    | ResultBlock
+    | ErrorBlock
+    | CutBlock
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class TranscriptDocument:
     """One unit as people read it. Times are whole seconds, in the unit's zone."""
 
     thread_id: str
@@ -79,4 +87,4 @@ class Document:
     tool_calls: int
     source: str = ""
     parent_chat_id: str = ""
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[TranscriptBlock, ...] = ()

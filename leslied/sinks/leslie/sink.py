@@ -7,68 +7,68 @@ from typing import TYPE_CHECKING
 
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
-from leslied.sinks._names import name_part
-from leslied.sinks.leslie.names import name_file
-from leslied.sinks.leslie.shape import Setting, shape
-from leslied.sinks.leslie.text import serialize
+from leslied.sinks._names import make_safe_name
+from leslied.sinks.leslie.names import make_file_name
+from leslied.sinks.leslie.shape import TranscriptOptions, shape_document
+from leslied.sinks.leslie.text import serialize_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.model.session import Session, Unit
 
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
     """One file for each unit and each subagent, under the thread's own folder."""
-    return tuple(_Thread(session).render())
+    return tuple(_ThreadRenderer(session).render())
 
 
-class _Thread:
+class _ThreadRenderer:
     """Names given so far: no two units share one."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._taken: set[str] = set()
-        self._files: dict[str, str] = {}
+        self._used_paths: set[str] = set()
+        self._subagent_files: dict[str, str] = {}
 
     def render(self) -> Iterator[Artifact]:
         for unit in self._session.units:
             if unit.number or unit.summary.is_subagent:
-                yield from self._render(unit, "")
+                yield from self._render_unit(unit, "")
 
-    def _render(self, unit: Unit, parent_chat_id: str) -> Iterator[Artifact]:
+    def _render_unit(self, unit: Unit, parent_chat_id: str) -> Iterator[Artifact]:
         below = [
             artifact
             for child in unit.subagents
-            for artifact in self._render(child, unit.chat_id)
+            for artifact in self._render_unit(child, unit.chat_id)
         ]
-        path = self._name(unit)
-        self._files[unit.summary.subagent_id] = path.rpartition("/")[2]
-        setting = Setting(
+        path = self._choose_path(unit)
+        self._subagent_files[unit.summary.subagent_id] = path.rpartition("/")[2]
+        setting = TranscriptOptions(
             thread_id=self._session.summary.thread_id,
             zone=self._session.zone,
             redact=lambda text: text,
             parent_chat_id=parent_chat_id,
-            files=self._files,
+            subagent_files=self._subagent_files,
         )
-        text = serialize(shape(unit, setting))
+        text = serialize_document(shape_document(unit, setting))
         yield Artifact(path=path, body=text.encode())
         yield from below
 
-    def _name(self, unit: Unit) -> str:
+    def _choose_path(self, unit: Unit) -> str:
         """The name it has in the project, else the one it would get there."""
         part = "subagents" if unit.summary.is_subagent else "transcripts"
-        thread = name_part(self._session.summary.thread_id or "unknown")
+        thread = make_safe_name(self._session.summary.thread_id or "unknown")
         known = unit.transcript.rpartition("/")[2]
-        started = (unit.started_at or _LONG_AGO).astimezone(self._session.zone)
+        started = (unit.started_at or _EPOCH).astimezone(self._session.zone)
         number = 1
         while True:
-            name = known or name_file(started, unit.prompt, number)
+            name = known or make_file_name(started, unit.prompt, number)
             path = f".leslie/threads/{thread}/.meta/{part}/{name}"
-            if path not in self._taken:
-                self._taken.add(path)
+            if path not in self._used_paths:
+                self._used_paths.add(path)
                 return path
             known, number = "", number + 1
 

@@ -19,20 +19,20 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from leslied.sinks.leslie.document import (
-    Assistant,
-    Call,
-    Cut,
-    Document,
-    Failure,
-    Result,
-    Subagent,
-    User,
+    AssistantBlock,
+    CallBlock,
+    CutBlock,
+    ErrorBlock,
+    ResultBlock,
+    SubagentBlock,
+    TranscriptDocument,
+    UserBlock,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leslied.sinks.leslie.document import Block
+    from leslied.sinks.leslie.document import TranscriptBlock
 
 _FIELDS = (
     "Thread ID",
@@ -56,7 +56,7 @@ _CUT = re.compile(
 _UNKNOWN = "unknown"
 
 
-def serialize(document: Document) -> str:
+def serialize_document(document: TranscriptDocument) -> str:
     """The document as text: the same bytes for the same document, always."""
     times = (document.started_at, document.ended_at)
     values = [
@@ -70,31 +70,31 @@ def serialize(document: Document) -> str:
     if document.source:
         values += [document.source, document.parent_chat_id]
     header = [f"{name}: {value}" for name, value in zip(_FIELDS, values, strict=False)]
-    blocks = "\n\n".join(write_block(block) for block in document.blocks)
+    blocks = "\n\n".join(serialize_block(block) for block in document.blocks)
     return "\n".join([*header, "---", "", blocks, ""])
 
 
-def write_block(block: Block) -> str:
+def serialize_block(block: TranscriptBlock) -> str:
     """One block, without the line end that closes it."""
     match block:
-        case User(text):
+        case UserBlock(text):
             return f"user:\n{_OPEN}\n{_escape(text)}\n{_CLOSE}"
-        case Assistant(text):
+        case AssistantBlock(text):
             return f"assistant:\n{_escape(text)}"
-        case Call(name, text):
+        case CallBlock(name, text):
             return f"[Tool call] {name}\n{_escape(text)}"
-        case Subagent(subagent_id, file):
+        case SubagentBlock(subagent_id, file):
             return f"[Subagent] {subagent_id} {file}"
-        case Result(name, text):
+        case ResultBlock(name, text):
             return f"[Tool result] {name}\n{_escape(text)}"
-        case Failure(text):
+        case ErrorBlock(text):
             return f"[Error]\n{_escape(text)}"
-        case Cut(blocks, size, chat_id):
+        case CutBlock(blocks, size, chat_id):
             whole = f"leslied show --full {chat_id}"
             return f"[Cut] {blocks} blocks, {size} bytes; the whole: {whole}"
 
 
-def parse(text: str) -> Document:
+def parse_document(text: str) -> TranscriptDocument:
     """The document that was serialized; ValueError where the text is none."""
     head, mark, body = text.partition("\n---\n\n")
     if not mark or not body.endswith("\n"):
@@ -104,7 +104,7 @@ def parse(text: str) -> Document:
     if list(given) != list(_FIELDS[: len(lines)]) or len(lines) not in (6, 8):
         raise ValueError("not a transcript's header")
     started, ended = (_parse_time(t) for t in given["Time Range"].split(" ~ "))
-    return Document(
+    return TranscriptDocument(
         thread_id=given["Thread ID"],
         chat_id=given["Chat ID"],
         started_at=started,
@@ -118,7 +118,7 @@ def parse(text: str) -> Document:
     )
 
 
-def _parse_blocks(body: str) -> Iterator[Block]:
+def _parse_blocks(body: str) -> Iterator[TranscriptBlock]:
     group: list[str] = []
     for line in body.split("\n") if body else []:
         if group and _is_head(line):
@@ -136,22 +136,22 @@ def _is_head(line: str) -> bool:
     )
 
 
-def _parse_block(lines: list[str]) -> Block:
+def _parse_block(lines: list[str]) -> TranscriptBlock:
     head = lines[0]
     text = "\n".join(map(_unescape, lines[1:]))
-    makers: dict[str, Any] = {"assistant:": Assistant, "[Error]": Failure}
+    makers: dict[str, Any] = {"assistant:": AssistantBlock, "[Error]": ErrorBlock}
     if head in makers:
-        made: Block = makers[head](text)
+        made: TranscriptBlock = makers[head](text)
         return made
     if head == "user:" and lines[1] == _OPEN and lines[-1] == _CLOSE:
-        return User("\n".join(map(_unescape, lines[2:-1])))
-    for start, maker in (("[Tool call] ", Call), ("[Tool result] ", Result)):
+        return UserBlock("\n".join(map(_unescape, lines[2:-1])))
+    for start, maker in (("[Tool call] ", CallBlock), ("[Tool result] ", ResultBlock)):
         if head.startswith(start):
             return maker(head.removeprefix(start), text)
     if head.startswith("[Subagent] "):
-        return Subagent(*head.removeprefix("[Subagent] ").split(" ", 1))
+        return SubagentBlock(*head.removeprefix("[Subagent] ").split(" ", 1))
     if found := _CUT.fullmatch(head):
-        return Cut(int(found[1]), int(found[2]), found[3])
+        return CutBlock(int(found[1]), int(found[2]), found[3])
     raise ValueError(f"not a block: {head[:40]!r}")
 
 

@@ -15,14 +15,14 @@ import pytest
 from leslied.api import (
     Entries,
     LesliedError,
-    Session,
-    Store,
+    SessionView,
     StoreUnusable,
+    StoreView,
     Usage,
     UserError,
     open_store,
 )
-from leslied.lookup import gather_sessions
+from leslied.lookup import list_sessions
 from tests.support.clock import FakeClock
 from tests.support.records import (
     Shelf,
@@ -43,7 +43,7 @@ def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
 
 
 @pytest.fixture
-def store(shelf: Shelf) -> Iterator[Store]:
+def store(shelf: Shelf) -> Iterator[StoreView]:
     with open_store(shelf.path) as store:
         yield store
 
@@ -69,7 +69,7 @@ def keep_subagent(shelf: Shelf) -> None:
     shelf.keep(make_record("done", "1", **own), log="x")
 
 
-def ids(sessions: Iterator[Session]) -> list[str]:
+def ids(sessions: Iterator[SessionView]) -> list[str]:
     return [session.id for session in sessions]
 
 
@@ -112,16 +112,16 @@ def test_a_store_that_was_closed_says_so(shelf: Shelf):
 # Sessions
 
 
-def test_sessions_are_those_of_the_list(shelf: Shelf, store: Store):
+def test_sessions_are_those_of_the_list(shelf: Shelf, store: StoreView):
     for number, name in enumerate("bca"):
         keep_talk(shelf, name, number * 100)
 
     with shelf.reader() as reader:
-        listed = [s.key.session_id for s in gather_sessions(reader)]
+        listed = [s.key.session_id for s in list_sessions(reader)]
     assert ids(store.sessions()) == listed == ["a", "c", "b"]
 
 
-def test_a_session_tells_what_the_list_tells(shelf: Shelf, store: Store):
+def test_a_session_tells_what_the_list_tells(shelf: Shelf, store: StoreView):
     keep_talk(shelf)
 
     (session,) = store.sessions()
@@ -152,7 +152,7 @@ def test_a_session_tells_what_the_list_tells(shelf: Shelf, store: Store):
     ],
 )  # fmt: skip
 def test_sessions_are_picked(
-    shelf: Shelf, store: Store, asked: dict[str, Any], found: list[str]
+    shelf: Shelf, store: StoreView, asked: dict[str, Any], found: list[str]
 ):
     for number, (name, folder) in enumerate((("a", "app"), ("b", "web"))):
         told = {"cwd": f"/home/dev/{folder}"}
@@ -165,7 +165,7 @@ def test_sessions_are_picked(
     assert ids(store.sessions(**asked)) == found
 
 
-def test_a_session_without_a_time_is_in_no_span(shelf: Shelf, store: Store):
+def test_a_session_without_a_time_is_in_no_span(shelf: Shelf, store: StoreView):
     shelf.keep(make_prompt("a", "1"))
 
     assert ids(store.sessions()) == ["s"]
@@ -173,7 +173,7 @@ def test_a_session_without_a_time_is_in_no_span(shelf: Shelf, store: Store):
 
 
 def test_until_is_about_the_beginning_and_since_about_the_end(
-    shelf: Shelf, store: Store
+    shelf: Shelf, store: StoreView
 ):
     keep_talk(shelf, "long")
     late = {"session": make_key("long"), "scope": "long", "created_at": at(9000)}
@@ -185,7 +185,9 @@ def test_until_is_about_the_beginning_and_since_about_the_end(
     assert ids(store.sessions(since=at(3600), until=at(3601))) == ["long", "short"]
 
 
-def test_subagents_come_with_the_sessions_that_are_picked(shelf: Shelf, store: Store):
+def test_subagents_come_with_the_sessions_that_are_picked(
+    shelf: Shelf, store: StoreView
+):
     keep_talk(shelf)
     keep_subagent(shelf)
     keep_talk(shelf, "late", 100)
@@ -195,7 +197,7 @@ def test_subagents_come_with_the_sessions_that_are_picked(shelf: Shelf, store: S
     assert sorted(ids(found)) == ["s", "x"]
 
 
-def test_subagents_are_listed_when_asked_for(shelf: Shelf, store: Store):
+def test_subagents_are_listed_when_asked_for(shelf: Shelf, store: StoreView):
     keep_talk(shelf)
     keep_subagent(shelf)
 
@@ -205,7 +207,7 @@ def test_subagents_are_listed_when_asked_for(shelf: Shelf, store: Store):
 
 
 def test_a_subagent_costs_the_same_whichever_way_one_comes_to_it(
-    shelf: Shelf, store: Store
+    shelf: Shelf, store: StoreView
 ):
     keep_talk(shelf)
     own = {"session": make_key("s", "subagent:x"), "model": "claude-opus-4-5-20251101"}
@@ -219,7 +221,7 @@ def test_a_subagent_costs_the_same_whichever_way_one_comes_to_it(
     assert store.session("x") == below == listed
 
 
-def test_one_session_is_found_as_show_finds_it(shelf: Shelf, store: Store):
+def test_one_session_is_found_as_show_finds_it(shelf: Shelf, store: StoreView):
     keep_talk(shelf, "first")
     keep_talk(shelf, "second", 100)
     (unit,) = store.session("first").units
@@ -232,7 +234,7 @@ def test_one_session_is_found_as_show_finds_it(shelf: Shelf, store: Store):
         store.session("third")
 
 
-def test_a_subagent_is_found_by_its_id(shelf: Shelf, store: Store):
+def test_a_subagent_is_found_by_its_id(shelf: Shelf, store: StoreView):
     keep_talk(shelf)
     keep_subagent(shelf)
 
@@ -247,7 +249,7 @@ def test_a_subagent_is_found_by_its_id(shelf: Shelf, store: Store):
 # Units
 
 
-def test_units_come_in_order_with_their_entries(shelf: Shelf, store: Store):
+def test_units_come_in_order_with_their_entries(shelf: Shelf, store: StoreView):
     opened = make_event("opened", "0")
     shelf.keep(
         opened, make_prompt("a", "1"), make_record("b", "2"), make_prompt("c", "3")
@@ -267,7 +269,7 @@ def test_units_come_in_order_with_their_entries(shelf: Shelf, store: Store):
 
 
 def test_a_unit_is_numbered_right_after_copies_that_are_not_shown(
-    shelf: Shelf, store: Store
+    shelf: Shelf, store: StoreView
 ):
     copy = make_record("copy", "x", is_copy=True)
     shelf.keep(make_prompt("a", "1"), copy, make_prompt("b", "2"))
@@ -280,7 +282,7 @@ def test_a_unit_is_numbered_right_after_copies_that_are_not_shown(
 # Entries
 
 
-def test_an_entry_tells_all_of_its_record(shelf: Shelf, store: Store):
+def test_an_entry_tells_all_of_its_record(shelf: Shelf, store: StoreView):
     keep_talk(shelf)
 
     call, result = store.entries.where(tool="Bash")
@@ -301,7 +303,7 @@ def test_an_entry_tells_all_of_its_record(shelf: Shelf, store: Store):
     [("", None), ("[1]", {"input": [1]}), ("raw text", {"input": "raw text"})],
 )
 def test_the_input_of_a_tool_is_always_a_dict(
-    shelf: Shelf, store: Store, given: str, told: Any
+    shelf: Shelf, store: StoreView, given: str, told: Any
 ):
     shelf.keep(make_record("", "1", type="tool_use", tool_input=given))
 
@@ -328,7 +330,7 @@ def test_the_input_of_a_tool_is_always_a_dict(
     ],
 )
 def test_entries_are_picked(
-    shelf: Shelf, store: Store, asked: dict[str, str], found: list[str]
+    shelf: Shelf, store: StoreView, asked: dict[str, str], found: list[str]
 ):
     keep_talk(shelf)
     keep_subagent(shelf)
@@ -336,7 +338,7 @@ def test_entries_are_picked(
     assert [entry.content for entry in store.entries.where(**asked)] == found
 
 
-def test_entries_are_picked_by_a_function_too(shelf: Shelf, store: Store):
+def test_entries_are_picked_by_a_function_too(shelf: Shelf, store: StoreView):
     keep_talk(shelf)
 
     found = store.entries.where(lambda e: e.role == "assistant").all()
@@ -344,7 +346,7 @@ def test_entries_are_picked_by_a_function_too(shelf: Shelf, store: Store):
     assert [entry.sequence for entry in found] == [2, 4]
 
 
-def test_entries_are_picked_again_and_again(shelf: Shelf, store: Store):
+def test_entries_are_picked_again_and_again(shelf: Shelf, store: StoreView):
     keep_talk(shelf)
     spoken = store.entries.where(role="assistant")
 
@@ -354,7 +356,7 @@ def test_entries_are_picked_again_and_again(shelf: Shelf, store: Store):
     assert len(list(spoken)) == 2
 
 
-def test_entries_of_one_session_are_picked_by_it(shelf: Shelf, store: Store):
+def test_entries_of_one_session_are_picked_by_it(shelf: Shelf, store: StoreView):
     keep_talk(shelf, "a")
     keep_talk(shelf, "b", 100)
     session = store.session("a")
@@ -370,7 +372,7 @@ def test_entries_of_one_session_are_picked_by_it(shelf: Shelf, store: Store):
     assert list(session.entries.where(session="b")) == []
 
 
-def test_who_narrows_twice_gets_what_both_leave(shelf: Shelf, store: Store):
+def test_who_narrows_twice_gets_what_both_leave(shelf: Shelf, store: StoreView):
     shelf.keep(make_prompt("a", "1"), make_record("b", "2"), make_prompt("c", "3"))
     keep_subagent(shelf)
     keep_talk(shelf, "other", 100)
@@ -389,7 +391,7 @@ def test_who_narrows_twice_gets_what_both_leave(shelf: Shelf, store: Store):
     assert told(unit.where(role="user").where(role="assistant")) == []
 
 
-def test_the_id_of_an_entry_picks_it_alone(shelf: Shelf, store: Store):
+def test_the_id_of_an_entry_picks_it_alone(shelf: Shelf, store: StoreView):
     keep_talk(shelf)
     keep_subagent(shelf)
     keep_talk(shelf, "other", 100)
@@ -405,7 +407,7 @@ def test_the_id_of_an_entry_picks_it_alone(shelf: Shelf, store: Store):
     assert list(found.where(role="user")) == []
 
 
-def test_an_entry_that_forks_share_is_picked_in_each(shelf: Shelf, store: Store):
+def test_an_entry_that_forks_share_is_picked_in_each(shelf: Shelf, store: StoreView):
     for name in ("one", "two"):
         shelf.keep(make_record("a", "1", session=make_key(name)), log=name)
     (entry,) = store.session("two").entries
@@ -417,12 +419,12 @@ def test_an_entry_that_forks_share_is_picked_in_each(shelf: Shelf, store: Store)
 
 
 @pytest.mark.parametrize("asked", [{"role": "robot"}, {"type": "tool"}])
-def test_a_word_that_no_entry_has_is_refused(store: Store, asked: dict[str, str]):
+def test_a_word_that_no_entry_has_is_refused(store: StoreView, asked: dict[str, str]):
     with pytest.raises(UserError, match="There is no"):
         store.entries.where(**asked)
 
 
-def test_the_latest_is_the_latest_in_time(shelf: Shelf, store: Store):
+def test_the_latest_is_the_latest_in_time(shelf: Shelf, store: StoreView):
     assert store.entries.latest() is None
     keep_talk(shelf, "new", 100)
     keep_talk(shelf, "old")
@@ -438,7 +440,7 @@ def test_the_latest_is_the_latest_in_time(shelf: Shelf, store: Store):
     assert told(tool="Read") is None
 
 
-def test_entries_do_not_stand_in_memory_at_once(shelf: Shelf, store: Store):
+def test_entries_do_not_stand_in_memory_at_once(shelf: Shelf, store: StoreView):
     size, count = 50_000, 600
     for start in range(0, count, 100):
         numbers = range(start, start + 100)
@@ -454,10 +456,10 @@ def test_entries_do_not_stand_in_memory_at_once(shelf: Shelf, store: Store):
     assert peak < size * count / 2
 
 
-def test_the_first_entry_costs_one_page(shelf: Shelf, store: Store):
+def test_the_first_entry_costs_one_page(shelf: Shelf, store: StoreView):
     shelf.keep(*(make_record(str(n), str(n)) for n in range(1000)))
     asked: list[str] = []
-    store._inside.reader._db.set_trace_callback(asked.append)
+    store._backend.reader._db.set_trace_callback(asked.append)
 
     next(store.entries.all())
 
@@ -467,7 +469,7 @@ def test_the_first_entry_costs_one_page(shelf: Shelf, store: Store):
 
 
 def test_going_through_entries_sees_what_comes_and_holds_nothing_open(
-    shelf: Shelf, store: Store
+    shelf: Shelf, store: StoreView
 ):
     shelf.keep(*(make_record(str(n), str(n)) for n in range(150)))
     entries = store.entries.all()
@@ -480,7 +482,7 @@ def test_going_through_entries_sees_what_comes_and_holds_nothing_open(
     assert (last.content, last.sequence, busy) == ("late", 151, 0)
 
 
-def test_going_through_a_session_sees_what_comes_too(shelf: Shelf, store: Store):
+def test_going_through_a_session_sees_what_comes_too(shelf: Shelf, store: StoreView):
     shelf.keep(*(make_record(str(n), str(n)) for n in range(150)))
     entries = store.session("s").entries.all()
     next(entries)
@@ -492,7 +494,7 @@ def test_going_through_a_session_sees_what_comes_too(shelf: Shelf, store: Store)
     assert (last.content, last.sequence, busy) == ("late", 151, 0)
 
 
-def test_what_is_deleted_on_the_way_is_left_out(shelf: Shelf, store: Store):
+def test_what_is_deleted_on_the_way_is_left_out(shelf: Shelf, store: StoreView):
     shelf.keep(*(make_record(str(n), str(n)) for n in range(150)))
     entries = store.session("s").entries.all()
     next(entries)
@@ -513,7 +515,7 @@ def test_what_is_deleted_on_the_way_is_left_out(shelf: Shelf, store: Store):
     ids=["all", "picked", "latest", "units"],
 )
 def test_twice_the_entries_take_about_twice_the_work(
-    shelf: Shelf, store: Store, look: Callable[[Session], object]
+    shelf: Shelf, store: StoreView, look: Callable[[SessionView], object]
 ):
     for name, most in (("small", 2000), ("large", 4000)):
         own = {"session": make_key(name), "scope": name}
@@ -531,16 +533,18 @@ def test_twice_the_entries_take_about_twice_the_work(
     assert large < 2.5 * small
 
 
-def count_steps(store: Store, name: str, look: Callable[[Session], object]) -> int:
+def count_steps(
+    store: StoreView, name: str, look: Callable[[SessionView], object]
+) -> int:
     """How often SQLite's machine took a hundred steps meanwhile."""
     session, seen = store.session(name), count()
-    store._inside.reader._db.set_progress_handler(lambda: next(seen) < 0, 100)
+    store._backend.reader._db.set_progress_handler(lambda: next(seen) < 0, 100)
     look(session)
-    store._inside.reader._db.set_progress_handler(None, 0)
+    store._backend.reader._db.set_progress_handler(None, 0)
     return 100 * next(seen)
 
 
-def test_another_thread_is_refused_with_a_sentence(shelf: Shelf, store: Store):
+def test_another_thread_is_refused_with_a_sentence(shelf: Shelf, store: StoreView):
     raised: list[Exception] = []
 
     def look() -> None:
@@ -585,10 +589,10 @@ def test_the_log_s_own_words_come_unless_secrets_shall_be_taken_out(shelf: Shelf
 
 
 def test_the_time_of_a_query_does_not_run_on_after_it(
-    shelf: Shelf, store: Store, clock: FakeClock
+    shelf: Shelf, store: StoreView, clock: FakeClock
 ):
     keep_talk(shelf)
-    reader = store._inside.reader
+    reader = store._backend.reader
     list(store.sql("SELECT 1", timeout=5))
 
     reader._clock = clock
@@ -599,7 +603,7 @@ def test_the_time_of_a_query_does_not_run_on_after_it(
     assert len(list(store.entries)) == 4
 
 
-def test_the_view_of_sessions_is_the_list(shelf: Shelf, store: Store):
+def test_the_view_of_sessions_is_the_list(shelf: Shelf, store: StoreView):
     keep_talk(shelf)
     keep_subagent(shelf)
 
@@ -615,7 +619,7 @@ def test_the_view_of_sessions_is_the_list(shelf: Shelf, store: Store):
     assert row["thread_id"] == session.thread_id
 
 
-def test_values_and_rows_are_python_s(shelf: Shelf, store: Store):
+def test_values_and_rows_are_python_s(shelf: Shelf, store: StoreView):
     rows = store.sql("SELECT ? AS a, x'00ff' AS b, NULL AS c", [1.5])
 
     assert rows.columns == ("a", "b", "c")

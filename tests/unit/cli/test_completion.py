@@ -89,7 +89,7 @@ def test_agents_and_projects_are_offered(sessions: ClaudeHome):
 
 
 def test_threads_with_messages_are_offered_to_the_inbox(home: Path):
-    inbox.queue(str(home / ".local/share/leslied"), THREAD, "hello", 1)
+    inbox.enqueue(str(home / ".local/share/leslied"), THREAD, "hello", 1)
 
     assert list(offer("inbox", "")) == [THREAD]
 

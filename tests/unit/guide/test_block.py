@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leslied.errors import UserError
-from leslied.guide.block import append_block, find_blocks, replace_block, take_out
+from leslied.guide.block import append_block, find_blocks, remove_block, replace_block
 
 TAG = b'<leslie_system_guide version="1.2.3" description="x">'
 END = b"</leslie_system_guide>"
@@ -167,7 +167,7 @@ def test_what_is_left_reads_as_if_there_had_been_no_block(
     data = before + BLOCK + after
     (block,) = find_blocks(data)
 
-    assert take_out(data, block) == left
+    assert remove_block(data, block) == left
 
 
 @pytest.mark.timeout(10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leslied.guide.version import compare
+from leslied.guide.version import compare_versions
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ from leslied.guide.version import compare
     ],
 )
 def test_a_step_between_versions(found: str, ours: str, step: str):
-    assert compare(found, ours) == step
+    assert compare_versions(found, ours) == step

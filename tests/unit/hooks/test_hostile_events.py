@@ -13,7 +13,7 @@ import pytest
 
 from leslied.errors import StoreUnusable
 from leslied.hooks import spool
-from leslied.hooks.answer import answer_bytes
+from leslied.hooks.respond import respond
 from leslied.model.source import Environment
 from leslied.pipeline import Ingest, Stops, Told
 from leslied.pipeline.failures import Failures
@@ -109,7 +109,7 @@ def test_one_hostile_field_harms_nobody(
         event = make_event(name, claude.log(), **{field: HOSTILE[hostile]})
         # The program drops any exception and exits with 0.
         with suppress(Exception):
-            answer_bytes(str(hook_events.data_dir), event, number)
+            respond(str(hook_events.data_dir), event, number)
         hook_events.listen()
         hook_events.stops.check()
 
@@ -121,7 +121,7 @@ def test_what_is_sound_of_an_event_is_still_used(hook_events: Told, claude: Clau
     log = claude.write(talk.prompt("one"), talk.answer("two"))
     event = make_event("SessionEnd", log, reason=HOSTILE["surrogate"])
 
-    answer_bytes(str(hook_events.data_dir), event, 1)
+    respond(str(hook_events.data_dir), event, 1)
     heard = hook_events.listen()
 
     assert (heard.events, heard.stopped, heard.done.added.records) == (1, 1, 3)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from leslied.hooks import answer
+from leslied.hooks import respond
 from leslied.hooks.settings import PROGRAM, make_command
 from leslied.mini_json import dumps, loads
 from leslied.model.machine_prompts import MACHINE_PROMPT_PREFIXES
-from leslied.threads.relations import make_relations, print_relations
+from leslied.threads.relations import encode_relations, make_empty_relations
 from tests.support.hooks import HookedSession, run_program
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -137,7 +137,7 @@ def find_loaded(session: HookedSession) -> set[str]:
     """The modules that answering a prompt needs."""
     code = (
         "import sys; sys.path.append(sys.argv[1])\n"
-        "import leslied.hooks.answer as a, os\n"
+        "import leslied.hooks.respond as a, os\n"
         "a.answer_bytes(sys.argv[2], os.read(0, 65536), 1)\n"
         "print(*sys.modules)"
     )
@@ -154,7 +154,7 @@ def find_loaded(session: HookedSession) -> set[str]:
 def test_nothing_heavy_is_loaded(session: HookedSession):
     relations = session.project / ".leslie" / "thread_relations.json"
     relations.parent.mkdir()
-    relations.write_bytes(print_relations(make_relations()))
+    relations.write_bytes(encode_relations(make_empty_relations()))
 
     loaded = find_loaded(session)
 
@@ -174,7 +174,7 @@ def test_the_context_is_rendered_once_per_prompt(
     monkeypatch.setattr(answer, "render_context", render)
     event = session.event("UserPromptSubmit", prompt="go")
 
-    answer.answer_bytes(str(session.data), json.dumps(event).encode(), 1)
+    respond.respond(str(session.data), json.dumps(event).encode(), 1)
 
     assert len(calls) == 1
 
@@ -185,7 +185,7 @@ def test_a_prompt_that_no_person_wrote_gets_no_context(
 ):
     event = session.event("UserPromptSubmit", prompt=f"{prefix} something")
 
-    out = answer.answer_bytes(str(session.data), json.dumps(event).encode(), 1)
+    out = respond.respond(str(session.data), json.dumps(event).encode(), 1)
 
     assert out == b""
 

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from leslied.cli import leslied
 from leslied.errors import UserError
-from leslied.hooks.place import SettingsFile, find_file
 from leslied.hooks.settings import (
     EVENTS,
-    Call,
+    HookCommand,
+    are_hooks_disabled,
     find_commands,
     install,
-    is_switched_off,
     uninstall,
 )
+from leslied.hooks.settings_file import SettingsFile, find_settings_file
 
-CALL = Call("/opt/it's here/python", "/home/dev/.local/share/leslied")
+CALL = HookCommand("/opt/it's here/python", "/home/dev/.local/share/leslied")
 FOREIGN = {"hooks": [{"type": "command", "command": "notify-send done"}]}
 
 FILES = [
@@ -64,7 +64,7 @@ def test_every_event_is_there_once_installed_however_often(text: str):
 
     assert install(once, CALL) == once
     assert set(find_commands(once)) == set(EVENTS)
-    assert all(CALL.is_in(command) for command in find_commands(once).values())
+    assert all(CALL.is_current(command) for command in find_commands(once).values())
 
 
 @pytest.mark.parametrize("text", [t for t in FILES if "//" not in t])
@@ -117,7 +117,7 @@ def test_a_comment_between_our_entry_and_its_neighbour_stays():
 
 
 def test_an_older_leslied_of_another_place_is_replaced():
-    old = install('{"model": "x"}', Call("/old/python", "/old/data"))
+    old = install('{"model": "x"}', HookCommand("/old/python", "/old/data"))
 
     new = install(old, CALL)
 
@@ -156,8 +156,8 @@ def test_what_is_no_settings_file_is_refused(text: str):
 
 
 def test_a_switch_that_turns_all_hooks_off_is_noticed():
-    assert is_switched_off('{"disableAllHooks": true}')
-    assert not is_switched_off("{}")
+    assert are_hooks_disabled('{"disableAllHooks": true}')
+    assert not are_hooks_disabled("{}")
 
 
 JSON = st.recursive(
@@ -206,7 +206,7 @@ def test_mode_and_link_are_kept(tmp_path: Path):
     link = tmp_path / "settings.json"
     link.symlink_to(real)
 
-    assert SettingsFile(link).change(lambda text: install(text, CALL))
+    assert SettingsFile(link).update(lambda text: install(text, CALL))
 
     assert link.is_symlink()
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
@@ -225,7 +225,7 @@ def test_a_file_that_cannot_be_written_is_as_it_was(
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(Exception, match="No space left"):
-        SettingsFile(file).change(lambda text: install(text, CALL))
+        SettingsFile(file).update(lambda text: install(text, CALL))
 
     assert {path.name for path in tmp_path.iterdir()} == {"home", "settings.json"}
     assert file.read_text() == "{}\n"
@@ -234,10 +234,10 @@ def test_a_file_that_cannot_be_written_is_as_it_was(
 def test_the_agents_own_variable_says_where_the_settings_are(tmp_path: Path):
     home = tmp_path / "h"
 
-    assert find_file("user", home, {}, home) == home / ".claude/settings.json"
-    moved = find_file("user", home, {"CLAUDE_CONFIG_DIR": "/c,/d"}, home)
+    assert find_settings_file("user", home, {}, home) == home / ".claude/settings.json"
+    moved = find_settings_file("user", home, {"CLAUDE_CONFIG_DIR": "/c,/d"}, home)
     assert moved == Path("/c/settings.json")
-    local = find_file("local", home, {}, Path("/p"))
+    local = find_settings_file("local", home, {}, Path("/p"))
     assert local == Path("/p/.claude/settings.local.json")
 
 

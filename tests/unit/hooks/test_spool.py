@@ -20,7 +20,7 @@ NOW = 1_800_000_000_000_000_000
 
 def tell(data: Path, name: str, log: Path | str, **more: str) -> None:
     event = {"hook_event_name": name, "session_id": SESSION, "prompt": "secret"}
-    spool.tell(str(data), {**event, "transcript_path": str(log), **more}, NOW)
+    spool.write_event(str(data), {**event, "transcript_path": str(log), **more}, NOW)
 
 
 @pytest.fixture
@@ -43,12 +43,12 @@ def test_no_word_of_the_talk_is_in_the_spool(tmp_path: Path):
 def test_too_many_words_are_not_kept(tmp_path: Path):
     folder = tmp_path / spool.FOLDER
     folder.mkdir(parents=True)
-    for number in range(spool.MOST):
+    for number in range(spool.MAX_FILES):
         (folder / f"{number}.json").touch()
 
     tell(tmp_path, "Stop", "/log")
 
-    assert len(list(folder.iterdir())) == spool.MOST
+    assert len(list(folder.iterdir())) == spool.MAX_FILES
 
 
 def test_a_log_that_a_hook_named_is_read_at_once(told: Told, claude: ClaudeHome):

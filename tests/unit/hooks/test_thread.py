@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leslied.hooks.thread import AGENT, MARKS, find_project, propose_thread
+from leslied.hooks.thread import AGENT, PROJECT_MARKERS, find_project, make_thread_id
 from leslied.model.record import SessionKey
 from leslied.sinks import _policy
 from leslied.sinks import find_project as find_in_sinks
@@ -19,11 +19,11 @@ from leslied.store.session_totals import propose_thread_id
 def test_a_session_has_the_thread_that_the_store_gives_it(session_id: str):
     for length in (8, 12):
         wanted = propose_thread_id(SessionKey(AGENT, session_id), length)
-        assert propose_thread(session_id, length) == wanted
+        assert make_thread_id(session_id, length) == wanted
 
 
 def test_the_marks_of_a_project_are_the_same():
-    assert MARKS == _policy.MARKS
+    assert PROJECT_MARKERS == _policy.PROJECT_MARKERS
 
 
 @pytest.mark.parametrize("below", ["", "/a", "/a/b", "/a/", "//a", "/a/./b", "/a/../b"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.lookup import gather_sessions
+from leslied.lookup import list_sessions
 from leslied.model.query import Filter, Selection
 from leslied.model.record import Usage
 from leslied.store.columns import to_us
@@ -74,7 +74,7 @@ def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
 
 def listed(shelf: Shelf, *filters: Filter, **wanted) -> list[str]:
     with shelf.reader() as reader:
-        found = gather_sessions(reader, Selection(filters=filters, **wanted))
+        found = list_sessions(reader, Selection(filters=filters, **wanted))
     return [session.key.session_id[:4] for session in found]
 
 
@@ -125,7 +125,7 @@ def test_filters_narrow_the_list(shelf: Shelf, filters: list[Filter], names: lis
 
 def test_subagents_stand_by_their_own_time(shelf: Shelf):
     with shelf.reader() as reader:
-        found = gather_sessions(reader, Selection(limit=2), with_subagents=True)
+        found = list_sessions(reader, Selection(limit=2), with_subagents=True)
 
     assert [session.key.source for session in found] == ["main", "subagent:a17"]
 
@@ -147,9 +147,9 @@ def test_the_sums_of_a_part_are_those_of_the_whole(shelf: Shelf, limit: int | No
             log=log,
         )
     with shelf.reader() as reader:
-        every = {s.key: s.usage for s in gather_sessions(reader)}
-        found = gather_sessions(reader, Selection(limit=limit, order="started"))
-        costs = gather_sessions(reader, Selection(limit=limit), with_costs=True)
+        every = {s.key: s.usage for s in list_sessions(reader)}
+        found = list_sessions(reader, Selection(limit=limit, order="started"))
+        costs = list_sessions(reader, Selection(limit=limit), with_costs=True)
 
     assert sum(usage.output_tokens for usage in every.values()) == 1190
     assert all(session.usage == every[session.key] for session in found)
@@ -162,7 +162,7 @@ def test_an_old_subagent_of_a_new_session_is_the_first_from_the_end(shelf: Shelf
     wanted = Selection(limit=1, is_reversed=True)
 
     with shelf.reader() as reader:
-        (found,) = gather_sessions(reader, wanted, with_subagents=True)
+        (found,) = list_sessions(reader, wanted, with_subagents=True)
 
     assert found.key == old
 
@@ -181,5 +181,5 @@ def test_a_session_whose_own_log_is_gone_is_told_as_it_is_found(shelf: Shelf):
     for folder in ("one", "two"):
         with shelf.reader() as reader:
             wanted = Selection(filters=(Filter("project", folder),))
-            found = gather_sessions(reader, wanted)
+            found = list_sessions(reader, wanted)
         assert all(session.cwd == f"/w/{folder}" for session in found)

@@ -14,7 +14,7 @@ import pytest
 from leslied.pipeline import Collect, Collected, Settle
 from leslied.pipeline import gather as gathering
 from leslied.redact import Redactor
-from leslied.sinks import Policy
+from leslied.sinks import OutputPolicy
 from leslied.store import Store, StoreReader
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.golden import recall
@@ -70,7 +70,7 @@ class Street:
             ).scan(**more)
 
     def _settle(self, store: Store, reader: StoreReader) -> None:
-        policy = Policy(
+        policy = OutputPolicy(
             home=self.claude.home,
             central=self.claude.store_path.parent / "central",
             user=os.getuid(),

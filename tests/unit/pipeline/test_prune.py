@@ -10,7 +10,7 @@ import pytest
 
 from leslied.agents import load_adapters
 from leslied.errors import UserError
-from leslied.lookup import gather_sessions, parse_query
+from leslied.lookup import list_sessions, parse_query
 from leslied.pipeline.prune import Prune, Reasons, find_copies
 from leslied.pipeline.rebuild import Rebuild
 from leslied.store import Store, StoreReader
@@ -260,7 +260,7 @@ def test_results_of_later_entries_are_still_archived(two: Two):
 
 def test_a_crash_before_the_archive_was_swept_is_made_good_by_the_next_sync(two: Two):
     with StoreReader(two.claude.store_path) as reader:
-        names = [s.key[:2] for s in gather_sessions(reader) if "aaaa" in str(s.key)]
+        names = [s.key[:2] for s in list_sessions(reader) if "aaaa" in str(s.key)]
     with (
         Store(two.claude.store_path, two.claude.clock) as store,
         store.pruner() as pruning,
@@ -309,7 +309,7 @@ def find_reasons(two: Two, reader: StoreReader, **more: object) -> dict[str, str
     }
     known = {"live": set(), "clock": two.claude.clock, "roots": roots}
     asked = Reasons(reader=reader, **{**known, **more})
-    return {s.key.session_id[:1]: asked.why_stays(s) for s in gather_sessions(reader)}
+    return {s.key.session_id[:1]: asked.why_stays(s) for s in list_sessions(reader)}
 
 
 def test_a_session_that_is_over_may_go(two: Two):

@@ -12,7 +12,7 @@ import pytest
 from leslied.pipeline import Publish, PublishedNow, Settle
 from leslied.redact import Redactor
 from leslied.redact.deep import redact_session
-from leslied.sinks import Policy, load_sinks
+from leslied.sinks import OutputPolicy, load_sinks
 from leslied.store import Store, StoreReader
 from tests.support.claude import SESSION, ClaudeHome, Talk
 from tests.support.clock import FakeClock
@@ -53,7 +53,7 @@ def publish(
     live: tuple[str, str] = ("", ""),
 ) -> PublishedNow:
     """Everything is read and settled, then published."""
-    policy = Policy(home=claude.home, central=claude.home / "c", user=os.getuid())
+    policy = OutputPolicy(home=claude.home, central=claude.home / "c", user=os.getuid())
     with (
         Store(claude.store_path, claude.clock) as store,
         StoreReader(claude.store_path) as reader,

@@ -14,8 +14,8 @@ import pytest
 from leslied.agents import load_adapters
 from leslied.pipeline import Ingest, Relate, RelatedNow, Settle
 from leslied.redact import Redactor
-from leslied.sinks import Policy
-from leslied.sinks.leslie import parse
+from leslied.sinks import OutputPolicy
+from leslied.sinks.leslie import parse_document
 from leslied.store import Store, StoreReader
 from leslied.threads.relations import rebuild_relations
 from tests.support.claude import SESSION, ClaudeHome, Talk
@@ -70,7 +70,7 @@ class Street:
         self, store: Store, reader: StoreReader, more: Any
     ) -> tuple[Settle, Relate]:
         claude = self.claude
-        policy = Policy(
+        policy = OutputPolicy(
             home=claude.home,
             central=claude.store_path.parent / "central",
             user=os.getuid(),
@@ -348,7 +348,7 @@ def test_a_thread_that_leslie_knows_has_its_id_from_the_first_file(
 
     (written,) = project.rglob("*.txt")
     assert written.is_relative_to(project / ".leslie/threads/thread-leslie01")
-    assert parse(written.read_text()).thread_id == "thread-leslie01"
+    assert parse_document(written.read_text()).thread_id == "thread-leslie01"
     assert list(read(project)["threads"]) == ["thread-leslie01"]
 
 
@@ -395,7 +395,7 @@ def test_a_later_claim_moves_the_folder(moved: RelatedNow, project: Path):
         "20261116-1000-two.txt",
     ]
     assert (new / ".meta/transcripts/20261116-1000-one.txt").read_text() == "Leslie's"
-    told = parse((new / ".meta/transcripts/20261116-1000-two.txt").read_text())
+    told = parse_document((new / ".meta/transcripts/20261116-1000-two.txt").read_text())
     assert told.thread_id == "thread-leslie01"
 
 

@@ -13,8 +13,14 @@ import pytest
 from leslied.model.record import SessionKey
 from leslied.pipeline import Settle, Settled
 from leslied.redact import Redactor
-from leslied.sinks import Policy
-from leslied.sinks.leslie import Cut, Result, Subagent, User, parse
+from leslied.sinks import OutputPolicy
+from leslied.sinks.leslie import (
+    CutBlock,
+    ResultBlock,
+    SubagentBlock,
+    UserBlock,
+    parse_document,
+)
 from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
 from tests.support.claude import SESSION, ClaudeHome, Talk, dump
@@ -47,7 +53,7 @@ class Street:
         with Store(claude.store_path, claude.clock) as store:
             claude.sync(store)
             with StoreReader(claude.store_path) as reader:
-                policy = Policy(
+                policy = OutputPolicy(
                     home=claude.home,
                     central=claude.store_path.parent / "central",
                     user=os.getuid(),
@@ -76,7 +82,7 @@ def files(project: Path, part: str = "transcripts") -> list[str]:
 
 def read(project: Path, number: int = 0, part: str = "transcripts"):
     folder = project / THREAD / part
-    return parse((folder / files(project, part)[number]).read_text())
+    return parse_document((folder / files(project, part)[number]).read_text())
 
 
 def test_a_unit_becomes_a_file_in_its_project(
@@ -90,7 +96,7 @@ def test_a_unit_becomes_a_file_in_its_project(
     assert files(project) == ["20261116-1000-fix-the-login-bug.txt"]
     document = read(project)
     assert document.thread_id == "thread-11111111"
-    assert document.blocks[0] == User("fix the login bug")
+    assert document.blocks[0] == UserBlock("fix the login bug")
 
 
 def test_settling_twice_writes_nothing(claude: ClaudeHome, street: Street, talk: Talk):
@@ -186,7 +192,7 @@ def test_a_subagent_has_a_file_and_its_call_names_it(
     street()
 
     (name,) = files(project, "subagents")
-    assert Subagent("a1", name) in read(project).blocks
+    assert SubagentBlock("a1", name) in read(project).blocks
     below = read(project, part="subagents")
     assert below.source == "subagent:a1"
     assert below.parent_chat_id == read(project).chat_id
@@ -258,7 +264,7 @@ def test_a_late_subagent_renders_its_unit_again(
     done = street()
 
     assert done.written == 2
-    assert any(isinstance(b, Subagent) for b in read(project).blocks)
+    assert any(isinstance(b, SubagentBlock) for b in read(project).blocks)
 
 
 def test_a_command_alone_makes_no_file(
@@ -342,7 +348,11 @@ def test_every_gap_in_a_file_is_told(
 
     text = next((project / THREAD / "transcripts").iterdir()).read_text()
     shown = [f"toolu_{number} " in text for number in range(160)]
-    told = [block.blocks for block in parse(text).blocks if isinstance(block, Cut)]
+    told = [
+        block.blocks
+        for block in parse_document(text).blocks
+        if isinstance(block, CutBlock)
+    ]
     assert shown[0]
     assert "half" in text
     assert told == [shown[:80].count(False), shown[80:].count(False)]
@@ -472,7 +482,7 @@ def test_results_are_cut_and_tell_their_size(
 
     street()
 
-    (result,) = [b for b in read(project).blocks if isinstance(b, Result)]
+    (result,) = [b for b in read(project).blocks if isinstance(b, ResultBlock)]
     assert len(result.text) <= 200
     assert result.text.endswith("… [5000 characters]")
     assert result.name == "Bash"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from leslied.errors import UserError
-from leslied.service import Ran
+from leslied.service import ProgramResult
 from leslied.service.launchd import Launchd, render_plist
 
 PROGRAM = ("/My Apps/100%/leslied",)
@@ -29,12 +29,12 @@ class FakeLaunchd:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.answers: dict[str, Ran] = {}
+        self.answers: dict[str, ProgramResult] = {}
 
-    def __call__(self, words, *, seconds=30.0, is_shown=False) -> Ran:
+    def __call__(self, words, *, seconds=30.0, is_shown=False) -> ProgramResult:
         asked = " ".join(words).removeprefix("launchctl ")
         self.asked.append(asked)
-        return self.answers.get(asked, Ran(0))
+        return self.answers.get(asked, ProgramResult(0))
 
 
 @pytest.fixture
@@ -85,7 +85,9 @@ def test_the_agent_is_a_quiet_guest(tmp_path):
 
 
 def test_without_a_login_session_nothing_is_written(manager, fake, home):
-    fake.answers["print gui/501"] = Ran(125, err="Could not find domain for\n")
+    fake.answers["print gui/501"] = ProgramResult(
+        125, err="Could not find domain for\n"
+    )
 
     with pytest.raises(UserError, match="Could not find domain") as caught:
         manager.install({})
@@ -95,7 +97,9 @@ def test_without_a_login_session_nothing_is_written(manager, fake, home):
 
 
 def test_an_agent_that_launchd_refuses_leaves_nothing(manager, fake, path):
-    fake.answers[f"bootstrap gui/501 {path}"] = Ran(5, err="Bootstrap failed: 5\n")
+    fake.answers[f"bootstrap gui/501 {path}"] = ProgramResult(
+        5, err="Bootstrap failed: 5\n"
+    )
 
     with pytest.raises(UserError, match="Bootstrap failed: 5"):
         manager.install({})
@@ -118,8 +122,10 @@ def test_uninstalling_twice_leaves_nothing_and_is_fine(manager, fake, home, path
 
 def test_the_status_tells_since_when_it_is_active(manager, fake):
     manager.install({})
-    fake.answers["print gui/501/io.leslied"] = Ran(0, PRINTED)
-    fake.answers["ps -o lstart= -p 4242"] = Ran(0, "Mon Nov 16 05:08:53 2026\n")
+    fake.answers["print gui/501/io.leslied"] = ProgramResult(0, PRINTED)
+    fake.answers["ps -o lstart= -p 4242"] = ProgramResult(
+        0, "Mon Nov 16 05:08:53 2026\n"
+    )
 
     state = manager.status()
 
@@ -131,8 +137,12 @@ def test_the_status_tells_since_when_it_is_active(manager, fake):
 @pytest.mark.parametrize("word", ["true", "disabled"])
 def test_an_agent_that_was_switched_off_is_not_enabled(manager, fake, word: str):
     manager.install({})
-    fake.answers["print-disabled gui/501"] = Ran(0, f'\t"io.leslied" => {word}\n')
-    fake.answers["print gui/501/io.leslied"] = Ran(113, err="Could not find service")
+    fake.answers["print-disabled gui/501"] = ProgramResult(
+        0, f'\t"io.leslied" => {word}\n'
+    )
+    fake.answers["print gui/501/io.leslied"] = ProgramResult(
+        113, err="Could not find service"
+    )
 
     state = manager.status()
 

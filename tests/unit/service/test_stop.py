@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leslied.service import tell_stop
+from leslied.service import format_stop_command
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ from leslied.service import tell_stop
     ],
 )
 def test_each_platform_has_its_way(platform: str, said: str):
-    assert tell_stop(platform).startswith(said)
+    assert format_stop_command(platform).startswith(said)

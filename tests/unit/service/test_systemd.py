@@ -11,8 +11,13 @@ from pathlib import Path
 import pytest
 
 from leslied.errors import LesliedError, UserError
-from leslied.service import Ran, Runner, find_manager, find_program
-from leslied.service.systemd import NEED_NAMESPACES, Systemd, quote, render_unit
+from leslied.service import ProgramResult, SubprocessRunner, find_manager, find_program
+from leslied.service.systemd import (
+    NAMESPACE_DIRECTIVES,
+    Systemd,
+    quote_word,
+    render_unit,
+)
 
 PROGRAM = ("/opt/bin/leslied",)
 SHOWN = """MainPID=42
@@ -29,22 +34,24 @@ class FakeSystemd:
     def __init__(self, home: Path) -> None:
         self.path = home / ".config/systemd/user/leslied.service"
         self.asked: list[str] = []
-        self.answers: dict[str, Ran] = {
-            "show --property=UnitPath": Ran(0, f"UnitPath=/etc {self.path.parent}\n"),
-            "show leslied.service --property=ActiveState": Ran(0, SHOWN),
+        self.answers: dict[str, ProgramResult] = {
+            "show --property=UnitPath": ProgramResult(
+                0, f"UnitPath=/etc {self.path.parent}\n"
+            ),
+            "show leslied.service --property=ActiveState": ProgramResult(0, SHOWN),
         }
         self.can_start: Callable[[str], bool] = lambda _: True
         self.status = "226"
 
-    def __call__(self, words, *, seconds=30.0, is_shown=False) -> Ran:
+    def __call__(self, words, *, seconds=30.0, is_shown=False) -> ProgramResult:
         asked = " ".join(words).removeprefix("systemctl --user ")
         self.asked.append(asked)
         if asked == "restart leslied.service":
-            return Ran(0 if self.can_start(self.path.read_text()) else 1)
+            return ProgramResult(0 if self.can_start(self.path.read_text()) else 1)
         if asked.endswith("--property=Result,ExecMainStatus"):
-            return Ran(0, f"Result=exit-code\nExecMainStatus={self.status}\n")
+            return ProgramResult(0, f"Result=exit-code\nExecMainStatus={self.status}\n")
         found = (ran for key, ran in self.answers.items() if asked.startswith(key))
-        return next(found, Ran(0))
+        return next(found, ProgramResult(0))
 
 
 @pytest.fixture
@@ -87,7 +94,7 @@ def test_where_namespaces_are_refused_a_lighter_unit_is_installed(manager, fake)
     done = manager.install({"CODEX_HOME": "/c"})
 
     text = fake.path.read_text()
-    assert not keys(text) & NEED_NAMESPACES
+    assert not keys(text) & NAMESPACE_DIRECTIVES
     assert {"SystemCallFilter", "NoNewPrivileges", "MemoryMax"} <= keys(text)
     assert "Environment=CODEX_HOME=/c\n" in text
     assert "exit-code, status 226" in done.notes[0]
@@ -120,7 +127,7 @@ def test_when_leslied_itself_refuses_no_lighter_unit_is_tried(
 
 
 def test_without_a_user_manager_nothing_is_written(manager, fake, home):
-    fake.answers["show"] = fake.answers["show --property=UnitPath"] = Ran(
+    fake.answers["show"] = fake.answers["show --property=UnitPath"] = ProgramResult(
         1, err="Failed to connect to bus: No medium found\n"
     )
 
@@ -134,7 +141,7 @@ def test_without_a_user_manager_nothing_is_written(manager, fake, home):
 
 
 def test_logout_is_mentioned_where_it_would_end_the_service(manager, fake):
-    fake.answers["loginctl show-user 7"] = Ran(0, "Linger=no\n")
+    fake.answers["loginctl show-user 7"] = ProgramResult(0, "Linger=no\n")
 
     assert "loginctl enable-linger" in manager.install({}).notes[0]
 
@@ -144,7 +151,7 @@ def test_the_shells_config_folder_is_used_only_if_the_manager_looks_there(
 ):
     def install(seen: Path) -> Path:
         fake.path = seen / "systemd/user/leslied.service"
-        answer = Ran(0, f"UnitPath=/etc {fake.path.parent} /usr\n")
+        answer = ProgramResult(0, f"UnitPath=/etc {fake.path.parent} /usr\n")
         fake.answers["show --property=UnitPath"] = answer
         config = str(tmp_path / "elsewhere")
         return Systemd(home=home, config=config, user=7, program=PROGRAM, run=fake)
@@ -191,7 +198,9 @@ def test_the_status_tells_since_when_it_is_active(manager):
 
 def test_a_unit_nobody_installed_has_a_status_too(manager, fake):
     answer = "MainPID=0\nActiveState=inactive\nSubState=dead\nUnitFileState=\n"
-    fake.answers["show leslied.service --property=ActiveState"] = Ran(0, answer)
+    fake.answers["show leslied.service --property=ActiveState"] = ProgramResult(
+        0, answer
+    )
 
     state = manager.status()
 
@@ -222,7 +231,7 @@ def test_logs_come_from_the_journal(manager, fake):
     ],
 )
 def test_a_word_is_quoted_as_systemd_reads_it(word: str, quoted: str):
-    assert quote(word) == quoted
+    assert quote_word(word) == quoted
 
 
 def test_a_dollar_in_the_program_is_no_variable():
@@ -311,7 +320,7 @@ def test_else_the_one_on_the_path_or_the_module(tmp_path):
 
 
 def test_a_runner_answers_for_programs_that_are_missing_or_too_slow():
-    run = Runner({"PATH": os.environ["PATH"]})
+    run = SubprocessRunner({"PATH": os.environ["PATH"]})
 
     missing = run(["leslied-no-such-program"])
     slow = run([sys.executable, "-c", "import signal; signal.pause()"], seconds=0.05)
@@ -322,7 +331,7 @@ def test_a_runner_answers_for_programs_that_are_missing_or_too_slow():
 
 
 def test_a_runner_asks_in_english_and_utc():
-    run = Runner({"LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Tokyo"})
+    run = SubprocessRunner({"LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Tokyo"})
     code = "import os; print(os.environ['LC_ALL'], os.environ['TZ'])"
 
     assert run([sys.executable, "-c", code]).out == "C UTC\n"

@@ -8,20 +8,20 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from leslied.sinks.leslie import (
-    Assistant,
-    Call,
-    Cut,
-    Document,
-    Failure,
-    Result,
-    Subagent,
-    User,
+    AssistantBlock,
+    CallBlock,
+    CutBlock,
+    ErrorBlock,
+    ResultBlock,
+    SubagentBlock,
+    TranscriptDocument,
+    UserBlock,
+    make_file_name,
     make_slug,
-    name_file,
-    parse,
-    serialize,
+    parse_document,
+    serialize_document,
 )
-from leslied.sinks.leslie.cutting import cut_bytes, cut_characters
+from leslied.sinks.leslie.truncate import truncate_bytes, truncate_characters
 
 PIECES = [
     "user:", "assistant:", "[Tool call] x", "[Tool result] ", "[Error]", "---", "\\",
@@ -31,7 +31,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-def make_document(rng: random.Random) -> Document:
+def make_document(rng: random.Random) -> TranscriptDocument:
     def text() -> str:
         return "".join(rng.choices(PIECES, k=rng.randrange(8)))
 
@@ -44,16 +44,16 @@ def make_document(rng: random.Random) -> Document:
         return rng.choice([at, None])
 
     makers = (
-        lambda: User(text()),
-        lambda: Assistant(text()),
-        lambda: Call(line(), text()),
-        lambda: Result(line(), text()),
-        lambda: Failure(text()),
-        lambda: Subagent(rng.choice(["a1", "x"]), line()),
-        lambda: Cut(rng.randrange(99), rng.randrange(10**6), "chat-1"),
+        lambda: UserBlock(text()),
+        lambda: AssistantBlock(text()),
+        lambda: CallBlock(line(), text()),
+        lambda: ResultBlock(line(), text()),
+        lambda: ErrorBlock(text()),
+        lambda: SubagentBlock(rng.choice(["a1", "x"]), line()),
+        lambda: CutBlock(rng.randrange(99), rng.randrange(10**6), "chat-1"),
     )
     is_subagent = rng.random() < 0.3
-    return Document(
+    return TranscriptDocument(
         thread_id="thread-1",
         chat_id="chat-1",
         started_at=time(),
@@ -74,12 +74,12 @@ def test_every_document_is_read_back_as_it_was(seed: int):
     for _ in range(10_000):
         document = make_document(rng)
 
-        assert parse(serialize(document)) == document
+        assert parse_document(serialize_document(document)) == document
 
 
 def test_the_form_is_the_one_leslie_writes():
     at = datetime(2026, 2, 8, 14, 30, tzinfo=timezone(timedelta(hours=8)))
-    document = Document(
+    document = TranscriptDocument(
         thread_id="thread-abc123",
         chat_id="chat-xyz789",
         started_at=at,
@@ -88,14 +88,14 @@ def test_the_form_is_the_one_leslie_writes():
         stop_reason="end_turn",
         tool_calls=1,
         blocks=(
-            User("Implement user login"),
-            Assistant("I'll help."),
-            Call("list_files", '{"path": "src"}'),
-            Result("list_files", "src/\n├── pages/"),
+            UserBlock("Implement user login"),
+            AssistantBlock("I'll help."),
+            CallBlock("list_files", '{"path": "src"}'),
+            ResultBlock("list_files", "src/\n├── pages/"),
         ),
     )
 
-    assert serialize(document) == (
+    assert serialize_document(document) == (
         "Thread ID: thread-abc123\n"
         "Chat ID: chat-xyz789\n"
         "Time Range: 2026-02-08T14:30:00+08:00 ~ 2026-02-08T14:35:00+08:00\n"
@@ -117,7 +117,7 @@ def test_the_form_is_the_one_leslie_writes():
 @pytest.mark.parametrize("text", ["", "x", "Thread ID: a\n---\n\n", "a\n---\n\nb\n"])
 def test_what_is_no_transcript_is_refused(text: str):
     with pytest.raises(ValueError, match=r"transcript|unpack|update sequence|block"):
-        parse(text)
+        parse_document(text)
 
 
 @pytest.mark.parametrize(
@@ -152,12 +152,12 @@ def test_a_slug_stays_within_characters_and_bytes():
 def test_a_file_is_named_by_minute_and_prompt():
     at = datetime(2026, 2, 8, 14, 30, 59, tzinfo=UTC)
 
-    assert name_file(at, "fix login") == "20260208-1430-fix-login.txt"
-    assert name_file(at, "fix login", 2) == "20260208-1430-fix-login-2.txt"
+    assert make_file_name(at, "fix login") == "20260208-1430-fix-login.txt"
+    assert make_file_name(at, "fix login", 2) == "20260208-1430-fix-login-2.txt"
 
 
 def test_a_cut_text_tells_its_size_within_the_limit():
-    cut = cut_characters("x" * 1234, 200)
+    cut = truncate_characters("x" * 1234, 200)
 
     assert len(cut) <= 200
     assert cut.endswith("… [1234 characters]")
@@ -166,7 +166,7 @@ def test_a_cut_text_tells_its_size_within_the_limit():
 @pytest.mark.parametrize("most", range(20, 60))
 def test_a_cut_splits_no_grapheme(most: int):
     family = "👩‍👩‍👧‍👦"
-    cut = cut_characters(family * 40, most)
+    cut = truncate_characters(family * 40, most)
 
     assert cut.split("…")[0].replace(family, "") == ""
 
@@ -176,7 +176,7 @@ def test_bytes_are_cut_in_the_middle(most: int):
     """D11."""
     text = "head " + "日本語🎉" * 500 + " tail"
 
-    cut = cut_bytes(text, most)
+    cut = truncate_bytes(text, most)
 
     assert len(cut.encode()) <= most
     assert cut.startswith("head")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leslied.sinks._turns import Turn, make_chapters, sum_usage
+from leslied.sinks._turns import Turn, make_unit_turns, sum_unit_usage
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.clock import FakeClock
 from tests.support.exports import load
@@ -14,8 +14,8 @@ def turns_of(claude: ClaudeHome, clock: FakeClock, *lines: dict) -> list[Turn]:
     claude.write(*lines)
     claude.sync(is_final=True)
     units = load(claude.store_path, clock).units
-    turns = [turn for chapter in make_chapters(units) for turn in chapter.turns]
-    assert sum_usage(units).output_tokens == sum(
+    turns = [turn for chapter in make_unit_turns(units) for turn in chapter.turns]
+    assert sum_unit_usage(units).output_tokens == sum(
         turn.usage.output_tokens for turn in turns if turn.usage
     )
     return [turn for turn in turns if turn.speaker != "event"]

@@ -10,7 +10,7 @@ import pytest
 from leslied.model.record import Record
 from leslied.model.stats import ToolUsageSummary
 from leslied.prices import load_prices
-from leslied.stats import Filters, Ledger, sum_tools
+from leslied.stats import UsageFilters, UsageStats, sum_tools
 from tests.support.clock import FakeClock
 from tests.support.records import Shelf, at, make_key, make_record
 
@@ -35,7 +35,9 @@ def result(name: str, second: float, *, is_error: bool = False, **fields) -> Rec
 
 def tools(shelf: Shelf) -> list[ToolUsageSummary]:
     with shelf.reader() as reader:
-        return sum_tools(Ledger(reader.usage, load_prices()).calls(Filters()))
+        return sum_tools(
+            UsageStats(reader.usage, load_prices()).list_calls(UsageFilters())
+        )
 
 
 def test_calls_are_counted_with_how_they_went(shelf: Shelf):

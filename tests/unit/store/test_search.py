@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from leslied.lookup import Manner, parse_query, search
+from leslied.lookup import SearchMode, parse_query, search_entries
 from leslied.model.query import AllOf, Query, Term
 from leslied.model.record import make_chat_id
 from leslied.store.columns import to_us
@@ -147,7 +147,7 @@ def test_no_question_is_an_error(shelf: Shelf, words: str):
     """W7."""
     shelf.keep(make_record("a b", "1"))
 
-    for manner in get_args(Manner):
+    for manner in get_args(SearchMode):
         shelf.search(words, manner)
 
 
@@ -176,10 +176,10 @@ def test_two_thousand_random_questions_are_no_errors(shelf: Shelf):
             database=None,
             suppress_health_check=list(HealthCheck),
         )
-        @given(query, st.sampled_from(get_args(Manner)))
+        @given(query, st.sampled_from(get_args(SearchMode)))
         def ask(words, manner):
             query = parse_query(words, {})
-            answer = search(reader, query, manner, 5, quiet_us=0, redact=str)
+            answer = search_entries(reader, query, manner, 5, quiet_us=0, redact=str)
             assert len(answer.hits) <= 5
 
         ask()
@@ -313,7 +313,7 @@ def test_a_hit_of_a_subagent_is_opened_by_its_id(shelf: Shelf):
     shelf.keep(make_record("needle", "1", session=key), log="a17")
     (hit,) = shelf.search("needle")
 
-    assert hit.opened_by == "a17"
+    assert hit.show_id == "a17"
     assert hit.chat_id.startswith("chat-")
 
 

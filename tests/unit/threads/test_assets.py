@@ -10,7 +10,7 @@ import pytest
 
 from leslied.threads import assets
 from leslied.threads.assets import (
-    describe,
+    describe_file,
     find_assets,
     find_title,
     read_text,
@@ -45,7 +45,7 @@ def test_assets_are_listed_in_order_both_forms_if_both_exist(
 
     found = find_assets(tmp_path, ID)
 
-    assert [(asset.type, asset.place) for asset in found] == [
+    assert [(asset.type, asset.relative_path) for asset in found] == [
         ("plan", "plan.md"),
         ("plan", "plan"),
         ("progress", "progress.md"),
@@ -65,7 +65,7 @@ def test_an_empty_folder_is_an_asset_a_missing_one_is_none(
 
     (found,) = find_assets(tmp_path, ID)
 
-    assert (found.place, found.files) == ("learnings", ())
+    assert (found.relative_path, found.files) == ("learnings", ())
     assert find_assets(tmp_path, "thread-2") == []
 
 
@@ -90,7 +90,7 @@ def test_nothing_is_followed(tmp_path: Path, folder: Path):
 
     (found,) = find_assets(tmp_path, ID)
 
-    assert (found.place, found.files) == ("learnings", ())
+    assert (found.relative_path, found.files) == ("learnings", ())
 
 
 def test_a_thread_folder_that_is_a_link_has_no_assets(tmp_path: Path, folder: Path):
@@ -107,7 +107,7 @@ def test_a_file_is_described_by_its_hash_and_first_heading(
     put(folder, "plan.md", text)
     ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
 
-    told = describe(tmp_path, file)
+    told = describe_file(tmp_path, file)
 
     assert told.title == "Build the mill"
     assert told.sha256 == hashlib.sha256(text.encode()).hexdigest()
@@ -136,7 +136,7 @@ def test_a_large_file_is_listed_without_a_hash(
     put(folder, "plan.md", "# Long\n" + "x" * 100)
     ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
 
-    told = describe(tmp_path, file)
+    told = describe_file(tmp_path, file)
 
     assert (told.sha256, told.title) == ("", "Long")
 
@@ -146,7 +146,7 @@ def test_a_file_that_changed_meanwhile_has_no_hash(tmp_path: Path, folder: Path)
     ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
     rewrite(path, b"two")
 
-    assert describe(tmp_path, file).sha256 == ""
+    assert describe_file(tmp_path, file).sha256 == ""
 
 
 def test_more_files_than_the_limit_are_counted(
@@ -158,7 +158,7 @@ def test_more_files_than_the_limit_are_counted(
 
     (found,) = find_assets(tmp_path, ID)
 
-    assert (len(found.files), found.left_out) == (3, 2)
+    assert (len(found.files), found.omitted_files) == (3, 2)
 
 
 def test_the_stamp_changes_with_any_asset_but_not_with_transcripts(

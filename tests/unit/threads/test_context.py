@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from leslied.threads.context import build_context
-from leslied.threads.layout import ASSET_PLACES, is_thread_id, thread_folder
-from leslied.threads.operations import CycleError, add_reference, put_threads
-from leslied.threads.relations import make_relations, print_relations
+from leslied.threads.layout import ASSET_PATHS, is_thread_id, thread_folder
+from leslied.threads.operations import CycleError, add_reference, upsert_threads
+from leslied.threads.relations import encode_relations, make_empty_relations
 from tests.support import golden
 from tests.unit.threads.test_relations import NOW, make_thread
 
@@ -30,11 +30,11 @@ class Project:
 
     def __init__(self, base: Path) -> None:
         self.base = base
-        self.data = make_relations()
+        self.data = make_empty_relations()
 
     def add(self, name: str, *assets: str, **more: Any) -> Path:
         """A thread in the file, with these assets; `/` at the end makes a folder."""
-        put_threads(self.data, [make_thread(name, **more)], NOW)
+        upsert_threads(self.data, [make_thread(name, **more)], NOW)
         return self.write(thread_folder(self.base, name), *assets)
 
     def write(self, folder: Path, *assets: str) -> Path:
@@ -50,9 +50,9 @@ class Project:
 
     def build(self, name: str, *more_refs: str, prefix: str = ""):
         path = self.base / ".leslie" / "thread_relations.json"
-        path.write_bytes(print_relations(self.data))
+        path.write_bytes(encode_relations(self.data))
         refs = [(ref, self.base) for ref in more_refs]
-        return build_context(self.base, name, more_refs=refs, prefix=prefix)
+        return build_context(self.base, name, extra_refs=refs, prefix=prefix)
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path / "app")
 
 
-ALL = [path if "." in path[1:] else f"{path}/" for _, path in ASSET_PLACES]
+ALL = [path if "." in path[1:] else f"{path}/" for _, path in ASSET_PATHS]
 
 
 def test_every_kind_of_asset_is_listed_in_its_order(project: Project, request):

@@ -10,12 +10,12 @@ import pytest
 from leslied.model.file_change import FileChange
 from leslied.threads.index import (
     Asset,
-    File,
-    Thread,
-    extend,
+    AssetFile,
+    ThreadIndex,
+    extend_history,
+    load_histories,
     load_index,
-    load_past,
-    plain_thread,
+    thread_index_to_dict,
 )
 from tests.support.records import at, make_key
 
@@ -28,32 +28,34 @@ def touch(call_id: str, seconds: float) -> FileChange:
     )
 
 
-def file(sha256: str, seconds: float, *touches: FileChange, **more: Any) -> File:
+def file(sha256: str, seconds: float, *touches: FileChange, **more: Any) -> AssetFile:
     known = {"path": PLAN, "title": "Plan", "size": 1}
     told = {"sha256": sha256, "updated_at": at(seconds), "touches": touches}
-    return File(**{**known, **told, **more})
+    return AssetFile(**{**known, **told, **more})
 
 
-def write(past: dict[str, Any] | None = None, *files: File) -> str:
+def write(past: dict[str, Any] | None = None, *files: AssetFile) -> str:
     assets = [Asset(type="plan", path=f.path, files=[f]) for f in files]
-    thread = Thread(
+    thread = ThreadIndex(
         id="thread-1",
         title="t",
         agent="claude-code",
         session_id="s",
         assets=assets,
-        past=past or {},
+        histories=past or {},
     )
-    return json.dumps(plain_thread(thread))
+    return json.dumps(thread_index_to_dict(thread))
 
 
 def past(text: str | None) -> dict[str, Any]:
-    return load_past(text, "thread-1")
+    return load_histories(text, "thread-1")
 
 
 def test_a_new_state_is_appended_with_the_calls_that_led_to_it():
-    one = extend([], file("a", 1, touch("c1", 0)))
-    two = extend(one, file("b", 3, touch("c1", 0), touch("c2", 2), touch("c3", 2.5)))
+    one = extend_history([], file("a", 1, touch("c1", 0)))
+    two = extend_history(
+        one, file("b", 3, touch("c1", 0), touch("c2", 2), touch("c3", 2.5))
+    )
 
     assert [(change.sha256, change.calls) for change in two] == [
         ("a", ["c1"]),
@@ -62,21 +64,21 @@ def test_a_new_state_is_appended_with_the_calls_that_led_to_it():
 
 
 def test_the_same_state_is_not_appended_again():
-    one = extend([], file("a", 1))
+    one = extend_history([], file("a", 1))
 
-    assert extend(one, file("a", 9)) == one
+    assert extend_history(one, file("a", 9)) == one
 
 
 def test_a_call_that_is_learned_of_late_joins_its_state():
-    history = extend(extend([], file("a", 1)), file("b", 3))
+    history = extend_history(extend_history([], file("a", 1)), file("b", 3))
 
-    told = extend(history, file("b", 3, touch("c1", 0.5)))
+    told = extend_history(history, file("b", 3, touch("c1", 0.5)))
 
     assert [change.calls for change in told] == [["c1"], []]
 
 
 def test_a_file_that_could_not_be_hashed_adds_nothing():
-    assert extend([], file("", 1, touch("c1", 0))) == []
+    assert extend_history([], file("", 1, touch("c1", 0))) == []
 
 
 def test_history_is_read_back_and_goes_on():

@@ -8,7 +8,7 @@ import pytest
 
 from leslied.threads.assets import find_assets, list_names
 from leslied.threads.layout import thread_folder
-from leslied.threads.lint import Finding, lint_assets
+from leslied.threads.lint import LintFinding, lint_assets
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def lint(folder: Path) -> list[Finding]:
+def lint(folder: Path) -> list[LintFinding]:
     base = folder.parents[2]
     return lint_assets(find_assets(base, "thread-1"), list_names(base, "thread-1"))
 
@@ -73,7 +73,7 @@ def test_what_is_wrong_is_told_with_a_better_name(
     findings = lint(folder)
 
     assert [finding.rule for finding in findings] == rules
-    assert findings[0].better == better
+    assert findings[0].suggestion == better
     assert findings[0].path == name
 
 
@@ -111,7 +111,7 @@ def test_a_name_no_asset_has_is_told_with_what_was_meant(
 
     (finding,) = lint(folder)
 
-    assert (finding.rule, finding.better) == ("unknown-name", meant)
+    assert (finding.rule, finding.suggestion) == ("unknown-name", meant)
 
 
 def test_an_empty_folder_is_told(folder: Path):

@@ -16,7 +16,7 @@ BLOCKED = "## Blocked\n- [ ] Roof (no slate until spring)\n"
 def texts(text: str) -> dict[str, list[str]]:
     progress = parse_progress(text)
     return {
-        state: [item.text for item in progress.of(state)]  # type: ignore[arg-type]
+        state: [item.text for item in progress.list_items(state)]  # type: ignore[arg-type]
         for state in ("done", "open", "blocked")
     }
 

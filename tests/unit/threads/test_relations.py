@@ -21,15 +21,15 @@ from leslied.threads.operations import (
     CycleError,
     add_reference,
     find_bindings,
-    put_threads,
     rename_thread,
     set_status,
+    upsert_threads,
 )
 from leslied.threads.relations import (
-    WrongRelationsError,
-    make_relations,
+    InvalidRelationsError,
+    encode_relations,
+    make_empty_relations,
     parse_relations,
-    print_relations,
     read_relations,
     rebuild_relations,
 )
@@ -71,8 +71,8 @@ def leslies_thread(name: str, **more: Any) -> dict[str, Any]:
 
 
 def make_data(*names: str) -> dict[str, Any]:
-    data = make_relations()
-    put_threads(data, [make_thread(name) for name in names], NOW)
+    data = make_empty_relations()
+    upsert_threads(data, [make_thread(name) for name in names], NOW)
     return data
 
 
@@ -119,7 +119,7 @@ def backup_of(base: Path) -> Path:
 
 def put(file: RelationsFile, *names: str) -> bool:
     threads = [make_thread(name) for name in names]
-    changed = file.change(lambda data, now: put_threads(data, threads, now))
+    changed = file.update(lambda data, now: upsert_threads(data, threads, now))
     return changed.is_changed
 
 
@@ -201,14 +201,14 @@ def test_what_leslie_would_refuse_is_refused(spoil: Any):
     data = make_data("thread-a")
     spoil(data)
 
-    with pytest.raises(WrongRelationsError):
+    with pytest.raises(InvalidRelationsError):
         parse_relations(json.dumps(data).encode())
 
 
 @pytest.mark.parametrize("relations", [None, [], {"thread-a": {"children": [3]}}])
 def test_relations_that_make_no_sense_are_made_from_the_operations(relations: Any):
     data = make_data("thread-a")
-    put_threads(data, [make_thread("thread-b", "thread-a")], NOW)
+    upsert_threads(data, [make_thread("thread-b", "thread-a")], NOW)
     right = data["relations"]
 
     told = parse_relations(json.dumps({**data, "relations": relations}).encode())
@@ -220,7 +220,7 @@ def test_letters_that_are_none_do_not_stop_a_write():
     data = make_data("thread-a")
     data["threads"]["thread-a"]["title"] = "half \ud83d"
 
-    assert b"half ?" in print_relations(data)
+    assert b"half ?" in encode_relations(data)
 
 
 # Changes and operations
@@ -240,7 +240,7 @@ def test_a_second_telling_changes_nothing(file: RelationsFile, base: Path):
 def test_a_fork_is_a_child_with_its_parents_objective():
     data = make_data("thread-a")
 
-    put_threads(data, [make_thread("thread-b", "thread-a")], NOW)
+    upsert_threads(data, [make_thread("thread-b", "thread-a")], NOW)
 
     assert data["threads"]["thread-b"]["parent_id"] == "thread-a"
     assert data["threads"]["thread-b"]["objective"] == "obj-a"
@@ -249,11 +249,11 @@ def test_a_fork_is_a_child_with_its_parents_objective():
 
 
 def test_a_parent_that_comes_later_adopts_its_child():
-    data = make_relations()
-    put_threads(data, [make_thread("thread-b", "thread-a")], NOW)
+    data = make_empty_relations()
+    upsert_threads(data, [make_thread("thread-b", "thread-a")], NOW)
 
-    put_threads(data, [make_thread("thread-a")], NOW)
-    put_threads(data, [make_thread("thread-b", "thread-a")], LATER)
+    upsert_threads(data, [make_thread("thread-a")], NOW)
+    upsert_threads(data, [make_thread("thread-b", "thread-a")], LATER)
 
     assert data["threads"]["thread-b"]["parent_id"] == "thread-a"
     assert rebuild_relations(data["operations"]) == data["relations"]
@@ -261,9 +261,9 @@ def test_a_parent_that_comes_later_adopts_its_child():
 
 def test_nobody_becomes_its_own_ancestor():
     data = make_data("thread-a")
-    put_threads(data, [make_thread("thread-b", "thread-a")], NOW)
+    upsert_threads(data, [make_thread("thread-b", "thread-a")], NOW)
 
-    put_threads(data, [make_thread("thread-a", "thread-b")], LATER)
+    upsert_threads(data, [make_thread("thread-a", "thread-b")], LATER)
 
     assert data["threads"]["thread-a"]["parent_id"] is None
 
@@ -271,8 +271,8 @@ def test_nobody_becomes_its_own_ancestor():
 def test_a_status_change_is_an_operation():
     data = make_data("thread-a")
 
-    put_threads(data, [make_thread("thread-a", status="completed")], LATER)
-    put_threads(data, [make_thread("thread-a", status="active")], LATER)
+    upsert_threads(data, [make_thread("thread-a", status="completed")], LATER)
+    upsert_threads(data, [make_thread("thread-a", status="active")], LATER)
 
     logged = [(o["command"], o["params"].get("action")) for o in data["operations"]]
     assert logged == [("spawn", None), ("lifecycle", "done"), ("lifecycle", "resume")]
@@ -283,17 +283,17 @@ def test_a_status_that_a_person_set_stays():
     data = make_data("thread-a")
     set_status(data, "thread-a", "archived", NOW)
 
-    put_threads(data, [make_thread("thread-a", status="completed")], LATER)
+    upsert_threads(data, [make_thread("thread-a", status="completed")], LATER)
 
     assert data["threads"]["thread-a"]["status"] == "archived"
 
 
 def test_a_thread_of_leslies_own_is_left_alone():
-    data = make_relations()
+    data = make_empty_relations()
     data["threads"]["thread-x"] = leslies_thread("thread-x")
     before = json.dumps(data)
 
-    put_threads(data, [make_thread("thread-x", status="completed")], LATER)
+    upsert_threads(data, [make_thread("thread-x", status="completed")], LATER)
 
     assert json.dumps(data) == before
 
@@ -330,7 +330,7 @@ def test_a_reference_that_closes_a_circle_is_refused(way: list[str]):
 
 def test_operations_alone_give_the_relations_back():
     data = make_data("thread-a", "thread-b", "thread-c")
-    put_threads(data, [make_thread("thread-d", "thread-b")], NOW)
+    upsert_threads(data, [make_thread("thread-d", "thread-b")], NOW)
     add_reference(data, "thread-a", "thread-b", "live", NOW)
     add_reference(data, "thread-c", "thread-gone", "live", NOW)
     set_status(data, "thread-d", "completed", NOW)
@@ -420,7 +420,7 @@ def test_reading_never_waits_for_a_pipe(base: Path):
     """B13."""
     os.mkfifo(main_of(base))
 
-    assert read_relations(base) == make_relations()
+    assert read_relations(base) == make_empty_relations()
 
 
 def test_a_death_between_backup_and_file_loses_nothing(base: Path, file: RelationsFile):
@@ -538,10 +538,10 @@ def test_who_lost_the_lock_meanwhile_does_not_write(base: Path, file: RelationsF
         lock.rmdir()
         lock.mkdir()
         os.utime(lock, (1, 1))
-        put_threads(data, [make_thread("thread-a")], now)
+        upsert_threads(data, [make_thread("thread-a")], now)
 
     with pytest.raises(LockBusyError):
-        file.change(work)
+        file.update(work)
     assert (main_of(base).exists(), lock.exists()) == (False, True)
 
 

@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from leslied.model.edits import find_patch_edits, find_replacements
-from leslied.sinks._text import first_line, plain
+from leslied.sinks._text import first_line, replace_controls
 from leslied.sinks._turns import find_version, parse_input
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from leslied.model.edits import Edit
     from leslied.model.session import Session, Unit
-    from leslied.sinks._turns import Call, Turn
+    from leslied.sinks._turns import ToolInvocation, Turn
 
-_TELLING = (
+_LABEL_ARGUMENTS = (
     "command",
     "cmd",
     "file_path",
@@ -32,12 +32,12 @@ _TELLING = (
 """Arguments that say what a call does, the most telling first."""
 
 
-def tell_title(session: Session) -> str:
+def format_title(session: Session) -> str:
     """The session's title on one line."""
     return first_line(session.summary.title, 200) or session.summary.key.session_id
 
 
-def tell_facts(session: Session) -> Iterator[tuple[str, str]]:
+def iter_header_fields(session: Session) -> Iterator[tuple[str, str]]:
     """What stands in the head of a page, by name."""
     summary, usage = session.summary, session.summary.usage
     version = find_version(session.units)
@@ -47,26 +47,26 @@ def tell_facts(session: Session) -> Iterator[tuple[str, str]]:
         ("Agent", f"{summary.key.agent} {version}".strip()),
         ("Model", summary.model),
         ("Folder", summary.cwd),
-        ("Began", say_time(summary.started_at, session)),
-        ("Ended", say_time(summary.ended_at, session)),
+        ("Began", format_time(summary.started_at, session)),
+        ("Ended", format_time(summary.ended_at, session)),
         ("Status", session.status),
         ("Units", str(summary.units)),
         ("Tool calls", str(summary.tool_calls)),
         ("Subagents", str(summary.subagents or "")),
-        ("Tokens in", _say_number(usage.input_tokens)),
-        ("Tokens out", _say_number(usage.output_tokens)),
-        ("Cache read", _say_number(usage.cache_read_tokens)),
-        ("Cache written", _say_number(usage.cache_write_tokens)),
+        ("Tokens in", _format_number(usage.input_tokens)),
+        ("Tokens out", _format_number(usage.output_tokens)),
+        ("Cache read", _format_number(usage.cache_read_tokens)),
+        ("Cache written", _format_number(usage.cache_write_tokens)),
         ("Cost", "" if session.cost_usd is None else f"${session.cost_usd:.4f}"),
     ]
     yield from ((name, first_line(value, 500)) for name, value in facts if value)
 
 
-def _say_number(number: int) -> str:
+def _format_number(number: int) -> str:
     return f"{number:,}" if number else ""
 
 
-def say_time(time: datetime | None, session: Session) -> str:
+def format_time(time: datetime | None, session: Session) -> str:
     """The time to the second, with its zone."""
     if time is None:
         return ""
@@ -75,41 +75,41 @@ def say_time(time: datetime | None, session: Session) -> str:
     return f"{local:%Y-%m-%d %H:%M:%S} {'UTC' if zone == '+0000' else zone}"
 
 
-def say_clock(turn: Turn, session: Session) -> str:
+def format_clock(turn: Turn, session: Session) -> str:
     """The time of day of a turn, where its log told one."""
     time = turn.placed.record.created_at
     return f"{time.astimezone(session.zone):%H:%M:%S}" if time else ""
 
 
-def say_call(call: Call) -> str:
+def format_call(call: ToolInvocation) -> str:
     """The one argument that tells most, on one line."""
     given = parse_input(call.placed.record)
-    for name in _TELLING:
+    for name in _LABEL_ARGUMENTS:
         if isinstance(given.get(name), str) and given[name].strip():
             return first_line(given[name], 120)
     return ""
 
 
-def say_subagent(unit: Unit) -> str:
+def format_subagent(unit: Unit) -> str:
     """A subagent by its type, task and id."""
     summary = unit.summary
     words = (summary.agent_type, summary.description, summary.subagent_id)
     return " · ".join(first_line(word, 100) for word in words if word)
 
 
-def say_event(turn: Turn) -> str:
+def format_event(turn: Turn) -> str:
     """What happened, in a few words; empty for what only machines read."""
     note = turn.placed.record.metadata.get("note")
     if note == "interrupt":
         return "interrupted"
-    if turn.kind == "compacted":
+    if turn.event_kind == "compacted":
         return "conversation compacted"
-    if turn.kind == "rewound":
+    if turn.event_kind == "rewound":
         return "conversation rewound"
     return ""
 
 
-def make_diff(call: Call) -> str:
+def format_edit_diff(call: ToolInvocation) -> str:
     """Return what an edit changes, as a diff; empty where the call is not an edit."""
     record = call.placed.record
     arguments = parse_input(record)
@@ -122,12 +122,15 @@ def make_diff(call: Call) -> str:
 
 def _compare(old: str, new: str) -> list[str]:
     lines = difflib.unified_diff(
-        plain(old).split("\n"), plain(new).split("\n"), lineterm="", n=3
+        replace_controls(old).split("\n"),
+        replace_controls(new).split("\n"),
+        lineterm="",
+        n=3,
     )
     return list(lines)[2:]
 
 
 def _list_changes(edit: Edit) -> Iterator[str]:
-    yield f"@@ {plain(edit.path)} @@"
+    yield f"@@ {replace_controls(edit.path)} @@"
     for sign, text in edit.changes:
-        yield "@@" if sign == "@" else sign + plain(text)
+        yield "@@" if sign == "@" else sign + replace_controls(text)

@@ -9,12 +9,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-TAIL = 262_144
-_USUAL = 200_000
-_LARGE = 1_000_000
+TAIL_BYTES = 262_144
+_DEFAULT_WINDOW_TOKENS = 200_000
+_LARGE_WINDOW_TOKENS = 1_000_000
 _LARGE_MARK = "[1m]"
-_NEARLY_FULL = 0.9
-_PARTS = (
+_NEARLY_FULL_RATIO = 0.9
+_USAGE_FIELDS = (
     "input_tokens",
     "cache_read_input_tokens",
     "cache_creation_input_tokens",
@@ -24,21 +24,27 @@ _PARTS = (
 
 def is_nearly_full(transcript: str, model: str = "") -> bool:
     """Whether the last answer's request and itself filled nine tenths of the window."""
-    for line in reversed(read_tail(transcript, TAIL).split(b"\n")):
+    for line in reversed(read_tail(transcript, TAIL_BYTES).split(b"\n")):
         if b'"usage"' not in line or b'"assistant"' not in line:
             continue
-        used, named = _measure(line)
+        used, named = _read_usage(line)
         if used:
-            return used >= _NEARLY_FULL * _window(used, f"{model} {named}")
+            return used >= _NEARLY_FULL_RATIO * _find_window_tokens(
+                used, f"{model} {named}"
+            )
     return False
 
 
-def _window(used: int, models: str) -> int:
+def _find_window_tokens(used: int, models: str) -> int:
     """The model's window: a name with its mark, or what it holds already, says so."""
-    return _LARGE if _LARGE_MARK in models or used > _USUAL else _USUAL
+    return (
+        _LARGE_WINDOW_TOKENS
+        if _LARGE_MARK in models or used > _DEFAULT_WINDOW_TOKENS
+        else _DEFAULT_WINDOW_TOKENS
+    )
 
 
-def _measure(line: bytes) -> tuple[int, str]:
+def _read_usage(line: bytes) -> tuple[int, str]:
     """The tokens of an answer of the main agent, and the model's names; else 0."""
     try:
         entry = loads(line)
@@ -50,10 +56,10 @@ def _measure(line: bytes) -> tuple[int, str]:
     if entry.get("isSidechain") or not isinstance(message, dict):
         return 0, ""
     usage = message.get("usage")
-    counts = [_number(usage, name) for name in _PARTS]
+    counts = [_get_count(usage, name) for name in _USAGE_FIELDS]
     return sum(counts), f"{message.get('model')} {entry.get('requestedModel')}"
 
 
-def _number(usage: Any, name: str) -> int:
+def _get_count(usage: Any, name: str) -> int:
     value = usage.get(name) if isinstance(usage, dict) else 0
     return value if isinstance(value, int) and value > 0 else 0

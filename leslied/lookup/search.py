@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from leslied.model.record import SessionKey
     from leslied.store import Match, StoreReader
 
-_BEFORE, _AFTER = 60, 140
-_MOST_FOLDED = 200_000
+_SNIPPET_BEFORE, _SNIPPET_AFTER = 60, 140
+_MAX_FOLDED = 200_000
 
-Manner = Literal["newest", "rank", "substring"]
+SearchMode = Literal["newest", "rank", "substring"]
 
 
-class Hit(Struct, frozen=True, kw_only=True):
+class SearchHit(Struct, frozen=True, kw_only=True):
     """An entry that was found, and a line of it."""
 
     key: SessionKey
@@ -39,54 +39,52 @@ class Hit(Struct, frozen=True, kw_only=True):
     score: float | None
 
     @property
-    def opened_by(self) -> str:
+    def show_id(self) -> str:
         """The id that shows the unit or the subagent it stands in."""
         if self.key.source != MAIN:
             return self.key.subagent_id
         return self.chat_id or self.key.session_id
 
 
-class Answer(Struct, frozen=True):
+class SearchResult(Struct, frozen=True):
     """What a search found, and what is to be said of it."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchHit, ...]
     notes: tuple[str, ...]
 
 
-def search(
+def search_entries(
     reader: StoreReader,
     query: Query,
-    manner: Manner,
+    mode: SearchMode,
     limit: int,
     *,
     quiet_us: int,
     redact: Callable[[str], str],
-) -> Answer:
+) -> SearchResult:
     """The entries that answer the query; secrets are gone before a line is cut."""
     check_agents(reader, query.filters)
-    notes = [*query.notes, *_tell_lost(query, manner)]
-    if not query.filters and not _has_words(query, manner):
-        return Answer((), (*notes, "There is no word to find."))
-    question = reader.search(query, quiet_us, is_substring=manner == "substring")
-    found = (
-        question.list_best(limit) if manner == "rank" else question.list_newest(limit)
-    )
-    if manner == "rank" and question.is_truncated:
+    notes = [*query.notes, *_describe_unsearchable(query, mode)]
+    if not query.filters and not _has_words(query, mode):
+        return SearchResult((), (*notes, "There is no word to find."))
+    question = reader.search(query, quiet_us, is_substring=mode == "substring")
+    found = question.list_best(limit) if mode == "rank" else question.list_newest(limit)
+    if mode == "rank" and question.is_truncated:
         notes.append(f"Only the newest {MAX_RANKED:,} hits were weighed.")
-    hits = tuple(_show(match, query.terms, redact) for match in found)
-    return Answer(hits, tuple(notes))
+    hits = tuple(_make_hit(match, query.terms, redact) for match in found)
+    return SearchResult(hits, tuple(notes))
 
 
-def _has_words(query: Query, manner: Manner) -> bool:
+def _has_words(query: Query, mode: SearchMode) -> bool:
     words = query.words
-    if manner == "substring":
+    if mode == "substring":
         return bool(words.parts or words.excluded)
     return any(map(compile_fts_query, (*words.parts, *words.excluded)))
 
 
-def _tell_lost(query: Query, manner: Manner) -> list[str]:
+def _describe_unsearchable(query: Query, mode: SearchMode) -> list[str]:
     """Which words have nothing that an index of words could hold."""
-    if manner == "substring":
+    if mode == "substring":
         return []
     return [
         f"{term.text!r} holds no letter or digit; --substring finds any characters."
@@ -95,36 +93,38 @@ def _tell_lost(query: Query, manner: Manner) -> list[str]:
     ]
 
 
-def _show(match: Match, terms: Sequence[Term], redact: Callable[[str], str]) -> Hit:
-    return Hit(
+def _make_hit(
+    match: Match, terms: Sequence[Term], redact: Callable[[str], str]
+) -> SearchHit:
+    return SearchHit(
         key=match.key,
         chat_id=match.chat_id,
         entry_id=match.entry_id,
         type=match.type,
         tool_name=redact(match.tool_name),
         at=match.at,
-        snippet=cut_snippet(redact(match.text), [term.text for term in terms]),
+        snippet=make_snippet(redact(match.text), [term.text for term in terms]),
         score=match.score,
     )
 
 
-def cut_snippet(text: str, terms: Sequence[str]) -> str:
+def make_snippet(text: str, terms: Sequence[str]) -> str:
     """A line of the text around the first of the terms."""
-    folded = fold(text)
-    places = [folded.find(fold(term)) for term in terms]
+    folded = fold_text(text)
+    places = [folded.find(fold_text(term)) for term in terms]
     at = min((place for place in places if place >= 0), default=0)
-    start, end = max(at - _BEFORE, 0), at + _AFTER
+    start, end = max(at - _SNIPPET_BEFORE, 0), at + _SNIPPET_AFTER
     piece = " ".join(text[start:end].split())
     head = "…" if start else ""
     tail = "…" if end < len(text) else ""
     return f"{head}{piece}{tail}"
 
 
-def fold(text: str) -> str:
+def fold_text(text: str) -> str:
     """Lower case without accents, each character in its place."""
     if text.isascii():
         return text.lower()
-    return "".join(map(_fold_character, text[:_MOST_FOLDED]))
+    return "".join(map(_fold_character, text[:_MAX_FOLDED]))
 
 
 @lru_cache(maxsize=4096)

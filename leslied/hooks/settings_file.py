@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 Scope = Literal["user", "project", "local"]
 _NEW_MODE = 0o600
-_MOST_BYTES = 4_000_000
+_MAX_BYTES = 4_000_000
 
 
-def find_file(
+def find_settings_file(
     scope: Scope, home: Path, environ: Mapping[str, str], project: Path
 ) -> Path:
     """The settings file that Claude Code reads for this scope."""
@@ -40,24 +40,26 @@ class SettingsFile:
     def read(self) -> str | None:
         """Its text, as it is; None where there is no file."""
         try:
-            if self.path.stat().st_size > _MOST_BYTES or not self.path.is_file():
+            if self.path.stat().st_size > _MAX_BYTES or not self.path.is_file():
                 raise UserError(f"{self.path} is no settings file.")
             return self.path.read_bytes().decode("utf-8")
         except FileNotFoundError:
             return None
         except UnicodeDecodeError as error:
-            raise UserError(f"{self.path} is not UTF-8.", self._hint()) from error
+            raise UserError(
+                f"{self.path} is not UTF-8.", self._format_hint()
+            ) from error
         except OSError as error:
             raise UserError(f"{self.path} cannot be read: {error.strerror}.") from error
 
-    def change(self, make: Callable[[str | None], str | None]) -> bool:
+    def update(self, edit: Callable[[str | None], str | None]) -> bool:
         """The file is as `make` wants it, None being no file; whether it was not."""
         before = self.read()
         try:
-            after = make(before)
+            after = edit(before)
         except UserError as error:
             said = f"{self.path} was left as it is. {error.message}"
-            raise UserError(said, error.hint or self._hint()) from error
+            raise UserError(said, error.hint or self._format_hint()) from error
         if after == before:
             return False
         try:
@@ -68,7 +70,7 @@ class SettingsFile:
             ) from error
         return True
 
-    def _hint(self) -> str:
+    def _format_hint(self) -> str:
         return f"Mend it first: {self.path}"
 
     def _write(self, text: str | None) -> None:

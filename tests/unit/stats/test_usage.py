@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from leslied.lookup import gather_sessions
+from leslied.lookup import list_sessions
 from leslied.model.record import Record, Usage
 from leslied.model.stats import UsageSummary
 from leslied.prices import load_prices
-from leslied.stats import Filters, Ledger
+from leslied.stats import UsageFilters, UsageStats
 from tests.support.clock import FakeClock
 from tests.support.records import Shelf, at, make_event, make_key, make_record
 
@@ -42,8 +42,8 @@ def here(folder: str, name: str = "s") -> Record:
 def add_up(shelf: Shelf) -> Callable[..., tuple[list[UsageSummary], UsageSummary]]:
     def add_up(by: str = "day", zone=UTC, **filters):
         with shelf.reader() as reader:
-            ledger = Ledger(reader.usage, load_prices(), zone)
-            return ledger.sum_up(by, Filters(**filters))
+            ledger = UsageStats(reader.usage, load_prices(), zone)
+            return ledger.sum_groups(by, UsageFilters(**filters))
 
     return add_up
 
@@ -135,7 +135,7 @@ def test_a_list_of_sessions_costs_what_the_days_do(shelf: Shelf, add_up):
     child = make_key(source="subagent:x")
     shelf.keep(say("a", Usage(900)), say("b", Usage(70), session=child, model=SONNET))
     with shelf.reader() as reader:
-        (session,) = gather_sessions(reader, with_costs=True)
+        (session,) = list_sessions(reader, with_costs=True)
 
     assert session.cost == add_up()[1].cost
 
@@ -211,7 +211,9 @@ def test_blocks_begin_at_the_hour_and_last_five(shelf: Shelf):
     shelf.keep(*(say(f"{h}", Usage(1), at(h * 3600)) for h in hours))
 
     with shelf.reader() as reader:
-        blocks, total = Ledger(reader.usage, load_prices()).sum_blocks(Filters())
+        blocks, total = UsageStats(reader.usage, load_prices()).sum_blocks(
+            UsageFilters()
+        )
 
     assert [(b.start.hour, b.sum.messages) for b in blocks] == [
         (10, 2),
@@ -224,7 +226,9 @@ def test_blocks_begin_at_the_hour_and_last_five(shelf: Shelf):
 def test_a_block_is_active_until_it_ends(shelf: Shelf):
     shelf.keep(say("a", Usage(1)), say("b", Usage(99), at(1800)))
     with shelf.reader() as reader:
-        ((block,), _) = Ledger(reader.usage, load_prices()).sum_blocks(Filters())
+        ((block,), _) = UsageStats(reader.usage, load_prices()).sum_blocks(
+            UsageFilters()
+        )
 
     assert block.is_active(at(3600))
     assert not block.is_active(at(5 * 3600))

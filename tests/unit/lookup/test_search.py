@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from leslied.lookup import parse_query, search
-from leslied.lookup.hits import cut_snippet
+from leslied.lookup import parse_query, search_entries
+from leslied.lookup.search import make_snippet
 from leslied.redact import Redactor
 from tests.support.clock import FakeClock
 from tests.support.records import Shelf, make_record
@@ -26,7 +26,7 @@ def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
 def test_a_snippet_is_one_line_around_the_word():
     text = "a\n" * 100 + "the needle\n\tis here" + " b" * 200
 
-    snippet = cut_snippet(text, ["needle"])
+    snippet = make_snippet(text, ["needle"])
 
     assert "the needle is here" in snippet
     assert "\n" not in snippet
@@ -34,17 +34,17 @@ def test_a_snippet_is_one_line_around_the_word():
 
 
 def test_a_short_text_is_its_own_snippet():
-    assert cut_snippet("needle", ["needle"]) == "needle"
+    assert make_snippet("needle", ["needle"]) == "needle"
 
 
 @pytest.mark.parametrize("terms", [["NEEDLE"], ["nothing", "needle"], ["Needle"]])
 def test_a_snippet_shows_the_first_word_it_can(terms: list[str]):
-    assert "needle" in cut_snippet("x " * 300 + "needle", terms)
+    assert "needle" in make_snippet("x " * 300 + "needle", terms)
 
 
 def test_letters_that_grow_when_folded_do_not_move_the_snippet():
     """`İ` becomes two characters in lower case."""
-    assert "needle" in cut_snippet("İ" * 400 + " needle", ["needle"])
+    assert "needle" in make_snippet("İ" * 400 + " needle", ["needle"])
 
 
 def test_a_word_found_without_its_accents_is_in_the_snippet(shelf: Shelf):
@@ -74,7 +74,7 @@ def test_a_secret_that_the_snippet_would_cut_is_gone(shelf: Shelf):
         shelf.keep(make_record(f"needle {'x' * gap} {secret}", f"{gap}"))
 
     with shelf.reader() as reader:
-        answer = search(
+        answer = search_entries(
             reader,
             parse_query("needle", {}),
             "newest",
@@ -107,6 +107,6 @@ def test_a_secret_that_the_snippet_would_cut_is_gone(shelf: Shelf):
 def test_what_was_not_understood_is_told(shelf: Shelf, words: str, note: str):
     with shelf.reader() as reader:
         query = parse_query(words, {})
-        answer = search(reader, query, "newest", 5, quiet_us=0, redact=str)
+        answer = search_entries(reader, query, "newest", 5, quiet_us=0, redact=str)
 
     assert any(note in told for told in answer.notes)

@@ -12,12 +12,12 @@ from typing import Any
 
 _SPACE = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_PLAIN = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")
-_DEEPEST = 100
+_SCALAR = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")
+_MAX_DEPTH = 100
 
 
 @dataclass(slots=True)
-class Node:
+class JsoncNode:
     """One value: `text[start:end]`; a member of an object begins at its key."""
 
     start: int
@@ -26,42 +26,42 @@ class Node:
     """What a string, number or word means; None for objects and lists."""
     kind: str = ""
     """`{`, `[`, or nothing."""
-    children: list[Node] = field(default_factory=list)
+    children: list[JsoncNode] = field(default_factory=list)
     key: str = ""
-    begins: int = 0
+    value_start: int = 0
     """Where the value itself begins."""
 
-    def find(self, key: str) -> Node | None:
+    def find(self, key: str) -> JsoncNode | None:
         """The member of this name; of several, the last one counts."""
         named = [child for child in self.children if child.key == key]
         return named[-1] if named and self.kind == "{" else None
 
 
-def parse(text: str) -> Node:
+def parse_jsonc(text: str) -> JsoncNode:
     """The whole text as a tree; ValueError where it is no JSON."""
-    root = _Parser(text).read_value(skip_space(text, 0), 0)
+    root = _JsoncParser(text).read_value(skip_space(text, 0), 0)
     if skip_space(text, root.end) != len(text):
-        raise ValueError(_place(text, root.end))
+        raise ValueError(_format_line(text, root.end))
     return root
 
 
 @dataclass(frozen=True, slots=True)
-class _Parser:
+class _JsoncParser:
     text: str
 
-    def read_value(self, at: int, depth: int) -> Node:
+    def read_value(self, at: int, depth: int) -> JsoncNode:
         first = self.text[at : at + 1]
-        if depth > _DEEPEST:
-            raise ValueError(_place(self.text, at))
+        if depth > _MAX_DEPTH:
+            raise ValueError(_format_line(self.text, at))
         if first in ("{", "["):
             return self._read_children(at, first, depth + 1)
-        found = (_STRING if first == '"' else _PLAIN).match(self.text, at)
+        found = (_STRING if first == '"' else _SCALAR).match(self.text, at)
         if not found:
-            raise ValueError(_place(self.text, at))
-        return Node(at, found.end(), value=json.loads(found[0]), begins=at)
+            raise ValueError(_format_line(self.text, at))
+        return JsoncNode(at, found.end(), value=json.loads(found[0]), value_start=at)
 
-    def _read_children(self, at: int, kind: str, depth: int) -> Node:
-        node = Node(at, at, kind=kind, begins=at)
+    def _read_children(self, at: int, kind: str, depth: int) -> JsoncNode:
+        node = JsoncNode(at, at, kind=kind, value_start=at)
         closing = "}" if kind == "{" else "]"
         at = skip_space(self.text, at + 1)
         while self.text[at : at + 1] != closing:
@@ -72,15 +72,15 @@ class _Parser:
             if self.text[at : at + 1] == ",":
                 at = skip_space(self.text, at + 1)
             elif self.text[at : at + 1] != closing:
-                raise ValueError(_place(self.text, at))
+                raise ValueError(_format_line(self.text, at))
         node.end = at + 1
         return node
 
-    def _read_member(self, at: int, depth: int) -> Node:
+    def _read_member(self, at: int, depth: int) -> JsoncNode:
         key = _STRING.match(self.text, at)
         colon = skip_space(self.text, key.end()) if key else at
         if not key or self.text[colon : colon + 1] != ":":
-            raise ValueError(_place(self.text, at))
+            raise ValueError(_format_line(self.text, at))
         node = self.read_value(skip_space(self.text, colon + 1), depth)
         node.start, node.key = at, json.loads(key[0])
         return node
@@ -92,5 +92,5 @@ def skip_space(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _place(text: str, at: int) -> str:
+def _format_line(text: str, at: int) -> str:
     return f"line {text.count(chr(10), 0, at) + 1}"

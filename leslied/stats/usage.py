@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from leslied.model.record import Usage
 from leslied.model.stats import Cost, PriceBreaks, UsageSummary
 from leslied.prices import PriceTable, Tariff, find_cuts
-from leslied.stats.blocks import Block, find_blocks
-from leslied.stats.zone import find_offsets, tell_day, to_time
+from leslied.stats.blocks import UsageBlock, split_into_blocks
+from leslied.stats.zone import find_offsets, format_day, to_time
 from leslied.store import UsageFilter
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from leslied.store import UsageQueries
     from leslied.store.usage_queries import StreamInfo
 
-_FEW = 500
+_MAX_NAMED_STREAMS = 500
 SessionName = tuple[str, str]
 """Agent and session id."""
-Key = int | str | SessionName | None
+GroupKey = int | str | SessionName | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
+class UsageFilters:
     """What counts."""
 
     agent: str = ""
@@ -41,7 +41,7 @@ class Filters:
 
 
 @dataclass(slots=True)
-class _Tally:
+class _UsageAccumulator:
     """A sum on its way."""
 
     usage: Usage = field(default_factory=Usage)
@@ -75,74 +75,80 @@ class _Tally:
         )
 
 
-class Ledger:
+class UsageStats:
     """What the store counts, at the prices of a table."""
 
     def __init__(
-        self, measures: UsageQueries, prices: PriceTable, zone: tzinfo | None = None
+        self, queries: UsageQueries, prices: PriceTable, zone: tzinfo | None = None
     ) -> None:
-        self._measures = measures
+        self._queries = queries
         self._prices = prices
         self._zone = zone
 
-    def sum_up(
-        self, by: Grouping, filters: Filters
+    def sum_groups(
+        self, by: Grouping, filters: UsageFilters
     ) -> tuple[list[UsageSummary], UsageSummary]:
         """One sum for each group, and all together.
 
         Times stand in their order, else the largest sum is first.
         """
-        tallies: dict[Key, _Tally] = defaultdict(_Tally)
+        tallies: dict[GroupKey, _UsageAccumulator] = defaultdict(_UsageAccumulator)
         with_sessions = by in ("session", "project") or filters.sessions is not None
-        span = self._span(filters)
-        for portion in self._measures.group_usage(
+        span = self._make_span(filters)
+        for portion in self._queries.group_usage(
             by, span, self._cuts, with_sessions=with_sessions
         ):
-            if not with_sessions or self.counts(portion.session, filters):
-                key = self._key(by, portion)
-                tallies[key].add(portion, self.price(portion))
+            if not with_sessions or self.is_included(portion.session, filters):
+                key = self._get_group_key(by, portion)
+                tallies[key].add(portion, self.compute_cost(portion))
                 if with_sessions:
-                    tallies[key].sessions.add(self._parent(portion.session))
+                    tallies[key].sessions.add(self._get_parent(portion.session))
         if not with_sessions:
             parents = self._parents
-            for group, stream in self._measures.list_owners(by, span):
+            for group, stream in self._queries.list_owners(by, span):
                 tallies[group].sessions.add(parents.get(stream, stream))
-        return _order(by, tallies), _add_up(tallies.values())
+        return _sort_sums(by, tallies), _sum_all(tallies.values())
 
-    def total(self, filters: Filters) -> UsageSummary:
+    def sum_all(self, filters: UsageFilters) -> UsageSummary:
         """All messages that count together; sessions are not counted."""
-        tally = _Tally()
-        for portion in self._measures.group_usage(
-            "agent", self._span(filters), self._cuts, with_sessions=False
+        tally = _UsageAccumulator()
+        for portion in self._queries.group_usage(
+            "agent", self._make_span(filters), self._cuts, with_sessions=False
         ):
-            tally.add(portion, self.price(portion))
+            tally.add(portion, self.compute_cost(portion))
         return tally.finish(None)
 
-    def sum_blocks(self, filters: Filters) -> tuple[list[Block], UsageSummary]:
+    def sum_blocks(
+        self, filters: UsageFilters
+    ) -> tuple[list[UsageBlock], UsageSummary]:
         """Five-hour windows, the earliest first, and all together."""
-        blocks: list[Block] = []
+        blocks: list[UsageBlock] = []
         tallies = []
-        for start, messages in find_blocks(self._messages(filters)):
-            tally = _Tally()
+        for start, messages in split_into_blocks(self._list_messages(filters)):
+            tally = _UsageAccumulator()
             for message in messages:
-                tally.add(message, self.price(message))
-                tally.sessions.add(self._parent(message.session))
+                tally.add(message, self.compute_cost(message))
+                tally.sessions.add(self._get_parent(message.session))
             tallies.append(tally)
-            blocks.append(Block(start, tally.finish(start.isoformat())))
-        return blocks, _add_up(tallies)
+            blocks.append(UsageBlock(start, tally.finish(start.isoformat())))
+        return blocks, _sum_all(tallies)
 
-    def session_costs(self, streams: Sequence[int]) -> dict[int, Cost]:
+    def sum_session_costs(self, streams: Sequence[int]) -> dict[int, Cost]:
         """What each stream's own messages cost, by the store's number."""
         costs: dict[int, Cost] = defaultdict(Cost)
         # Many are counted faster with all the others than named one by one.
-        span = UsageFilter(streams=tuple(streams) if len(streams) <= _FEW else ())
-        for portion in self._measures.group_usage(
+        span = UsageFilter(
+            streams=tuple(streams) if len(streams) <= _MAX_NAMED_STREAMS else ()
+        )
+        for portion in self._queries.group_usage(
             "session", span, self._cuts, with_sessions=True
         ):
-            costs[portion.session] = costs[portion.session].plus(self.price(portion))
+            costs[portion.session] = costs[portion.session].plus(
+                self.compute_cost(portion)
+            )
         return costs
 
-    def price(self, portion: UsageBucket) -> Cost:
+    def compute_cost(self, portion: UsageBucket) -> Cost:
         """What these messages cost, if anybody knows."""
         tariff = self._tariffs.get(portion.model)
         if tariff is None:
@@ -150,21 +156,21 @@ class Ledger:
         pico = tariff.cost(portion.usage, portion.size, portion.first_us)
         return Cost(pico, priced=portion.messages)
 
-    def _messages(self, filters: Filters) -> list[UsageBucket]:
+    def _list_messages(self, filters: UsageFilters) -> list[UsageBucket]:
         """Every message that counts and has a time, the earliest first."""
-        found = self._measures.list_messages(self._span(filters))
-        return [each for each in found if self.counts(each.session, filters)]
+        found = self._queries.list_messages(self._make_span(filters))
+        return [each for each in found if self.is_included(each.session, filters)]
 
-    def calls(self, filters: Filters) -> list[ToolCall]:
+    def list_calls(self, filters: UsageFilters) -> list[ToolCall]:
         """Every call of a tool that counts."""
-        found = self._measures.list_tool_calls(self._span(filters))
-        return [each for each in found if self.counts(each.session, filters)]
+        found = self._queries.list_tool_calls(self._make_span(filters))
+        return [each for each in found if self.is_included(each.session, filters)]
 
-    def counts(self, stream: int, filters: Filters) -> bool:
+    def is_included(self, stream: int, filters: UsageFilters) -> bool:
         """Whether the stream's session is one of those asked for."""
-        return filters.sessions is None or self.session_of(stream) in filters.sessions
+        return filters.sessions is None or self.get_session(stream) in filters.sessions
 
-    def session_of(self, stream: int) -> SessionName:
+    def get_session(self, stream: int) -> SessionName:
         """The session that a stream is, or is a subagent of."""
         return self._streams[stream][:2]
 
@@ -177,33 +183,33 @@ class Ledger:
                 found[stream[:2]] = stream.cwd
         return found
 
-    def unpriced(self, total: UsageSummary) -> list[str]:
+    def list_unpriced_models(self, total: UsageSummary) -> list[str]:
         """The models in a sum that have no known price."""
         return [model for model in total.models if self._tariffs.get(model) is None]
 
-    def _parent(self, stream: int) -> int:
+    def _get_parent(self, stream: int) -> int:
         return self._parents.get(stream, stream)
 
     @cached_property
     def _parents(self) -> Mapping[int, int]:
-        return self._measures.find_parents()
+        return self._queries.find_parents()
 
     @cached_property
     def _streams(self) -> Mapping[int, StreamInfo]:
-        return self._measures.list_streams()
+        return self._queries.list_streams()
 
     @cached_property
     def _tariffs(self) -> Mapping[str, Tariff | None]:
         return {
-            model: self._prices.find(model) for model in self._measures.list_models()
+            model: self._prices.find(model) for model in self._queries.list_models()
         }
 
     @cached_property
     def _cuts(self) -> PriceBreaks:
         return find_cuts(filter(None, self._tariffs.values()))
 
-    def _span(self, filters: Filters) -> UsageFilter:
-        first, last = self._measures.get_time_range()
+    def _make_span(self, filters: UsageFilters) -> UsageFilter:
+        first, last = self._queries.get_time_range()
         return UsageFilter(
             filters.agent,
             filters.since_us,
@@ -212,17 +218,17 @@ class Ledger:
             utc_offsets=find_offsets(first, last, self._zone),
         )
 
-    def _key(self, by: Grouping, portion: UsageBucket) -> Key:
+    def _get_group_key(self, by: Grouping, portion: UsageBucket) -> GroupKey:
         if by == "session":
-            return self.session_of(portion.session)
+            return self.get_session(portion.session)
         if by == "project":
-            return self.projects.get(self.session_of(portion.session)) or None
+            return self.projects.get(self.get_session(portion.session)) or None
         return portion.key
 
 
-def _add_up(tallies: Iterable[_Tally]) -> UsageSummary:
+def _sum_all(tallies: Iterable[_UsageAccumulator]) -> UsageSummary:
     """All together; a session in several groups counts once."""
-    total = _Tally()
+    total = _UsageAccumulator()
     for each in tallies:
         total.usage += each.usage
         total.messages += each.messages
@@ -234,8 +240,10 @@ def _add_up(tallies: Iterable[_Tally]) -> UsageSummary:
     return total.finish(None)
 
 
-def _order(by: Grouping, tallies: Mapping[Key, _Tally]) -> list[UsageSummary]:
-    sums = [tally.finish(_name(by, key)) for key, tally in tallies.items()]
+def _sort_sums(
+    by: Grouping, tallies: Mapping[GroupKey, _UsageAccumulator]
+) -> list[UsageSummary]:
+    sums = [tally.finish(_format_key(by, key)) for key, tally in tallies.items()]
     if by in ("day", "week", "month"):
         return sorted(sums, key=lambda each: each.key or "")
     return sorted(
@@ -243,9 +251,9 @@ def _order(by: Grouping, tallies: Mapping[Key, _Tally]) -> list[UsageSummary]:
     )
 
 
-def _name(by: Grouping, key: Key) -> str | None:
+def _format_key(by: Grouping, key: GroupKey) -> str | None:
     if isinstance(key, tuple):
         return key[1]
     if isinstance(key, int):
-        return tell_day(7 * key - 3 if by == "week" else key)
+        return format_day(7 * key - 3 if by == "week" else key)
     return key or None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leslied.errors import UserError
-from leslied.lookup import Found, load_units, resolve
+from leslied.lookup import ResolvedId, load_units, resolve_id
 from tests.support.clock import FakeClock
 from tests.support.records import (
     Shelf,
@@ -39,9 +39,9 @@ def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
         yield shelf
 
 
-def find(shelf: Shelf, wanted: str) -> Found:
+def find(shelf: Shelf, wanted: str) -> ResolvedId:
     with shelf.reader() as reader:
-        return resolve(reader, wanted)
+        return resolve_id(reader, wanted)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_session_is_found_by_a_beginning_of_its_id(
 ):
     found = find(shelf, wanted)
 
-    assert (found.session.key.session_id, found.is_whole) == (name, True)
+    assert (found.session.key.session_id, found.is_whole_session) == (name, True)
 
 
 def test_a_session_is_found_by_its_thread(shelf: Shelf):
@@ -74,13 +74,13 @@ def test_a_subagent_is_found_in_its_session(shelf: Shelf, wanted: str):
     found = find(shelf, wanted)
 
     assert (found.session.key.session_id, found.subagent) == ("abc1-x", "fabc1-x")
-    assert not found.is_whole
+    assert not found.is_whole_session
 
 
 def test_a_unit_is_found_by_its_chat_id(shelf: Shelf):
     with shelf.reader() as reader:
         chat_id = reader.find_chat_id(shelf.session("abc2-y"), 2)
-        found = resolve(reader, chat_id[:-1])
+        found = resolve_id(reader, chat_id[:-1])
         (unit,) = load_units(reader, found)
 
     assert (found.session.key.session_id, unit.prompt) == ("abc2-y", "two")
@@ -89,7 +89,7 @@ def test_a_unit_is_found_by_its_chat_id(shelf: Shelf):
 def test_an_entry_is_found_by_its_id_with_the_answer_to_it(shelf: Shelf):
     call = next(p for p in shelf.told("abc2-y") if p.record.type == "tool_use")
     with shelf.reader() as reader:
-        found = resolve(reader, call.entry_id[:12])
+        found = resolve_id(reader, call.entry_id[:12])
         (unit,) = load_units(reader, found)
 
     assert found.session.key.session_id == "abc2-y"
@@ -120,7 +120,7 @@ def test_a_whole_subagent_id_is_that_one_though_others_go_on(shelf: Shelf):
 def test_what_a_subagent_did_is_found_by_its_chat_id(shelf: Shelf):
     with shelf.reader() as reader:
         child = next(s for s in reader.list_sessions() if s.subagent_id == "fabc1-x")
-        found = resolve(reader, reader.find_chat_id(child, 0))
+        found = resolve_id(reader, reader.find_chat_id(child, 0))
 
     assert found.subagent == "fabc1-x"
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from leslied.model.file_change import FileChange
-from leslied.threads.collected import collect
+from leslied.threads.collected_assets import collect_assets
 from leslied.threads.progress import parse_progress
 from tests.support.records import at, make_key
 
@@ -21,7 +21,7 @@ def touch(kind: Any, path: str = "", body: Any = "", **more: Any) -> FileChange:
 
 
 def texts(*touches: FileChange, files: dict[str, str] | None = None) -> dict[str, str]:
-    found = collect(touches, (files or {}).get)
+    found = collect_assets(touches, (files or {}).get)
     return {each.type: each.text for each in found}
 
 
@@ -77,9 +77,9 @@ def test_tasks_are_what_all_calls_made_of_them():
     )
     progress = parse_progress(told["progress"])
 
-    (blocked,) = progress.of("blocked")
+    (blocked,) = progress.list_items("blocked")
     assert (blocked.text, blocked.reason) == ("Wheel", "waits for Dam")
-    assert [item.text for item in progress.of("open")] == ["Dam"]
+    assert [item.text for item in progress.list_items("open")] == ["Dam"]
 
 
 def test_a_task_waits_for_nothing_once_the_other_is_done():

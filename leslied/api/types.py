@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from leslied.api._inside import Inside
+    from leslied.api._backend import Backend
     from leslied.api.entries import Entries
     from leslied.model.record import PlacedRecord, RecordType, Role, Usage
     from leslied.model.session import AgentMode, SessionSummary, Status, StopReason
@@ -49,7 +49,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class UnitView:
     """From one prompt to just before the next; all that a subagent did is one."""
 
     number: int
@@ -67,7 +67,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class SessionView:
     """One conversation of one agent, or one of its subagents."""
 
     id: str
@@ -92,22 +92,22 @@ class Session:
     thread_id: str | None
     transcripts_dir: str | None
     _summary: SessionSummary = field(repr=False, compare=False)
-    _inside: Inside = field(repr=False, compare=False)
+    _backend: Backend = field(repr=False, compare=False)
 
     @property
-    def units(self) -> Iterator[Unit]:
+    def units(self) -> Iterator[UnitView]:
         """Its units in order, each loaded as it is asked for."""
-        return self._inside.load_units(self._summary)
+        return self._backend.load_units(self._summary)
 
     @property
     def entries(self) -> Entries:
         """Its entries and, for a main session, those of its subagents."""
-        return self._inside.entries_of(self._summary)
+        return self._backend.list_entries(self._summary)
 
     @property
-    def subagents(self) -> list[Session]:
+    def subagents(self) -> list[SessionView]:
         """The subagents it spawned, and those that they did."""
-        return self._inside.subagents_of(self._summary)
+        return self._backend.list_subagents(self._summary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +149,9 @@ def make_entry(placed: PlacedRecord) -> Entry:
     )
 
 
-def make_unit(unit: StoredUnit) -> Unit:
+def make_unit_view(unit: StoredUnit) -> UnitView:
     """A unit as scripts see it."""
-    return Unit(
+    return UnitView(
         number=unit.number,
         chat_id=unit.chat_id,
         prompt=unit.prompt,
@@ -165,10 +165,12 @@ def make_unit(unit: StoredUnit) -> Unit:
     )
 
 
-def make_session(summary: SessionSummary, status: Status, inside: Inside) -> Session:
+def make_session_view(
+    summary: SessionSummary, status: Status, backend: Backend
+) -> SessionView:
     """A session or subagent as scripts see it."""
     key = summary.key
-    return Session(
+    return SessionView(
         id=summary.subagent_id or key.session_id,
         parent=key.session_id if summary.is_subagent else None,
         agent=key.agent,
@@ -186,5 +188,5 @@ def make_session(summary: SessionSummary, status: Status, inside: Inside) -> Ses
         thread_id=summary.thread_id or None,
         transcripts_dir=summary.transcripts_dir or None,
         _summary=summary,
-        _inside=inside,
+        _backend=backend,
     )

@@ -10,7 +10,7 @@ import pytest
 
 from leslied.errors import UserError
 from leslied.guide import paper as paper_module
-from leslied.guide import read_paper, replace_paper
+from leslied.guide import read_snapshot, replace_file
 
 NAME = "AGENTS.md"
 
@@ -27,7 +27,7 @@ def mode(path: Path) -> int:
 
 
 def replace(file: Path, data: bytes | None) -> None:
-    replace_paper(read_paper(file.parent, NAME), data)
+    replace_file(read_snapshot(file.parent, NAME), data)
 
 
 @pytest.mark.parametrize("wanted", [0o600, 0o640, 0o644, 0o664, 0o755, 0o444])
@@ -72,7 +72,7 @@ def test_a_link_is_refused_and_told_where_it_leads(file: Path, tmp_path: Path):
     file.symlink_to(target)
 
     with pytest.raises(UserError, match=f"is a link to {target}"):
-        read_paper(file.parent, NAME)
+        read_snapshot(file.parent, NAME)
 
     assert target.read_bytes() == b"precious"
 
@@ -81,7 +81,7 @@ def test_a_link_to_a_file_beside_it_names_the_way(file: Path):
     file.symlink_to("CLAUDE.md")
 
     with pytest.raises(UserError) as caught:
-        read_paper(file.parent, NAME)
+        read_snapshot(file.parent, NAME)
 
     assert caught.value.hint == "To write there: leslied init --file CLAUDE.md"
 
@@ -101,44 +101,44 @@ def test_a_pipe_is_refused_without_waiting(file: Path):
     os.mkfifo(file)
 
     with pytest.raises(UserError, match="no plain file"):
-        read_paper(file.parent, NAME)
+        read_snapshot(file.parent, NAME)
 
 
 def test_a_folder_is_refused(file: Path):
     file.mkdir()
 
     with pytest.raises(UserError, match="no plain file"):
-        read_paper(file.parent, NAME)
+        read_snapshot(file.parent, NAME)
 
 
 def test_a_huge_file_is_refused(file: Path):
     with file.open("wb") as stream:
-        stream.truncate(paper_module.MOST_BYTES + 1)
+        stream.truncate(paper_module.MAX_BYTES + 1)
 
     with pytest.raises(UserError, match="too many"):
-        read_paper(file.parent, NAME)
+        read_snapshot(file.parent, NAME)
 
 
 @pytest.mark.parametrize("wanted", [b"new", None])
 def test_a_file_changed_meanwhile_is_left_alone(file: Path, wanted: bytes | None):
     """D8: somebody's edit between our look and our write is not lost."""
     file.write_bytes(b"old")
-    paper = read_paper(file.parent, NAME)
+    paper = read_snapshot(file.parent, NAME)
     file.write_bytes(b"edited")
 
     with pytest.raises(UserError, match="changed by somebody else"):
-        replace_paper(paper, wanted)
+        replace_file(paper, wanted)
 
     assert file.read_bytes() == b"edited"
     assert [*file.parent.iterdir()] == [file]
 
 
 def test_a_file_that_appears_meanwhile_is_left_alone(file: Path):
-    paper = read_paper(file.parent, NAME)
+    paper = read_snapshot(file.parent, NAME)
     file.write_bytes(b"theirs")
 
     with pytest.raises(UserError, match="changed by somebody else"):
-        replace_paper(paper, b"new")
+        replace_file(paper, b"new")
 
     assert file.read_bytes() == b"theirs"
 

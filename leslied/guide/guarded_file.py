@@ -21,86 +21,88 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MOST_BYTES = 4 * 2**20
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_TEMPORARY = ".leslied-new"
-_PIECE = 4096
+MAX_BYTES = 4 * 2**20
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_TEMPORARY_SUFFIX = ".leslied-new"
+_CHUNK_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paper:
+class FileSnapshot:
     """A file as it was when it was read; `data` is None where there is none."""
 
     folder: Path
     name: str
     data: bytes | None = None
-    status: os.stat_result | None = None
+    file_stat: os.stat_result | None = None
 
 
-def read_paper(folder: Path, name: str) -> Paper:
+def read_snapshot(folder: Path, name: str) -> FileSnapshot:
     """What `folder/name` holds now."""
     with _open_folder(folder) as fd:
         try:
-            handle = os.open(name, _READ, dir_fd=fd)
+            handle = os.open(name, _READ_FLAGS, dir_fd=fd)
         except FileNotFoundError:
-            return Paper(folder=folder, name=name)
+            return FileSnapshot(folder=folder, name=name)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK):
-                raise _refuse_link(folder / name) from error
+                raise _make_link_error(folder / name) from error
             raise
         try:
             status = os.fstat(handle)
-            _refuse_strange(name, status)
+            _refuse_irregular(name, status)
             with os.fdopen(handle, "rb", closefd=False) as file:
-                return Paper(folder=folder, name=name, data=file.read(), status=status)
+                return FileSnapshot(
+                    folder=folder, name=name, data=file.read(), file_stat=status
+                )
         finally:
             os.close(handle)
 
 
-def replace_paper(paper: Paper, data: bytes | None) -> None:
+def replace_file(snapshot: FileSnapshot, data: bytes | None) -> None:
     """The file holds these bytes, or is gone; refused if it has changed since read."""
-    with _open_folder(paper.folder) as fd:
+    with _open_folder(snapshot.folder) as fd:
         if data is None:
-            _refuse_changed(fd, paper)
-            os.unlink(paper.name, dir_fd=fd)
+            _refuse_changed(fd, snapshot)
+            os.unlink(snapshot.name, dir_fd=fd)
         else:
-            _replace(fd, paper, data)
+            _replace(fd, snapshot, data)
         os.fsync(fd)
 
 
-def _replace(fd: int, paper: Paper, data: bytes) -> None:
+def _replace(fd: int, snapshot: FileSnapshot, data: bytes) -> None:
     """Written beside, synced, then renamed into place."""
-    _sweep(fd, paper.name)
-    temporary = f".{paper.name}.{secrets.token_hex(4)}{_TEMPORARY}"
-    handle = os.open(temporary, _NEW, 0o600, dir_fd=fd)
+    _remove_leftovers(fd, snapshot.name)
+    temporary = f".{snapshot.name}.{secrets.token_hex(4)}{_TEMPORARY_SUFFIX}"
+    handle = os.open(temporary, _CREATE_FLAGS, 0o600, dir_fd=fd)
     try:
         with os.fdopen(handle, "wb", buffering=0) as file:
             view = memoryview(data)
             while view:
-                view = view[file.write(view[:_PIECE]) :]
+                view = view[file.write(view[:_CHUNK_BYTES]) :]
                 reach("guide.half")
-            _dress(handle, fd, paper.status)
+            _copy_mode_and_owner(handle, fd, snapshot.file_stat)
             os.fsync(handle)
-        _refuse_changed(fd, paper)
+        _refuse_changed(fd, snapshot)
         reach("guide.before")
-        os.rename(temporary, paper.name, src_dir_fd=fd, dst_dir_fd=fd)
+        os.rename(temporary, snapshot.name, src_dir_fd=fd, dst_dir_fd=fd)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=fd)
         raise
 
 
-def _sweep(fd: int, name: str) -> None:
+def _remove_leftovers(fd: int, name: str) -> None:
     """What a killed run left beside the file is gone."""
     for left in os.listdir(fd):
-        if left.startswith(f".{name}.") and left.endswith(_TEMPORARY):
+        if left.startswith(f".{name}.") and left.endswith(_TEMPORARY_SUFFIX):
             with suppress(FileNotFoundError):
                 os.unlink(left, dir_fd=fd)
 
 
-def _dress(handle: int, fd: int, status: os.stat_result | None) -> None:
+def _copy_mode_and_owner(handle: int, fd: int, status: os.stat_result | None) -> None:
     """Mode and owner of the file before; a new file is as open as its folder."""
     if status is None:
         os.fchmod(handle, os.fstat(fd).st_mode & 0o664 | 0o600)
@@ -110,25 +112,25 @@ def _dress(handle: int, fd: int, status: os.stat_result | None) -> None:
     os.fchmod(handle, stat.S_IMODE(status.st_mode))
 
 
-def _refuse_changed(fd: int, paper: Paper) -> None:
+def _refuse_changed(fd: int, snapshot: FileSnapshot) -> None:
     try:
-        now = os.stat(paper.name, dir_fd=fd, follow_symlinks=False)
+        now = os.stat(snapshot.name, dir_fd=fd, follow_symlinks=False)
     except FileNotFoundError:
         now = None
-    if _mark(now) != _mark(paper.status):
+    if _get_identity(now) != _get_identity(snapshot.file_stat):
         raise UserError(
-            f"{paper.name} was changed by somebody else just now: it stays as it is.",
+            f"{snapshot.name} was changed by somebody else just now: it stays as it is.",
             "Try again.",
         )
 
 
-def _mark(status: os.stat_result | None) -> tuple[int, ...]:
+def _get_identity(status: os.stat_result | None) -> tuple[int, ...]:
     if status is None:
         return ()
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def _refuse_link(path: Path) -> UserError:
+def _make_link_error(path: Path) -> UserError:
     target = str(path.readlink())
     is_beside = "/" not in target
     return UserError(
@@ -139,10 +141,10 @@ def _refuse_link(path: Path) -> UserError:
     )
 
 
-def _refuse_strange(name: str, status: os.stat_result) -> None:
+def _refuse_irregular(name: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise UserError(f"{name} is no plain file.", "Move it away, then try again.")
-    if status.st_size > MOST_BYTES:
+    if status.st_size > MAX_BYTES:
         raise UserError(
             f"{name} has {status.st_size} bytes, too many for a file of instructions.",
             "Check what stands in it.",
@@ -151,7 +153,7 @@ def _refuse_strange(name: str, status: os.stat_result) -> None:
 
 @contextmanager
 def _open_folder(folder: Path) -> Iterator[int]:
-    fd = os.open(folder, _FOLDER)
+    fd = os.open(folder, _FOLDER_FLAGS)
     try:
         yield fd
     finally:

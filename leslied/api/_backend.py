@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from leslied.api.entries import Entries
-from leslied.api.nouns import Session, make_session, make_unit
+from leslied.api.types import SessionView, make_session_view, make_unit_view
 from leslied.lookup import (
     add_costs,
-    gather_sessions,
+    list_sessions,
     redact_placed,
     redact_unit,
-    resolve,
+    resolve_id,
 )
 from leslied.model.codec import session_to_dict
 from leslied.model.query import Selection
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from leslied.api.nouns import Unit
+    from leslied.api.types import UnitView
     from leslied.clock import Clock
-    from leslied.lookup import Found
+    from leslied.lookup import ResolvedId
     from leslied.model.query import Filter
     from leslied.model.record import PlacedRecord
     from leslied.model.session import SessionSummary
     from leslied.model.session import Unit as StoredUnit
 
 
-class Inside:
+class Backend:
     """The store's reader, and how what it reads is told."""
 
     redact: Callable[[str], str] | None = None
@@ -45,18 +45,18 @@ class Inside:
         self._clock = clock
         self.reader = SqlReader(path, clock, self._session_rows)
 
-    def find(self, wanted: str) -> SessionSummary:
+    def find_session(self, wanted: str) -> SessionSummary:
         """The session or subagent that an id stands for."""
-        found = resolve(self.reader, wanted, with_costs=True)
+        found = resolve_id(self.reader, wanted, with_costs=True)
         if not found.subagent:
             return found.session
-        return add_costs(self.reader, [self._find_below(found)])[0]
+        return add_costs(self.reader, [self._find_subagent(found)])[0]
 
-    def _find_below(self, found: Found) -> SessionSummary:
+    def _find_subagent(self, found: ResolvedId) -> SessionSummary:
         below = self.reader.list_children(found.session)
         return next(s for s in below if s.subagent_id == found.subagent)
 
-    def load_units(self, summary: SessionSummary) -> Iterator[Unit]:
+    def load_units(self, summary: SessionSummary) -> Iterator[UnitView]:
         """The units of one stream in order, one in memory at a time."""
         files = self.reader.find_transcript_paths(summary.row)
         self.reader.clear_cache()
@@ -65,71 +65,71 @@ class Inside:
             entries = list(chain.from_iterable(self.reader.iter_pages(wanted)))
             for unit in assemble(Stream(summary, entries), ()):
                 found = structs.replace(unit, transcript=files.get(number, ""))
-                yield make_unit(self._clear_unit(found))
+                yield make_unit_view(self._redact_unit(found))
 
-    def entries_of(self, summary: SessionSummary) -> Entries:
+    def list_entries(self, summary: SessionSummary) -> Entries:
         """The entries of a subagent, or of a session with its subagents."""
-        return Entries(self, RecordFilter(streams=self._streams(summary)))
+        return Entries(self, RecordFilter(streams=self._list_streams(summary)))
 
-    def subagents_of(self, summary: SessionSummary) -> list[Session]:
+    def list_subagents(self, summary: SessionSummary) -> list[SessionView]:
         """The subagents of a session; those of a subagent count as its session's."""
-        below = self._children(summary)
+        below = self._list_children(summary)
         # No streams at all would mean every one.
         priced = add_costs(self.reader, below) if below else []
-        return [self.tell(each) for each in priced]
+        return [self.make_view(each) for each in priced]
 
-    def want(self, wanted: str) -> RecordFilter:
+    def make_entry_query(self, wanted: str) -> RecordFilter:
         """The question for the entries of what an id stands for.
 
         An entry that several sessions share is wanted in all of them.
         """
-        found = resolve(self.reader, wanted)
+        found = resolve_id(self.reader, wanted)
         if found.entry:
             return RecordFilter(entry=found.entry)
         if found.unit is not None:
             return RecordFilter(streams=(found.session.row,), unit=found.unit)
-        meant = self._find_below(found) if found.subagent else found.session
-        return RecordFilter(streams=self._streams(meant))
+        meant = self._find_subagent(found) if found.subagent else found.session
+        return RecordFilter(streams=self._list_streams(meant))
 
-    def clear(self, placed: PlacedRecord) -> PlacedRecord:
+    def redact_record(self, placed: PlacedRecord) -> PlacedRecord:
         """The record as it may be told."""
         return redact_placed(placed, self.redact) if self.redact else placed
 
-    def _clear_unit(self, unit: StoredUnit) -> StoredUnit:
+    def _redact_unit(self, unit: StoredUnit) -> StoredUnit:
         return redact_unit(unit, self.redact) if self.redact else unit
 
-    def clear_row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+    def redact_row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
         if not (redact := self.redact):
             return row
         return tuple(
             redact_json(cell, redact) if isinstance(cell, str) else cell for cell in row
         )
 
-    def _streams(self, summary: SessionSummary) -> tuple[int, ...]:
-        below = self._children(summary)
+    def _list_streams(self, summary: SessionSummary) -> tuple[int, ...]:
+        below = self._list_children(summary)
         return tuple({summary.row, *(each.row for each in below)})
 
-    def _children(self, summary: SessionSummary) -> list[SessionSummary]:
+    def _list_children(self, summary: SessionSummary) -> list[SessionSummary]:
         return [] if summary.is_subagent else self.reader.list_children(summary)
 
-    def gather(
+    def list_sessions(
         self, filters: tuple[Filter, ...] = (), *, with_subagents: bool = False
     ) -> list[SessionSummary]:
-        return gather_sessions(
+        return list_sessions(
             self.reader,
             Selection(filters=filters),
             with_subagents=with_subagents,
             with_costs=True,
         )
 
-    def tell(self, found: SessionSummary) -> Session:
+    def make_view(self, found: SessionSummary) -> SessionView:
         told = redact_summary(found, self.redact) if self.redact else found
-        return make_session(told, tell_status(found, self._clock.now()), self)
+        return make_session_view(told, tell_status(found, self._clock.now()), self)
 
     def _session_rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of the view `sessions`, in the order of its columns."""
         now = self._clock.now()
-        for each in self.gather():
+        for each in self.list_sessions():
             plain = session_to_dict(each, tell_status(each, now), each.cwd)
             plain |= plain.pop("usage")
             plain["session_id"] = plain.pop("id")

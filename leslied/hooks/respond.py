@@ -1,0 +1,140 @@
+"""What one hook event is answered with: the rules of injection.
+
+The thread's context is said at the start of a session, after a compaction, with a
+person's prompt when it changed since it was last said, and once more when the model's
+window is nearly full. Messages of the inbox go with a person's prompt.
+"""
+
+from __future__ import annotations
+
+import os
+
+from leslied.hooks import inbox, injection_state, spool
+from leslied.hooks.context_usage import is_nearly_full
+from leslied.hooks.files import get_size, make_safe_name
+from leslied.hooks.thread import find_project, find_thread
+from leslied.mini_json import dumps, loads
+from leslied.model.machine_prompts import MACHINE_PROMPT_PREFIXES
+from leslied.threads.context import render_context
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MAX_CHARACTERS = 9000
+"""Characters in one answer; from 10,000 on Claude Code would put it into a file."""
+_HANDLED_EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", *spool.EVENTS)
+
+
+def respond(data_dir: str, payload: bytes, now_ns: int) -> bytes:
+    """The answer as the agent reads it; empty where there is nothing to say."""
+    event = loads(payload)
+    if (
+        not isinstance(event, dict)
+        or event.get("hook_event_name") not in _HANDLED_EVENTS
+    ):
+        return b""
+    said = HookResponder(data_dir, event, now_ns).respond()
+    if not said:
+        return b""
+    out = {"hookEventName": event["hook_event_name"], "additionalContext": said}
+    return dumps({"hookSpecificOutput": out})
+
+
+class HookResponder:
+    """One event of one session."""
+
+    def __init__(self, data_dir: str, event: dict[str, Any], now_ns: int) -> None:
+        self.data_dir = data_dir
+        self.event = event
+        self.now_ns = now_ns
+        self.name = self._get_text("hook_event_name")
+        self.session = self._get_text("session_id")
+        self.log = self._get_text("transcript_path")
+        self.state = injection_state.load(data_dir, self.session)
+        self.state.transcript = self.log or self.state.transcript
+        self.state.model = self._get_text("model") or self.state.model
+        self.state.cwd = self.state.cwd or self._get_text("cwd")
+        self.project = find_project(self.state.cwd)
+        self.thread = find_thread(self.project, self.session)
+        self._context: str | None = None
+
+    def respond(self) -> str:
+        """What the model is told now; all that can be noted is noted."""
+        if not self.session:
+            return ""
+        if self.name in spool.EVENTS:
+            return self._record_end()
+        if self.name == "PreCompact":
+            self.state.context, self.state.why = "", "compaction is near"
+            return self._save_state([])
+        if self.name == "SessionStart":
+            self._settle_inbox()
+            return self._save_state(
+                self._inject_context(f"start: {self._get_text('source')}")
+            )
+        prompt = self._get_text("prompt").lstrip()
+        if "agent_id" in self.event or prompt.startswith(MACHINE_PROMPT_PREFIXES):
+            return ""
+        said = self._inject_context(self._find_injection_reason())
+        return self._save_state(
+            [*said, *self._claim_messages(_MAX_CHARACTERS - len("".join(said)))]
+        )
+
+    def _record_end(self) -> str:
+        """The daemon hears of it, and claims are looked at again."""
+        self._settle_inbox(self.session if self.name == "Stop" else "")
+        spool.write_event(self.data_dir, self.event, self.now_ns)
+        return ""
+
+    def _find_injection_reason(self) -> str:
+        """Why a prompt is to carry the context; empty where it is not."""
+        is_full = is_nearly_full(self.log, self.state.model)
+        was_full, self.state.is_full = self.state.is_full, is_full
+        if is_full and not was_full:
+            return "the window is nearly full"
+        return "it changed" if self._render_context() != self.state.context else ""
+
+    def _render_context(self) -> str:
+        """Return the thread's context, read once; none at home or at the root."""
+        if self._context is None:
+            is_project = self.project not in ("", "/", os.path.expanduser("~"))  # noqa: PTH111
+            self._context = ""
+            if is_project:
+                self._context = render_context(self.project, self.thread)
+        return self._context
+
+    def _inject_context(self, why: str) -> list[str]:
+        text = self._render_context() if why else ""
+        if text:
+            self.state.context, self.state.why = text, why
+        return [text] if text else []
+
+    def _claim_messages(self, room: int) -> list[str]:
+        messages = self._settle_inbox()
+        prompt = make_safe_name(self._get_text("prompt_id") or "0", 48)
+        offset = str(get_size(self.log))
+        return inbox.claim(messages, room, make_safe_name(self.session), prompt, offset)
+
+    def _settle_inbox(self, stopped: str = "") -> list[inbox.InboxMessage]:
+        messages = inbox.list_messages(self.data_dir, self.thread)
+        name = make_safe_name(stopped) if stopped else ""
+        inbox.settle(messages, self.now_ns, self._find_log, name)
+        return messages
+
+    def _find_log(self, session: str) -> str:
+        if session == make_safe_name(self.session):
+            return self.log
+        return injection_state.load(self.data_dir, session).transcript
+
+    def _save_state(self, said: list[str]) -> str:
+        """What is said stays said, even where it cannot be noted."""
+        try:
+            injection_state.save(self.data_dir, self.session, self.state)
+        except OSError:
+            return "\n\n".join(said)
+        return "\n\n".join(said)
+
+    def _get_text(self, name: str) -> str:
+        value = self.event.get(name)
+        return value if isinstance(value, str) else ""
