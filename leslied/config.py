@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _STRICT: Mapping[str, str] = {"extra": "forbid"}
 
 
-Format = Literal[
+ExportFormat = Literal[
     "markdown", "html", "json", "jsonl", "devflow", "chibi", "weakincentives", "atif"
 ]
 
@@ -52,7 +52,7 @@ class OutputSettings:
     backfill: Literal["central", "project", "none"] = "central"
     timezone: Literal["local", "utc"] = "local"
     thinking: bool = False
-    formats: tuple[Format, ...] = ()
+    formats: tuple[ExportFormat, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +90,22 @@ def load_settings(path: Path, agents: Iterable[str]) -> Settings:
         raise ConfigError(
             f"{path} cannot be read: {error}.", f"Check the file: {path}"
         ) from error
-    settings = _check(_parse(text, path), text, path)
-    _refuse_relative(settings, text, path)
+    settings = _validate(_parse(text, path), text, path)
+    _reject_relative_paths(settings, text, path)
     for name in settings.agents:
         if name not in set(agents):
-            raise _unknown(f"agents.{name}", name, agents, text, path)
+            raise _make_unknown_key_error(f"agents.{name}", name, agents, text, path)
     return settings
 
 
-def _refuse_relative(settings: Settings, text: str, path: Path) -> None:
+def _reject_relative_paths(settings: Settings, text: str, path: Path) -> None:
     """A folder that is meant must be told whole: half of one would match nothing."""
     told = [("exclude", each) for each in settings.projects.exclude]
     told += [("roots", str(r)) for a in settings.agents.values() for r in a.roots]
     for key, folder in told:
         if not folder.startswith(("/", "~")):
             raise ConfigError(
-                f"{path}{_line_of(key, text)}: {key}: {folder!r} is no whole path.",
+                f"{path}{_format_line_number(key, text)}: {key}: {folder!r} is no whole path.",
                 "Let it begin with / or ~",
             )
 
@@ -119,7 +119,7 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
         ) from error
 
 
-def _check(data: dict[str, Any], text: str, path: Path) -> Settings:
+def _validate(data: dict[str, Any], text: str, path: Path) -> Settings:
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - 150 ms
 
     try:
@@ -128,27 +128,27 @@ def _check(data: dict[str, Any], text: str, path: Path) -> Settings:
         first = error.errors()[0]
         where = [str(part) for part in first["loc"]]
         if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-            raise _unknown(
-                ".".join(where), where[-1], _known_keys(where), text, path
+            raise _make_unknown_key_error(
+                ".".join(where), where[-1], _list_valid_keys(where), text, path
             ) from error
         raise ConfigError(
-            f"{path}{_line_of(where[-1], text)}: {'.'.join(where)}: {first['msg']}.",
+            f"{path}{_format_line_number(where[-1], text)}: {'.'.join(where)}: {first['msg']}.",
             "Every key and its default is in config.example.toml",
         ) from error
 
 
-def _unknown(
-    key: str, word: str, known: Iterable[str], text: str, path: Path
+def _make_unknown_key_error(
+    key: str, name: str, valid_keys: Iterable[str], text: str, path: Path
 ) -> ConfigError:
-    near = difflib.get_close_matches(word, list(known), 1)
+    near = difflib.get_close_matches(name, list(valid_keys), 1)
     guess = f" Did you mean {near[0]!r}?" if near else ""
     return ConfigError(
-        f"{path}{_line_of(word, text)}: unknown key {key!r}.{guess}",
+        f"{path}{_format_line_number(name, text)}: unknown key {key!r}.{guess}",
         "Every key and its default is in config.example.toml",
     )
 
 
-def _known_keys(where: list[str]) -> list[str]:
+def _list_valid_keys(where: list[str]) -> list[str]:
     """The keys that may stand where an unknown one stood."""
     tables: Mapping[str, Any] = {
         "agents": AgentSettings,
@@ -160,7 +160,7 @@ def _known_keys(where: list[str]) -> list[str]:
     return [field.name for field in fields(table)]
 
 
-def _line_of(word: str, text: str) -> str:
+def _format_line_number(word: str, text: str) -> str:
     """`, line N` where the word stands as a key or table."""
     pattern = re.compile(
         rf"^[ \t]*(\[.*)?\"?{re.escape(word)}\"?[ \t]*[=\].]", re.MULTILINE

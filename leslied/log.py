@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
 
-def open_log(*, as_json: bool = False) -> FilteringBoundLogger:
+def make_logger(*, as_json: bool = False) -> FilteringBoundLogger:
     """A logger for this process; a closed standard error is no reason to die."""
     import structlog  # noqa: PLC0415 - 80 ms that only the daemon pays
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class AppPaths:
     """Every folder and file leslied may write."""
 
     config_file: Path
@@ -48,22 +48,22 @@ class Places:
         return self.data_dir / "store.db"
 
 
-def find_places(environ: Mapping[str, str], config: Path | None = None) -> Places:
+def get_paths(environ: Mapping[str, str], config: Path | None = None) -> AppPaths:
     """The places that the environment asks for; nothing is created."""
     from platformdirs import PlatformDirs  # noqa: PLC0415 - 10 ms a bare --help saves
 
-    find_home(environ)
+    get_home(environ)
     dirs = PlatformDirs("leslied", appauthor=False)
     chosen = config or environ.get("LESLIED_CONFIG")
     data = environ.get("LESLIED_DATA_DIR")
-    return Places(
+    return AppPaths(
         config_file=Path(chosen) if chosen else dirs.user_config_path / "config.toml",
         data_dir=Path(data) if data else dirs.user_data_path,
         state_dir=dirs.user_state_path,
     )
 
 
-def find_home(environ: Mapping[str, str]) -> Path:
+def get_home(environ: Mapping[str, str]) -> Path:
     """The home folder, or a sentence about why there is none."""
     home = environ.get("HOME", "")
     if home and Path(home).is_dir():

@@ -12,14 +12,14 @@ from leslied.api.types import SessionView, make_session_view, make_unit_view
 from leslied.lookup import (
     add_costs,
     list_sessions,
-    redact_placed,
+    redact_entry,
     redact_unit,
     resolve_id,
 )
 from leslied.model.codec import session_to_dict
 from leslied.model.query import Selection
-from leslied.redact.deep import redact_json, redact_summary
-from leslied.sessions import Stream, assemble, tell_status
+from leslied.redact.session import redact_json, redact_summary
+from leslied.sessions import RecordStream, assemble, compute_status
 from leslied.store import RecordFilter, SqlReader
 from leslied.store.views import SESSIONS
 
@@ -63,7 +63,7 @@ class Backend:
         for number in self.reader.get_session_order(summary.row).chat_ids:
             wanted = RecordFilter(streams=(summary.row,), unit=number)
             entries = list(chain.from_iterable(self.reader.iter_pages(wanted)))
-            for unit in assemble(Stream(summary, entries), ()):
+            for unit in assemble(RecordStream(summary, entries), ()):
                 found = structs.replace(unit, transcript=files.get(number, ""))
                 yield make_unit_view(self._redact_unit(found))
 
@@ -93,7 +93,7 @@ class Backend:
 
     def redact_record(self, placed: PlacedRecord) -> PlacedRecord:
         """The record as it may be told."""
-        return redact_placed(placed, self.redact) if self.redact else placed
+        return redact_entry(placed, self.redact) if self.redact else placed
 
     def _redact_unit(self, unit: StoredUnit) -> StoredUnit:
         return redact_unit(unit, self.redact) if self.redact else unit
@@ -124,13 +124,13 @@ class Backend:
 
     def make_view(self, found: SessionSummary) -> SessionView:
         told = redact_summary(found, self.redact) if self.redact else found
-        return make_session_view(told, tell_status(found, self._clock.now()), self)
+        return make_session_view(told, compute_status(found, self._clock.now()), self)
 
     def _session_rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of the view `sessions`, in the order of its columns."""
         now = self._clock.now()
         for each in self.list_sessions():
-            plain = session_to_dict(each, tell_status(each, now), each.cwd)
+            plain = session_to_dict(each, compute_status(each, now), each.cwd)
             plain |= plain.pop("usage")
             plain["session_id"] = plain.pop("id")
             yield tuple(plain[column.name] for column in SESSIONS.columns)

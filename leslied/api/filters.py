@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from leslied.errors import UserError
 from leslied.model.query import Filter
-from leslied.paths import find_home, read_environ, resolve_project
+from leslied.paths import get_home, read_environ, resolve_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ def make_filters(
     if agent:
         yield Filter("agent", agent)
     if project:
-        yield Filter("project", resolve_project(project, find_home(read_environ())))
+        yield Filter("project", resolve_project(project, get_home(read_environ())))
     if since:
         yield Filter("after", _to_microseconds(since))
     if until:

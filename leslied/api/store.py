@@ -10,7 +10,7 @@ from leslied.api.entries import Entries
 from leslied.api.filters import make_filters
 from leslied.api.types import Rows, SessionView
 from leslied.clock import SystemClock
-from leslied.paths import find_places, load_key, read_environ
+from leslied.paths import get_paths, load_key, read_environ
 from leslied.redact import Redactor
 from leslied.store import SQL_TIMEOUT_SECONDS, RecordFilter
 
@@ -28,7 +28,7 @@ def open_store(path: str | Path | None = None, *, redact: bool = False) -> Store
     `path` is the file or its folder; without it, the store is found as the command
     line finds it. What comes out is the log's own words; `redact` takes secrets out.
     """
-    file = Path(path) if path else find_places(read_environ()).store_file
+    file = Path(path) if path else get_paths(read_environ()).store_file
     if file.is_dir():
         file /= _STORE_NAME
     inside = Backend(file, SystemClock())

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.codec import encode_time
-from leslied.tail import take_survey
+from leslied.tail import check_freshness
 
 if TYPE_CHECKING:
     from leslied.agents import AgentAdapter
@@ -33,7 +33,7 @@ def _tell(
     adapter: AgentAdapter, roots: list[Root], known: dict[str, Any]
 ) -> dict[str, Any]:
     paths, looked_ns = known.get("paths", ()), known.get("looked_ns", 0)
-    found = take_survey(adapter.name, roots, paths, looked_ns)
+    found = check_freshness(adapter.name, roots, paths, looked_ns)
     source_at = _from_ns(found.newest_ns)
     ingested_at = _from_ns(known.get("newest_ingested_ns"))
     lag = None
@@ -42,9 +42,9 @@ def _tell(
     return {
         "name": adapter.name,
         "title": adapter.title,
-        "found": len(found.missing) < len(roots),
+        "found": len(found.missing_roots) < len(roots),
         "roots": [
-            {"path": str(root.path), "exists": root.path not in found.missing}
+            {"path": str(root.path), "exists": root.path not in found.missing_roots}
             for root in roots
         ],
         "logs": found.count,

@@ -23,7 +23,7 @@ from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
 from leslied.cli.progress import Bar
 from leslied.errors import LesliedError, StoreUnusable, UserError
 from leslied.lookup import load_session, resolve_id
-from leslied.redact.deep import redact_session
+from leslied.redact.session import redact_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from click.shell_completion import CompletionItem
 
 from leslied.cli.output import clean
-from leslied.paths import find_places, read_environ
+from leslied.paths import get_paths, read_environ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import click
 
-    from leslied.paths import Places
+    from leslied.paths import AppPaths
     from leslied.store.completion_queries import CompletionReader
 
     Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -32,7 +32,7 @@ _LONGEST = 70
 
 
 def _quietly(
-    tell: Callable[[Places, str], Iterator[CompletionItem]],
+    tell: Callable[[AppPaths, str], Iterator[CompletionItem]],
 ) -> Complete:
     """The completer that offers what is told, or nothing at all."""
 
@@ -42,7 +42,7 @@ def _quietly(
         found: list[CompletionItem] = []
         with suppress(Exception):
             config = ctx.find_root().params.get("config")
-            told = tell(find_places(read_environ(), config), incomplete)
+            told = tell(get_paths(read_environ(), config), incomplete)
             found = [item for item in told if _is_offered(item, incomplete)]
         return found
 
@@ -54,14 +54,14 @@ def _is_offered(item: CompletionItem, incomplete: str) -> bool:
     return item.type == "dir" or bool(is_plain)
 
 
-def _open(places: Places) -> CompletionReader:
+def _open(places: AppPaths) -> CompletionReader:
     from leslied.store.completion_queries import CompletionReader  # noqa: PLC0415 - most words need no store
 
     return CompletionReader(places.store_file)
 
 
 def _tell_ids(
-    places: Places, incomplete: str, *, has_threads: bool
+    places: AppPaths, incomplete: str, *, has_threads: bool
 ) -> Iterator[CompletionItem]:
     """The newest ids of one kind, and of the other once it is begun."""
     from leslied.redact import Redactor  # noqa: PLC0415 - as above
@@ -81,19 +81,19 @@ def _tell_ids(
 
 
 @_quietly
-def complete_session(places: Places, incomplete: str) -> Iterator[CompletionItem]:
+def complete_session(places: AppPaths, incomplete: str) -> Iterator[CompletionItem]:
     """The ids of sessions, newest first, and `last`."""
     return _tell_ids(places, incomplete, has_threads=False)
 
 
 @_quietly
-def complete_thread(places: Places, incomplete: str) -> Iterator[CompletionItem]:
+def complete_thread(places: AppPaths, incomplete: str) -> Iterator[CompletionItem]:
     """The ids of threads, newest first, and `last`."""
     return _tell_ids(places, incomplete, has_threads=True)
 
 
 @_quietly
-def complete_recipient(places: Places, _: str) -> Iterator[CompletionItem]:
+def complete_recipient(places: AppPaths, _: str) -> Iterator[CompletionItem]:
     """The threads that were ever sent a message."""
     from leslied.hooks.inbox import list_threads  # noqa: PLC0415
 
@@ -101,14 +101,14 @@ def complete_recipient(places: Places, _: str) -> Iterator[CompletionItem]:
 
 
 @_quietly
-def complete_agent(places: Places, _: str) -> Iterator[CompletionItem]:
+def complete_agent(places: AppPaths, _: str) -> Iterator[CompletionItem]:
     """The agents that have sessions."""
     with _open(places) as names:
         return map(CompletionItem, names.list_agents())
 
 
 @_quietly
-def complete_project(places: Places, incomplete: str) -> Iterator[CompletionItem]:
+def complete_project(places: AppPaths, incomplete: str) -> Iterator[CompletionItem]:
     """The names of projects, last active first; folders, once a path is begun."""
     if "/" in incomplete or incomplete[:1] in (".", "~"):
         return iter([CompletionItem(incomplete, type="dir")])

@@ -9,7 +9,7 @@ import click
 from leslied.cli.output import clean, say_time
 from leslied.cli.page import entry_lines
 from leslied.cli.player import Cue
-from leslied.sessions.schedule import schedule
+from leslied.sessions.timeline import build_timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ def make_cues(units: Sequence[Unit], *, is_full: bool) -> Iterator[Cue]:
         return any(entry_lines(record, "", is_full=is_full))
 
     heads = _Heads()
-    for beat in schedule(units, is_told):
+    for beat in build_timeline(units, is_told):
         indent, pause = _INDENT * beat.depth, beat.pause.total_seconds()
         head = [
             indent + click.style(clean(line), dim=True) for line in heads.find(beat)

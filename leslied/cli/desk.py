@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from leslied.clock import Clock, SystemClock
 from leslied.paths import (
     PLATFORM,
-    Places,
-    find_home,
-    find_places,
+    AppPaths,
+    get_home,
+    get_paths,
     load_key,
     read_environ,
 )
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from leslied.model.session import ProcessRegistry
     from leslied.model.source import Environment, Root
     from leslied.pipeline import (
-        Collect,
+        Archiver,
+        AssetIndex,
+        Exports,
         Ingest,
-        Keep,
-        Publish,
-        Relate,
+        Pipeline,
+        RelationsSync,
         Settle,
-        Streets,
     )
-    from leslied.pipeline.progress import Progress
+    from leslied.pipeline.progress import ProgressCallback
     from leslied.redact import Redactor
     from leslied.store import Store, StoreReader
 
@@ -47,13 +47,13 @@ class Desk:
     """The machine as one command sees it."""
 
     environ: Mapping[str, str]
-    places: Places
+    places: AppPaths
     clock: Clock
 
     @property
     def home(self) -> Path:
         """The home folder."""
-        return find_home(self.environ)
+        return get_home(self.environ)
 
     @property
     def _environment(self) -> Environment:
@@ -109,38 +109,38 @@ class Desk:
         *,
         is_final: bool = False,
         is_light: bool = False,
-        on_progress: Progress | None = None,
-    ) -> Streets:
+        on_progress: ProgressCallback | None = None,
+    ) -> Pipeline:
         """The daemon's work, as the settings want it now; `is_light` on memory."""
-        from leslied.pipeline import Stops, Streets, Told  # noqa: PLC0415
+        from leslied.pipeline import HookEvents, Pipeline, StopDetection  # noqa: PLC0415
         from leslied.pipeline.failures import Failures  # noqa: PLC0415
-        from leslied.pipeline.progress import tell_nobody  # noqa: PLC0415
+        from leslied.pipeline.progress import ignore_progress  # noqa: PLC0415
 
         settings = self.load_settings()
-        on_progress = on_progress or tell_nobody
+        on_progress = on_progress or ignore_progress
         failures = Failures(store, self.clock, ignores_pauses=not is_light)
         ingests = [
             replace(each, is_final=is_final, failures=failures, on_progress=on_progress)
             for each in self._make_ingests(store, settings, is_light=is_light)
         ]
-        stops = Stops(store=store, registries=self.registries(settings))
-        told = Told(self.places.data_dir, ingests, stops, self.clock, failures)
+        stops = StopDetection(store=store, registries=self.registries(settings))
+        told = HookEvents(self.places.data_dir, ingests, stops, self.clock, failures)
         settle = replace(
             self._make_settle(store, reader, settings),
-            live=stops.live,
+            live=stops.live_sessions,
             is_final=is_final,
             failures=failures,
             on_progress=on_progress,
         )
-        return Streets(
+        return Pipeline(
             ingests=ingests,
-            told=told,
-            stops=stops,
+            hook_events=told,
+            stop_detection=stops,
             settle=settle,
-            relate=self._make_relate(settle, is_light=is_light),
-            collect=self._make_collect(settle, settings),
-            publish=self._make_publish(settle, settings),
-            keep=replace(
+            relations_sync=self._make_relate(settle, is_light=is_light),
+            asset_index=self._make_collect(settle, settings),
+            exports=self._make_publish(settle, settings),
+            archiver=replace(
                 self._make_keep(store, settings),
                 failures=failures,
                 on_progress=on_progress,
@@ -152,7 +152,7 @@ class Desk:
         self, store: Store, settings: Settings, *, is_light: bool
     ) -> Iterator[Ingest]:
         from leslied.pipeline import Ingest  # noqa: PLC0415
-        from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_WEIGHT  # noqa: PLC0415
+        from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_BATCH_WEIGHT  # noqa: PLC0415
 
         for adapter, roots in self.agent_roots(settings):
             yield Ingest(
@@ -160,61 +160,61 @@ class Desk:
                 store=store,
                 roots=tuple(roots),
                 is_excluded=make_exclude(settings, adapter.name),
-                weight=LIGHT_WEIGHT if is_light else BATCH_WEIGHT,
+                weight=LIGHT_BATCH_WEIGHT if is_light else BATCH_WEIGHT,
             )
 
-    def _make_publish(self, settle: Settle, settings: Settings) -> Publish:
-        from leslied.pipeline import Publish  # noqa: PLC0415
+    def _make_publish(self, settle: Settle, settings: Settings) -> Exports:
+        from leslied.pipeline import Exports  # noqa: PLC0415
 
-        return Publish(
+        return Exports(
             store=settle.store,
             reader=settle.reader,
             redact=settle.redact,
             clock=self.clock,
             formats=settings.output.formats,
-            live=settle.live,
+            live_sessions=settle.live_sessions,
             failures=settle.failures,
         )
 
-    def _make_relate(self, settle: Settle, *, is_light: bool) -> Relate:
-        from leslied.pipeline.relate import LIGHT_WAITS, Relate  # noqa: PLC0415
+    def _make_relate(self, settle: Settle, *, is_light: bool) -> RelationsSync:
+        from leslied.pipeline.relations_sync import DAEMON_LOCK_WAITS, RelationsSync  # noqa: PLC0415
         from leslied.threads.relations_file import RETRY_DELAYS_SECONDS  # noqa: PLC0415
 
-        return Relate(
+        return RelationsSync(
             store=settle.store,
             reader=settle.reader,
             redact=settle.redact,
             clock=self.clock,
-            live=settle.live,
+            live_sessions=settle.live_sessions,
             failures=settle.failures,
-            waits=LIGHT_WAITS if is_light else RETRY_DELAYS_SECONDS,
+            lock_waits=DAEMON_LOCK_WAITS if is_light else RETRY_DELAYS_SECONDS,
         )
 
-    def _make_collect(self, settle: Settle, settings: Settings) -> Collect:
-        from leslied.pipeline import Collect  # noqa: PLC0415
+    def _make_collect(self, settle: Settle, settings: Settings) -> AssetIndex:
+        from leslied.pipeline import AssetIndex  # noqa: PLC0415
 
         found = list(self.agent_roots(settings))
-        return Collect(
+        return AssetIndex(
             store=settle.store,
             reader=settle.reader,
             redact=settle.redact,
             clock=self.clock,
             zone=settle.zone,
-            titles={adapter.name: adapter.title for adapter, _ in found},
+            agent_titles={adapter.name: adapter.title for adapter, _ in found},
             plan_folders=[r.path.parent / "plans" for _, roots in found for r in roots],
-            live=settle.live,
+            live_sessions=settle.live_sessions,
             failures=settle.failures,
             on_progress=settle.on_progress,
         )
 
-    def _make_keep(self, store: Store, settings: Settings) -> Keep:
-        from leslied.pipeline import Keep  # noqa: PLC0415
+    def _make_keep(self, store: Store, settings: Settings) -> Archiver:
+        from leslied.pipeline import Archiver  # noqa: PLC0415
 
         roots = {a.name: tuple(found) for a, found in self.agent_roots(settings)}
         excludes = {name: make_exclude(settings, name) for name in roots}
-        return Keep(
+        return Archiver(
             store=store,
-            folder=self.places.archive_dir,
+            archive_dir=self.places.archive_dir,
             roots=roots,
             clock=self.clock,
             key_id=_redactor(self.places.key_file).key_id,
@@ -259,7 +259,7 @@ def _redactor(key_file: Path) -> Redactor:
 def sit_down(ctx: click.Context) -> Desk:
     """The desk of the running command."""
     environ = read_environ()
-    places = find_places(environ, ctx.find_root().obj)
+    places = get_paths(environ, ctx.find_root().obj)
     return Desk(environ, places, SystemClock())
 
 

@@ -14,9 +14,9 @@ from leslied.cli.diff_view import Look, difference_lines
 from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option
 from leslied.lookup import load_units, redact_unit, resolve_id
-from leslied.redact.deep import redact_summary
-from leslied.sessions import tell_status
-from leslied.sessions.align import Scope, align
+from leslied.redact.session import redact_summary
+from leslied.sessions import compute_status
+from leslied.sessions.align import DiffScope, align_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,10 +73,10 @@ def command(ctx: click.Context, /, a: str, b: str, **asked: Any) -> None:
     redact = str if asked["reveal"] else desk.redact
     with desk.open_reader() as reader:
         ours, theirs = (_load(desk, reader, wanted, redact) for wanted in (a, b))
-    scope = Scope(
-        has_thinking=asked["thinking"], has_subagents=not asked["no_subagents"]
+    scope = DiffScope(
+        include_thinking=asked["thinking"], include_subagents=not asked["no_subagents"]
     )
-    units = align(ours.units, theirs.units, scope)
+    units = align_units(ours.units, theirs.units, scope)
     facts = compare_facts(ours, theirs)
     look = Look(
         context=asked["context"],
@@ -103,5 +103,5 @@ def _load(
         found=found,
         session=redact_summary(found.session, redact),
         units=tuple(redact_unit(unit, redact) for unit in load_units(reader, found)),
-        status=tell_status(found.session, desk.clock.now()),
+        status=compute_status(found.session, desk.clock.now()),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.model.codec import encode_time
 from leslied.model.stats import Cost
-from leslied.sessions.wording import compare_entry, cut_hunks, word_record
+from leslied.sessions.text_diff import diff_entry, make_hunks, record_to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -69,7 +69,7 @@ def _plain_unit(unit: Unit | None) -> dict[str, Any] | None:
 
 
 def _plain_entry(entry: EntryDifference, look: Look) -> dict[str, Any]:
-    compared = compare_entry(entry)
+    compared = diff_entry(entry)
     record = entry.either.record
     return {
         "status": entry.status,
@@ -78,7 +78,7 @@ def _plain_entry(entry: EntryDifference, look: Look) -> dict[str, Any]:
         "a": _plain_side(entry.a),
         "b": _plain_side(entry.b),
         "fields": plain_facts(entry.fields),
-        "diff": list(_plain_hunks(cut_hunks(compared.lines, look.context))),
+        "diff": list(_plain_hunks(make_hunks(compared.lines, look.context))),
         "uncompared_lines": list(compared.uncompared),
     }
 
@@ -86,7 +86,7 @@ def _plain_entry(entry: EntryDifference, look: Look) -> dict[str, Any]:
 def _plain_side(placed: PlacedRecord | None) -> dict[str, Any] | None:
     if placed is None:
         return None
-    return {"entry_id": placed.entry_id, "text": word_record(placed.record)}
+    return {"entry_id": placed.entry_id, "text": record_to_text(placed.record)}
 
 
 def _plain_hunks(hunks: Iterable[Hunk]) -> Iterator[str]:

@@ -20,8 +20,8 @@ from leslied.cli.output import (
 )
 from leslied.cli.page import entry_lines
 from leslied.model.stats import Cost
-from leslied.sessions.steps import pair_results
-from leslied.sessions.wording import compare_entry, cut_hunks
+from leslied.sessions.reading_order import pair_results
+from leslied.sessions.text_diff import diff_entry, make_hunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -236,8 +236,8 @@ def _alike_lines(count: int, indent: str) -> Iterator[str]:
 
 
 def _entry_lines(entry: EntryDifference, look: Look, indent: str) -> Iterator[str]:
-    compared = compare_entry(entry)
-    lines = list(_hunk_lines(cut_hunks(compared.lines, look.context), look))
+    compared = diff_entry(entry)
+    lines = list(_hunk_lines(make_hunks(compared.lines, look.context), look))
     most = len(lines) if look.is_full else _MOST_LINES
     yield indent + click.style(clean(_label(entry)), fg="cyan")
     yield from (indent + line for line in lines[:most])

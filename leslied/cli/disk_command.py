@@ -24,7 +24,7 @@ from leslied.cli.output import (
 )
 from leslied.model.codec import encode_time
 from leslied.model.record import SessionKey
-from leslied.pipeline.prune import find_copies, weigh
+from leslied.pipeline.prune import find_store_copies, measure_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,7 @@ def _gather(desk: Desk, reader: StoreReader) -> dict[str, Any]:
     parts = {
         "store": _weigh(store),
         "wal": _weigh(store.with_name(store.name + "-wal")),
-        "copies": sum(map(_weigh, find_copies(store))),
+        "copies": sum(map(_weigh, find_store_copies(store))),
         "archive": _weigh(places.archive_dir),
         "central": _weigh(central),
         "projects": sum(_weigh(folder / ".leslie") for folder in outside),
@@ -98,8 +98,8 @@ def _split(reader: StoreReader) -> dict[str, Any]:
 
 
 def _find_largest(desk: Desk, reader: StoreReader) -> Iterator[dict[str, Any]]:
-    found = weigh(reader)
-    sizes = {name: found.of(name) for name in found.stored}
+    found = measure_sizes(reader)
+    sizes = {name: found.get_session_size(name) for name in found.store_by_session}
     for name in sorted(sizes, key=lambda name: (-sizes[name], name))[:_LARGEST]:
         agent, session_id = name
         # A subagent whose parent's log is gone has no session to ask.
@@ -110,7 +110,7 @@ def _find_largest(desk: Desk, reader: StoreReader) -> Iterator[dict[str, Any]]:
             "title": (desk.redact(session.title) if session else "") or None,
             "ended_at": encode_time(session.ended_at) if session else None,
             "bytes": sizes[name],
-            "archive_bytes": found.archived.get(name, 0),
+            "archive_bytes": found.archive_by_session.get(name, 0),
         }
 
 

@@ -20,8 +20,8 @@ from leslied.cli.progress import Bar
 from leslied.errors import UserError
 from leslied.lookup import ResolvedId, list_sessions, load_session, resolve_id
 from leslied.model.query import Selection
-from leslied.redact.deep import redact_session
-from leslied.sessions import quiet_us
+from leslied.redact.session import redact_session
+from leslied.sessions import stopped_before_us
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -226,7 +226,7 @@ class _Order:
         if not self.has_all:
             return [resolve_id(reader, self.wanted, with_costs=True)]
         now = self.desk.clock.now()
-        chosen = Selection(filters=self.filters, quiet_us=quiet_us(now))
+        chosen = Selection(filters=self.filters, quiet_us=stopped_before_us(now))
         found = list_sessions(reader, chosen, with_costs=True)
         return self._over([ResolvedId(each) for each in found])
 

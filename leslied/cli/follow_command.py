@@ -18,11 +18,11 @@ from leslied.cli.filters import WHOSE, read_filters, whose_options
 from leslied.cli.help import Command
 from leslied.cli.look import Look, find_width
 from leslied.cli.telling import Telling
-from leslied.lookup import check_agents, redact_placed, resolve_id
+from leslied.lookup import check_agents, redact_entry, resolve_id
 from leslied.model.codec import record_to_dict
 from leslied.model.query import Selection
 from leslied.model.record import SessionKey
-from leslied.redact.deep import redact_summary
+from leslied.redact.session import redact_summary
 from leslied.store import SessionGroup, read_lock_info
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class _Following:
             self._tell_stops()
 
     def _tell(self, placed: PlacedRecord) -> None:
-        clean = redact_placed(placed, self.desk.redact)
+        clean = redact_entry(placed, self.desk.redact)
         if self.as_json:
             numbered = structs.replace(clean, sequence=self.news.get_sequence(placed))
             line = json.dumps(record_to_dict(numbered), default=str)

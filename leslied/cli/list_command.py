@@ -24,8 +24,8 @@ from leslied.errors import UserError
 from leslied.lookup import list_sessions
 from leslied.model.codec import session_to_dict
 from leslied.model.query import Order, Selection
-from leslied.redact.deep import redact_summary
-from leslied.sessions import quiet_us, tell_status
+from leslied.redact.session import redact_summary
+from leslied.sessions import compute_status, stopped_before_us
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,12 +121,12 @@ def _select(desk: Desk, asked: dict[str, Any]) -> Selection:
         order=asked["order"],
         is_reversed=asked["is_reversed"],
         limit=limit,
-        quiet_us=quiet_us(desk.clock.now()),
+        quiet_us=stopped_before_us(desk.clock.now()),
     )
 
 
 def _plain(session: SessionSummary, now: datetime) -> dict[str, Any]:
-    plain = session_to_dict(session, tell_status(session, now), session.cwd)
+    plain = session_to_dict(session, compute_status(session, now), session.cwd)
     plain["unpriced_messages"] = session.cost.unpriced
     if session.is_subagent:
         plain |= {"id": session.subagent_id, "parent": session.key.session_id}
@@ -156,7 +156,7 @@ def _lines(
             shorts[_id_of(session)],
             session.key.agent,
             say_time(session.ended_at),
-            tell_status(session, now),
+            compute_status(session, now),
             say_path(session.cwd, home).rpartition("/")[2] or "-",
             _say_title(session),
             str(session.units),

@@ -14,7 +14,7 @@ from leslied.cli.output import (
     say_path,
     say_time,
 )
-from leslied.sessions.steps import pair_results
+from leslied.sessions.reading_order import pair_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

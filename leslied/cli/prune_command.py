@@ -32,22 +32,22 @@ from leslied.model.codec import encode_time
 from leslied.model.query import Selection
 from leslied.paths import PLATFORM
 from leslied.pipeline.prune import (
-    Prune,
-    Pruned,
-    Reasons,
-    find_copies,
-    find_live,
+    PruneGuard,
+    Pruner,
+    PruneReport,
+    find_live_sessions,
+    find_store_copies,
     make_batches,
-    weigh,
+    measure_sizes,
 )
-from leslied.sessions.retention import Choice, Policy, choose
+from leslied.sessions.retention import PrunePlan, RetentionPolicy, plan_pruning
 from leslied.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.cli.desk import Desk
-    from leslied.sessions.retention import Going, Sizes
+    from leslied.sessions.retention import PruneCandidate, StorageSizes
     from leslied.store import StoreReader
 
 _MOST_SHOWN = 20
@@ -136,63 +136,69 @@ class _Order:
                 "or leslied prune --max-size 2GB; without --yes they are only shown.",
             )
 
-    def look(self) -> tuple[Choice, Sizes, None]:
+    def look(self) -> tuple[PrunePlan, StorageSizes, None]:
         """Who would go."""
         with self.desk.open_reader() as reader:
             return *self._choose(reader), None
 
-    def _choose(self, reader: StoreReader) -> tuple[Choice, Sizes]:
+    def _choose(self, reader: StoreReader) -> tuple[PrunePlan, StorageSizes]:
         policy = self._policy()
         settings = self.desk.load_settings()
         roots = {a.name: tuple(found) for a, found in self.desk.agent_roots(settings)}
-        reasons = Reasons(
+        reasons = PruneGuard(
             reader=reader,
             roots=roots,
-            live=find_live(self.desk.registries(settings)),
+            live_sessions=find_live_sessions(self.desk.registries(settings)),
             clock=self.desk.clock,
-            takes_failed=self.asked["failed"],
+            include_failed=self.asked["failed"],
         )
-        sizes = weigh(reader)
+        sizes = measure_sizes(reader)
         filters = read_filters(self.desk, self.asked, WHOSE)
         sessions = list_sessions(reader, Selection(filters=filters))
-        return choose(sessions, policy, sizes, reasons.why_stays), sizes
+        return plan_pruning(sessions, policy, sizes, reasons.find_reason_to_keep), sizes
 
-    def carry_out(self) -> tuple[Choice, Sizes, Pruned]:
+    def carry_out(self) -> tuple[PrunePlan, StorageSizes, PruneReport]:
         """They are gone."""
         with self._open_store() as store:
             with self.desk.open_reader() as reader:
                 choice, sizes = self._choose(reader)
-                keep = self.desk.make_streets(store, reader).keep
-            prune = Prune(
-                store=store, keep=keep, has_transcripts=self.asked["transcripts"]
+                keep = self.desk.make_streets(store, reader).archiver
+            prune = Pruner(
+                store=store,
+                archiver=keep,
+                include_transcripts=self.asked["transcripts"],
             )
             with store.pruner() as pruning:
                 is_unfinished = pruning.needs_vacuum()
-            if choice.going or is_unfinished:
-                prune.check_room(sizes.left_in_store(choice.going))
+            if choice.candidates or is_unfinished:
+                prune.check_free_space(sizes.compute_remaining_store(choice.candidates))
                 with Bar(self.desk.clock) as bar:
                     bar.begin("Removing sessions")
-                    for batch in bar.over(list(make_batches(choice.going))):
+                    for batch in bar.over(list(make_batches(choice.candidates))):
                         prune.remove(batch)
                 prune.finish()
             with self.desk.open_reader() as reader:
-                choice.left = (
+                choice.remaining_bytes = (
                     reader.sizes.get_used_bytes() + reader.sizes.get_archive_bytes()
                 )
-        return choice, sizes, prune.done
+        return choice, sizes, prune.report
 
-    def tell(self, choice: Choice, sizes: Sizes, done: Pruned | None) -> dict[str, Any]:
+    def tell(
+        self, choice: PrunePlan, sizes: StorageSizes, done: PruneReport | None
+    ) -> dict[str, Any]:
         """What scripts are told, and people in other words."""
-        copies = find_copies(self.desk.places.store_file)
+        copies = find_store_copies(self.desk.places.store_file)
         data: dict[str, Any] = {
             "done": done is not None,
-            "count": len(choice.going),
-            "bytes": sum(each.size for each in choice.going),
+            "count": len(choice.candidates),
+            "bytes": sum(each.size for each in choice.candidates),
             "bytes_before": sizes.total,
-            "bytes_after": choice.left,
+            "bytes_after": choice.remaining_bytes,
             "copies_bytes": sum(copy.stat().st_size for copy in copies),
-            "sessions": [self._plain(each) for each in choice.going],
-            "staying": {why: len(found) for why, found in choice.staying.items()},
+            "sessions": [self._plain(each) for each in choice.candidates],
+            "staying": {
+                why: len(found) for why, found in choice.kept_by_reason.items()
+            },
             "command": self._command(),
         }
         if done:
@@ -200,7 +206,7 @@ class _Order:
                 "records_removed": done.records,
                 "archive_files_removed": done.archive_files,
                 "transcripts_removed": done.transcripts,
-                "copies_removed": done.copies,
+                "copies_removed": done.store_copies,
             }
         return data
 
@@ -221,19 +227,19 @@ class _Order:
                 "then start it again.",
             ) from error
 
-    def _policy(self) -> Policy:
+    def _policy(self) -> RetentionPolicy:
         older, size = self.asked["older_than"], self.asked["max_size"]
         now = self.desk.clock.now()
         before = None
         if older is not None:
             before = _EPOCH + timedelta(microseconds=parse_moment(older, now, None))
-        return Policy(
+        return RetentionPolicy(
             before=before,
-            keep=self.asked["keep"],
-            most_bytes=None if size is None else parse_size(size),
+            keep_newest=self.asked["keep"],
+            max_bytes=None if size is None else parse_size(size),
         )
 
-    def _plain(self, going: Going) -> dict[str, Any]:
+    def _plain(self, going: PruneCandidate) -> dict[str, Any]:
         session = going.session
         return {
             "id": session.key.session_id,
@@ -242,7 +248,7 @@ class _Order:
             "title": self.desk.redact(session.title) or None,
             "ended_at": encode_time(session.ended_at),
             "subagents": session.subagents,
-            "why": list(going.why),
+            "why": list(going.reasons),
             "bytes": going.size,
         }
 
@@ -274,11 +280,12 @@ def parse_size(text: str) -> int:
     return int(float(found[1]) * _FACTORS[found[2]])
 
 
-def _warn(done: Pruned) -> list[str]:
+def _warn(done: PruneReport) -> list[str]:
     told = [
-        f"{path} was changed since it was written; it stays." for path in done.changed
+        f"{path} was changed since it was written; it stays."
+        for path in done.changed_transcripts
     ]
-    if not done.is_whole:
+    if not done.is_store_shrunk:
         told.append(
             "Another program still reads the store, and its file shrinks when that "
             "ends. Then run the same command again."

@@ -12,7 +12,7 @@ from leslied.cli.help import Command
 from leslied.cli.output import emit, json_option, say_bytes
 from leslied.cli.progress import Bar
 from leslied.paths import load_key
-from leslied.pipeline.rebuild import Rebuild, Rebuilt
+from leslied.pipeline.rebuild import Rebuild, RebuildReport
 from leslied.redact import Redactor
 from leslied.store import Store
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from leslied.cli.desk import Desk
     from leslied.config import Settings
-    from leslied.pipeline import Settled
+    from leslied.pipeline import SettleReport
 
 
 @click.command(
@@ -54,10 +54,10 @@ def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
     with Bar(desk.clock) as bar:
         bar.begin("Reading archive and logs", say_bytes)
         rebuild = replace(_make_rebuild(desk, settings), on_progress=bar.tell)
-        told = rebuild.run(accepts_loss=accept_loss)
+        told = rebuild.run(accept_loss=accept_loss)
         settled = _settle(desk, bar)
     data = _tell(told, settled)
-    warnings = told.warnings + [f"{n}: {why}" for n, why in settled.troubles.items()]
+    warnings = told.warnings + [f"{n}: {why}" for n, why in settled.errors.items()]
     emit(data, lambda: _lines(data), as_json=as_json, warnings=warnings)
 
 
@@ -66,7 +66,7 @@ def _make_rebuild(desk: Desk, settings: Settings) -> Rebuild:
     excludes = {a.name: make_exclude(settings, a.name) for a, _ in agents}
     return Rebuild(
         path=desk.places.store_file,
-        folder=desk.places.data_dir / "archive",
+        archive_dir=desk.places.data_dir / "archive",
         agents=agents,
         clock=desk.clock,
         excludes=excludes,
@@ -74,7 +74,7 @@ def _make_rebuild(desk: Desk, settings: Settings) -> Rebuild:
     )
 
 
-def _settle(desk: Desk, bar: Bar) -> Settled:
+def _settle(desk: Desk, bar: Bar) -> SettleReport:
     """Every unit has its file; one that says the same is not written again."""
     with (
         Store(desk.places.store_file, desk.clock) as store,
@@ -83,24 +83,24 @@ def _settle(desk: Desk, bar: Bar) -> Settled:
         streets = desk.make_streets(store, reader, on_progress=bar.tell)
         bar.begin("Writing transcripts")
         settled = streets.settle.run()
-        settled.troubles |= streets.relate.run().troubles
+        settled.errors |= streets.relations_sync.run().errors
         bar.begin("Indexing threads")
-        settled.troubles |= streets.collect.run().troubles
+        settled.errors |= streets.asset_index.run().errors
         return settled
 
 
-def _tell(told: Rebuilt, settled: Settled) -> dict[str, Any]:
+def _tell(told: RebuildReport, settled: SettleReport) -> dict[str, Any]:
     return {
-        "sources_archived": told.archived,
-        "names_from": told.names_from,
-        "entries_decoded": told.done.entries,
-        "records": told.done.added.records,
-        "sessions_same": told.same,
-        "sessions_changed": told.changed,
-        "sessions_new": told.new,
+        "sources_archived": told.archived_sources,
+        "names_from": told.metadata_source,
+        "entries_decoded": told.ingest.entries,
+        "records": told.ingest.added.records,
+        "sessions_same": told.same_sessions,
+        "sessions_changed": told.changed_sessions,
+        "sessions_new": told.new_sessions,
         "sessions_lost": told.lost_sessions,
         "entries_lost": told.lost_entries,
-        "transcripts_written": settled.written,
+        "transcripts_written": settled.files_written,
     }
 
 

@@ -15,8 +15,8 @@ import click
 
 from leslied.cli.desk import sit_down
 from leslied.cli.help import Command
-from leslied.daemon import Loop, Notifier, read_first
-from leslied.log import open_log
+from leslied.daemon import Loop, Notifier, run_initial_sync
+from leslied.log import make_logger
 from leslied.paths import PLATFORM, make_private_dir
 from leslied.store import Store
 from leslied.tail.watch import Watcher
@@ -52,7 +52,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     notifier = Notifier(desk.environ)
     with _obeying_signals() as orders:
         if PLATFORM == "linux" and not desk.places.store_file.exists():
-            read_first(partial(_scan, desk), notifier, orders.stopping)
+            run_initial_sync(partial(_scan, desk), notifier, orders.stopping)
         with (
             Store(desk.places.store_file, desk.clock) as store,
             desk.open_reader() as reader,
@@ -67,11 +67,11 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
             )
             streets = make()
             orders.loop = Loop(
-                streets=streets,
-                renew=make,
-                watcher=Watcher(streets.watched, _make_canary(desk), desk.clock),
+                pipeline=streets,
+                make_pipeline=make,
+                watcher=Watcher(streets.watched_roots, _make_canary(desk), desk.clock),
                 clock=desk.clock,
-                log=open_log(as_json=log_json),
+                log=make_logger(as_json=log_json),
                 notifier=notifier,
                 is_paused=desk.places.pause_file.exists,
                 stopping=orders.stopping,
@@ -91,7 +91,7 @@ class _Orders:
         if number != signal.SIGHUP:
             self.stopping.set()
         if self.loop:
-            self.loop.scan_soon()
+            self.loop.request_scan()
 
 
 def _scan(desk: Desk, on_progress: Callable[[], None]) -> None:

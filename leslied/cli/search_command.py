@@ -124,14 +124,14 @@ def _search(
     desk: Desk, reader: StoreReader, wanted: Query, options: dict[str, Any]
 ) -> SearchResult:
     from leslied.lookup import search_entries  # noqa: PLC0415 - help is quicker
-    from leslied.sessions import quiet_us  # noqa: PLC0415
+    from leslied.sessions import stopped_before_us  # noqa: PLC0415
 
     return search_entries(
         reader,
         wanted,
         _choose_manner(options),
         options["limit"],
-        quiet_us=quiet_us(desk.clock.now()),
+        quiet_us=stopped_before_us(desk.clock.now()),
         redact=str if options["reveal"] else desk.redact,
     )
 

@@ -22,7 +22,7 @@ from leslied.cli.summary import summary_lines
 from leslied.errors import UserError
 from leslied.lookup import format_resume_command, load_session, redact_unit, resolve_id
 from leslied.model.codec import session_to_dict, unit_to_dict
-from leslied.redact.deep import redact_summary
+from leslied.redact.session import redact_summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,14 +17,14 @@ from leslied.cli.output import (
     say_path,
 )
 from leslied.cli.progress import Bar
-from leslied.pipeline import Collected, Ingested, Settled
+from leslied.pipeline import AssetIndexReport, IngestReport, SettleReport
 from leslied.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.cli.desk import Desk
-    from leslied.pipeline import Streets
+    from leslied.pipeline import Pipeline
 
 
 @click.command(
@@ -60,10 +60,10 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     seconds = desk.clock.monotonic() - began
     data = _tell(done, settled, stopped, seconds)
     data["threads_indexed"] = collected.threads
-    data["index_files_written"] = collected.written
-    errors = done.troubles | done.waiting | done.failures
+    data["index_files_written"] = collected.files_written
+    errors = done.errors | done.waiting | done.failures
     warnings = format_troubles(errors.items())
-    warnings += [f"{name}: {reason}" for name, reason in settled.troubles.items()]
+    warnings += [f"{name}: {reason}" for name, reason in settled.errors.items()]
     emit(
         data,
         lambda: _lines(done, data, desk),
@@ -72,8 +72,10 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     )
 
 
-def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, Collected, int]:
-    done = Ingested()
+def _sync(
+    desk: Desk, *, stop_all: bool
+) -> tuple[IngestReport, SettleReport, AssetIndexReport, int]:
+    done = IngestReport()
     with (
         Bar(desk.clock) as bar,
         Store(desk.places.store_file, desk.clock) as store,
@@ -85,41 +87,41 @@ def _sync(desk: Desk, *, stop_all: bool) -> tuple[Ingested, Settled, Collected, 
         for ingest in streets.ingests:
             bar.begin(f"Reading {ingest.adapter.title}", say_bytes)
             done += ingest.scan()
-        stopped = streets.told.listen().stopped + streets.stops.check()
+        stopped = streets.hook_events.run().stopped + streets.stop_detection.run()
         stopped += store.mark_all_stopped() if stop_all else 0
         # Sessions from before leslied are many, and nobody waits for their files.
         bar.begin("Writing transcripts")
-        settled = streets.settle.run(has_old=stop_all)
+        settled = streets.settle.run(include_old=stop_all)
         _relate(streets, settled, has_old=stop_all)
         bar.begin("Indexing threads")
-        collected = streets.collect.scan(newest=2000)
-        settled.troubles |= collected.troubles
-        published = streets.publish.run()
-        settled.troubles |= published.troubles
-        settled.exported = published.files
+        collected = streets.asset_index.scan(newest_limit=2000)
+        settled.errors |= collected.errors
+        published = streets.exports.run()
+        settled.errors |= published.errors
+        settled.exports_written = published.files_written
         if stop_all:
             bar.begin("Archiving logs")
-            settled.troubles |= streets.keep.run().troubles
+            settled.errors |= streets.archiver.run().errors
     return done, settled, collected, stopped
 
 
-def _relate(streets: Streets, settled: Settled, *, has_old: bool) -> None:
+def _relate(streets: Pipeline, settled: SettleReport, *, has_old: bool) -> None:
     """Threads stand among others; what moved is written again where it belongs."""
-    related = streets.relate.run()
-    settled.troubles |= related.troubles
-    if related.moved:
-        streets.relate.run()
-        again = streets.settle.run(has_old=has_old)
-        settled.written += again.written
-        settled.troubles |= again.troubles
+    related = streets.relations_sync.run()
+    settled.errors |= related.errors
+    if related.moved_threads:
+        streets.relations_sync.run()
+        again = streets.settle.run(include_old=has_old)
+        settled.files_written += again.files_written
+        settled.errors |= again.errors
 
 
 def _tell(
-    done: Ingested, settled: Settled, stopped: int, seconds: float
+    done: IngestReport, settled: SettleReport, stopped: int, seconds: float
 ) -> dict[str, Any]:
     return {
         "sources": done.sources,
-        "sources_changed": done.looked,
+        "sources_changed": done.sources_read,
         "sources_waiting": len(done.waiting),
         "entries_decoded": done.entries,
         "bytes_read": done.bytes_read,
@@ -129,24 +131,24 @@ def _tell(
         "rejected": done.rejected,
         "transactions": done.commits,
         "units_settled": settled.units,
-        "transcripts_written": settled.written,
-        "transcripts_removed": settled.removed,
-        "exports_written": settled.exported,
+        "transcripts_written": settled.files_written,
+        "transcripts_removed": settled.files_removed,
+        "exports_written": settled.exports_written,
         "sessions_stopped": stopped,
         "seconds": round(seconds, 3),
-        "missing_roots": [str(path) for path in done.missing],
+        "missing_roots": [str(path) for path in done.missing_roots],
     }
 
 
-def _lines(done: Ingested, data: dict[str, Any], desk: Desk) -> Iterator[str]:
+def _lines(done: IngestReport, data: dict[str, Any], desk: Desk) -> Iterator[str]:
     home = str(desk.home)
     if not done.sources:
         yield "No agent has written anything here yet. Looked in:"
-        for path in done.missing:
+        for path in done.missing_roots:
             yield f"  {say_path(str(path), home)}"
         return
     yield (
-        f"{done.sources} logs, {done.looked} changed: {done.entries} new entries "
+        f"{done.sources} logs, {done.sources_read} changed: {done.entries} new entries "
         f"({say_bytes(done.bytes_read)}) in {data['seconds']:.1f} s"
     )
     if done.entries:

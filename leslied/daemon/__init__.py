@@ -6,8 +6,8 @@ before, `Notifier` tells who started it.
 
 from __future__ import annotations
 
-from leslied.daemon.first import read_first
+from leslied.daemon.initial_sync import run_initial_sync
 from leslied.daemon.loop import Loop
 from leslied.daemon.notify import Notifier
 
-__all__ = ["Loop", "Notifier", "read_first"]
+__all__ = ["Loop", "Notifier", "run_initial_sync"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SECONDS = 1.0
+_SEND_TIMEOUT_SECONDS = 1.0
 """A manager that does not take a word in this time does not get it."""
 
 
@@ -40,7 +40,7 @@ class Notifier:
         """The manager shows this line; a line break cannot smuggle in another word."""
         self._send("STATUS=" + " ".join(text.split()))
 
-    def _send(self, word: str) -> None:
+    def _send(self, message: str) -> None:
         if not self._address:
             return
         kind = socket.SOCK_DGRAM | getattr(socket, "SOCK_CLOEXEC", 0)
@@ -48,6 +48,6 @@ class Notifier:
             suppress(OSError, ValueError),
             socket.socket(socket.AF_UNIX, kind) as speaker,
         ):
-            speaker.settimeout(_SECONDS)
+            speaker.settimeout(_SEND_TIMEOUT_SECONDS)
             speaker.connect(self._address)
-            speaker.sendall(word.encode("utf-8", "replace"))
+            speaker.sendall(message.encode("utf-8", "replace"))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leslied.errors import UserError
-from leslied.points import reach
+from leslied.failpoints import failpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,11 +82,11 @@ def _replace(fd: int, snapshot: FileSnapshot, data: bytes) -> None:
             view = memoryview(data)
             while view:
                 view = view[file.write(view[:_CHUNK_BYTES]) :]
-                reach("guide.half")
+                failpoint("guide.half")
             _copy_mode_and_owner(handle, fd, snapshot.file_stat)
             os.fsync(handle)
         _refuse_changed(fd, snapshot)
-        reach("guide.before")
+        failpoint("guide.before")
         os.rename(temporary, snapshot.name, src_dir_fd=fd, dst_dir_fd=fd)
     except BaseException:
         with suppress(FileNotFoundError):

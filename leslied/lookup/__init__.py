@@ -17,7 +17,7 @@ from leslied.lookup.search import (
 )
 from leslied.lookup.sessions import add_costs, list_sessions, load_session_summary
 from leslied.lookup.units import format_resume_command, load_session, load_units
-from leslied.redact.deep import redact_placed, redact_unit
+from leslied.redact.session import redact_entry, redact_unit
 
 __all__ = [
     "ResolvedId",
@@ -35,7 +35,7 @@ __all__ = [
     "load_units",
     "make_filter",
     "parse_query",
-    "redact_placed",
+    "redact_entry",
     "redact_unit",
     "resolve_id",
     "search_entries",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from leslied.model.session import Session
-from leslied.sessions import Stream, assemble, find_cost, tell_status
+from leslied.sessions import RecordStream, assemble, compute_status, find_reported_cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,10 +23,10 @@ def load_units(reader: StoreReader, resolved: ResolvedId) -> tuple[Unit, ...]:
     """The session's units with subagents in their places, or the part asked for."""
     main = resolved.session
     streams = [
-        Stream(child, tuple(reader.list_records(child.row)))
+        RecordStream(child, tuple(reader.list_records(child.row)))
         for child in reader.list_children(main)
     ]
-    units = assemble(Stream(main, tuple(reader.list_records(main.row))), streams)
+    units = assemble(RecordStream(main, tuple(reader.list_records(main.row))), streams)
     units = tuple(reader.add_transcript_paths(unit) for unit in units)
     if resolved.entry:
         every = [each for unit in units for each in (unit, *_iter_descendants(unit))]
@@ -49,7 +49,7 @@ def load_session(
     return Session(
         summary=resolved.session,
         units=units,
-        status=tell_status(resolved.session, now),
+        status=compute_status(resolved.session, now),
         cost_usd=_find_cost(resolved, units),
         zone=zone,
     )
@@ -60,7 +60,7 @@ def _find_cost(resolved: ResolvedId, units: tuple[Unit, ...]) -> float | None:
     if not resolved.is_whole_session:
         return None
     cost = resolved.session.cost
-    return cost.usd if cost.priced else find_cost(units)
+    return cost.usd if cost.priced else find_reported_cost(units)
 
 
 def format_resume_command(session: SessionSummary) -> str:

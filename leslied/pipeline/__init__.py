@@ -7,32 +7,32 @@ No threads, no sleep, no signals here.
 
 from __future__ import annotations
 
-from leslied.pipeline.batch import Ingested
-from leslied.pipeline.collect import Collect, Collected
+from leslied.pipeline.archiver import Archiver, ArchiverReport
+from leslied.pipeline.asset_index import AssetIndex, AssetIndexReport
+from leslied.pipeline.batch import IngestReport
+from leslied.pipeline.exports import Exports, ExportsReport
+from leslied.pipeline.flow import Pipeline
+from leslied.pipeline.hook_events import HookEvents, HookEventsReport
 from leslied.pipeline.ingest import Ingest
-from leslied.pipeline.keep import Keep, KeptNow
-from leslied.pipeline.publish import Publish, PublishedNow
-from leslied.pipeline.relate import Relate, RelatedNow
-from leslied.pipeline.settle import Settle, Settled
-from leslied.pipeline.stops import Stops
-from leslied.pipeline.streets import Streets
-from leslied.pipeline.told import Heard, Told
+from leslied.pipeline.relations_sync import RelationsReport, RelationsSync
+from leslied.pipeline.stop_detection import StopDetection
+from leslied.pipeline.transcripts import Settle, SettleReport
 
 __all__ = [
-    "Collect",
-    "Collected",
-    "Heard",
+    "Archiver",
+    "ArchiverReport",
+    "AssetIndex",
+    "AssetIndexReport",
+    "Exports",
+    "ExportsReport",
+    "HookEvents",
+    "HookEventsReport",
     "Ingest",
-    "Ingested",
-    "Keep",
-    "KeptNow",
-    "Publish",
-    "PublishedNow",
-    "Relate",
-    "RelatedNow",
+    "IngestReport",
+    "Pipeline",
+    "RelationsReport",
+    "RelationsSync",
     "Settle",
-    "Settled",
-    "Stops",
-    "Streets",
-    "Told",
+    "SettleReport",
+    "StopDetection",
 ]

@@ -14,40 +14,40 @@ if TYPE_CHECKING:
 
 BATCH_WEIGHT = 12_000
 """Rows and kilobytes that go into one transaction, across sources."""
-LIGHT_WEIGHT = 1_000
+LIGHT_BATCH_WEIGHT = 1_000
 """The same, for a process that stays: it keeps the memory it ever needed."""
 
 
 @dataclass(slots=True)
-class Ingested:
+class IngestReport:
     """The work an ingest did: tests count it, `sync` tells it."""
 
     sources: int = 0
-    looked: int = 0
+    sources_read: int = 0
     entries: int = 0
     bytes_read: int = 0
     commits: int = 0
     noise: int = 0
     rejected: int = 0
     added: CommitReport = field(default_factory=CommitReport)
-    troubles: dict[Path, str] = field(default_factory=dict)
+    errors: dict[Path, str] = field(default_factory=dict)
     failures: dict[Path, str] = field(default_factory=dict)
     """Sources that raised something unexpected, and what."""
     waiting: dict[Path, str] = field(default_factory=dict)
     """Sources held back because their folder may be excluded, and why."""
-    missing: list[Path] = field(default_factory=list)
+    missing_roots: list[Path] = field(default_factory=list)
 
-    def __iadd__(self, other: Ingested) -> Self:
+    def __iadd__(self, other: IngestReport) -> Self:
         """Both together."""
         for name in ("sources", "looked", "entries", "bytes_read", "commits"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.noise += other.noise
         self.rejected += other.rejected
         self.added += other.added
-        self.troubles |= other.troubles
+        self.errors |= other.errors
         self.failures |= other.failures
         self.waiting |= other.waiting
-        self.missing += other.missing
+        self.missing_roots += other.missing_roots
         return self
 
 
@@ -56,12 +56,12 @@ class Batch:
     """Readings that will be committed together, across sources."""
 
     readings: list[DecodedChunk] = field(default_factory=list)
-    work: Ingested = field(default_factory=Ingested)
+    report: IngestReport = field(default_factory=IngestReport)
     weight: int = 0
 
     def add(self, reading: DecodedChunk) -> None:
         """The reading waits for its commit."""
         self.readings.append(reading)
         self.weight += reading.write_cost
-        self.work.noise += len(reading.noise)
-        self.work.rejected += len(reading.rejected)
+        self.report.noise += len(reading.noise)
+        self.report.rejected += len(reading.rejected)

@@ -36,12 +36,12 @@ class Decoder:
         self.rejected: list[Rejection] = []
         self.folders: dict[str, None] = {state["cwd"]: None} if state.get("cwd") else {}
         """Every folder named so far, the first one first."""
-        self._folder_of: list[str] = []
+        self._entry_folders: list[str] = []
         """Of each entry that was kept: the folder its session works in."""
 
     def add(self, entry: RawEntry) -> None:
         """The entry is decoded; a damaged one is salvaged, piece by piece."""
-        reason = self._try(entry)
+        reason = self._decode(entry)
         if reason is None:
             return
         if not entry.is_complete:
@@ -51,7 +51,7 @@ class Decoder:
         lost = []
         for at, data in salvaged.pieces:
             piece = RawEntry(entry.source, entry.offset + at, data, is_fragment=True)
-            if self._try(piece):
+            if self._decode(piece):
                 lost.append((at, len(data)))
         if len(lost) == len(salvaged.pieces):
             self._reject(entry.offset, entry.data, reason)
@@ -60,14 +60,14 @@ class Decoder:
             torn = entry.data[at : at + length]
             self._reject(entry.offset + at, torn, f"torn: {reason}")
 
-    def forget_content(self) -> None:
+    def drop_content(self) -> None:
         """Only position and length stay: the person keeps this project out."""
         self.noise += [Noise(e.offset, e.length, "excluded") for e in self.entries]
         self.entries = []
         self._forget_rejected_text()
         self.state = {"cwd": self.state.get("cwd", "")}
 
-    def forget_folders(self, is_excluded: Callable[[str], bool]) -> None:
+    def drop_excluded(self, is_excluded: Callable[[str], bool]) -> None:
         """Drop entries of excluded folders from a source that many sessions share.
 
         Entries without a folder cannot wait, because the cursor goes on for all other
@@ -76,7 +76,7 @@ class Decoder:
         # An entry that could not be decoded may belong to any folder.
         self._forget_rejected_text()
         entries, self.entries = self.entries, []
-        for entry, cwd in zip(entries, self._folder_of, strict=True):
+        for entry, cwd in zip(entries, self._entry_folders, strict=True):
             if not cwd:
                 self.rejected.append(
                     Rejection(entry.offset, entry.length, _NO_FOLDER, b"", b"")
@@ -93,7 +93,7 @@ class Decoder:
             for each in self.rejected
         ]
 
-    def _try(self, entry: RawEntry) -> str | None:
+    def _decode(self, entry: RawEntry) -> str | None:
         """The entry's records are kept, or the reason they cannot be is told."""
         try:
             decoded = self._adapter.decode(entry, self.state)
@@ -107,22 +107,22 @@ class Decoder:
         if decoded.noise:
             self.noise.append(Noise(entry.offset, entry.length, decoded.noise))
         if decoded.records:
-            self._keep(entry, decoded)
+            self._add_records(entry, decoded)
         return None
 
-    def _keep(self, entry: RawEntry, decoded: DecodeResult) -> None:
+    def _add_records(self, entry: RawEntry, decoded: DecodeResult) -> None:
         records, digest = decoded.records, b""
         for record in records:
             if "spill" in record.metadata:
-                records = tuple(self._with_spill(r, entry) for r in records)
+                records = tuple(self._load_spill(r, entry) for r in records)
             if not record.native_id:
                 digest = hashlib.sha256(entry.data).digest()
-        self._folder_of.append(decoded.cwd)
+        self._entry_folders.append(decoded.cwd)
         self.entries.append(
             DecodedEntry(entry.offset, entry.length, records, digest, entry.is_complete)
         )
 
-    def _with_spill(self, record: Record, entry: RawEntry) -> Record:
+    def _load_spill(self, record: Record, entry: RawEntry) -> Record:
         if "spill" not in record.metadata:
             return record
         path = self._adapter.find_spill_file(record, entry.source)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Called now and then with how much is done, and of how much; 0 where no one knows."""
 
 
-def tell_nobody(_done: int, _total: int) -> None:
+def ignore_progress(_done: int, _total: int) -> None:
     """Nobody looks on."""

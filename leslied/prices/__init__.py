@@ -7,6 +7,6 @@ has no price.
 
 from __future__ import annotations
 
-from leslied.prices.table import PriceTable, Tariff, find_cuts, load_prices
+from leslied.prices.table import PriceTable, Tariff, find_price_boundaries, load_prices
 
-__all__ = ["PriceTable", "Tariff", "find_cuts", "load_prices"]
+__all__ = ["PriceTable", "Tariff", "find_price_boundaries", "load_prices"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _DAY_US = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 _DATE = re.compile(r"-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
 
 
@@ -37,7 +37,7 @@ class Clause(msgspec.Struct, frozen=True):
     any: tuple[Clause, ...] = ()
     all: tuple[Clause, ...] = ()
 
-    def is_match(self, name: str) -> bool:
+    def matches(self, name: str) -> bool:
         """Whether the name, in small letters, is meant."""
         if self.starts is not None:
             return name.startswith(self.starts)
@@ -50,8 +50,8 @@ class Clause(msgspec.Struct, frozen=True):
         if self.regex is not None:
             return bool(re.search(self.regex, name))
         if self.any:
-            return any(each.is_match(name) for each in self.any)
-        return bool(self.all) and all(each.is_match(name) for each in self.all)
+            return any(each.matches(name) for each in self.any)
+        return bool(self.all) and all(each.matches(name) for each in self.all)
 
 
 class Price(msgspec.Struct, frozen=True, rename={"start": "from"}):
@@ -73,7 +73,7 @@ class Price(msgspec.Struct, frozen=True, rename={"start": "from"}):
     @property
     def hours_us(self) -> tuple[int, int]:
         """When on each day it begins and ends."""
-        return _time_us(self.start), _time_us(self.until)
+        return _parse_time_us(self.start), _parse_time_us(self.until)
 
     def is_active(self, at_us: int | None) -> bool:
         """Whether it holds at this time; an unknown time is late, at no hour."""
@@ -97,7 +97,7 @@ class Tariff(msgspec.Struct, frozen=True):
 
     def cost(self, usage: Usage, size: int, at_us: int | None) -> int:
         """Picodollars for the tokens of requests of this size at this time."""
-        price = self._price(at_us)
+        price = self._find_price(at_us)
         fitting = [band for band in price.bands if size > band[0]] or price.bands[:1]
         # Picodollars a token: a price has at most six digits behind the point.
         rates = [round(each * PICO / 1_000_000) for each in fitting[-1][1:]]
@@ -110,7 +110,7 @@ class Tariff(msgspec.Struct, frozen=True):
             + kept * rates[4]
         )
 
-    def _price(self, at_us: int | None) -> Price:
+    def _find_price(self, at_us: int | None) -> Price:
         """The last one that holds; where none does, the first."""
         active = [price for price in self.prices if price.is_active(at_us)]
         return active[-1] if active else self.prices[0]
@@ -123,9 +123,9 @@ class Provider(msgspec.Struct, frozen=True):
     match: Clause | None
     models: tuple[Tariff, ...]
 
-    def find(self, name: str) -> Tariff | None:
+    def find_tariff(self, name: str) -> Tariff | None:
         """The model of this name."""
-        return next((each for each in self.models if each.match.is_match(name)), None)
+        return next((each for each in self.models if each.match.matches(name)), None)
 
 
 class PriceTable(msgspec.Struct, frozen=True):
@@ -136,25 +136,25 @@ class PriceTable(msgspec.Struct, frozen=True):
     date: str
     providers: tuple[Provider, ...]
 
-    def find(self, model: str) -> Tariff | None:
+    def find_tariff(self, model: str) -> Tariff | None:
         """What the model costs; None where nobody knows."""
-        name = model.lower()[:_LONGEST_NAME]
+        name = model.lower()[:_MAX_NAME_LENGTH]
         if not name:
             return None
         # Routers put the provider in front, and some write the date in one.
         names = (name, name.rpartition("/")[2], _DATE.sub(r"-\1-\2-\3", name))
-        return next(filter(None, map(self._find, dict.fromkeys(names))), None)
+        return next(filter(None, map(self._find_by_name, dict.fromkeys(names))), None)
 
-    def _find(self, name: str) -> Tariff | None:
+    def _find_by_name(self, name: str) -> Tariff | None:
         for provider in self.providers:
-            if provider.match is not None and provider.match.is_match(name):
-                found = provider.find(name)
+            if provider.match is not None and provider.match.matches(name):
+                found = provider.find_tariff(name)
                 break
         else:
             found = None
         if found:
             return found
-        resold = (p.find(name) for p in self.providers if p.match is None)
+        resold = (p.find_tariff(name) for p in self.providers if p.match is None)
         return next(filter(None, resold), None)
 
     def __str__(self) -> str:
@@ -168,7 +168,7 @@ def load_prices() -> PriceTable:
     return msgspec.json.decode(data, type=PriceTable)
 
 
-def find_cuts(tariffs: Iterable[Tariff]) -> PriceBreaks:
+def find_price_boundaries(tariffs: Iterable[Tariff]) -> PriceBreaks:
     """Where one of the prices changes: what lies between two cuts costs the same."""
     sizes: set[int] = set()
     times: set[int] = set()
@@ -185,6 +185,6 @@ def find_cuts(tariffs: Iterable[Tariff]) -> PriceBreaks:
     )
 
 
-def _time_us(text: str) -> int:
+def _parse_time_us(text: str) -> int:
     hours, minutes = text.split(":")
     return (int(hours) * 60 + int(minutes)) * 60_000_000

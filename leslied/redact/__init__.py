@@ -15,9 +15,11 @@ from leslied.redact.rules import RULES, Rule
 __all__ = ["RULES", "Redactor", "Rule"]
 
 
-_SHORT = 300
+_SHORT_TEXT_LENGTH = 300
 """One look for all words is faster on so short a text; on longer ones, many looks."""
-_HINTS = re.compile("|".join(re.escape(word) for rule in RULES for word in rule.words))
+_KEYWORDS = re.compile(
+    "|".join(re.escape(word) for rule in RULES for word in rule.keywords)
+)
 
 
 class Redactor:
@@ -33,13 +35,15 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """The text with every definite secret replaced by `[REDACTED:kind:hash]`."""
-        if len(text) < _SHORT and not _HINTS.search(text):
+        if len(text) < _SHORT_TEXT_LENGTH and not _KEYWORDS.search(text):
             return text
         for rule in RULES:
-            if any(word in text for word in rule.words):
-                text = rule.pattern.sub(lambda m, r=rule: self._mark(r, m[0]), text)  # type: ignore[misc]
+            if any(word in text for word in rule.keywords):
+                text = rule.pattern.sub(
+                    lambda m, r=rule: self._make_marker(r, m[0]), text
+                )  # type: ignore[misc]
         return text
 
-    def _mark(self, rule: Rule, secret: str) -> str:
+    def _make_marker(self, rule: Rule, secret: str) -> str:
         digest = hmac.new(self._key, secret.encode(errors="replace"), "sha256")
         return f"[REDACTED:{rule.kind}:{digest.hexdigest()[:4]}]"

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-_WORD = r"[A-Za-z0-9_-]"
-_ALONE = r"(?:(?<![A-Za-z0-9_])|(?<=\\[bfnrt]))"
+_TOKEN_CHARACTER = r"[A-Za-z0-9_-]"
+_WORD_START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[bfnrt]))"
 """At the beginning of a word, also where a written `\\n` stands before it."""
 
 
@@ -21,83 +21,95 @@ class Rule:
     """One kind of secret; the kind is what the reader sees."""
 
     kind: str
-    words: tuple[str, ...]
-    source: str
+    keywords: tuple[str, ...]
+    regex: str
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """Compiled when a text first holds one of the words: most never does."""
-        return re.compile(self.source)
+        return re.compile(self.regex)
 
 
-def _rule(kind: str, words: str, pattern: str, *, is_alone: bool = True) -> Rule:
-    whole = f"{_ALONE}(?:{pattern})" if is_alone else pattern
-    return Rule(kind, tuple(words.split()), whole)
+def _make_rule(
+    kind: str, keywords: str, pattern: str, *, is_word_start: bool = True
+) -> Rule:
+    whole = f"{_WORD_START}(?:{pattern})" if is_word_start else pattern
+    return Rule(kind, tuple(keywords.split()), whole)
 
 
 RULES: tuple[Rule, ...] = (
-    _rule("anthropic", "sk-ant-", rf"sk-ant-{_WORD}{{20,200}}"),
-    _rule(
+    _make_rule("anthropic", "sk-ant-", rf"sk-ant-{_TOKEN_CHARACTER}{{20,200}}"),
+    _make_rule(
         "openai",
         "sk-",
-        rf"sk-(?:proj|svcacct|admin)-{_WORD}{{20,200}}|sk-[A-Za-z0-9]{{48}}(?!{_WORD})",
+        rf"sk-(?:proj|svcacct|admin)-{_TOKEN_CHARACTER}{{20,200}}|sk-[A-Za-z0-9]{{48}}(?!{_TOKEN_CHARACTER})",
     ),
-    _rule(
+    _make_rule(
         "github",
         "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
         r"gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255}",
     ),
-    _rule(
+    _make_rule(
         "gitlab",
         "glpat- gldt- glrt- glptt- glsoat-",
-        rf"gl(?:pat|dt|rt|ptt|soat)-{_WORD}{{20,64}}",
+        rf"gl(?:pat|dt|rt|ptt|soat)-{_TOKEN_CHARACTER}{{20,64}}",
     ),
-    _rule("aws-key", "AKIA ASIA", r"(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Z2-7])"),
-    _rule("google", "AIza", rf"AIza{_WORD}{{35}}(?!{_WORD})"),
-    _rule(
+    _make_rule("aws-key", "AKIA ASIA", r"(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Z2-7])"),
+    _make_rule(
+        "google", "AIza", rf"AIza{_TOKEN_CHARACTER}{{35}}(?!{_TOKEN_CHARACTER})"
+    ),
+    _make_rule(
         "google-oauth",
         "GOCSPX- ya29.",
-        rf"GOCSPX-{_WORD}{{28}}|ya29\.{_WORD}{{30,300}}",
+        rf"GOCSPX-{_TOKEN_CHARACTER}{{28}}|ya29\.{_TOKEN_CHARACTER}{{30,300}}",
     ),
-    _rule(
+    _make_rule(
         "slack",
         "xox xapp-",
         r"xox[abeoprs]-[A-Za-z0-9-]{10,250}|xapp-\d-[A-Za-z0-9-]{20,250}",
     ),
-    _rule(
+    _make_rule(
         "slack-webhook",
         "hooks.slack.com",
         r"hooks\.slack\.com/services/[A-Za-z0-9/]{30,90}",
-        is_alone=False,
+        is_word_start=False,
     ),
-    _rule(
+    _make_rule(
         "stripe",
         "k_live_ k_test_ whsec_",
         r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,250}|whsec_[A-Za-z0-9]{24,64}",
     ),
-    _rule("npm", "npm_", r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])"),
-    _rule("pypi", "pypi-Ag", rf"pypi-AgEIcHlwaS5vcmc{_WORD}{{50,300}}"),
-    _rule("huggingface", "hf_", r"hf_[A-Za-z0-9]{30,60}"),
-    _rule("sendgrid", "SG.", rf"SG\.{_WORD}{{20,24}}\.{_WORD}{{39,50}}"),
-    _rule("digitalocean", "_v1_", r"do[opr]_v1_[a-f0-9]{64}"),
-    _rule("telegram", ":AA", rf"\d{{8,10}}:AA{_WORD}{{33}}(?!{_WORD})"),
-    _rule("age", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[02-9A-HJ-NP-Z]{58}"),
-    _rule(
+    _make_rule("npm", "npm_", r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])"),
+    _make_rule("pypi", "pypi-Ag", rf"pypi-AgEIcHlwaS5vcmc{_TOKEN_CHARACTER}{{50,300}}"),
+    _make_rule("huggingface", "hf_", r"hf_[A-Za-z0-9]{30,60}"),
+    _make_rule(
+        "sendgrid",
+        "SG.",
+        rf"SG\.{_TOKEN_CHARACTER}{{20,24}}\.{_TOKEN_CHARACTER}{{39,50}}",
+    ),
+    _make_rule("digitalocean", "_v1_", r"do[opr]_v1_[a-f0-9]{64}"),
+    _make_rule(
+        "telegram",
+        ":AA",
+        rf"\d{{8,10}}:AA{_TOKEN_CHARACTER}{{33}}(?!{_TOKEN_CHARACTER})",
+    ),
+    _make_rule("age", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[02-9A-HJ-NP-Z]{58}"),
+    _make_rule(
         "jwt",
         ".eyJ",
-        rf"eyJ{_WORD}{{10,2000}}\.eyJ{_WORD}{{10,4000}}\.{_WORD}{{20,1000}}",
+        rf"eyJ{_TOKEN_CHARACTER}{{10,2000}}\.eyJ{_TOKEN_CHARACTER}{{10,4000}}\.{_TOKEN_CHARACTER}{{20,1000}}",
     ),
-    _rule(
+    _make_rule(
         "private-key",
         "PRIVATE",
         r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:(?!-----BEGIN)[\s\S]){1,10000}?"
         r"-----END [A-Z ]{0,30}PRIVATE KEY-----",
-        is_alone=False,
+        is_word_start=False,
     ),
-    _rule(
+    _make_rule(
         "url-password",
         "://",
         r"(?<=://)[^\s/:@\"'<>]{0,100}:[^\s/@\"'<>]{3,200}(?=@[A-Za-z0-9])",
-        is_alone=False,
+        is_word_start=False,
     ),
 )

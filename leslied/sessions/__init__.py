@@ -6,8 +6,14 @@ The door: `assemble` makes units of records, `tell_status` says how a session st
 
 from __future__ import annotations
 
-from leslied.sessions.assemble import Stream, assemble
-from leslied.sessions.cost import find_cost
-from leslied.sessions.status import quiet_us, tell_status
+from leslied.sessions.assemble import RecordStream, assemble
+from leslied.sessions.cost import find_reported_cost
+from leslied.sessions.status import compute_status, stopped_before_us
 
-__all__ = ["Stream", "assemble", "find_cost", "quiet_us", "tell_status"]
+__all__ = [
+    "RecordStream",
+    "assemble",
+    "compute_status",
+    "find_reported_cost",
+    "stopped_before_us",
+]

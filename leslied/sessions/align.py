@@ -12,9 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.difference import EntryDifference, FieldDifference, UnitDifference
-from leslied.sessions.pairs import find_gaps, find_pairs, find_pins, weave
-from leslied.sessions.steps import pair_results
-from leslied.sessions.wording import tell_likeness, word_record
+from leslied.sessions.reading_order import pair_results
+from leslied.sessions.sequence_alignment import (
+    align_sequences,
+    find_anchors,
+    find_gaps,
+    iter_alignment,
+)
+from leslied.sessions.text_diff import compute_similarity, record_to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,21 +28,21 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord, Record
     from leslied.model.session import Unit
 
-_EVENTS = {"interrupt", "compact_boundary"}
-_LIKE_PROMPTS = 0.4
-_LIKE_CALLS = 0.3
-_UNLIKE = 0.05
+_COMPARED_EVENTS = {"interrupt", "compact_boundary"}
+_MIN_PROMPT_SIMILARITY = 0.4
+_MIN_CALL_SIMILARITY = 0.3
+_MESSAGE_SIMILARITY_FLOOR = 0.05
 """Two messages of one speaker at one place are rather a pair than strangers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class DiffScope:
     """What is compared beside prompts, answers, calls, results and errors."""
 
-    has_thinking: bool = False
-    has_subagents: bool = True
+    include_thinking: bool = False
+    include_subagents: bool = True
 
-    def holds(self, record: Record) -> bool:
+    def includes(self, record: Record) -> bool:
         """Whether the entry is compared."""
         has_words = bool(record.content.strip())
         match record.type:
@@ -46,74 +51,86 @@ class Scope:
             case "user_message" | "assistant_message" | "error":
                 return has_words
             case "thinking":
-                return has_words and self.has_thinking
+                return has_words and self.include_thinking
             case "system_event":
-                return record.metadata.get("note") in _EVENTS
+                return record.metadata.get("note") in _COMPARED_EVENTS
             case _:
                 return False
 
 
-_USUAL = Scope()
+_DEFAULT_SCOPE = DiffScope()
 
 
-def align(
-    a: Sequence[Unit], b: Sequence[Unit], scope: Scope = _USUAL
+def align_units(
+    a: Sequence[Unit], b: Sequence[Unit], scope: DiffScope = _DEFAULT_SCOPE
 ) -> tuple[UnitDifference, ...]:
     """The units of both, woven into one list, each with what differs in it."""
-    ours = [unit for unit in a if _is_told(unit, scope)]
-    theirs = [unit for unit in b if _is_told(unit, scope)]
+    ours = [unit for unit in a if _is_compared(unit, scope)]
+    theirs = [unit for unit in b if _is_compared(unit, scope)]
     return tuple(
         _compare_units(
             None if at_a is None else ours[at_a],
             None if at_b is None else theirs[at_b],
             scope,
         )
-        for at_a, at_b in weave(_pair_units(ours, theirs), len(ours), len(theirs))
+        for at_a, at_b in iter_alignment(
+            _pair_units(ours, theirs), len(ours), len(theirs)
+        )
     )
 
 
-def _is_told(unit: Unit, scope: Scope) -> bool:
+def _is_compared(unit: Unit, scope: DiffScope) -> bool:
     """What stands before the first prompt is often nothing that anybody said."""
     if unit.number or unit.summary.is_subagent or unit.subagents:
         return True
-    return any(scope.holds(placed.record) for placed in unit.entries)
+    return any(scope.includes(placed.record) for placed in unit.entries)
 
 
 def _pair_units(a: Sequence[Unit], b: Sequence[Unit]) -> list[tuple[int, int]]:
     if len(a) == len(b) == 1:
         return [(0, 0)]
-    pins = find_pins([_name(unit) for unit in a], [_name(unit) for unit in b])
-    prompts_a, prompts_b = [_ask(unit) for unit in a], [_ask(unit) for unit in b]
+    pins = find_anchors(
+        [_get_first_entry_id(unit) for unit in a],
+        [_get_first_entry_id(unit) for unit in b],
+    )
+    prompts_a, prompts_b = (
+        [_get_prompt(unit) for unit in a],
+        [_get_prompt(unit) for unit in b],
+    )
     pairs = list(pins)
     for gap_a, gap_b in find_gaps(pins, (len(a), len(b))):
-        found = find_pairs(prompts_a[gap_a], prompts_b[gap_b], _tell_prompt_likeness)
+        found = align_sequences(
+            prompts_a[gap_a], prompts_b[gap_b], _compute_prompt_similarity
+        )
         pairs += [(at_a + gap_a.start, at_b + gap_b.start) for at_a, at_b in found]
     return sorted(pairs)
 
 
-def _name(unit: Unit) -> str:
+def _get_first_entry_id(unit: Unit) -> str:
     """The id of the entry it begins with: the same in forks."""
     prompts = (p for p in unit.entries if p.record.type == "user_message")
     return next(prompts, unit.entries[0]).entry_id
 
 
-def _ask(unit: Unit) -> tuple[bool, str]:
+def _get_prompt(unit: Unit) -> tuple[bool, str]:
     """Whether anybody asked, and what."""
     return bool(unit.number or unit.summary.is_subagent), unit.prompt.strip()
 
 
-def _tell_prompt_likeness(one: tuple[bool, str], other: tuple[bool, str]) -> float:
-    likeness = tell_likeness(one[1], other[1]) if one[0] == other[0] else 0.0
-    return likeness if likeness >= _LIKE_PROMPTS else 0.0
+def _compute_prompt_similarity(one: tuple[bool, str], other: tuple[bool, str]) -> float:
+    likeness = compute_similarity(one[1], other[1]) if one[0] == other[0] else 0.0
+    return likeness if likeness >= _MIN_PROMPT_SIMILARITY else 0.0
 
 
-def _compare_units(a: Unit | None, b: Unit | None, scope: Scope) -> UnitDifference:
+def _compare_units(a: Unit | None, b: Unit | None, scope: DiffScope) -> UnitDifference:
     if a is None or b is None:
         return UnitDifference(status="only_a" if a else "only_b", a=a, b=b)
-    fields = tuple(_compare_facts(_find_facts(a), _find_facts(b)))
+    fields = tuple(_compare_fields(_list_fields(a), _list_fields(b)))
     entries = tuple(_compare_entries(a, b, scope))
-    below = scope.has_subagents
-    subagents = align(_in_order(a), _in_order(b), scope) if below else ()
+    below = scope.include_subagents
+    subagents = (
+        align_units(_sort_subagents(a), _sort_subagents(b), scope) if below else ()
+    )
     parts = [each.status for each in entries] + [each.status for each in subagents]
     is_same = not fields and all(status == "same" for status in parts)
     return UnitDifference(
@@ -126,7 +143,7 @@ def _compare_units(a: Unit | None, b: Unit | None, scope: Scope) -> UnitDifferen
     )
 
 
-def _in_order(unit: Unit) -> list[Unit]:
+def _sort_subagents(unit: Unit) -> list[Unit]:
     """The subagents in the order of their calls: they start and end at will."""
     calls = {
         placed.record.tool_call_id: number
@@ -139,7 +156,7 @@ def _in_order(unit: Unit) -> list[Unit]:
     )
 
 
-def _find_facts(unit: Unit) -> dict[str, str]:
+def _list_fields(unit: Unit) -> dict[str, str]:
     models = dict.fromkeys(p.record.model for p in unit.entries if p.record.model)
     return {
         "stop_reason": unit.stop_reason,
@@ -148,13 +165,13 @@ def _find_facts(unit: Unit) -> dict[str, str]:
     }
 
 
-def _compare_facts(a: dict[str, str], b: dict[str, str]) -> Iterator[FieldDifference]:
+def _compare_fields(a: dict[str, str], b: dict[str, str]) -> Iterator[FieldDifference]:
     for name, fact in a.items():
         if fact != b[name]:
             yield FieldDifference(name, fact, b[name])
 
 
-class _Words(NamedTuple):
+class _StepContent(NamedTuple):
     """What a step says: all there is to compare, and to name an order by."""
 
     type: str
@@ -165,70 +182,74 @@ class _Words(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _DiffStep:
     """An entry; a call with its result."""
 
     entry: PlacedRecord
     result: PlacedRecord | None
-    words: _Words
+    content: _StepContent
 
 
-def _make_steps(unit: Unit, scope: Scope) -> list[_Step]:
-    told = [placed for placed in unit.entries if scope.holds(placed.record)]
+def _make_steps(unit: Unit, scope: DiffScope) -> list[_DiffStep]:
+    told = [placed for placed in unit.entries if scope.includes(placed.record)]
     return [_make_step(placed, result) for placed, result in pair_results(told)]
 
 
-def _make_step(placed: PlacedRecord, result: PlacedRecord | None) -> _Step:
+def _make_step(placed: PlacedRecord, result: PlacedRecord | None) -> _DiffStep:
     record = placed.record
-    words = _Words(
+    words = _StepContent(
         type=record.type,
         tool=record.tool_name,
-        text=word_record(record),
-        result=word_record(result.record) if result else "",
-        is_failed=_has_failed(result or placed),
+        text=record_to_text(record),
+        result=record_to_text(result.record) if result else "",
+        is_failed=_is_error(result or placed),
     )
-    return _Step(placed, result, words)
+    return _DiffStep(placed, result, words)
 
 
-def _has_failed(placed: PlacedRecord) -> bool:
+def _is_error(placed: PlacedRecord) -> bool:
     return bool(placed.record.metadata.get("is_error"))
 
 
-def _compare_entries(a: Unit, b: Unit, scope: Scope) -> Iterator[EntryDifference]:
+def _compare_entries(a: Unit, b: Unit, scope: DiffScope) -> Iterator[EntryDifference]:
     ours, theirs = _make_steps(a, scope), _make_steps(b, scope)
-    pairs = find_pairs(
-        [step.words for step in ours], [step.words for step in theirs], _tell_likeness
+    pairs = align_sequences(
+        [step.content for step in ours],
+        [step.content for step in theirs],
+        _compute_step_similarity,
     )
-    for at_a, at_b in weave(pairs, len(ours), len(theirs)):
+    for at_a, at_b in iter_alignment(pairs, len(ours), len(theirs)):
         yield from _compare_steps(
             None if at_a is None else ours[at_a], None if at_b is None else theirs[at_b]
         )
 
 
-def _compare_steps(a: _Step | None, b: _Step | None) -> Iterator[EntryDifference]:
-    yield _compare(a.entry if a else None, b.entry if b else None)
+def _compare_steps(
+    a: _DiffStep | None, b: _DiffStep | None
+) -> Iterator[EntryDifference]:
+    yield _compare_records(a.entry if a else None, b.entry if b else None)
     answer_a, answer_b = a.result if a else None, b.result if b else None
     if answer_a or answer_b:
-        yield _compare(answer_a, answer_b)
+        yield _compare_records(answer_a, answer_b)
 
 
-def _tell_likeness(one: _Words, other: _Words) -> float:
+def _compute_step_similarity(one: _StepContent, other: _StepContent) -> float:
     """How well two steps fit; not at all, where they do different things."""
     if one == other:
         return 1.0
     if one[:2] != other[:2]:
         return 0.0
-    likeness = tell_likeness(one.text, other.text)
+    likeness = compute_similarity(one.text, other.text)
     if one.type != "tool_use":
-        return max(likeness, _UNLIKE)
-    return likeness if likeness >= _LIKE_CALLS else 0.0
+        return max(likeness, _MESSAGE_SIMILARITY_FLOOR)
+    return likeness if likeness >= _MIN_CALL_SIMILARITY else 0.0
 
 
-def _compare(a: PlacedRecord | None, b: PlacedRecord | None) -> EntryDifference:
+def _compare_records(a: PlacedRecord | None, b: PlacedRecord | None) -> EntryDifference:
     if a is None or b is None:
         return EntryDifference(status="only_a" if a else "only_b", a=a, b=b)
-    failed = FieldDifference("is_error", _has_failed(a), _has_failed(b))
+    failed = FieldDifference("is_error", _is_error(a), _is_error(b))
     fields = (failed,) if failed.a != failed.b else ()
-    is_same = not fields and word_record(a.record) == word_record(b.record)
+    is_same = not fields and record_to_text(a.record) == record_to_text(b.record)
     status: DiffStatus = "same" if is_same else "changed"
     return EntryDifference(status=status, a=a, b=b, fields=fields)

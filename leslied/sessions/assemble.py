@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord
     from leslied.model.session import AgentMode, SessionSummary, StopReason
 
-_SPEAKS = ("assistant_message", "thinking", "tool_use")
+_ASSISTANT_TYPES = ("assistant_message", "thinking", "tool_use")
 
 
 @dataclass(slots=True)
-class Stream:
+class RecordStream:
     """A session or subagent with its records, in order."""
 
     summary: SessionSummary
@@ -29,7 +29,7 @@ class Stream:
     calls: dict[str, PlacedRecord] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.entries = _join_results(self.entries)
+        self.entries = _link_results(self.entries)
         self.calls = {
             p.record.tool_call_id: p
             for p in self.entries
@@ -37,49 +37,53 @@ class Stream:
         }
 
 
-def assemble(main: Stream, subagents: Sequence[Stream]) -> tuple[Unit, ...]:
+def assemble(main: RecordStream, subagents: Sequence[RecordStream]) -> tuple[Unit, ...]:
     """The session's units in order; unit 0 is what stands before the first prompt."""
-    tree = _Tree(main, subagents)
+    tree = _SubagentTree(main, subagents)
     grouped = groupby(main.entries, key=lambda placed: placed.unit)
     pieces = [(number, tuple(entries)) for number, entries in grouped]
     numbers = [number for number, _ in pieces]
     return tuple(
-        _make_unit(main.summary, number, entries, tree.children(main, number, numbers))
+        _make_unit(
+            main.summary, number, entries, tree.build_children(main, number, numbers)
+        )
         for number, entries in pieces
     )
 
 
-class _Tree:
+class _SubagentTree:
     """Which subagent hangs where."""
 
-    def __init__(self, main: Stream, subagents: Sequence[Stream]) -> None:
+    def __init__(self, main: RecordStream, subagents: Sequence[RecordStream]) -> None:
         self._main = main
-        self._under: dict[int, list[tuple[Stream, int]]] = {}
+        self._children: dict[int, list[tuple[RecordStream, int]]] = {}
         everyone = [main, *subagents]
         for child in subagents:
             parent, unit = self._find_parent(child, everyone)
-            self._under.setdefault(id(parent), []).append((child, unit))
+            self._children.setdefault(id(parent), []).append((child, unit))
 
-    def children(
-        self, parent: Stream, unit: int, numbers: Sequence[int]
+    def build_children(
+        self, parent: RecordStream, unit: int, numbers: Sequence[int]
     ) -> tuple[Unit, ...]:
         """The subagents this stream spawned in this unit, each with its own."""
         here = [
             child
-            for child, at in self._under.get(id(parent), [])
+            for child, at in self._children.get(id(parent), [])
             if at == unit or (at not in numbers and unit == numbers[-1])
         ]
-        return tuple(self._make(child) for child in here)
+        return tuple(self._build_unit(child) for child in here)
 
-    def _make(self, child: Stream) -> Unit:
-        nested = tuple(self._make(c) for c, _ in self._under.get(id(child), []))
+    def _build_unit(self, child: RecordStream) -> Unit:
+        nested = tuple(
+            self._build_unit(c) for c, _ in self._children.get(id(child), [])
+        )
         return _make_unit(child.summary, 0, tuple(child.entries), nested)
 
     def _find_parent(
-        self, child: Stream, everyone: Sequence[Stream]
-    ) -> tuple[Stream, int]:
+        self, child: RecordStream, streams: Sequence[RecordStream]
+    ) -> tuple[RecordStream, int]:
         """The stream and unit of the spawning call; the main session's, if unknown."""
-        others = [stream for stream in everyone if stream is not child]
+        others = [stream for stream in streams if stream is not child]
         for stream in others:
             call = stream.calls.get(child.summary.spawn_call_id)
             if call:
@@ -87,9 +91,14 @@ class _Tree:
         for stream in others:
             if stream.summary.subagent_id == child.summary.parent_agent != "":
                 return stream, 0
-        return self._find_by_prompt(child) or (self._main, self._find_by_time(child))
+        return self._find_parent_by_prompt(child) or (
+            self._main,
+            self._find_unit_by_time(child),
+        )
 
-    def _find_by_prompt(self, child: Stream) -> tuple[Stream, int] | None:
+    def _find_parent_by_prompt(
+        self, child: RecordStream
+    ) -> tuple[RecordStream, int] | None:
         """Old logs tell only by the task's words."""
         prompt = next(
             (
@@ -106,7 +115,7 @@ class _Tree:
                 return self._main, call.unit
         return None
 
-    def _find_by_time(self, child: Stream) -> int:
+    def _find_unit_by_time(self, child: RecordStream) -> int:
         began = child.summary.started_at
         unit = 0
         for placed in self._main.entries:
@@ -132,13 +141,13 @@ def _make_unit(
         summary=summary,
         entries=entries,
         prompt=prompts[0].record.content if prompts and is_prompt else "",
-        stop_reason=_find_stop(entries),
+        stop_reason=_find_stop_reason(entries),
         agent_mode=_find_mode(entries),
         subagents=subagents,
     )
 
 
-def _find_stop(entries: Sequence[PlacedRecord]) -> StopReason:
+def _find_stop_reason(entries: Sequence[PlacedRecord]) -> StopReason:
     """How the last turn in the unit ended."""
     for placed in reversed(entries):
         record = placed.record
@@ -149,7 +158,7 @@ def _find_stop(entries: Sequence[PlacedRecord]) -> StopReason:
         if record.metadata.get("kind") == "turn_ended":
             told = record.metadata.get("stop_reason")
             return "max_tokens" if told == "max_tokens" else "end_turn"
-        if record.type in _SPEAKS:
+        if record.type in _ASSISTANT_TYPES:
             told = record.metadata.get("stop_reason")
             if told == "max_tokens":
                 return "max_tokens"
@@ -166,7 +175,7 @@ def _find_mode(entries: Sequence[PlacedRecord]) -> AgentMode:
     return "plan" if "plan" in modes else "agent"
 
 
-def _join_results(entries: Sequence[PlacedRecord]) -> list[PlacedRecord]:
+def _link_results(entries: Sequence[PlacedRecord]) -> list[PlacedRecord]:
     """Results with their call's name; what lacks its other half is marked."""
     names = {
         p.record.tool_call_id: p.record.tool_name
@@ -176,11 +185,11 @@ def _join_results(entries: Sequence[PlacedRecord]) -> list[PlacedRecord]:
     answered = {
         p.record.tool_call_id for p in entries if p.record.type == "tool_result"
     }
-    return [_join(placed, names, answered) for placed in entries]
+    return [_link_result(placed, names, answered) for placed in entries]
 
 
-def _join(
-    placed: PlacedRecord, names: dict[str, str], answered: set[str]
+def _link_result(
+    placed: PlacedRecord, names: dict[str, str], answered_ids: set[str]
 ) -> PlacedRecord:
     record = placed.record
     call = record.tool_call_id
@@ -192,7 +201,7 @@ def _join(
         return replace(
             placed, record=replace(record, tool_name=name, metadata=metadata)
         )
-    if record.type == "tool_use" and call not in answered:
+    if record.type == "tool_use" and call not in answered_ids:
         metadata = {**record.metadata, "is_unanswered": True}
         return replace(placed, record=replace(record, metadata=metadata))
     return placed

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from leslied.model.session import Unit
 
 
-def find_cost(units: Sequence[Unit]) -> float | None:
+def find_reported_cost(units: Sequence[Unit]) -> float | None:
     """The last running total that the log told, in dollars; None where it told none."""
     told = [
         placed.record.metadata.get("cost_usd")

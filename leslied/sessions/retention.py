@@ -11,96 +11,100 @@ if TYPE_CHECKING:
 
     from leslied.model.session import SessionSummary, Unit
 
-Why = Literal["old", "surplus", "size"]
-_TELLS_NOTHING = ("system_event", "token_usage")
+PruneReason = Literal["old", "surplus", "size"]
+_BOOKKEEPING_TYPES = ("system_event", "token_usage")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class RetentionPolicy:
     """What is too much; a session goes when any of these names it."""
 
     before: datetime | None = None
     """Sessions last active before this go."""
-    keep: int | None = None
+    keep_newest: int | None = None
     """All but so many of the last active go."""
-    most_bytes: int | None = None
+    max_bytes: int | None = None
     """The oldest go until no more than this is left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
+class StorageSizes:
     """How much room store and archive take, and each session (agent and id) in them."""
 
     store: int
     archive: int
-    stored: Mapping[tuple[str, str], int]
-    archived: Mapping[tuple[str, str], int]
+    store_by_session: Mapping[tuple[str, str], int]
+    archive_by_session: Mapping[tuple[str, str], int]
 
     @property
     def total(self) -> int:
         """All of it."""
         return self.store + self.archive
 
-    def of(self, name: tuple[str, str]) -> int:
+    def get_session_size(self, session_key: tuple[str, str]) -> int:
         """What is free once the session is gone."""
-        return self.stored.get(name, 0) + self.archived.get(name, 0)
+        return self.store_by_session.get(session_key, 0) + self.archive_by_session.get(
+            session_key, 0
+        )
 
-    def left_in_store(self, going: Iterable[Going]) -> int:
+    def compute_remaining_store(self, candidates: Iterable[PruneCandidate]) -> int:
         """The store's bytes once these are gone."""
-        gone = (self.stored.get(each.session.key[:2], 0) for each in going)
+        gone = (
+            self.store_by_session.get(each.session.key[:2], 0) for each in candidates
+        )
         return self.store - sum(gone)
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
+class PruneCandidate:
     """A session that goes."""
 
     session: SessionSummary
-    why: tuple[Why, ...]
+    reasons: tuple[PruneReason, ...]
     size: int
 
 
 @dataclass(slots=True)
-class Choice:
+class PrunePlan:
     """Who goes, and who stays although somebody might have thought otherwise."""
 
-    going: list[Going] = field(default_factory=list)
+    candidates: list[PruneCandidate] = field(default_factory=list)
     """The longest quiet first."""
-    staying: dict[str, list[SessionSummary]] = field(default_factory=dict)
+    kept_by_reason: dict[str, list[SessionSummary]] = field(default_factory=dict)
     """By the reason why it may not go."""
-    left: int = 0
+    remaining_bytes: int = 0
     """Bytes that are left, as far as can be told before."""
 
 
-def choose(
+def plan_pruning(
     sessions: Sequence[SessionSummary],
-    policy: Policy,
-    sizes: Sizes,
-    why_stays: Callable[[SessionSummary], str],
-) -> Choice:
+    policy: RetentionPolicy,
+    sizes: StorageSizes,
+    find_reason_to_keep: Callable[[SessionSummary], str],
+) -> PrunePlan:
     """The sessions that the policy names, but for those with a reason to stay.
 
     `sessions` are the last active first; the reason is asked for only where it counts.
     """
-    choice = Choice(left=sizes.total)
-    kept = policy.keep if policy.keep is not None else len(sessions)
+    plan = PrunePlan(remaining_bytes=sizes.total)
+    kept = policy.keep_newest if policy.keep_newest is not None else len(sessions)
     for place, session in reversed(list(enumerate(sessions))):
-        why: list[Why] = []
+        why: list[PruneReason] = []
         if policy.before and _is_before(session, policy.before):
             why.append("old")
         if place >= kept:
             why.append("surplus")
-        if policy.most_bytes is not None and choice.left > policy.most_bytes:
+        if policy.max_bytes is not None and plan.remaining_bytes > policy.max_bytes:
             why.append("size")
         if not why:
             continue
-        if reason := why_stays(session):
-            choice.staying.setdefault(reason, []).append(session)
+        if reason := find_reason_to_keep(session):
+            plan.kept_by_reason.setdefault(reason, []).append(session)
             continue
-        size = sizes.of(session.key[:2])
-        choice.going.append(Going(session, tuple(why), size))
-        choice.left -= size
-    return choice
+        size = sizes.get_session_size(session.key[:2])
+        plan.candidates.append(PruneCandidate(session, tuple(why), size))
+        plan.remaining_bytes -= size
+    return plan
 
 
 def has_failed(last: Unit) -> bool:
@@ -114,7 +118,7 @@ def has_failed(last: Unit) -> bool:
     records = [placed.record for placed in last.entries]
     if any(record.metadata.get("is_unanswered") for record in records):
         return True
-    said = [record for record in records if record.type not in _TELLS_NOTHING]
+    said = [record for record in records if record.type not in _BOOKKEEPING_TYPES]
     return bool(said) and said[-1].type == "error"
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from leslied.errors import SinkError
-from leslied.points import reach
+from leslied.failpoints import failpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,12 +145,12 @@ def _replace_file(fd: int, file: str, data: bytes) -> None:
         view = memoryview(data)
         while view:
             view = view[os.write(handle, view[:_CHUNK_BYTES]) :]
-            reach("write.half")
+            failpoint("write.half")
         os.fchmod(handle, 0o600)
         os.fsync(handle)
     finally:
         os.close(handle)
-    reach("write.before")
+    failpoint("write.before")
     os.rename(_TEMPORARY_NAME, file, src_dir_fd=fd, dst_dir_fd=fd)
-    reach("write.after")
+    failpoint("write.after")
     os.fsync(fd)

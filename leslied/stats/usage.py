@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from leslied.model.record import Usage
 from leslied.model.stats import Cost, PriceBreaks, UsageSummary
-from leslied.prices import PriceTable, Tariff, find_cuts
+from leslied.prices import PriceTable, Tariff, find_price_boundaries
 from leslied.stats.blocks import UsageBlock, split_into_blocks
 from leslied.stats.zone import find_offsets, format_day, to_time
 from leslied.store import UsageFilter
@@ -201,12 +201,13 @@ class UsageStats:
     @cached_property
     def _tariffs(self) -> Mapping[str, Tariff | None]:
         return {
-            model: self._prices.find(model) for model in self._queries.list_models()
+            model: self._prices.find_tariff(model)
+            for model in self._queries.list_models()
         }
 
     @cached_property
     def _cuts(self) -> PriceBreaks:
-        return find_cuts(filter(None, self._tariffs.values()))
+        return find_price_boundaries(filter(None, self._tariffs.values()))
 
     def _make_span(self, filters: UsageFilters) -> UsageFilter:
         first, last = self._queries.get_time_range()

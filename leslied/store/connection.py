@@ -11,8 +11,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from leslied.errors import AlreadyRunning, LesliedError, StoreUnusable, UserError
+from leslied.failpoints import failpoint
 from leslied.paths import make_private_dir
-from leslied.points import reach
 from leslied.store.schema import MIGRATIONS, check_schema_version, migrate
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def vacuum(connection: sqlite3.Connection) -> bool:
     Not so, and told, while somebody reads on in what was there before.
     """
     connection.execute("INSERT INTO record_text (record_text) VALUES ('optimize')")
-    reach("shrink.half")
+    failpoint("shrink.half")
     # In memory the copy would need as much of it as the store has bytes.
     connection.execute("PRAGMA temp_store = FILE")
     try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leslied.failpoints import failpoint
 from leslied.model.record import SessionKey, make_record_id
-from leslied.points import reach
 from leslied.store.archive_ledger import PENDING_DELETION
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
 from leslied.store.fts_text import extract_index_text
@@ -61,7 +61,7 @@ class SessionPruner:
         for table in _SESSION_TABLES:
             self._db.execute(f"DELETE FROM {table} WHERE session IN temp.going")
         self._db.execute("DELETE FROM session WHERE id IN temp.going")
-        reach("prune.half")
+        failpoint("prune.half")
         self._remove_titles(leaves)
         self._mark_sources_pruned(sources)
         self._clamp_checkpoints()

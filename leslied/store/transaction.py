@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
+from leslied.failpoints import failpoint
 from leslied.model.decoded_chunk import PreparedRecord
 from leslied.model.record import Usage, make_record_id
 from leslied.model.source import Noise
-from leslied.points import reach
 from leslied.store.columns import (
     RECORD_COLUMNS,
     digest_record,
@@ -252,7 +252,7 @@ class Transaction:
             "UPDATE placement SET unit = ? WHERE session = ? AND id BETWEEN ? AND ?",
             self._unit_starts,
         )
-        reach("commit.half")
+        failpoint("commit.half")
         self._sources.write()
         self._usage.write()
         self._sessions.write(self._new_entry_ids)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from leslied.errors import StoreUnusable
-from leslied.points import reach
+from leslied.failpoints import failpoint
 from leslied.store.agents import record_scan
 from leslied.store.archive_ledger import ArchiveLedger
 from leslied.store.asset_ledger import AssetLedger
@@ -137,8 +137,8 @@ class Store:
             for reading in readings:
                 work.add(reading)
             records, placements = work.finish()
-            reach("commit.before")
-        reach("commit.after")
+            failpoint("commit.before")
+        failpoint("commit.after")
         return CommitReport(records, placements)
 
     def record_source_error(self, agent: str, path: Path, reason: str) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leslied.model.source import Shape
-from leslied.tail import append, document, packed, rows, tree
-from leslied.tail.discover import Discovery, discover, identify
+from leslied.tail import append, compressed_log, document, json_tree, sqlite_source
+from leslied.tail.discover import Discovery, discover, find_source
+from leslied.tail.freshness import Freshness, check_freshness
 from leslied.tail.limits import ReadLimits
 from leslied.tail.liveness import find_processes
 from leslied.tail.salvage import salvage
-from leslied.tail.spill import read_beside, read_spill
-from leslied.tail.survey import Survey, take_survey
+from leslied.tail.side_files import read_side_file, read_spill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Discovery",
+    "Freshness",
     "ReadLimits",
-    "Survey",
+    "check_freshness",
     "discover",
     "find_processes",
-    "identify",
+    "find_source",
     "is_unchanged",
     "read",
-    "read_beside",
+    "read_side_file",
     "read_spill",
     "salvage",
-    "take_survey",
 ]
 
 
@@ -55,9 +55,9 @@ def read(
         case Shape.DOCUMENT:
             return document.read(source, cursor, limits)
         case Shape.COMPRESSED_LOG:
-            return packed.read(source, cursor, limits)
+            return compressed_log.read(source, cursor, limits)
         case Shape.SQLITE:
-            return rows.read(source, cursor, limits)
+            return sqlite_source.read(source, cursor, limits)
         case Shape.JSON_TREE:
-            return tree.read(source, cursor, limits)
+            return json_tree.read(source, cursor, limits)
     return append.read(source, cursor, limits, is_final=is_final)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from leslied.model.source import Chunk, Cursor, RawEntry, Rejection
-from leslied.tail.files import open_regular, read_at, stamp_of, stream
+from leslied.tail.files import iter_range, make_stamp, open_regular, read_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +31,8 @@ def read(
     has nothing to read.
     """
     with open_regular(source.path) as fd:
-        stamp = stamp_of(os.fstat(fd))
-        cursor, spent = verify(fd, stamp, cursor, limits)
+        stamp = make_stamp(os.fstat(fd))
+        cursor, spent = verify_cursor(fd, stamp, cursor, limits)
         last = Chunk(entries=(), cursor=cursor, bytes_read=spent)
         for chunk in _read_lines(fd, source, cursor, stamp.size, limits):
             if last.entries or last.rejected:
@@ -41,11 +41,11 @@ def read(
             last = replace(chunk, bytes_read=chunk.bytes_read + spent)
             spent = last.bytes_read
         if is_final:
-            last = _add_tail(fd, source, last, stamp.size, limits)
+            last = _add_partial_line(fd, source, last, stamp.size, limits)
         yield replace(last, cursor=replace(last.cursor, stamp=stamp))
 
 
-def verify(
+def verify_cursor(
     fd: int, stamp: FileStamp, cursor: Cursor, limits: ReadLimits
 ) -> tuple[Cursor, int]:
     """The cursor to go on from, and the bytes it took to know.
@@ -56,20 +56,22 @@ def verify(
     if cursor.scanned < limits.rescan:
         cursor = replace(cursor, scanned=0)
     if not cursor.offset:
-        return (replace(cursor, scanned=0) if _is_odd(stamp, cursor) else cursor), 0
+        return (
+            replace(cursor, scanned=0) if _needs_checksum(stamp, cursor) else cursor
+        ), 0
     spent = int.from_bytes(cursor.anchor[:2], "big")
     before = read_at(fd, spent, cursor.offset - spent)
-    is_same = stamp.size >= cursor.offset and _anchor_of(before) == cursor.anchor
-    if is_same and _is_odd(stamp, cursor):
+    is_same = stamp.size >= cursor.offset and _make_anchor(before) == cursor.anchor
+    if is_same and _needs_checksum(stamp, cursor):
         spent += cursor.offset
-        is_same = _crc_of(fd, cursor.offset, limits) == cursor.crc
+        is_same = _compute_crc(fd, cursor.offset, limits) == cursor.crc
         cursor = replace(cursor, scanned=0)
     if is_same:
         return cursor, spent
     return Cursor(generation=cursor.generation + 1), spent
 
 
-def _is_odd(stamp: FileStamp, cursor: Cursor) -> bool:
+def _needs_checksum(stamp: FileStamp, cursor: Cursor) -> bool:
     """Touched without growing, shrunk, or another file: the anchor is not enough.
 
     Nor is it after a crash between two chunks, which leaves a cursor without a stamp.
@@ -81,15 +83,15 @@ def _is_odd(stamp: FileStamp, cursor: Cursor) -> bool:
     return not same_file or stamp.size <= old.size
 
 
-def _anchor_of(before: bytes) -> bytes:
+def _make_anchor(before: bytes) -> bytes:
     """A mark of the bytes before a cursor: their number and hash, not themselves."""
     digest = hashlib.blake2b(before, digest_size=14).digest()
     return len(before).to_bytes(2, "big") + digest
 
 
-def _crc_of(fd: int, end: int, limits: ReadLimits) -> int:
+def _compute_crc(fd: int, end: int, limits: ReadLimits) -> int:
     crc = 0
-    for data in stream(fd, 0, end, limits.chunk):
+    for data in iter_range(fd, 0, end, limits.chunk):
         crc = zlib.crc32(data, crc)
     return crc
 
@@ -108,7 +110,7 @@ def _read_lines(
             whole = data.rfind(b"\n") + 1
             if whole:
                 data = data[:whole] if whole < len(data) else data
-                chunk = _cut_lines(fd, source, cursor, data, limits)
+                chunk = _split_lines(fd, source, cursor, data, limits)
                 chunk = replace(chunk, bytes_read=looked)
             else:
                 cursor = replace(cursor, scanned=len(data))
@@ -129,7 +131,7 @@ def _read_long_line(
     length = end + 1 - start
     if length <= limits.line:
         data = read_at(fd, length, start)
-        chunk = _cut_lines(fd, source, cursor, data, limits)
+        chunk = _split_lines(fd, source, cursor, data, limits)
         return replace(chunk, bytes_read=spent + len(data))
     return _skip_line(fd, cursor, end, limits, spent)
 
@@ -139,7 +141,7 @@ def _find_line_end(
 ) -> tuple[int, int]:
     """Where the next 0x0A stands, or -1; and the bytes it took to know."""
     at = start
-    for data in stream(fd, start, size, limits.chunk):
+    for data in iter_range(fd, start, size, limits.chunk):
         found = data.find(b"\n")
         if found >= 0:
             return at + found, at + len(data) - start
@@ -152,14 +154,14 @@ def _skip_line(
 ) -> Chunk:
     """Walk past a line too long to parse: hashed, counted, its head kept."""
     digest, crc, start = hashlib.sha256(), cursor.crc, cursor.offset
-    for data in stream(fd, start, end, limits.chunk):
+    for data in iter_range(fd, start, end, limits.chunk):
         digest.update(data)
         crc = zlib.crc32(data, crc)
     crc = zlib.crc32(b"\n", crc)
     length = end - start
     reason = f"oversized: {length} bytes, more than the {limits.line} that are parsed"
     head = read_at(fd, limits.head, start)
-    anchor = _anchor_of(read_at(fd, limits.anchor, end + 1 - limits.anchor))
+    anchor = _make_anchor(read_at(fd, limits.anchor, end + 1 - limits.anchor))
     after = replace(
         cursor, offset=end + 1, crc=crc, anchor=anchor, scanned=0, finished=-1
     )
@@ -172,7 +174,7 @@ def _skip_line(
     )
 
 
-def _cut_lines(
+def _split_lines(
     fd: int, source: SourceRef, cursor: Cursor, data: bytes, limits: ReadLimits
 ) -> Chunk:
     """The lines of `data`, which ends with a line end, and the cursor after them."""
@@ -192,14 +194,14 @@ def _cut_lines(
         cursor,
         offset=at,
         crc=zlib.crc32(data, cursor.crc),
-        anchor=_anchor_of(before),
+        anchor=_make_anchor(before),
         scanned=0,
         finished=-1,
     )
     return Chunk(entries=tuple(entries), cursor=after)
 
 
-def _add_tail(
+def _add_partial_line(
     fd: int, source: SourceRef, last: Chunk, size: int, limits: ReadLimits
 ) -> Chunk:
     """The chunk with the unended last line, taken as final; the cursor stays before."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.model.source import Shape, SourceRef, WatchDepth
-from leslied.tail.files import stamp_of
-from leslied.tail.rows import WAL, stamp_rows
-from leslied.tail.tree import stamp_tree
+from leslied.tail.files import make_stamp
+from leslied.tail.json_tree import stamp_tree
+from leslied.tail.sqlite_source import WAL, stamp_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,48 +31,50 @@ class Discovery:
     """Those that are new or have changed."""
     count: int = 0
     """All there are, also those that have not changed."""
-    lost: list[bytes] = field(default_factory=list)
+    gone_paths: list[bytes] = field(default_factory=list)
     """The paths of known ones that were not found."""
     unreadable: dict[Path, str] = field(default_factory=dict)
     """Folders that could not be listed: nothing below them counts as deleted."""
-    missing: list[Path] = field(default_factory=list)
+    missing_roots: list[Path] = field(default_factory=list)
     """Roots that do not exist (yet)."""
 
 
 def discover(
-    agent: str, roots: Iterable[Root], known: dict[bytes, FileStamp] | None = None
+    agent: str,
+    roots: Iterable[Root],
+    known_stamps: dict[bytes, FileStamp] | None = None,
 ) -> Discovery:
     """Every source below the roots, oldest change first.
 
     A source that is `known` with the very stamp it has is only counted. Whatever is
     found is taken out of `known`: there may be many, and memory is for others, too.
     """
-    unseen = {} if known is None else known
+    unseen = {} if known_stamps is None else known_stamps
     found = Discovery()
     seen: set[tuple[int, int]] = set()
     for root in roots:
-        if not _is_there(root.path, found):
+        if not _check_root(root.path, found):
             continue
         for entry, name in _walk(root, found, seen):
             pattern = match_source(root, name)
             if pattern is None:
                 continue
-            stamp = _stamp(entry, root.path, found)
+            stamp = _read_stamp(entry, root.path, found)
             if stamp is None or (stamp.dev, stamp.inode) in seen:
                 continue
             seen.add((stamp.dev, stamp.inode))
-            stamp = _stamp_all(pattern, Path(entry.path), stamp)
+            stamp = _stamp_source(pattern, Path(entry.path), stamp)
             found.count += 1
             if unseen.pop(os.fsencode(entry.path), None) != stamp:
                 found.sources.append(
-                    _refer(agent, root, pattern, Path(entry.path), stamp)
+                    _make_source(agent, root, pattern, Path(entry.path), stamp)
                 )
-    found.lost += unseen
+    found.gone_paths += unseen
     found.sources.sort(key=lambda s: (s.stamp.mtime_ns, s.path))
     return found
 
 
-def identify(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
+def find_source(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
     """The source at this path, if it is one."""
     for root in roots:
         if not path.is_relative_to(root.path):
@@ -92,8 +94,8 @@ def identify(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
         except (OSError, RuntimeError, ValueError):
             return None
         if is_inside and stat.S_ISREG(status.st_mode):
-            stamp = _stamp_all(pattern, path, stamp_of(status))
-            return _refer(agent, root, pattern, path, stamp)
+            stamp = _stamp_source(pattern, path, make_stamp(status))
+            return _make_source(agent, root, pattern, path, stamp)
     return None
 
 
@@ -101,19 +103,19 @@ def match_source(root: Root, name: str) -> Pattern | None:
     """The pattern that makes a file of this name below the root a source."""
     if root.watch is WatchDepth.FLAT and "/" in name:
         return None
-    return next((p for p in root.patterns if _compile(p.glob)(name)), None)
+    return next((p for p in root.patterns if _compile_glob(p.glob)(name)), None)
 
 
-def _stamp_all(pattern: Pattern, path: Path, stamp: FileStamp) -> FileStamp:
+def _stamp_source(pattern: Pattern, path: Path, stamp: FileStamp) -> FileStamp:
     """The stamp of all the files that make up the source."""
     if pattern.shape is Shape.SQLITE:
-        return stamp_rows(path, stamp)
+        return stamp_database(path, stamp)
     if pattern.shape is Shape.JSON_TREE:
         return stamp_tree(path, pattern.child_folders, stamp)
     return stamp
 
 
-def _refer(
+def _make_source(
     agent: str, root: Root, pattern: Pattern, path: Path, stamp: FileStamp
 ) -> SourceRef:
     return SourceRef(
@@ -129,7 +131,7 @@ def _refer(
 
 
 def _walk(
-    root: Root, found: Discovery, seen: set[tuple[int, int]]
+    root: Root, discovery: Discovery, seen: set[tuple[int, int]]
 ) -> Iterator[tuple[os.DirEntry[str], str]]:
     """Every non-folder below the root with its relative name; loops are cut."""
     deepest = 0 if root.watch is WatchDepth.FLAT else MAX_DEPTH
@@ -139,7 +141,7 @@ def _walk(
         try:
             entries = list(os.scandir(folder))
         except OSError as error:
-            found.unreadable[Path(folder)] = error.strerror or type(error).__name__
+            discovery.unreadable[Path(folder)] = error.strerror or type(error).__name__
             continue
         for entry in entries:
             name = prefix + entry.name
@@ -149,16 +151,16 @@ def _walk(
                 pending.append((entry.path, name + "/", depth + 1))
 
 
-def _is_there(root: Path, found: Discovery) -> bool:
+def _check_root(root: Path, discovery: Discovery) -> bool:
     try:
         is_folder = stat.S_ISDIR(root.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
         is_folder = False
     except OSError as error:
-        found.unreadable[root] = error.strerror or type(error).__name__
+        discovery.unreadable[root] = error.strerror or type(error).__name__
         return False
     if not is_folder:
-        found.missing.append(root)
+        discovery.missing_roots.append(root)
     return is_folder
 
 
@@ -186,7 +188,9 @@ def _is_inside(entry: os.DirEntry[str], root: Path) -> bool:
     return Path(os.path.realpath(entry.path)).is_relative_to(os.path.realpath(root))
 
 
-def _stamp(entry: os.DirEntry[str], root: Path, found: Discovery) -> FileStampOrNone:
+def _read_stamp(
+    entry: os.DirEntry[str], root: Path, discovery: Discovery
+) -> FileStampOrNone:
     try:
         if entry.is_symlink() and not _is_inside(entry, root):
             return None
@@ -194,13 +198,13 @@ def _stamp(entry: os.DirEntry[str], root: Path, found: Discovery) -> FileStampOr
     except FileNotFoundError:
         return None
     except OSError as error:
-        found.unreadable[Path(entry.path)] = error.strerror or type(error).__name__
+        discovery.unreadable[Path(entry.path)] = error.strerror or type(error).__name__
         return None
-    return stamp_of(status) if stat.S_ISREG(status.st_mode) else None
+    return make_stamp(status) if stat.S_ISREG(status.st_mode) else None
 
 
 @cache
-def _compile(glob: str) -> Matcher:
+def _compile_glob(glob: str) -> Matcher:
     """`*` matches within a name, `**/` any number of folders."""
     pieces = re.split(r"(\*\*/|\*)", glob)
     table = {"**/": "(?:[^/]+/)*", "*": "[^/]*"}

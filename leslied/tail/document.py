@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from leslied.errors import SourceError
 from leslied.model.source import Chunk, Cursor, RawEntry
-from leslied.tail.files import open_regular, read_at, stamp_of
+from leslied.tail.files import make_stamp, open_regular, read_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
     """Yield the document as one entry; none when its bytes are the same as before."""
     with open_regular(source.path) as fd:
-        stamp = stamp_of(os.fstat(fd))
+        stamp = make_stamp(os.fstat(fd))
         if stamp.size > limits.line:
             raise SourceError(f"is {stamp.size} bytes, too large for a document")
         data = read_at(fd, stamp.size, 0)

@@ -33,7 +33,7 @@ def open_regular(path: Path) -> Iterator[int]:
         os.close(fd)
 
 
-def stamp_of(status: os.stat_result) -> FileStamp:
+def make_stamp(status: os.stat_result) -> FileStamp:
     """What `stat` said, in our form."""
     return FileStamp(
         status.st_dev,
@@ -55,10 +55,10 @@ def read_at(fd: int, length: int, offset: int) -> bytes:
     return data
 
 
-def stream(fd: int, start: int, end: int, size: int) -> Iterator[bytes]:
+def iter_range(fd: int, start: int, end: int, chunk_size: int) -> Iterator[bytes]:
     """The bytes from start to end in pieces of at most `size`."""
     while start < end:
-        data = os.pread(fd, min(size, end - start), start)
+        data = os.pread(fd, min(chunk_size, end - start), start)
         if not data:
             return
         yield data

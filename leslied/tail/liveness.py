@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from leslied.model.session import LiveProcess
 
-_LARGEST = 64 * 1024
-_NEWEST = 64
-_TICKS_APART = 200
+_MAX_FILE_BYTES = 64 * 1024
+_MAX_FOLDERS = 64
+_START_TOLERANCE_TICKS = 200
 """A start time is told from a boot time that was rounded: two seconds are the same."""
 
 
@@ -29,19 +29,19 @@ def find_processes(
 ) -> dict[str, bool]:
     """Sessions named in the registries, and whether a process still works on each."""
     found: dict[str, bool] = {}
-    locked = _Locks()
+    locked = _FileLocks()
     for registry in registries:
-        for path in _list(registry):
+        for path in _list_files(registry):
             live = parse(path, _read(path))
             if live is None:
                 continue
-            is_there = locked.has(path) if live.pid is None else is_running(live)
+            is_there = locked.is_locked(path) if live.pid is None else is_running(live)
             if is_there is not None:
                 found[live.session_id] = is_there or found.get(live.session_id, False)
     return found
 
 
-class _Locks:
+class _FileLocks:
     """Files that some process holds a lock on, asked for without trying to lock one."""
 
     @cached_property
@@ -53,7 +53,7 @@ class _Locks:
         except (OSError, ValueError, IndexError):
             return None
 
-    def has(self, path: Path) -> bool | None:
+    def is_locked(self, path: Path) -> bool | None:
         """Whether somebody holds it; None where that cannot be told."""
         try:
             return None if self._inodes is None else path.stat().st_ino in self._inodes
@@ -63,15 +63,15 @@ class _Locks:
 
 def is_running(live: LiveProcess) -> bool:
     """The very process is there: same number, same beginning."""
-    began = _read_start(live.pid) if live.pid is not None else None
+    began = _read_start_ticks(live.pid) if live.pid is not None else None
     if began is None:
         return False
     if live.start_ticks is None or began < 0:
         return True
-    return abs(began - live.start_ticks) <= _TICKS_APART
+    return abs(began - live.start_ticks) <= _START_TOLERANCE_TICKS
 
 
-def _list(registry: ProcessRegistry) -> list[Path]:
+def _list_files(registry: ProcessRegistry) -> list[Path]:
     """The registry's files; keys and other secrets beside them are never opened.
 
     Where every session has a folder of its own, only the newest are looked into.
@@ -80,13 +80,13 @@ def _list(registry: ProcessRegistry) -> list[Path]:
     try:
         if not folder:
             return sorted(p for p in registry.path.iterdir() if fnmatch(p.name, name))
-        folders = sorted(os.scandir(registry.path), key=_mtime)[-_NEWEST:]
+        folders = sorted(os.scandir(registry.path), key=_mtime)[-_MAX_FOLDERS:]
     except OSError:
         return []
     inner = (
         ProcessRegistry(Path(each.path), name) for each in folders if each.is_dir()
     )
-    return [path for each in inner for path in _list(each)]
+    return [path for each in inner for path in _list_files(each)]
 
 
 def _mtime(entry: os.DirEntry[str]) -> int:
@@ -99,12 +99,12 @@ def _mtime(entry: os.DirEntry[str]) -> int:
 def _read(path: Path) -> bytes:
     try:
         with open_regular(path) as fd:
-            return read_at(fd, _LARGEST, 0)
+            return read_at(fd, _MAX_FILE_BYTES, 0)
     except SourceError:
         return b""
 
 
-def _read_start(pid: int) -> int | None:
+def _read_start_ticks(pid: int) -> int | None:
     """When the process began, in ticks; -1 where that cannot be told; None if gone."""
     try:
         with open(f"/proc/{pid:d}/stat", "rb") as file:  # noqa: PTH123
@@ -116,10 +116,12 @@ def _read_start(pid: int) -> int | None:
         pass
     except (OSError, IndexError, ValueError):
         return -1
-    return -1 if not os.path.exists("/proc/self/stat") and _answers(pid) else None  # noqa: PTH110
+    return (
+        -1 if not os.path.exists("/proc/self/stat") and _process_exists(pid) else None
+    )  # noqa: PTH110
 
 
-def _answers(pid: int) -> bool:
+def _process_exists(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except PermissionError:

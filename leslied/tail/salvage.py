@@ -15,27 +15,27 @@ from typing import NamedTuple
 _OBJECT = re.compile(r'\{\s*"')
 _FILLER = b"\0 \t\r\n\xef\xbb\xbf"
 _WINDOW = 64 * 1024
-_LARGEST = 4 * 1024 * 1024
+_MAX_LINE_BYTES = 4 * 1024 * 1024
 """A larger line is not looked into: a failed try builds all it has seen."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
-class Salvaged(NamedTuple):
+class SalvageResult(NamedTuple):
     """The whole objects in a line and the stretches that belong to none."""
 
     pieces: list[tuple[int, bytes]]
     gaps: list[tuple[int, int]]
 
 
-def salvage(line: bytes, tries: int = 2_000) -> Salvaged:
+def salvage(line: bytes, tries: int = 2_000) -> SalvageResult:
     """Every complete object in the line, in order, and the gaps between them.
 
     `tries` bounds the places that may fail, and what all failures together may look
     at is a few times the line: hostile lines cost no more.
     """
     pieces: list[tuple[int, bytes]] = []
-    if len(line) > _LARGEST:
-        return Salvaged(pieces, [(0, len(line))])
+    if len(line) > _MAX_LINE_BYTES:
+        return SalvageResult(pieces, [(0, len(line))])
     text = line.decode("latin-1")
     gaps: list[tuple[int, int]] = []
     budget = 8 * len(line) + 2_000_000
@@ -47,15 +47,15 @@ def salvage(line: bytes, tries: int = 2_000) -> Salvaged:
             text, base = text[start - base :], start
         end, cost = _try_object(text, start - base)
         if end:
-            _note_gap(line, covered, start, gaps)
+            _record_gap(line, covered, start, gaps)
             pieces.append((start, line[start : end + base]))
             at = covered = end + base
         else:
             tries -= 1
             budget -= cost
             at = start + 1
-    _note_gap(line, covered, len(line), gaps)
-    return Salvaged(pieces, gaps)
+    _record_gap(line, covered, len(line), gaps)
+    return SalvageResult(pieces, gaps)
 
 
 def _try_object(text: str, start: int) -> tuple[int, int]:
@@ -72,6 +72,6 @@ def _try_object(text: str, start: int) -> tuple[int, int]:
         return 0, min(len(text) - start, 100_000)
 
 
-def _note_gap(line: bytes, start: int, end: int, gaps: list[tuple[int, int]]) -> None:
+def _record_gap(line: bytes, start: int, end: int, gaps: list[tuple[int, int]]) -> None:
     if line[start:end].strip(_FILLER):
         gaps.append((start, end - start))

@@ -36,20 +36,20 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.model.source import Root
 
-Mode = Literal["events", "polling"]
+WatchMode = Literal["events", "polling"]
 
 # Never opens or closes: our own reading would be reported, and above four thousand
 # folders watchdog's answer to an overflow would cause the next one, without end.
-_WANTED: list[type[FileSystemEvent]] = [
+_FILE_EVENTS: list[type[FileSystemEvent]] = [
     FileModifiedEvent,
     FileCreatedEvent,
     FileMovedEvent,
     DirCreatedEvent,
     DirMovedEvent,
 ]
-_FOLDERS: list[type[FileSystemEvent]] = [DirCreatedEvent, DirMovedEvent]
-_MOST_DIRTY = 10_000
-_PATIENCE = 10.0
+_FOLDER_EVENTS: list[type[FileSystemEvent]] = [DirCreatedEvent, DirMovedEvent]
+_MAX_DIRTY_PATHS = 10_000
+_CANARY_TIMEOUT_SECONDS = 10.0
 """So long an event may take: behind a backlog, or a file that moved away."""
 
 
@@ -58,65 +58,65 @@ class Hint:
     """What changed since the last hint; `is_lost` asks for a scan of everything."""
 
     paths: frozenset[Path] = frozenset()
-    is_lost: bool = False
+    needs_scan: bool = False
 
 
-class _Watched(NamedTuple):
+class _WatchedFolder(NamedTuple):
     """A folder under watch: which one it was, what is told of it, and how deep."""
 
     inode: int
     is_root: bool
-    is_deep: bool = True
+    is_recursive: bool = True
 
 
 @dataclass(slots=True, eq=False)
-class _Inbox(FileSystemEventHandler):
+class _EventQueue(FileSystemEventHandler):
     """Dirty paths, filled by watchdog's thread, emptied by ours."""
 
     canary: Path
-    dirty: set[Path] = field(default_factory=set)
-    is_lost: bool = False
+    dirty_paths: set[Path] = field(default_factory=set)
+    needs_scan: bool = False
     is_woken: bool = False
-    is_singing: bool = False
+    is_canary_pending: bool = False
     has_overflowed: bool = False
-    changed: threading.Condition = field(default_factory=threading.Condition)
+    condition: threading.Condition = field(default_factory=threading.Condition)
 
     def dispatch(self, event: FileSystemEvent) -> None:
         """Note where something happened; nothing else is done on this thread."""
         told = (event.src_path, event.dest_path)
         paths = [Path(os.fsdecode(path)) for path in told if path]
-        with self.changed:
+        with self.condition:
             if self.canary in paths:
-                self.is_singing = False
-            elif event.is_directory or len(self.dirty) >= _MOST_DIRTY:
+                self.is_canary_pending = False
+            elif event.is_directory or len(self.dirty_paths) >= _MAX_DIRTY_PATHS:
                 # A new folder may already hold files nobody will tell us of.
-                self.is_lost = True
+                self.needs_scan = True
             else:
-                self.dirty.update(paths)
-            self.changed.notify_all()
+                self.dirty_paths.update(paths)
+            self.condition.notify_all()
 
-    def note_overflow(self) -> None:
+    def mark_overflow(self) -> None:
         """Events were lost: everything must be looked at, and watched anew."""
-        with self.changed:
-            self.is_lost = self.has_overflowed = True
-            self.changed.notify_all()
+        with self.condition:
+            self.needs_scan = self.has_overflowed = True
+            self.condition.notify_all()
 
-    def has_news(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether there is any reason to stop waiting."""
-        return bool(self.dirty) or self.is_lost or self.is_woken
+        return bool(self.dirty_paths) or self.needs_scan or self.is_woken
 
 
-class _Overflow(logging.Handler):
+class _OverflowHandler(logging.Handler):
     """Turns watchdog's word of lost events, which only its log tells, into a hint."""
 
-    def __init__(self, inbox: _Inbox) -> None:
+    def __init__(self, queue: _EventQueue) -> None:
         super().__init__(logging.WARNING)
-        self._inbox = inbox
+        self._queue = queue
 
     def emit(self, record: logging.LogRecord) -> None:
         """Whatever watchdog warns of, a scan is the answer."""
         del record
-        self._inbox.note_overflow()
+        self._queue.mark_overflow()
 
 
 class Watcher:
@@ -126,39 +126,39 @@ class Watcher:
         self._roots = list(roots)
         self._canary = canary
         self._clock = clock
-        self._inbox = _Inbox(canary)
-        self._overflow = _Overflow(self._inbox)
+        self._queue = _EventQueue(canary)
+        self._overflow_handler = _OverflowHandler(self._queue)
         self._observer: BaseObserver | None = None
-        self._plan: dict[Path, _Watched] = {}
-        self._sang_at = 0.0
-        self.mode: Mode = "polling"
-        self.trouble = ""
+        self._plan: dict[Path, _WatchedFolder] = {}
+        self._canary_touched_at = 0.0
+        self.mode: WatchMode = "polling"
+        self.error = ""
 
     def start(self) -> None:
         """Events arrive, or the mode is `polling` and `trouble` says why."""
         self.stop()
-        logging.getLogger("watchdog").addHandler(self._overflow)
+        logging.getLogger("watchdog").addHandler(self._overflow_handler)
         # Of a folder made inside a new folder watchdog hears twice. It says so with
         # all it knows, three thousand characters to a folder, and all is well.
         warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
-        self._plan = self._make_plan()
+        self._plan = self._plan_watches()
         try:
             self._observer = Observer()
             for folder, watched in self._plan.items():
                 self._observer.schedule(
-                    self._inbox,
+                    self._queue,
                     str(folder),
-                    recursive=watched.is_root and watched.is_deep,
-                    event_filter=_WANTED if watched.is_root else _FOLDERS,
+                    recursive=watched.is_root and watched.is_recursive,
+                    event_filter=_FILE_EVENTS if watched.is_root else _FOLDER_EVENTS,
                 )
             self._observer.start()
         except (OSError, RuntimeError) as error:
             self.stop()
-            self.trouble = f"no file events: {error}"
+            self.error = f"no file events: {error}"
             return
-        self.mode, self.trouble = "events", ""
-        self._inbox.is_singing = self._inbox.has_overflowed = False
-        if self._plan != self._make_plan():
+        self.mode, self.error = "events", ""
+        self._queue.is_canary_pending = self._queue.has_overflowed = False
+        if self._plan != self._plan_watches():
             # A folder was made while we began to watch the one above it.
             self.start()
 
@@ -166,79 +166,84 @@ class Watcher:
         """No event arrives any more."""
         observer, self._observer = self._observer, None
         self.mode = "polling"
-        logging.getLogger("watchdog").removeHandler(self._overflow)
+        logging.getLogger("watchdog").removeHandler(self._overflow_handler)
         if observer:
             observer.unschedule_all()
             observer.stop()
             if observer.is_alive():
                 observer.join(timeout=2)
 
-    def renew(self) -> bool:
+    def refresh(self) -> bool:
         """Watch what there is to watch now; says whether the canary was heard.
 
         Called before every scan: each call makes the canary sing for the next one, so
         a dead observer is noticed without anybody waiting for it.
         """
-        is_deaf = self._is_deaf()
-        if is_deaf or self._inbox.has_overflowed or self._plan != self._make_plan():
+        is_unresponsive = self._is_unresponsive()
+        if (
+            is_unresponsive
+            or self._queue.has_overflowed
+            or self._plan != self._plan_watches()
+        ):
             self.start()
-        if is_deaf and not self.trouble:
-            self.trouble = "file events stopped arriving"
-        if not self._inbox.is_singing:
-            self._sing()
-        return not is_deaf
+        if is_unresponsive and not self.error:
+            self.error = "file events stopped arriving"
+        if not self._queue.is_canary_pending:
+            self._touch_canary()
+        return not is_unresponsive
 
     def wait(self, seconds: float) -> Hint:
         """What changed, as soon as anything does; an empty hint after the time."""
-        inbox = self._inbox
-        with inbox.changed:
-            inbox.changed.wait_for(inbox.has_news, seconds)
-            hint = Hint(frozenset(inbox.dirty), inbox.is_lost)
-            inbox.dirty.clear()
-            inbox.is_lost = inbox.is_woken = False
+        queue = self._queue
+        with queue.condition:
+            queue.condition.wait_for(queue.has_changes, seconds)
+            hint = Hint(frozenset(queue.dirty_paths), queue.needs_scan)
+            queue.dirty_paths.clear()
+            queue.needs_scan = queue.is_woken = False
         return hint
 
-    def follow(self, roots: Iterable[Root]) -> None:
+    def set_roots(self, roots: Iterable[Root]) -> None:
         """These roots count from the next renewal on."""
         self._roots = list(roots)
 
     def wake(self) -> None:
         """Whoever waits goes on at once; safe to call from a signal handler."""
-        with self._inbox.changed:
-            self._inbox.is_woken = True
-            self._inbox.changed.notify_all()
+        with self._queue.condition:
+            self._queue.is_woken = True
+            self._queue.condition.notify_all()
 
-    def _sing(self) -> None:
+    def _touch_canary(self) -> None:
         """The canary file changes; its event will say that events arrive."""
-        self._inbox.is_singing = True
-        self._sang_at = self._clock.monotonic()
+        self._queue.is_canary_pending = True
+        self._canary_touched_at = self._clock.monotonic()
         try:
             self._canary.write_text(self._clock.now().isoformat(), encoding="utf-8")
         except OSError as error:
-            self._inbox.is_singing = False
-            self.trouble = f"the canary cannot be written: {error}"
+            self._queue.is_canary_pending = False
+            self.error = f"the canary cannot be written: {error}"
 
-    def _is_deaf(self) -> bool:
+    def _is_unresponsive(self) -> bool:
         """The canary sang and nobody heard it, or a thread of watchdog's died."""
         if self.mode != "events" or self._observer is None:
             return True
         emitters = list(self._observer.emitters)
-        waited = self._clock.monotonic() - self._sang_at
-        is_unheard = self._inbox.is_singing and waited >= _PATIENCE
+        waited = self._clock.monotonic() - self._canary_touched_at
+        is_unheard = self._queue.is_canary_pending and waited >= _CANARY_TIMEOUT_SECONDS
         return is_unheard or not all(e.is_alive() for e in emitters)
 
-    def _make_plan(self) -> dict[Path, _Watched]:
+    def _plan_watches(self) -> dict[Path, _WatchedFolder]:
         """Which folders to watch: a root with all below it, or what may become one."""
-        plan = {self._canary.parent: _Watched(0, is_root=True)}
+        plan = {self._canary.parent: _WatchedFolder(0, is_root=True)}
         for root in self._roots:
             if root.watch is WatchDepth.NONE:
                 continue
             path = root.path
             near = next(folder for folder in (path, *path.parents) if folder.is_dir())
             known = plan.get(near)
-            plan[near] = _Watched(
+            plan[near] = _WatchedFolder(
                 near.stat().st_ino,
                 is_root=near == path or bool(known and known.is_root),
-                is_deep=root.watch is WatchDepth.DEEP or bool(known and known.is_deep),
+                is_recursive=root.watch is WatchDepth.DEEP
+                or bool(known and known.is_recursive),
             )
         return plan

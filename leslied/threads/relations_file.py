@@ -15,7 +15,7 @@ from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.errors import SinkError
-from leslied.points import reach
+from leslied.failpoints import failpoint
 from leslied.threads._lock import RETRY_DELAYS_SECONDS, LockBusyError, hold_lock
 from leslied.threads.layout import RELATIONS_FILE
 from leslied.threads.relations import (
@@ -78,7 +78,7 @@ class RelationsFile:
             text = self._encode(data)
             if good is not None:
                 self.write(self.base, BACKUP_FILE, good)
-            reach("relations.backup")
+            failpoint("relations.backup")
             held.refresh()
             self.write(self.base, RELATIONS_FILE, text)
             return RelationsUpdate(is_changed=True, stamp=self.stamp())

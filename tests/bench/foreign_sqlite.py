@@ -67,7 +67,7 @@ def time_commits(
     cursor, looks, rows = Cursor(), 0, 0
     while pause is not None and writer.poll() is None:
         time.sleep(pause)
-        source = tail.identify(ADAPTER.name, roots, path)
+        source = tail.find_source(ADAPTER.name, roots, path)
         if source is None:
             continue
         try:

@@ -14,7 +14,7 @@ from leslied.agents import load_adapters
 from leslied.model.record import MAIN, PlacedRecord, Usage
 from leslied.model.session import LiveProcess, SessionSummary
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
-from leslied.sessions import Stream, assemble
+from leslied.sessions import RecordStream, assemble
 from leslied.store import StoreReader
 from tests.support.claude import SESSION, ClaudeHome, Talk, dump
 from tests.support.golden import FIXTURES, copy_home, environment
@@ -544,7 +544,8 @@ def test_an_inline_subagent_hangs_in_the_unit_that_spawned_it(read):
     mine = [s for s in told.subagents().values() if s.key.session_id == main.key[1]]
 
     units = assemble(
-        Stream(main, told.records(main)), [Stream(s, told.records(s)) for s in mine]
+        RecordStream(main, told.records(main)),
+        [RecordStream(s, told.records(s)) for s in mine],
     )
 
     assert [len(unit.subagents) for unit in units] == [0, 2]

@@ -16,7 +16,7 @@ from leslied.agents import load_adapters
 from leslied.model.record import MAIN, PlacedRecord, Record, Usage
 from leslied.model.session import LiveProcess, SessionSummary
 from leslied.model.source import Environment, FileStamp, RawEntry, Shape, SourceRef
-from leslied.sessions import Stream, assemble
+from leslied.sessions import RecordStream, assemble
 from leslied.store import StoreReader
 from tests.support.golden import FIXTURES, copy_home, describe_store, environment, sync
 
@@ -60,8 +60,8 @@ class Told:
     def units(self, session: SessionSummary | None = None) -> Any:
         main = session or self.main()
         mine = [s for s in self.subagents() if s.key[1] == main.key.session_id]
-        others = [Stream(s, self.records(s)) for s in mine]
-        return assemble(Stream(main, self.records(main)), others)
+        others = [RecordStream(s, self.records(s)) for s in mine]
+        return assemble(RecordStream(main, self.records(main)), others)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from leslied.model.record import PlacedRecord
 from leslied.model.session import SessionSummary
 from leslied.model.source import Environment, WatchDepth
-from leslied.pipeline.keep import Keep
-from leslied.sessions import Stream, assemble
+from leslied.pipeline.archiver import Archiver
+from leslied.sessions import RecordStream, assemble
 from leslied.store import Store, StoreReader
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.clock import FakeClock
@@ -49,7 +49,7 @@ class Told:
         ]
 
     def stop_reason(self) -> str:
-        units = assemble(Stream(self.main, self.records()), [])
+        units = assemble(RecordStream(self.main, self.records()), [])
         return units[-1].stop_reason
 
 
@@ -405,8 +405,8 @@ class TestSubagents:
         told = read("no-events")
         child, grandchild = told.subagents["ses_3f02b"], told.subagents["ses_3f03c"]
         units = assemble(
-            Stream(told.main, told.records()),
-            [Stream(s, told.records(s)) for s in (child, grandchild)],
+            RecordStream(told.main, told.records()),
+            [RecordStream(s, told.records(s)) for s in (child, grandchild)],
         )
 
         assert list(told.mains) == ["ses_3f01a"]
@@ -535,7 +535,7 @@ class TestManyProjectsInOneDatabase:
         done = opencode.sync()
         claude.sync()
 
-        assert "cannot be read as SQLite" in next(iter(done.troubles.values()))
+        assert "cannot be read as SQLite" in next(iter(done.errors.values()))
         with StoreReader(claude.store_path) as reader:
             assert len(reader.list_sessions()) == 1
 
@@ -548,9 +548,9 @@ class TestManyProjectsInOneDatabase:
         roots = tuple(ADAPTER.roots(environment(opencode.home), []))
         with Store(opencode.store_path, opencode.clock) as store:
             store.mark_all_stopped()
-            keep = Keep(
+            keep = Archiver(
                 store=store,
-                folder=tmp_path / "archive",
+                archive_dir=tmp_path / "archive",
                 roots={ADAPTER.name: roots},
                 clock=opencode.clock,
             )
@@ -558,4 +558,4 @@ class TestManyProjectsInOneDatabase:
             with store.archive() as archived:
                 due = archived.list_due(2**62)
 
-        assert (done.sources, done.troubles, due) == (0, {}, [])
+        assert (done.sources, done.errors, due) == (0, {}, [])

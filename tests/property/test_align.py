@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from leslied.model.difference import EntryDifference, FieldDifference, UnitDifference
 from leslied.model.record import Record
 from leslied.model.session import Unit
-from leslied.sessions.align import align
-from leslied.sessions.pairs import find_pairs
-from leslied.sessions.wording import compare_texts
+from leslied.sessions.align import align_units
+from leslied.sessions.sequence_alignment import align_sequences
+from leslied.sessions.text_diff import diff_texts
 from tests.support.records import make_prompt, make_record
 from tests.support.units import make_call, make_child, make_result, make_unit, place
 
@@ -94,7 +94,7 @@ def _name(each: UnitDifference | EntryDifference, id_: str) -> tuple[str, str, s
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(sessions)
 def test_a_session_does_not_differ_from_itself(found: list[Unit]):
-    compared = align(found, found)
+    compared = align_units(found, found)
 
     assert {each.status for each in compared} <= {"same"}
     assert len(compared) == len(found)
@@ -103,13 +103,13 @@ def test_a_session_does_not_differ_from_itself(found: list[Unit]):
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(sessions, sessions)
 def test_what_differs_one_way_differs_the_other_way(a: list[Unit], b: list[Unit]):
-    assert tell(align(a, b)) == tell(map(mirror, align(b, a)))
+    assert tell(align_units(a, b)) == tell(map(mirror, align_units(b, a)))
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(sessions, sessions)
 def test_every_unit_and_every_entry_is_told_once(a: list[Unit], b: list[Unit]):
-    compared = align(a, b)
+    compared = align_units(a, b)
 
     assert [each.a for each in compared if each.a] == a
     assert [each.b for each in compared if each.b] == b
@@ -127,7 +127,7 @@ lines = st.lists(st.sampled_from(["a", "b", "a b c", "a b d", ""]), max_size=12)
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(lines, lines)
 def test_both_texts_can_be_read_from_their_difference(a: list[str], b: list[str]):
-    compared = compare_texts("\n".join(a), "\n".join(b)).lines
+    compared = diff_texts("\n".join(a), "\n".join(b)).lines
 
     ours = [line.text for line in compared if line.sign != "+"]
     theirs = [line.text for line in compared if line.sign != "-"]
@@ -137,8 +137,8 @@ def test_both_texts_can_be_read_from_their_difference(a: list[str], b: list[str]
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(lines, lines)
 def test_texts_differ_the_same_both_ways(a: list[str], b: list[str]):
-    there = compare_texts("\n".join(a), "\n".join(b)).lines
-    back = compare_texts("\n".join(b), "\n".join(a)).lines
+    there = diff_texts("\n".join(a), "\n".join(b)).lines
+    back = diff_texts("\n".join(b), "\n".join(a)).lines
 
     assert sorted((x.sign, x.text, x.marks) for x in there) == sorted(
         (FLIPPED[x.sign], x.text, x.marks) for x in back
@@ -148,7 +148,7 @@ def test_texts_differ_the_same_both_ways(a: list[str], b: list[str]):
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.text("abc", max_size=40), st.text("abc", max_size=40))
 def test_pairs_rise_on_both_sides_and_are_equal(a: str, b: str):
-    pairs = find_pairs(a, b)
+    pairs = align_sequences(a, b)
 
     assert all(a[i] == b[j] for i, j in pairs)
     assert all(x[0] < y[0] and x[1] < y[1] for x, y in pairwise(pairs))

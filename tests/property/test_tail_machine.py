@@ -34,11 +34,11 @@ from hypothesis.stateful import (
 from leslied.errors import StoreUnusable
 from leslied.model.record import make_record_id
 from leslied.model.source import Cursor, Environment, FileStamp
-from leslied.pipeline import Ingest, Ingested
+from leslied.pipeline import Ingest, IngestReport
 from leslied.pipeline.batch import BATCH_WEIGHT
 from leslied.store import Store
 from leslied.tail import ReadLimits
-from leslied.tail.files import stamp_of
+from leslied.tail.files import make_stamp
 from tests.support.claude import ADAPTER, ClaudeHome
 from tests.support.clock import FakeClock
 
@@ -800,7 +800,7 @@ class TailMachine(RuleBasedStateMachine):
         again = self._sync(how)
         assert (again.entries, again.bytes_read, again.commits) == (0, 0, 0)
 
-    def _sync(self, how: Look) -> Ingested:
+    def _sync(self, how: Look) -> IngestReport:
         env = Environment(home=self.home.home, environ={}, platform="linux")
         ingest = Ingest(
             adapter=ADAPTER,
@@ -810,7 +810,7 @@ class TailMachine(RuleBasedStateMachine):
             is_final=how.is_final,
             weight=how.weight,
         )
-        return ingest.look(self.live) if how.is_told else ingest.scan()
+        return ingest.ingest_files(self.live) if how.is_told else ingest.scan()
 
     def _glimpse(self, how: Look) -> None:
         """A look begins that may not end."""
@@ -922,7 +922,7 @@ class TailMachine(RuleBasedStateMachine):
                 # The old file stays somewhere: its inode must not come back at once.
                 old = path.rename(Path(self.temp.name) / f"old-{self._number()}")
                 shutil.copyfile(old, path)
-            stamp = stamp_of(path.stat())
+            stamp = make_stamp(path.stat())
             if path in self.looked and not _cursors_for(path, stamp, cursors):
                 # Moved and replaced between two looks: nothing tells what it was.
                 self.looked[path] = NEVER
@@ -930,7 +930,7 @@ class TailMachine(RuleBasedStateMachine):
                 self.looked[path] = (*NEVER, *self.shown[path.name])
 
     def _would_hide(self, path: Path, cursors: dict[bytes, Cursor], how: Look) -> bool:
-        stamp = stamp_of(path.stat())
+        stamp = make_stamp(path.stat())
         change = Change(path.read_bytes(), stamp, how.limits.rescan)
         return any(
             hides(before, change, cursor)

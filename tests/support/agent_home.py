@@ -11,7 +11,7 @@ from leslied.clock import Clock
 from leslied.model.record import DecodeResult, PlacedRecord
 from leslied.model.session import SessionSummary, Unit
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
-from leslied.sessions import Stream, assemble
+from leslied.sessions import RecordStream, assemble
 from leslied.store import StoreReader
 from tests.support.golden import FIXTURES, copy_home, environment, sync
 
@@ -103,5 +103,5 @@ class Told:
         return [told.get("note", "") for told in events if told["kind"] == kind]
 
     def units(self) -> tuple[Unit, ...]:
-        children = [Stream(s, self.records(session=s)) for s in self.subagents]
-        return assemble(Stream(self.main, self.records()), children)
+        children = [RecordStream(s, self.records(session=s)) for s in self.subagents]
+        return assemble(RecordStream(self.main, self.records()), children)

@@ -12,7 +12,7 @@ from typing import Any
 from leslied.agents import load_adapters
 from leslied.clock import Clock
 from leslied.model.source import Environment
-from leslied.pipeline import Ingest, Ingested
+from leslied.pipeline import Ingest, IngestReport
 from leslied.store import Store
 from leslied.tail import ReadLimits
 
@@ -115,7 +115,9 @@ class ClaudeHome:
             file.write(dump(*lines))
         return path
 
-    def sync(self, store: Store | None = None, *, is_final: bool = False) -> Ingested:
+    def sync(
+        self, store: Store | None = None, *, is_final: bool = False
+    ) -> IngestReport:
         """One look at everything, as `leslied sync` does it."""
         if store is None:
             with Store(self.store_path, self.clock) as opened:

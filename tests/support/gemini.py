@@ -11,7 +11,7 @@ from leslied.agents import load_adapters
 from leslied.clock import Clock
 from leslied.model.record import MAIN, PlacedRecord
 from leslied.model.session import SessionSummary, Unit
-from leslied.sessions import Stream, assemble
+from leslied.sessions import RecordStream, assemble
 from leslied.store import StoreReader
 from tests.support import golden
 
@@ -113,7 +113,7 @@ class Told:
         ]
 
     def units(self) -> tuple[Unit, ...]:
-        streams = {s.key: Stream(s, self._records[s.key]) for s in self.sessions}
+        streams = {s.key: RecordStream(s, self._records[s.key]) for s in self.sessions}
         main = streams.pop(self.main().key)
         return assemble(main, list(streams.values()))
 

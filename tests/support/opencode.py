@@ -10,7 +10,7 @@ from typing import Any
 from leslied.agents import load_adapters
 from leslied.clock import Clock
 from leslied.pipeline import Ingest
-from leslied.pipeline.batch import Ingested
+from leslied.pipeline.batch import IngestReport
 from leslied.store import Store
 from tests.support.golden import environment
 
@@ -120,7 +120,7 @@ class OpenCodeHome:
         told = {"status": status, "input": {"command": "ls"}, **state}
         self.part(message, name, "tool", tool="bash", callID=f"call_{name}", state=told)
 
-    def sync(self, **more: Any) -> Ingested:
+    def sync(self, **more: Any) -> IngestReport:
         roots = tuple(ADAPTER.roots(environment(self.home), []))
         with Store(self.store_path, self.clock) as store:
             return Ingest(adapter=ADAPTER, store=store, roots=roots, **more).scan()

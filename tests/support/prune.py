@@ -7,20 +7,20 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from leslied.lookup import list_sessions
-from leslied.pipeline.keep import Keep
-from leslied.pipeline.prune import Prune, Pruned, make_batches
-from leslied.sessions.retention import Going
+from leslied.pipeline.archiver import Archiver
+from leslied.pipeline.prune import Pruner, PruneReport, make_batches
+from leslied.sessions.retention import PruneCandidate
 from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, ClaudeHome
 from tests.support.golden import environment
 
 
-def make_keep(claude: ClaudeHome, store: Store) -> Keep:
+def make_keep(claude: ClaudeHome, store: Store) -> Archiver:
     """The way to the archive beside the home's store."""
     roots = tuple(ADAPTER.roots(environment(claude.home), []))
-    return Keep(
+    return Archiver(
         store=store,
-        folder=claude.store_path.parent / "archive",
+        archive_dir=claude.store_path.parent / "archive",
         roots={ADAPTER.name: roots},
         clock=claude.clock,
     )
@@ -34,17 +34,19 @@ def read_home(claude: ClaudeHome) -> None:
         make_keep(claude, store).run()
 
 
-def prune(claude: ClaudeHome, ids: Iterable[str], **more: bool) -> Pruned:
+def prune(claude: ClaudeHome, ids: Iterable[str], **more: bool) -> PruneReport:
     """The sessions with these ids are gone."""
     wanted = set(ids)
     with StoreReader(claude.store_path) as reader:
         found = [s for s in list_sessions(reader) if s.key.session_id in wanted]
     with Store(claude.store_path, claude.clock) as store:
-        work = Prune(store=store, keep=make_keep(claude, store), **more)
-        for batch in make_batches([Going(each, ("old",), 1) for each in found]):
+        work = Pruner(store=store, archiver=make_keep(claude, store), **more)
+        for batch in make_batches(
+            [PruneCandidate(each, ("old",), 1) for each in found]
+        ):
             work.remove(batch)
         work.finish()
-        return work.done
+        return work.report
 
 
 def listed(claude: ClaudeHome) -> set[str]:

@@ -20,7 +20,7 @@ from leslied.model.session import SessionSummary
 from leslied.model.source import Cursor, FileStamp, Rejection, Shape, SourceRef
 from leslied.store import CommitReport, Store, StoreReader
 from leslied.tail import ReadLimits
-from leslied.tail.files import stamp_of
+from leslied.tail.files import make_stamp
 
 AGENT = "claude-code"
 BEGAN = datetime(2026, 11, 16, 10, 0, tzinfo=UTC)
@@ -80,7 +80,7 @@ def make_result(content: str, call_id: str, **fields: Any) -> Record:
 
 def make_source(path: Path, shape: Shape = Shape.APPEND_LOG) -> SourceRef:
     """A file as discovery would tell of it now, or one that is nowhere."""
-    stamp = stamp_of(path.stat()) if path.exists() else FileStamp(1, 1, 1, 1, 1)
+    stamp = make_stamp(path.stat()) if path.exists() else FileStamp(1, 1, 1, 1, 1)
     return SourceRef(agent=AGENT, path=path, root=path.parent, shape=shape, stamp=stamp)
 
 

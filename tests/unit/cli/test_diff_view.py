@@ -12,7 +12,7 @@ from leslied.cli.diff_view import Look, difference_lines
 from leslied.model.difference import FieldDifference
 from leslied.model.session import Unit
 from leslied.model.stats import Cost
-from leslied.sessions.align import align
+from leslied.sessions.align import align_units
 from tests.support.records import at, make_prompt, make_record
 from tests.support.units import (
     ask,
@@ -31,7 +31,7 @@ def look(**fields: Any) -> Look:
 
 
 def styled(a: list[Unit], b: list[Unit], **fields: Any) -> list[str]:
-    return list(difference_lines(FACTS, align(a, b), look(**fields)))
+    return list(difference_lines(FACTS, align_units(a, b), look(**fields)))
 
 
 def told(a: list[Unit], b: list[Unit], **fields: Any) -> str:
@@ -180,7 +180,7 @@ def test_control_characters_never_reach_the_terminal():
 def test_scripts_get_every_unit_and_every_change():
     a, b = [ask("one"), ask("go", "yes")], [ask("one"), ask("go", "no"), ask("more")]
 
-    same, changed, alone = plain_units(align(a, b), look())
+    same, changed, alone = plain_units(align_units(a, b), look())
 
     (change,) = changed["changes"]
     assert (same["status"], same["changes"]) == ("same", [])
@@ -195,7 +195,7 @@ def test_scripts_get_every_unit_and_every_change():
 
 def test_a_summary_for_scripts_counts_and_shows_nothing():
     (unit,) = plain_units(
-        align([ask("a", "x")], [ask("a", "y")]), look(is_summary=True)
+        align_units([ask("a", "x")], [ask("a", "y")]), look(is_summary=True)
     )
 
     assert unit["changes"] == []

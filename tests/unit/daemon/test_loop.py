@@ -12,18 +12,18 @@ import pytest
 
 from leslied.cli.desk import Desk
 from leslied.daemon import Loop, Notifier
-from leslied.log import open_log
+from leslied.log import make_logger
 from leslied.model.failure import Failure
-from leslied.paths import find_places, read_environ
+from leslied.paths import get_paths, read_environ
 from leslied.pipeline import (
-    Collect,
+    Archiver,
+    AssetIndex,
+    Exports,
+    HookEvents,
     Ingest,
-    Keep,
-    Publish,
-    Relate,
+    RelationsSync,
     Settle,
-    Stops,
-    Told,
+    StopDetection,
 )
 from leslied.store import Store, StoreReader
 from leslied.tail.watch import Watcher
@@ -34,13 +34,13 @@ STAGES: dict[str, list[tuple[type, str]]] = {
     "config": [(Desk, "make_streets")],
     "watch": [(Watcher, "renew"), (Watcher, "wait")],
     "ingest claude-code": [(Ingest, "scan"), (Ingest, "look")],
-    "hook events": [(Told, "listen")],
-    "stop detection": [(Stops, "check")],
+    "hook events": [(HookEvents, "listen")],
+    "stop detection": [(StopDetection, "check")],
     "transcripts": [(Settle, "run")],
-    "asset index": [(Collect, "run"), (Collect, "scan")],
-    "relations": [(Relate, "run")],
-    "exports": [(Publish, "run")],
-    "archive": [(Keep, "run")],
+    "asset index": [(AssetIndex, "run"), (AssetIndex, "scan")],
+    "relations": [(RelationsSync, "run")],
+    "exports": [(Exports, "run")],
+    "archive": [(Archiver, "run")],
 }
 
 
@@ -55,10 +55,10 @@ class Daemon:
 
     def turn(self, times: int = 6) -> None:
         """Scan everything, and let the stages after it have their turns."""
-        self.loop.scan_soon()
+        self.loop.request_scan()
         for _ in range(times):
             self.loop.watcher.wake()
-            self.loop._turn()
+            self.loop._run_once()
             self.clock.advance(3)
 
     def failures(self) -> dict[str, Failure]:
@@ -82,7 +82,7 @@ def daemon(
     clock: FakeClock, project: Path, home: Path, tmp_path: Path
 ) -> Iterator[Daemon]:
     environ = read_environ()
-    desk = Desk(environ, find_places(environ), clock)
+    desk = Desk(environ, get_paths(environ), clock)
     desk.places.config_file.parent.mkdir(parents=True)
     desk.places.config_file.write_text('[output]\nformats = ["markdown"]\n')
     with Store(desk.places.store_file, clock) as store, desk.open_reader() as reader:
@@ -91,13 +91,13 @@ def daemon(
             return desk.make_streets(store, reader, is_light=True)
 
         streets = renew()
-        watcher = Watcher(streets.watched, tmp_path / "canary", clock)
+        watcher = Watcher(streets.watched_roots, tmp_path / "canary", clock)
         loop = Loop(
-            streets=streets,
-            renew=renew,
+            pipeline=streets,
+            make_pipeline=renew,
             watcher=watcher,
             clock=clock,
-            log=open_log(as_json=True),
+            log=make_logger(as_json=True),
             notifier=Notifier({}),
         )
         watcher.start()
@@ -158,9 +158,9 @@ def test_the_stages_after_a_failing_one_run(
 def test_exports_are_written_although_relations_fail(
     daemon: Daemon, claude: ClaudeHome, talk: Talk, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(Relate, "run", fail)
+    monkeypatch.setattr(RelationsSync, "run", fail)
     exported: list[int] = []
-    monkeypatch.setattr(Publish, "run", lambda *_, **__: exported.append(1))
+    monkeypatch.setattr(Exports, "run", lambda *_, **__: exported.append(1))
 
     daemon.turn()
 
@@ -172,7 +172,7 @@ def test_a_failing_stage_is_logged_once(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ):
-    monkeypatch.setattr(Publish, "run", fail)
+    monkeypatch.setattr(Exports, "run", fail)
 
     daemon.turn(8)
 

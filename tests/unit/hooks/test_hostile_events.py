@@ -15,7 +15,7 @@ from leslied.errors import StoreUnusable
 from leslied.hooks import spool
 from leslied.hooks.respond import respond
 from leslied.model.source import Environment
-from leslied.pipeline import Ingest, Stops, Told
+from leslied.pipeline import HookEvents, Ingest, StopDetection
 from leslied.pipeline.failures import Failures
 from leslied.store import Store
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk
@@ -49,13 +49,17 @@ HOSTILE = {
 
 
 @pytest.fixture
-def hook_events(claude: ClaudeHome, clock: FakeClock, tmp_path: Path) -> Iterator[Told]:
+def hook_events(
+    claude: ClaudeHome, clock: FakeClock, tmp_path: Path
+) -> Iterator[HookEvents]:
     with Store(claude.store_path, clock) as store:
         env = Environment(home=claude.home, environ={}, platform="linux")
         roots = tuple(ADAPTER.roots(env, []))
         ingest = Ingest(adapter=ADAPTER, store=store, roots=roots)
-        stops = Stops(store=store, registries=[(ADAPTER, [])])
-        yield Told(data_dir=tmp_path, ingests=[ingest], stops=stops, clock=clock)
+        stops = StopDetection(store=store, registries=[(ADAPTER, [])])
+        yield HookEvents(
+            data_dir=tmp_path, ingests=[ingest], stop_detection=stops, clock=clock
+        )
 
 
 def make_event(name: str, log: Path, **hostile: str) -> bytes:
@@ -71,22 +75,22 @@ def make_event(name: str, log: Path, **hostile: str) -> bytes:
     return f'{{"hook_event_name": "{name}", {", ".join(members)}}}'.encode()
 
 
-def write_spool_file(hook_events: Told, name: str, event: dict[str, Any]) -> Path:
+def write_spool_file(hook_events: HookEvents, name: str, event: dict[str, Any]) -> Path:
     """Write a file as an older hook or a stranger may have left it."""
-    hook_events.folder.mkdir(parents=True, exist_ok=True)
-    path = hook_events.folder / name
+    hook_events.spool_dir.mkdir(parents=True, exist_ok=True)
+    path = hook_events.spool_dir / name
     path.write_text(json.dumps(event))
     return path
 
 
-def list_spool(hook_events: Told) -> list[str]:
-    folder = hook_events.folder
+def list_spool(hook_events: HookEvents) -> list[str]:
+    folder = hook_events.spool_dir
     return [path.name for path in folder.iterdir()] if folder.exists() else []
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_the_hook_exits_quietly_and_the_spool_is_emptied(
-    hook_events: Told, claude: ClaudeHome, hostile: str
+    hook_events: HookEvents, claude: ClaudeHome, hostile: str
 ):
     everywhere = dict.fromkeys(FIELDS, HOSTILE[hostile])
     for name in ("SessionEnd", "UserPromptSubmit"):
@@ -95,42 +99,44 @@ def test_the_hook_exits_quietly_and_the_spool_is_emptied(
         done = run_program(event, str(hook_events.data_dir))
 
         assert (done.returncode, done.stderr) == (0, b"")
-    hook_events.listen()
-    hook_events.stops.check()
+    hook_events.run()
+    hook_events.stop_detection.run()
     assert list_spool(hook_events) == []
 
 
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_one_hostile_field_harms_nobody(
-    hook_events: Told, claude: ClaudeHome, name: str, hostile: str
+    hook_events: HookEvents, claude: ClaudeHome, name: str, hostile: str
 ):
     for number, field in enumerate(FIELDS):
         event = make_event(name, claude.log(), **{field: HOSTILE[hostile]})
         # The program drops any exception and exits with 0.
         with suppress(Exception):
             respond(str(hook_events.data_dir), event, number)
-        hook_events.listen()
-        hook_events.stops.check()
+        hook_events.run()
+        hook_events.stop_detection.run()
 
     assert list_spool(hook_events) == []
 
 
-def test_what_is_sound_of_an_event_is_still_used(hook_events: Told, claude: ClaudeHome):
+def test_what_is_sound_of_an_event_is_still_used(
+    hook_events: HookEvents, claude: ClaudeHome
+):
     talk = Talk()
     log = claude.write(talk.prompt("one"), talk.answer("two"))
     event = make_event("SessionEnd", log, reason=HOSTILE["surrogate"])
 
     respond(str(hook_events.data_dir), event, 1)
-    heard = hook_events.listen()
+    heard = hook_events.run()
 
-    assert (heard.events, heard.stopped, heard.done.added.records) == (1, 1, 3)
+    assert (heard.events, heard.stopped, heard.ingest.added.records) == (1, 1, 3)
 
 
 @pytest.mark.parametrize("value", ["\ud800", "/a/\udfff.jsonl", "/a\0b"])
 @pytest.mark.parametrize("field", ["session_id", "transcript_path", "reason"])
 def test_a_file_that_cannot_be_used_is_dropped_and_named(
-    hook_events: Told, field: str, value: str
+    hook_events: HookEvents, field: str, value: str
 ):
     event = {"hook_event_name": "SessionEnd", "session_id": SESSION, field: value}
     write_spool_file(hook_events, "1.json", event)
@@ -138,39 +144,39 @@ def test_a_file_that_cannot_be_used_is_dropped_and_named(
         hook_events, "2.json", {"hook_event_name": "Stop", "session_id": SESSION}
     )
 
-    heard = hook_events.listen()
+    heard = hook_events.run()
 
     assert (heard.dropped, heard.events) == (["1.json"], 1)
     assert list_spool(hook_events) == []
 
 
 def test_a_log_below_a_root_with_a_name_that_is_no_text_is_no_source(
-    hook_events: Told, claude: ClaudeHome
+    hook_events: HookEvents, claude: ClaudeHome
 ):
     path = claude.projects / "p" / "\ud800.jsonl"
 
-    done = hook_events.ingests[0].look([path])
+    done = hook_events.ingests[0].ingest_files([path])
 
     assert done.entries == 0
 
 
 def test_an_event_that_fails_unexpectedly_stays_and_holds_up_no_other(
-    hook_events: Told, monkeypatch: pytest.MonkeyPatch
+    hook_events: HookEvents, monkeypatch: pytest.MonkeyPatch
 ):
     event = {"hook_event_name": "SessionEnd", "session_id": "bad"}
     write_spool_file(hook_events, "1.json", event)
     write_spool_file(hook_events, "2.json", {**event, "session_id": "good"})
-    end, ended = Stops.end, list[str]()
+    end, ended = StopDetection.mark_ended, list[str]()
 
-    def stumble(self: Stops, agent: str, session_ids: list[str]) -> int:
+    def stumble(self: StopDetection, agent: str, session_ids: list[str]) -> int:
         if "bad" in session_ids:
             raise ZeroDivisionError
         ended.extend(session_ids)
         return end(self, agent, session_ids)
 
-    monkeypatch.setattr(Stops, "end", stumble)
+    monkeypatch.setattr(StopDetection, "end", stumble)
 
-    heard = hook_events.listen()
+    heard = hook_events.run()
 
     assert heard.errors["1.json"].startswith("unexpected ZeroDivisionError")
     assert ended == ["good"]
@@ -178,16 +184,16 @@ def test_an_event_that_fails_unexpectedly_stays_and_holds_up_no_other(
 
 
 def test_an_event_that_fails_again_and_again_is_dropped(
-    hook_events: Told, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
+    hook_events: HookEvents, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ):
     event = {"hook_event_name": "SessionEnd", "session_id": SESSION}
     write_spool_file(hook_events, "1.json", event)
-    monkeypatch.setattr(Stops, "end", fail(ZeroDivisionError()))
+    monkeypatch.setattr(StopDetection, "end", fail(ZeroDivisionError()))
     hook_events = replace(hook_events, failures=Failures(clock=clock))
     dropped: list[str] = []
 
     for _ in range(5):
-        dropped += hook_events.listen().dropped
+        dropped += hook_events.run().dropped
         clock.advance(3600)
 
     assert dropped == ["1.json"]
@@ -195,14 +201,14 @@ def test_an_event_that_fails_again_and_again_is_dropped(
 
 
 def test_an_unusable_store_leaves_the_files_for_the_next_time(
-    hook_events: Told, monkeypatch: pytest.MonkeyPatch
+    hook_events: HookEvents, monkeypatch: pytest.MonkeyPatch
 ):
     event = {"hook_event_name": "SessionEnd", "session_id": SESSION}
     write_spool_file(hook_events, "1.json", event)
-    monkeypatch.setattr(Stops, "end", fail(StoreUnusable("The store is busy.")))
+    monkeypatch.setattr(StopDetection, "end", fail(StoreUnusable("The store is busy.")))
 
     with pytest.raises(StoreUnusable):
-        hook_events.listen()
+        hook_events.run()
 
     assert list_spool(hook_events) == ["1.json"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from leslied.hooks import spool
 from leslied.model.source import Environment
-from leslied.pipeline import Ingest, Stops, Told
+from leslied.pipeline import HookEvents, Ingest, StopDetection
 from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk
 from tests.support.clock import FakeClock
@@ -29,8 +29,10 @@ def told(claude: ClaudeHome, clock: FakeClock, tmp_path: Path):
         env = Environment(home=claude.home, environ={}, platform="linux")
         roots = tuple(ADAPTER.roots(env, []))
         ingest = Ingest(adapter=ADAPTER, store=store, roots=roots)
-        stops = Stops(store=store, registries=[(ADAPTER, [])])
-        yield Told(data_dir=tmp_path, ingests=[ingest], stops=stops, clock=clock)
+        stops = StopDetection(store=store, registries=[(ADAPTER, [])])
+        yield HookEvents(
+            data_dir=tmp_path, ingests=[ingest], stop_detection=stops, clock=clock
+        )
 
 
 def test_no_word_of_the_talk_is_in_the_spool(tmp_path: Path):
@@ -51,58 +53,58 @@ def test_too_many_words_are_not_kept(tmp_path: Path):
     assert len(list(folder.iterdir())) == spool.MAX_FILES
 
 
-def test_a_log_that_a_hook_named_is_read_at_once(told: Told, claude: ClaudeHome):
+def test_a_log_that_a_hook_named_is_read_at_once(told: HookEvents, claude: ClaudeHome):
     talk = Talk()
     log = claude.write(talk.prompt("one"), talk.answer("two"))
     tell(told.data_dir, "Stop", log)
 
-    heard = told.listen()
+    heard = told.run()
 
-    assert (heard.events, heard.stopped, heard.done.added.records) == (1, 0, 3)
-    assert told.listen().events == 0
+    assert (heard.events, heard.stopped, heard.ingest.added.records) == (1, 0, 3)
+    assert told.run().events == 0
 
 
-def test_a_session_that_says_so_is_over(told: Told, claude: ClaudeHome):
+def test_a_session_that_says_so_is_over(told: HookEvents, claude: ClaudeHome):
     talk = Talk()
     log = claude.write(talk.prompt("one"), talk.answer("two"))
     tell(told.data_dir, "SessionEnd", log, reason="other")
 
-    assert told.listen().stopped == 1
+    assert told.run().stopped == 1
     with StoreReader(claude.store_path) as reader:
         assert reader.list_sessions()[0].is_stopped
 
 
 def test_what_it_writes_on_its_way_out_does_not_open_it_again(
-    told: Told, claude: ClaudeHome
+    told: HookEvents, claude: ClaudeHome
 ):
     talk = Talk()
     log = claude.write(talk.prompt("one"), talk.answer("two"))
     tell(told.data_dir, "SessionEnd", log)
-    told.listen()
+    told.run()
     claude.write(talk.answer("late"))
 
     told.ingests[0].scan()
-    told.stops.check()
+    told.stop_detection.run()
 
     with StoreReader(claude.store_path) as reader:
         assert reader.list_sessions()[0].is_stopped
 
 
-def test_a_log_in_a_folder_nobody_reads_is_named(told: Told, tmp_path: Path):
+def test_a_log_in_a_folder_nobody_reads_is_named(told: HookEvents, tmp_path: Path):
     tell(told.data_dir, "Stop", tmp_path / "elsewhere" / "x.jsonl")
 
-    assert told.listen().unknown == {tmp_path / "elsewhere"}
+    assert told.run().unknown_folders == {tmp_path / "elsewhere"}
 
 
 @pytest.mark.parametrize("path", ["", "relative", "/a\0b", "/" + "x" * 5000])
-def test_a_path_that_is_none_harms_nobody(told: Told, path: str):
+def test_a_path_that_is_none_harms_nobody(told: HookEvents, path: str):
     tell(told.data_dir, "Stop", path)
 
-    assert told.listen().events == 1
+    assert told.run().events == 1
 
 
-def test_garbage_is_removed_and_counted(told: Told, tmp_path: Path):
-    folder = told.folder
+def test_garbage_is_removed_and_counted(told: HookEvents, tmp_path: Path):
+    folder = told.spool_dir
     folder.mkdir(parents=True)
     (folder / "1.json").write_bytes(b"\xff")
     (folder / "2.json").write_bytes(b"[]")
@@ -112,20 +114,20 @@ def test_garbage_is_removed_and_counted(told: Told, tmp_path: Path):
     (folder / "folder").mkdir()
     os.mkfifo(folder / "7.json")
 
-    assert told.listen().dropped == [f"{n}.json" for n in (1, 2, 3, 4, 5, 7)]
+    assert told.run().dropped == [f"{n}.json" for n in (1, 2, 3, 4, 5, 7)]
     assert [path.name for path in folder.iterdir()] == ["folder"]
-    assert told.listen().dropped == []
+    assert told.run().dropped == []
 
 
-def test_a_word_that_is_just_being_written_is_left_alone(told: Told):
-    told.folder.mkdir(parents=True)
-    half = told.folder / ".1.json.99.new"
+def test_a_word_that_is_just_being_written_is_left_alone(told: HookEvents):
+    told.spool_dir.mkdir(parents=True)
+    half = told.spool_dir / ".1.json.99.new"
     half.touch()
     now = told.clock.now().timestamp()
     os.utime(half, (now, now))
 
-    told.listen()
+    told.run()
     assert half.exists()
     os.utime(half, (now - 61, now - 61))
-    told.listen()
+    told.run()
     assert not half.exists()

@@ -15,7 +15,7 @@ import pytest
 from leslied.agents import load_adapters
 from leslied.archive import list_files
 from leslied.model.source import WAITING
-from leslied.pipeline import Ingest, Ingested, Keep
+from leslied.pipeline import Archiver, Ingest, IngestReport
 from leslied.pipeline.exclude import make_folder_matcher
 from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
@@ -63,22 +63,22 @@ class Excluding:
             is_excluded=make_folder_matcher(self.globs) if self.globs else None,
         )
 
-    def scan(self) -> Ingested:
+    def scan(self) -> IngestReport:
         with Store(self.claude.store_path, self.claude.clock) as store:
             return self.ingest(store).scan()
 
-    def look(self, *paths: Path) -> Ingested:
+    def look(self, *paths: Path) -> IngestReport:
         with Store(self.claude.store_path, self.claude.clock) as store:
-            return self.ingest(store).look(paths)
+            return self.ingest(store).ingest_files(paths)
 
     def keep(self) -> None:
         """Archive all that was read, as if every session had stopped."""
         with Store(self.claude.store_path, self.claude.clock) as store:
             store.mark_all_stopped()
             is_excluded = make_folder_matcher(self.globs)
-            Keep(
+            Archiver(
                 store=store,
-                folder=self.claude.store_path.parent / "archive",
+                archive_dir=self.claude.store_path.parent / "archive",
                 roots={self.adapter.name: self.roots},
                 clock=self.claude.clock,
                 is_excluded=lambda _, cwd: not cwd or is_excluded(cwd),
@@ -198,7 +198,7 @@ def test_every_real_claude_log_is_held_back_until_it_names_its_folder(
             for line in log.read_bytes().split(b"\n")[:8]:
                 with copy.open("ab") as file:
                     file.write(line + b"\n")
-                ingest.look([copy])
+                ingest.ingest_files([copy])
 
     assert not excluding.troubles()
     assert excluding.contents() == []

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from leslied.cli.desk import Desk
-from leslied.paths import find_places, read_environ
-from leslied.pipeline import Streets
+from leslied.paths import get_paths, read_environ
+from leslied.pipeline import Pipeline
 from leslied.store import Store
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.clock import FakeClock
@@ -30,14 +30,16 @@ def streets(claude: ClaudeHome, clock: FakeClock, told: Told):
         lines = (talk.prompt("fix it"), talk.answer("Done."))
         claude.write(*lines, name=f"-home-dev-app/{talk.session_id}.jsonl")
     environ = read_environ()
-    desk = Desk(environ, find_places(environ), clock)
+    desk = Desk(environ, get_paths(environ), clock)
     with Store(desk.places.store_file, clock) as store, desk.open_reader() as reader:
         yield desk.make_streets(
             store, reader, is_final=True, on_progress=lambda *far: told.append(far)
         )
 
 
-def test_a_first_read_tells_its_bytes(streets: Streets, claude: ClaudeHome, told: Told):
+def test_a_first_read_tells_its_bytes(
+    streets: Pipeline, claude: ClaudeHome, told: Told
+):
     for ingest in streets.ingests:
         replace(ingest, weight=1).scan()
 
@@ -47,7 +49,7 @@ def test_a_first_read_tells_its_bytes(streets: Streets, claude: ClaudeHome, told
 
 
 def test_a_later_read_does_not_know_of_how_much(
-    streets: Streets, claude: ClaudeHome, told: Told
+    streets: Pipeline, claude: ClaudeHome, told: Told
 ):
     (ingest,) = (each for each in streets.ingests if each.adapter.name == "claude-code")
     ingest.scan()
@@ -60,14 +62,14 @@ def test_a_later_read_does_not_know_of_how_much(
     assert told == [(done.bytes_read, 0)]
 
 
-def test_transcripts_and_indexes_tell_their_steps(streets: Streets, told: Told):
+def test_transcripts_and_indexes_tell_their_steps(streets: Pipeline, told: Told):
     for ingest in streets.ingests:
         ingest.scan()
     told.clear()
 
     streets.settle.run()
     settled = told.copy()
-    streets.collect.run()
+    streets.asset_index.run()
     collected = told[len(settled) :]
 
     assert settled == [(1, 3), (2, 3), (3, 3)]

@@ -11,7 +11,7 @@ import pytest
 from leslied.agents import load_adapters
 from leslied.errors import UserError
 from leslied.lookup import list_sessions, parse_query
-from leslied.pipeline.prune import Prune, Reasons, find_copies
+from leslied.pipeline.prune import PruneGuard, Pruner, find_store_copies
 from leslied.pipeline.rebuild import Rebuild
 from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, ClaudeHome, Talk
@@ -71,7 +71,7 @@ class Two:
         roots = tuple(ADAPTER.roots(environment(self.claude.home), []))
         Rebuild(
             path=self.claude.store_path,
-            folder=self.data / "archive",
+            archive_dir=self.data / "archive",
             agents=[(ADAPTER, roots)],
             clock=self.claude.clock,
         ).run()
@@ -115,8 +115,8 @@ def test_copies_of_the_store_go_too(two: Two):
 
     done = prune(two.claude, [OLD])
 
-    assert find_copies(two.claude.store_path) == []
-    assert done.copies == 1
+    assert find_store_copies(two.claude.store_path) == []
+    assert done.store_copies == 1
 
 
 def test_the_agents_log_is_not_touched(two: Two):
@@ -282,7 +282,7 @@ def test_somebody_who_reads_on_is_told_of_and_the_next_run_ends_the_work(two: Tw
     db.close()
     second = prune(two.claude, [])
 
-    assert (first.is_whole, second.is_whole) == (False, True)
+    assert (first.is_store_shrunk, second.is_store_shrunk) == (False, True)
     assert find_bytes(two.data, "zanzibar") == []
 
 
@@ -294,9 +294,9 @@ def test_too_little_room_is_told_before_anything_is_done(
         "shutil.disk_usage", lambda _: type("Full", (), {"free": full.f_bsize})()
     )
     with Store(two.claude.store_path, two.claude.clock) as store:
-        work = Prune(store=store, keep=make_keep(two.claude, store))
+        work = Pruner(store=store, archiver=make_keep(two.claude, store))
         with pytest.raises(UserError, match="nothing was removed"):
-            work.check_room(10_000_000)
+            work.check_free_space(10_000_000)
 
 
 def find_reasons(two: Two, reader: StoreReader, **more: object) -> dict[str, str]:
@@ -308,8 +308,11 @@ def find_reasons(two: Two, reader: StoreReader, **more: object) -> dict[str, str
         )
     }
     known = {"live": set(), "clock": two.claude.clock, "roots": roots}
-    asked = Reasons(reader=reader, **{**known, **more})
-    return {s.key.session_id[:1]: asked.why_stays(s) for s in list_sessions(reader)}
+    asked = PruneGuard(reader=reader, **{**known, **more})
+    return {
+        s.key.session_id[:1]: asked.find_reason_to_keep(s)
+        for s in list_sessions(reader)
+    }
 
 
 def test_a_session_that_is_over_may_go(two: Two):
@@ -352,4 +355,4 @@ def test_a_source_that_fell_silent_is_not_asked_about_again(two: Two):
     with Store(two.claude.store_path, two.claude.clock) as store:
         kept = make_keep(two.claude, store).run()
 
-    assert (kept.sources, kept.excluded, kept.gone) == (0, 0, 0)
+    assert (kept.sources, kept.excluded, kept.missing) == (0, 0, 0)

@@ -12,8 +12,8 @@ import pytest
 from leslied.api import open_store
 from leslied.model.query import Filter, Selection
 from leslied.model.record import SessionKey
-from leslied.pipeline import Stops
-from leslied.sessions import quiet_us, tell_status
+from leslied.pipeline import StopDetection
+from leslied.sessions import compute_status, stopped_before_us
 from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk
 from tests.support.clock import FakeClock
@@ -31,7 +31,7 @@ def stops(claude: ClaudeHome, clock: FakeClock):
         (ADAPTER, list(ADAPTER.live_registries(environment(claude.home), [])))
     ]
     with Store(claude.store_path, clock) as store:
-        yield Stops(store=store, registries=registries)
+        yield StopDetection(store=store, registries=registries)
 
 
 @pytest.fixture
@@ -47,68 +47,71 @@ def read_status(claude: ClaudeHome) -> str:
     with StoreReader(claude.store_path) as reader:
         session = reader.find_session(SessionKey("claude-code", SESSION))
         assert session is not None
-        return tell_status(session, claude.clock.now())
+        return compute_status(session, claude.clock.now())
 
 
 def count_matches(claude: ClaudeHome, status: str) -> int:
     """How many sessions the SQL of `list --status` finds."""
     selection = Selection(
-        filters=(Filter("status", status),), quiet_us=quiet_us(claude.clock.now())
+        filters=(Filter("status", status),),
+        quiet_us=stopped_before_us(claude.clock.now()),
     )
     with StoreReader(claude.store_path) as reader:
         return len(reader.select_sessions(selection))
 
 
 def test_a_silent_session_with_a_live_process_is_active(
-    claude: ClaudeHome, stops: Stops, process: Path
+    claude: ClaudeHome, stops: StopDetection, process: Path
 ):
-    stops.check()
+    stops.run()
 
     assert read_status(claude) == "active"
     assert (count_matches(claude, "active"), count_matches(claude, "stopped")) == (1, 0)
 
 
 def test_a_silent_session_without_a_process_is_stopped(
-    claude: ClaudeHome, stops: Stops
+    claude: ClaudeHome, stops: StopDetection
 ):
-    stops.check()
+    stops.run()
 
     assert read_status(claude) == "stopped"
     assert count_matches(claude, "stopped") == 1
 
 
 def test_a_session_whose_process_is_gone_is_stopped(
-    claude: ClaudeHome, stops: Stops, process: Path
+    claude: ClaudeHome, stops: StopDetection, process: Path
 ):
-    stops.check()
+    stops.run()
     process.unlink()
-    stops.check()
+    stops.run()
 
     assert read_status(claude) == "stopped"
 
 
 def test_the_api_tells_the_same_status(
-    claude: ClaudeHome, stops: Stops, process: Path, clock: FakeClock
+    claude: ClaudeHome, stops: StopDetection, process: Path, clock: FakeClock
 ):
-    stops.check()
+    stops.run()
 
     with open_store(claude.store_path) as store:
         (session,) = store.sessions()
     assert session.status == "active"
 
 
-def test_looking_again_writes_nothing(claude: ClaudeHome, stops: Stops, process: Path):
-    stops.check()
+def test_looking_again_writes_nothing(
+    claude: ClaudeHome, stops: StopDetection, process: Path
+):
+    stops.run()
     before = stops.store._db.total_changes
-    stops.check()
+    stops.run()
 
     assert stops.store._db.total_changes == before
 
 
 def test_a_daemon_that_stops_leaves_no_session_live(
-    claude: ClaudeHome, stops: Stops, process: Path
+    claude: ClaudeHome, stops: StopDetection, process: Path
 ):
-    stops.check()
+    stops.run()
     stops.forget_live()
 
     assert read_status(claude) == "stopped"

@@ -11,7 +11,7 @@ from genai_prices.data_snapshot import get_snapshot
 
 from leslied.model.record import Usage
 from leslied.model.stats import PICO
-from leslied.prices import find_cuts, load_prices
+from leslied.prices import find_price_boundaries, load_prices
 from tests.support.prices import TABLE, make_table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -76,7 +76,7 @@ def test_every_model_costs_what_the_data_set_says(name: str):
     ],
 )
 def test_a_model_is_found_under_the_names_agents_give_it(name: str, found: str):
-    tariff = load_prices().find(name)
+    tariff = load_prices().find_tariff(name)
 
     assert tariff is not None
     assert tariff.id == found
@@ -84,11 +84,11 @@ def test_a_model_is_found_under_the_names_agents_give_it(name: str, found: str):
 
 @pytest.mark.parametrize("name", ["", "<synthetic>", "mock-model", "claude", "/", "\0"])
 def test_a_model_nobody_knows_has_no_price(name: str):
-    assert load_prices().find(name) is None
+    assert load_prices().find_tariff(name) is None
 
 
 def test_writes_that_are_kept_for_an_hour_cost_more():
-    tariff = load_prices().find("claude-opus-4-5")
+    tariff = load_prices().find_tariff("claude-opus-4-5")
     assert tariff is not None
 
     short = tariff.cost(Usage(cache_write_tokens=1_000_000), 0, None)
@@ -98,7 +98,7 @@ def test_writes_that_are_kept_for_an_hour_cost_more():
 
 
 def test_a_large_request_costs_more_for_all_of_its_tokens():
-    tariff = load_prices().find("claude-sonnet-4-5")
+    tariff = load_prices().find_tariff("claude-sonnet-4-5")
     assert tariff is not None
     usage = Usage(200_000)
 
@@ -108,10 +108,11 @@ def test_a_large_request_costs_more_for_all_of_its_tokens():
 
 def test_cuts_tell_where_a_price_changes():
     known = [
-        load_prices().find(name) for name in ("claude-sonnet-4-5", "claude-opus-4-6")
+        load_prices().find_tariff(name)
+        for name in ("claude-sonnet-4-5", "claude-opus-4-6")
     ]
 
-    cuts = find_cuts(filter(None, known))
+    cuts = find_price_boundaries(filter(None, known))
 
     assert cuts.sizes == (200_000,)
     assert len(cuts.times) == 1

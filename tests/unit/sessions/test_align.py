@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leslied.model.difference import EntryDifference, FieldDifference, UnitDifference
-from leslied.sessions.align import Scope, align
+from leslied.sessions.align import DiffScope, align_units
 from tests.support.records import at, make_event, make_prompt, make_record
 from tests.support.units import (
     ask,
@@ -32,11 +32,11 @@ def test_other_times_and_ids_are_no_difference():
     one = make_unit(make_prompt("go", created_at=at(0)), make_record("ok", "id1"))
     other = make_unit(make_prompt("go", created_at=at(99)), make_record("ok", "id2"))
 
-    assert statuses(align([one], [other])) == ["same"]
+    assert statuses(align_units([one], [other])) == ["same"]
 
 
 def test_another_answer_is_a_change():
-    (found,) = align([ask("go", "yes")], [ask("go", "no")])
+    (found,) = align_units([ask("go", "yes")], [ask("go", "no")])
 
     assert found.status == "changed"
     assert changes(found) == [("changed", "assistant_message")]
@@ -45,14 +45,14 @@ def test_another_answer_is_a_change():
 def test_a_unit_more_stands_alone():
     a, b = [ask("one"), ask("two")], [ask("one"), ask("and now?"), ask("two")]
 
-    assert statuses(align(a, b)) == ["same", "only_b", "same"]
+    assert statuses(align_units(a, b)) == ["same", "only_b", "same"]
 
 
 def test_like_prompts_belong_together():
     a = [ask("fix the login bug"), ask("write the tests")]
     b = [ask("hello"), ask("please fix the login bug"), ask("write the tests now")]
 
-    assert statuses(align(a, b)) == ["only_b", "changed", "changed"]
+    assert statuses(align_units(a, b)) == ["only_b", "changed", "changed"]
 
 
 def test_units_that_begin_with_the_same_entry_belong_together():
@@ -60,11 +60,11 @@ def test_units_that_begin_with_the_same_entry_belong_together():
     a = [ask("go"), make_unit(shared, make_record("a"))]
     b = [ask("other words"), ask("yes"), make_unit(shared, make_record("b"))]
 
-    assert statuses(align(a, b)) == ["only_a", "only_b", "only_b", "changed"]
+    assert statuses(align_units(a, b)) == ["only_a", "only_b", "only_b", "changed"]
 
 
 def test_two_units_alone_are_compared_however_unlike():
-    (found,) = align([ask("red")], [ask("blue")])
+    (found,) = align_units([ask("red")], [ask("blue")])
 
     assert changes(found) == [("changed", "user_message")]
 
@@ -74,7 +74,7 @@ def test_results_in_another_order_are_no_difference():
     results = [make_result("1", "one"), make_result("2", "two")]
     prompt = make_prompt("go")
 
-    found = align(
+    found = align_units(
         [make_unit(prompt, *calls, *results)],
         [make_unit(prompt, *calls, *results[::-1])],
     )
@@ -87,7 +87,7 @@ def test_another_result_of_the_same_call_is_the_only_change():
     a = make_unit(make_prompt("go"), call, make_result("1", "1 passed"))
     b = make_unit(make_prompt("go"), call, make_result("1", "1 failed"))
 
-    (found,) = align([a], [b])
+    (found,) = align_units([a], [b])
 
     assert changes(found) == [("changed", "tool_result")]
 
@@ -97,7 +97,7 @@ def test_a_result_that_failed_with_the_same_words_is_a_change():
     a = make_unit(call, make_result("1", "x"))
     b = make_unit(call, make_result("1", "x", metadata={"is_error": True}))
 
-    (found,) = align([a], [b])
+    (found,) = align_units([a], [b])
 
     (change,) = [each for each in found.entries if each.status == "changed"]
     assert change.fields == (FieldDifference("is_error", False, True),)
@@ -107,7 +107,7 @@ def test_calls_of_other_tools_stand_alone():
     a = make_unit(make_prompt("go"), make_call("Read", '{"path": "a"}', "1"))
     b = make_unit(make_prompt("go"), make_call("Grep", '{"path": "a"}', "1"))
 
-    (found,) = align([a], [b])
+    (found,) = align_units([a], [b])
 
     assert changes(found) == [("only_a", "tool_use"), ("only_b", "tool_use")]
 
@@ -115,13 +115,15 @@ def test_calls_of_other_tools_stand_alone():
 def test_a_call_without_an_answer_differs_from_one_that_answered_nothing():
     call = make_call("Bash", "{}", "1")
 
-    (found,) = align([make_unit(call)], [make_unit(call, make_result("1", ""))])
+    (found,) = align_units([make_unit(call)], [make_unit(call, make_result("1", ""))])
 
     assert changes(found) == [("only_b", "tool_result")]
 
 
 def test_a_result_without_a_call_is_compared():
-    (found,) = align([make_unit(make_result("9", "x"))], [make_unit(make_prompt("x"))])
+    (found,) = align_units(
+        [make_unit(make_result("9", "x"))], [make_unit(make_prompt("x"))]
+    )
 
     assert changes(found) == [("only_a", "tool_result"), ("only_b", "user_message")]
 
@@ -130,15 +132,17 @@ def test_thinking_counts_only_when_asked_for():
     a = make_unit(make_prompt("go"), make_record("hm", type="thinking"))
     b = make_unit(make_prompt("go"))
 
-    assert statuses(align([a], [b])) == ["same"]
-    assert statuses(align([a], [b], Scope(has_thinking=True))) == ["changed"]
+    assert statuses(align_units([a], [b])) == ["same"]
+    assert statuses(align_units([a], [b], DiffScope(include_thinking=True))) == [
+        "changed"
+    ]
 
 
 def test_an_interruption_is_a_difference_and_other_events_are_none():
     a = make_unit(make_prompt("go"), make_event("context"))
     b = make_unit(make_prompt("go"), make_event("notice", told={"note": "interrupt"}))
 
-    (found,) = align([a], [b])
+    (found,) = align_units([a], [b])
 
     assert changes(found) == [("only_b", "system_event")]
 
@@ -149,7 +153,7 @@ def test_model_mode_and_stop_reason_are_told():
         make_prompt("go"), make_record("ok", model="small"), stop_reason="cancelled"
     )
 
-    (found,) = align([a], [b])
+    (found,) = align_units([a], [b])
 
     assert found.fields == (
         FieldDifference("stop_reason", "end_turn", "cancelled"),
@@ -160,12 +164,12 @@ def test_model_mode_and_stop_reason_are_told():
 def test_what_stands_before_the_first_prompt_is_left_out_when_nobody_spoke():
     opening = make_unit(make_event("opened"), number=0)
 
-    assert statuses(align([opening, ask("go")], [ask("go")])) == ["same"]
+    assert statuses(align_units([opening, ask("go")], [ask("go")])) == ["same"]
 
 
 def test_an_opening_is_never_paired_with_a_prompt():
     opening = make_unit(make_record("welcome"), number=0)
-    found = align([opening, ask("go")], [make_unit(make_record("x")), ask("go")])
+    found = align_units([opening, ask("go")], [make_unit(make_record("x")), ask("go")])
 
     assert statuses(found) == ["only_a", "only_b", "same"]
 
@@ -177,7 +181,7 @@ def test_subagents_are_paired_in_the_order_of_their_calls():
     a = make_unit(make_prompt("go"), *calls, subagents=(one, two))
     b = make_unit(make_prompt("go"), *calls, subagents=(two, one))
 
-    assert statuses(align([a], [b])) == ["same"]
+    assert statuses(align_units([a], [b])) == ["same"]
 
 
 def test_a_subagent_that_says_something_else_changes_its_unit():
@@ -185,11 +189,13 @@ def test_a_subagent_that_says_something_else_changes_its_unit():
     a = make_unit(make_prompt("go"), subagents=(make_child(task, make_record("x")),))
     b = make_unit(make_prompt("go"), subagents=(make_child(task, make_record("y")),))
 
-    (found,) = align([a], [b])
+    (found,) = align_units([a], [b])
 
     assert (found.status, statuses(found.subagents)) == ("changed", ["changed"])
-    assert statuses(align([a], [b], Scope(has_subagents=False))) == ["same"]
+    assert statuses(align_units([a], [b], DiffScope(include_subagents=False))) == [
+        "same"
+    ]
 
 
 def test_sessions_without_anything_have_no_difference():
-    assert align([], []) == ()
+    assert align_units([], []) == ()

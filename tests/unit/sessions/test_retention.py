@@ -9,8 +9,14 @@ import pytest
 
 from leslied.model.record import PlacedRecord
 from leslied.model.session import SessionSummary
-from leslied.sessions import Stream, assemble
-from leslied.sessions.retention import Choice, Policy, Sizes, choose, has_failed
+from leslied.sessions import RecordStream, assemble
+from leslied.sessions.retention import (
+    PrunePlan,
+    RetentionPolicy,
+    StorageSizes,
+    has_failed,
+    plan_pruning,
+)
 from tests.support.records import (
     BEGAN,
     make_event,
@@ -41,73 +47,77 @@ def make_session(days: int, **fields: Any) -> SessionSummary:
 
 SESSIONS = [make_session(days) for days in (1, 2, 3, 4)]
 NAMES = [("claude-code", f"s{days}") for days in (1, 2, 3, 4)]
-SIZES = Sizes(
+SIZES = StorageSizes(
     store=70,
     archive=30,
-    stored=dict.fromkeys(NAMES, 15),
-    archived=dict.fromkeys(NAMES, 5),
+    store_by_session=dict.fromkeys(NAMES, 15),
+    archive_by_session=dict.fromkeys(NAMES, 5),
 )
 
 
-def ids(choice: Choice) -> list[str]:
-    return [going.session.key.session_id for going in choice.going]
+def ids(choice: PrunePlan) -> list[str]:
+    return [going.session.key.session_id for going in choice.candidates]
 
 
-def decide(policy: Policy, stays: str = "") -> Choice:
+def decide(policy: RetentionPolicy, stays: str = "") -> PrunePlan:
     def why_stays(session: SessionSummary) -> str:
         return "failed" if session.key.session_id == stays else ""
 
-    return choose(SESSIONS, policy, SIZES, why_stays)
+    return plan_pruning(SESSIONS, policy, SIZES, why_stays)
 
 
 def test_what_was_last_active_before_the_moment_goes_the_oldest_first():
-    choice = decide(Policy(before=BEGAN - timedelta(days=2)))
+    choice = decide(RetentionPolicy(before=BEGAN - timedelta(days=2)))
 
     assert ids(choice) == ["s4", "s3"]
-    assert choice.left == 60
+    assert choice.remaining_bytes == 60
 
 
 def test_of_the_store_less_is_left_than_of_store_and_archive():
-    choice = decide(Policy(keep=2))
+    choice = decide(RetentionPolicy(keep_newest=2))
 
-    assert choice.left == 60
-    assert SIZES.left_in_store(choice.going) == 40
+    assert choice.remaining_bytes == 60
+    assert SIZES.compute_remaining_store(choice.candidates) == 40
 
 
 def test_all_but_the_last_active_go():
-    assert ids(decide(Policy(keep=1))) == ["s4", "s3", "s2"]
+    assert ids(decide(RetentionPolicy(keep_newest=1))) == ["s4", "s3", "s2"]
 
 
 def test_more_than_there_are_can_be_kept():
-    assert ids(decide(Policy(keep=9))) == []
+    assert ids(decide(RetentionPolicy(keep_newest=9))) == []
 
 
 @pytest.mark.parametrize(
     ("most", "going"), [(100, 0), (99, 1), (80, 1), (79, 2), (0, 4)]
 )
 def test_the_oldest_go_until_the_rest_fits(most: int, going: int):
-    assert ids(decide(Policy(most_bytes=most))) == ["s4", "s3", "s2", "s1"][:going]
+    assert (
+        ids(decide(RetentionPolicy(max_bytes=most))) == ["s4", "s3", "s2", "s1"][:going]
+    )
 
 
 def test_any_criterion_is_enough_and_each_is_told():
-    policy = Policy(before=BEGAN - timedelta(days=3), keep=2, most_bytes=90)
+    policy = RetentionPolicy(
+        before=BEGAN - timedelta(days=3), keep_newest=2, max_bytes=90
+    )
     choice = decide(policy)
 
-    assert [(*going.why, going.size) for going in choice.going] == [
+    assert [(*going.reasons, going.size) for going in choice.candidates] == [
         ("old", "surplus", "size", 20),
         ("surplus", 20),
     ]
 
 
 def test_who_has_a_reason_to_stay_stays_and_is_told():
-    choice = decide(Policy(keep=2), stays="s4")
+    choice = decide(RetentionPolicy(keep_newest=2), stays="s4")
 
     assert ids(choice) == ["s3"]
-    assert choice.staying == {"failed": [SESSIONS[3]]}
+    assert choice.kept_by_reason == {"failed": [SESSIONS[3]]}
 
 
 def test_another_goes_for_one_that_must_stay_where_room_is_wanted():
-    assert ids(decide(Policy(most_bytes=80), stays="s4")) == ["s3"]
+    assert ids(decide(RetentionPolicy(max_bytes=80), stays="s4")) == ["s3"]
 
 
 def test_nobody_is_asked_who_was_not_named():
@@ -117,7 +127,7 @@ def test_nobody_is_asked_who_was_not_named():
         asked.append(session.key.session_id)
         return ""
 
-    choose(SESSIONS, Policy(keep=3), SIZES, why_stays)
+    plan_pruning(SESSIONS, RetentionPolicy(keep_newest=3), SIZES, why_stays)
 
     assert asked == ["s4"]
 
@@ -126,9 +136,9 @@ def test_a_session_that_tells_no_time_is_as_old_as_its_reading():
     silent = make_session(
         0, started_at=None, ended_at=None, seen_at=BEGAN - timedelta(days=9)
     )
-    policy = Policy(before=BEGAN - timedelta(days=5))
+    policy = RetentionPolicy(before=BEGAN - timedelta(days=5))
 
-    assert len(choose([silent], policy, SIZES, lambda _: "").going) == 1
+    assert len(plan_pruning([silent], policy, SIZES, lambda _: "").candidates) == 1
 
 
 def fails(*records: Any) -> bool:
@@ -148,7 +158,7 @@ def fails(*records: Any) -> bool:
         )
         for number, record in enumerate(records, 1)
     ]
-    return has_failed(assemble(Stream(make_session(1), placed), [])[-1])
+    return has_failed(assemble(RecordStream(make_session(1), placed), [])[-1])
 
 
 CALL = make_record(type="tool_use", tool_call_id="c")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from leslied.sessions.shell import find_written
+from leslied.sessions.shell import find_writes
 
 
 def told(command: str) -> list[tuple[str, str, str | None]]:
-    return [(each.path, each.mode, each.folder) for each in find_written(command)]
+    return [(each.path, each.mode, each.folder) for each in find_writes(command)]
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def test_a_price_holds_from_its_day_on(shelf: Shelf, add_up):
     shelf.keep(
         say("a", usage, before, model=model), say("b", usage, change, model=model)
     )
-    tariff = load_prices().find(model)
+    tariff = load_prices().find_tariff(model)
 
     sums, _ = add_up()
 

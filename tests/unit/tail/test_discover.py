@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from leslied.model.source import Pattern, Root, Shape
-from leslied.pipeline import Ingest, Ingested
+from leslied.pipeline import Ingest, IngestReport
 from leslied.store import Store, StoreReader
-from leslied.tail import Discovery, discover, identify
+from leslied.tail import Discovery, discover, find_source
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk, dump
 from tests.support.records import AGENT, append
 
@@ -119,7 +119,9 @@ def test_one_path_is_identified_as_a_walk_would_find_it(root: Path, name: str):
     write(root, name)
     (found,) = walk(root).sources or [None]
 
-    assert identify(AGENT, [Root(path=root, patterns=PATTERNS)], root / name) == found
+    assert (
+        find_source(AGENT, [Root(path=root, patterns=PATTERNS)], root / name) == found
+    )
 
 
 # Links and other things that are no files
@@ -172,7 +174,7 @@ def test_a_link_that_leads_out_of_the_root_is_not_followed(
 
     found = walk(root).sources if walker == "discover" else None
 
-    assert not (identify(AGENT, roots, path) if found is None else found)
+    assert not (find_source(AGENT, roots, path) if found is None else found)
 
 
 def test_a_link_to_nothing_is_nothing(root: Path):
@@ -199,7 +201,7 @@ def test_a_hint_at_a_loop_of_links_is_no_source(root: Path):
     (root / "p" / "a.jsonl").symlink_to("a.jsonl")
     roots = [Root(path=root, patterns=PATTERNS)]
 
-    assert identify(AGENT, roots, root / "p" / "a.jsonl") is None
+    assert find_source(AGENT, roots, root / "p" / "a.jsonl") is None
 
 
 def test_a_pipe_is_skipped_and_never_waited_for(root: Path):
@@ -227,7 +229,7 @@ def test_a_missing_root_is_told_and_nothing_else(root: Path):
     """B16."""
     found = walk(root / "nowhere", root)
 
-    assert found.missing == [root / "nowhere"]
+    assert found.missing_roots == [root / "nowhere"]
     assert found.unreadable == {}
 
 
@@ -240,7 +242,7 @@ def test_a_root_that_may_not_be_looked_at_is_no_end(root: Path):
         found = walk(hidden, root)
 
     assert names(found) == ["p/a.jsonl"]
-    assert hidden in {*found.unreadable, *found.missing}
+    assert hidden in {*found.unreadable, *found.missing_roots}
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EMFILE, errno.EIO])
@@ -267,7 +269,7 @@ def test_nothing_counts_as_deleted_in_a_folder_that_cannot_be_listed(
     with broken("scandir", claude.projects / part, number):
         done = claude.sync()
 
-    assert list(done.troubles) == [claude.projects / part]
+    assert list(done.errors) == [claude.projects / part]
     assert count_gone(claude) == 0
 
 
@@ -293,7 +295,7 @@ def test_a_root_made_later_is_found(claude: ClaudeHome):
 
     second = claude.sync()
 
-    assert claude.projects in first.missing
+    assert claude.projects in first.missing_roots
     assert second.entries == 1
 
 
@@ -309,9 +311,9 @@ def test_a_log_that_may_not_be_read_is_told_and_read_once_it_may(
 
     granted = claude.sync()
 
-    assert list(refused.troubles) == [path]
+    assert list(refused.errors) == [path]
     assert told == [(str(path), "cannot be opened: Permission denied")]
-    assert (granted.entries, granted.troubles) == (1, {})
+    assert (granted.entries, granted.errors) == (1, {})
 
 
 def test_a_log_that_may_not_be_read_holds_up_no_other(claude: ClaudeHome):
@@ -350,7 +352,7 @@ def test_a_log_gone_between_walk_and_read_is_a_trouble_of_its_own(claude: Claude
     with broken("open", path, errno.ENOENT):
         done = claude.sync()
 
-    assert (done.entries, list(done.troubles)) == (1, [path])
+    assert (done.entries, list(done.errors)) == (1, [path])
 
 
 # Moved folders
@@ -408,7 +410,7 @@ def test_a_hint_at_a_moved_log_does_not_read_it_again(claude: ClaudeHome):
     """B10."""
     _, new = move_project(claude)
     with Store(claude.store_path, claude.clock) as store:
-        done: Ingested = ingest(claude, store).look([new])
+        done: IngestReport = ingest(claude, store).ingest_files([new])
 
     assert done.entries == 0
 
@@ -456,7 +458,7 @@ def test_a_log_of_any_name_is_read_and_shown(claude: ClaudeHome, name: bytes):
 
     done = claude.sync()
 
-    assert (done.entries, done.troubles) == (1, {})
+    assert (done.entries, done.errors) == (1, {})
     with StoreReader(claude.store_path) as reader:
         (session,) = reader.list_sessions()
         assert session.title == "hello"

@@ -117,7 +117,7 @@ def test_a_large_document_does_not_stop_the_others(claude: ClaudeHome):
 
     done = claude.sync()
 
-    assert list(done.troubles) == [path]
+    assert list(done.errors) == [path]
     assert done.entries == 1
 
 

@@ -107,7 +107,7 @@ def test_reading_does_not_change_the_file(path: Path):
         files.read_at(fd, 100, 0)
 
     after = path.stat()
-    assert files.stamp_of(after) == files.stamp_of(before)
+    assert files.make_stamp(after) == files.make_stamp(before)
 
 
 @pytest.mark.parametrize("most", [1, 7, 64])
@@ -122,27 +122,27 @@ def test_short_reads_are_put_together(
 
     with files.open_regular(path) as fd:
         assert files.read_at(fd, 150, 20) == bytes(range(20, 170))
-        assert b"".join(files.stream(fd, 20, 170, 50)) == bytes(range(20, 170))
+        assert b"".join(files.iter_range(fd, 20, 170, 50)) == bytes(range(20, 170))
 
 
 def test_a_read_past_the_end_brings_what_is_there(path: Path):
     with files.open_regular(path) as fd:
         assert files.read_at(fd, 100, 150) == bytes(range(150, 200))
         assert files.read_at(fd, 100, 500) == b""
-        assert b"".join(files.stream(fd, 150, 900, 20)) == bytes(range(150, 200))
+        assert b"".join(files.iter_range(fd, 150, 900, 20)) == bytes(range(150, 200))
 
 
 def test_pieces_of_a_stream_are_bounded(path: Path):
     """A8."""
     with files.open_regular(path) as fd:
-        sizes = [len(piece) for piece in files.stream(fd, 5, 195, 50)]
+        sizes = [len(piece) for piece in files.iter_range(fd, 5, 195, 50)]
 
     assert sizes == [50, 50, 50, 40]
 
 
 def test_two_looks_at_an_untouched_file_have_equal_stamps(path: Path):
     """A14."""
-    assert files.stamp_of(path.stat()) == files.stamp_of(path.stat())
+    assert files.make_stamp(path.stat()) == files.make_stamp(path.stat())
 
 
 @pytest.mark.parametrize("name", ["dev", "inode", "size", "mtime_ns", "ctime_ns"])
@@ -150,4 +150,4 @@ def test_a_stamp_holds_what_stat_says(path: Path, name: str):
     status = path.stat()
     field = {"inode": "ino"}.get(name, name)
 
-    assert getattr(files.stamp_of(status), name) == getattr(status, f"st_{field}")
+    assert getattr(files.make_stamp(status), name) == getattr(status, f"st_{field}")

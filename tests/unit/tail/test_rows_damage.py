@@ -14,7 +14,7 @@ from leslied.agents import AgentAdapter, load_adapters
 from leslied.clock import Clock
 from leslied.errors import LesliedError, SourceError
 from leslied.model.source import Chunk, Cursor, Feed, Pattern, Root, Shape, WatchDepth
-from leslied.pipeline import Ingest, Ingested
+from leslied.pipeline import Ingest, IngestReport
 from leslied.store import Store
 from tests.support.claude import ADAPTER as CLAUDE
 from tests.support.claude import ClaudeHome, Talk
@@ -76,7 +76,7 @@ def damage_page(path: Path, row_id: str) -> None:
 def read(path: Path, *feeds: Feed, cursor: Cursor | None = None) -> Outcome:
     pattern = Pattern(glob="a.db", shape=Shape.SQLITE, feeds=feeds)
     root = Root(path=path.parent, patterns=(pattern,), watch=WatchDepth.FLAT)
-    source = tail.identify("x", [root], path)
+    source = tail.find_source("x", [root], path)
     assert source is not None
     return Outcome(tail.read(source, cursor or Cursor(), tail.ReadLimits()))
 
@@ -239,7 +239,7 @@ def ingest_twice(home: Path, clock: Clock, name: str) -> list[int]:
     return [healthy.added.records for _, healthy in looks]
 
 
-def scan(adapter: AgentAdapter, home: Path, store: Store) -> Ingested:
+def scan(adapter: AgentAdapter, home: Path, store: Store) -> IngestReport:
     commits = 0
 
     def count(*_: int) -> None:

@@ -36,7 +36,7 @@ def collect(watcher: Watcher, wanted: set[Path]) -> set[Path]:
     named: set[Path] = set()
     while not wanted <= named:
         hint = watcher.wait(PATIENCE_SECONDS)
-        assert hint.paths or hint.is_lost, f"no hint of {wanted - named}"
+        assert hint.paths or hint.needs_scan, f"no hint of {wanted - named}"
         named |= hint.paths
     return named
 
@@ -61,7 +61,7 @@ def test_an_append_names_its_file(watcher: Watcher, root: Path):
 def test_a_new_folder_asks_for_a_scan(watcher: Watcher, root: Path):
     (root / "session" / "subagents").mkdir(parents=True)
 
-    assert watcher.wait(PATIENCE_SECONDS).is_lost
+    assert watcher.wait(PATIENCE_SECONDS).needs_scan
 
 
 def test_watchdogs_word_of_a_folder_it_hears_of_twice_is_no_news(watcher: Watcher):
@@ -93,14 +93,14 @@ def test_reading_causes_no_hint(watcher: Watcher, root: Path):
 def test_an_overflow_asks_for_a_scan(watcher: Watcher):
     logging.getLogger("watchdog.observers.inotify_c").warning("queue overflowed")
 
-    assert watcher.wait(PATIENCE_SECONDS).is_lost
+    assert watcher.wait(PATIENCE_SECONDS).needs_scan
 
 
 def test_a_canary_that_is_heard_is_no_hint(watcher: Watcher):
-    watcher.renew()
-    wait_until(lambda: not watcher._inbox.is_singing)
+    watcher.refresh()
+    wait_until(lambda: not watcher._queue.is_canary_pending)
 
-    assert watcher.renew()
+    assert watcher.refresh()
     assert watcher.mode == "events"
     assert not watcher.wait(0).paths
 
@@ -109,10 +109,10 @@ def test_a_deaf_observer_is_replaced(watcher: Watcher, root: Path, clock: FakeCl
     """C5."""
     assert watcher._observer is not None
     watcher._observer.unschedule_all()
-    watcher.renew()
+    watcher.refresh()
     clock.advance(11)
 
-    assert not watcher.renew()
+    assert not watcher.refresh()
     (root / "a.jsonl").write_text("one\n")
 
     assert collect(watcher, {root / "a.jsonl"})
@@ -121,7 +121,7 @@ def test_a_deaf_observer_is_replaced(watcher: Watcher, root: Path, clock: FakeCl
 def test_a_root_replaced_by_another_is_watched_anew(watcher: Watcher, root: Path):
     root.rename(root.with_name("away"))
     root.mkdir()
-    watcher.renew()
+    watcher.refresh()
 
     (root / "a.jsonl").write_text("one\n")
 
@@ -132,7 +132,7 @@ def test_after_an_overflow_everything_is_watched_anew(watcher: Watcher):
     before = watcher._observer
     logging.getLogger("watchdog.observers.inotify_c").warning("queue overflowed")
 
-    watcher.renew()
+    watcher.refresh()
 
     assert watcher._observer is not before
 
@@ -151,8 +151,8 @@ def test_without_file_events_the_watcher_polls_and_says_why(
     watcher.start()
 
     assert watcher.mode == "polling"
-    assert "limit" in watcher.trouble
-    assert not watcher.renew()
+    assert "limit" in watcher.error
+    assert not watcher.refresh()
 
 
 def test_a_root_made_later_is_taken_up_step_by_step(tmp_path: Path, clock: FakeClock):
@@ -166,8 +166,8 @@ def test_a_root_made_later_is_taken_up_step_by_step(tmp_path: Path, clock: FakeC
 
     for folder in (root.parent, root):
         folder.mkdir()
-        assert watcher.wait(PATIENCE_SECONDS).is_lost
-        watcher.renew()
+        assert watcher.wait(PATIENCE_SECONDS).needs_scan
+        watcher.refresh()
     (root / "a.jsonl").write_text("one\n")
 
     assert root / "a.jsonl" in collect(watcher, {root / "a.jsonl"})

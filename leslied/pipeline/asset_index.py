@@ -1,0 +1,273 @@
+"""The third street: what threads hold becomes their index, and their project's."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from leslied import sinks
+from leslied.errors import SinkError
+from leslied.model.codec import encode_time
+from leslied.pipeline.failures import Failures
+from leslied.pipeline.progress import ignore_progress
+from leslied.pipeline.thread_assets import ThreadAssets, stamp_thread
+from leslied.sessions import compute_status
+from leslied.sinks._thread_index import (
+    MAX_THREADS,
+    IndexPageOptions,
+    render_index,
+    render_page,
+)
+from leslied.store.asset_ledger import IndexedThread
+from leslied.threads.assets import has_thread_folder, read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import tzinfo
+
+    from leslied.clock import Clock
+    from leslied.model.session import SessionSummary, Status
+    from leslied.pipeline.progress import ProgressCallback
+    from leslied.store import Store, StoreReader
+    from leslied.store.asset_ledger import WatchedThread
+
+_MAX_FILE_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class AssetIndexReport:
+    """The work a collect did."""
+
+    threads: int = 0
+    files_written: int = 0
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssetIndex:
+    """Threads whose session settled, or whose assets changed, are indexed anew."""
+
+    store: Store
+    reader: StoreReader
+    redact: Callable[[str], str]
+    clock: Clock
+    zone: tzinfo | None = None
+    """The zone of times on the page; None means the machine's own."""
+    agent_titles: Mapping[str, str] = field(default_factory=dict)
+    """Each agent's name as people write it."""
+    plan_folders: Sequence[Path] = ()
+    """Where agents keep their plans."""
+    live_sessions: set[tuple[str, str]] = field(default_factory=set)
+    """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
+    failures: Failures = field(default_factory=Failures)
+    on_progress: ProgressCallback = ignore_progress
+    """Told of every thread, twice: both passes are long."""
+
+    def scan(
+        self, newest_limit: int = 500, others_limit: int = 100
+    ) -> AssetIndexReport:
+        """Threads whose assets or status changed are indexed, with all that are due.
+
+        Looked at are the last active threads, and some of the others each time.
+        """
+        with self.store.assets() as rows:
+            watched = rows.list_watched(newest_limit, others_limit)
+            unfinished = rows.list_unfinished()
+        due = [each.session for each in watched if _is_changed(each)]
+        for row, status in unfinished:
+            session = self.reader.find_session_by_row(row)
+            if session and self._compute_status(session) != status:
+                due.append(row)
+        if due:
+            with self.store.assets() as rows:
+                rows.mark_due(due, is_due=True)
+        return self.run()
+
+    def run(self, limit: int = 1_000_000) -> AssetIndexReport:
+        """Every thread that was settled since has its index, and so has its project."""
+        report = AssetIndexReport()
+        with self.store.assets() as rows:
+            due = rows.list_due(limit + len(self.failures.names("asset index")))
+        if not due:
+            return report
+        due = self._record_changes(due, report)
+        folders: dict[str, list[int]] = {"": []}
+        for number, row in enumerate(due, 1):
+            session = self.reader.find_session_by_row(row)
+            folder = session.folder if session else ""
+            if (
+                session
+                and folder
+                and not self._attempt(self._index_thread, session, report)
+            ):
+                continue
+            folders.setdefault(folder, []).append(row)
+            self.on_progress(len(due) + number, 2 * len(due))
+        # Not before: a project's index that a crash left out is still due.
+        finished = [
+            row
+            for folder, rows_there in folders.items()
+            if not folder or self._write_project_index(folder, report)
+            for row in rows_there
+        ]
+        with self.store.assets() as rows:
+            rows.mark_due(finished, is_due=False)
+        return report
+
+    def _attempt(
+        self,
+        work: Callable[[SessionSummary, AssetIndexReport], None],
+        session: SessionSummary,
+        done: AssetIndexReport,
+    ) -> bool:
+        name, piece = session.key.session_id, partial(work, session, done)
+        return self.failures.attempt("asset index", name, piece, done.errors)
+
+    def _record_changes(self, due: list[int], done: AssetIndexReport) -> list[int]:
+        """Save the file changes of these sessions; return which threads to index.
+
+        A thread whose assets another session changed is one of them; a session whose
+        changes cannot be found is not.
+        """
+        others: set[int] = set()
+        readable: list[int] = []
+
+        def save(session: SessionSummary, _: AssetIndexReport) -> None:
+            others.update(self._make_thread_assets(session).record_changes())
+
+        for number, row in enumerate(due, 1):
+            session = self.reader.find_session_by_row(row)
+            if session and session.folder:
+                if not self._attempt(save, session, done):
+                    continue
+                self.on_progress(number, 2 * len(due))
+            readable.append(row)
+        return [*readable, *sorted(others.difference(due))]
+
+    def _index_thread(self, session: SessionSummary, report: AssetIndexReport) -> None:
+        report.threads += 1
+        if not has_thread_folder(Path(session.folder), session.thread_id):
+            # Whoever took the folder away does not want it back.
+            self._save(IndexedThread(session=session.row, status="stopped"))
+            return
+        with self.store.assets() as rows:
+            known = rows.load_thread(session.row)
+        try:
+            gathered = self._make_thread_assets(session).run(known.files)
+        except SinkError as error:
+            report.errors[session.key.session_id] = error.message
+            self._save(msgspec.structs.replace(known, stamp=b""))
+            return
+        report.files_written += gathered.files_written
+        status = self._compute_status(session)
+        summary = _summarize_thread(
+            session, self.redact(session.title), status, gathered.index
+        )
+        thread = IndexedThread(
+            session=session.row,
+            status=status,
+            stamp=gathered.stamp,
+            files=gathered.cached_files,
+            summary=msgspec.json.encode(summary).decode(),
+        )
+        self._save(thread)
+
+    def _make_thread_assets(self, session: SessionSummary) -> ThreadAssets:
+        return ThreadAssets(
+            store=self.store,
+            reader=self.reader,
+            session=session,
+            roots=_find_roots(session.folder, session.cwd),
+            redact=self.redact,
+            read_plan=self._read_plan,
+        )
+
+    def _save(self, thread: IndexedThread) -> None:
+        with self.store.assets() as rows:
+            rows.save_thread(thread)
+
+    def _write_project_index(self, folder: str, report: AssetIndexReport) -> bool:
+        """Write the two files that list a project's threads; False if that failed."""
+
+        def work() -> None:
+            try:
+                self._write_index(folder, report)
+            except SinkError as error:
+                report.errors[folder] = error.message
+
+        return self.failures.attempt("asset index", folder, work, report.errors)
+
+    def _write_index(self, folder: str, done: AssetIndexReport) -> None:
+        base, name = Path(folder), os.fsencode(folder)
+        with self.store.assets() as rows:
+            told = rows.list_summaries(name, MAX_THREADS)
+            total = rows.count_summaries(name)
+        threads = [msgspec.json.decode(summary) for summary in told]
+        if not threads:
+            return
+        page = IndexPageOptions(total=total, zone=self.zone, titles=self.agent_titles)
+        for file, data in (
+            (".leslie/index.json", render_index(threads, total)),
+            (".leslie/INDEX.md", render_page(threads, page)),
+        ):
+            if read_text(base, file, _MAX_FILE_BYTES) != data.decode():
+                sinks.write_file(base, file, data)
+                done.files_written += 1
+
+    def _compute_status(self, session: SessionSummary) -> Status:
+        is_live = session.key[:2] in self.live_sessions
+        return compute_status(session, self.clock.now(), is_live=is_live)
+
+    def _read_plan(self, path: str) -> str | None:
+        """The words of a plan, if the file stands where agents keep them."""
+        folder, _, name = path.rpartition("/")
+        if Path(folder) not in self.plan_folders:
+            return None
+        return read_text(Path(folder), name, 1_000_000)
+
+
+def _is_changed(watched: WatchedThread) -> bool:
+    if not has_thread_folder(Path(watched.folder), watched.thread_id):
+        return False
+    roots = _find_roots(watched.folder, watched.cwd)
+    return stamp_thread(roots, watched.thread_id) != watched.stamp
+
+
+def _find_roots(folder: str, cwd: str) -> list[Path]:
+    """The folder that holds our files, and the project, where that is another one."""
+    base, project = Path(folder), sinks.find_project(cwd)
+    return [base] if project in (None, base) else [base, project]
+
+
+def _summarize_thread(
+    session: SessionSummary, title: str, status: Status, index: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the project's index tells of a thread."""
+    return {
+        "id": session.thread_id,
+        "title": title or None,
+        "agent": session.key.agent,
+        "session_id": session.key.session_id,
+        "status": status,
+        "started_at": encode_time(session.started_at),
+        "ended_at": encode_time(session.ended_at),
+        "prompts": session.units,
+        "tool_calls": session.tool_calls,
+        "assets": [_summarize_asset(asset) for asset in index["assets"]],
+        "progress": index["progress"],
+    }
+
+
+def _summarize_asset(asset: Mapping[str, Any]) -> dict[str, Any]:
+    wanted = ("type", "path", "form", "collected", "title", "updated_at")
+    told = {name: asset[name] for name in wanted if name in asset}
+    if asset["form"] == "folder":
+        files = asset["files"]
+        told["files"] = len(files) + asset.get("left_out", 0)
+        told["updated_at"] = max((file["updated_at"] for file in files), default=None)
+    return told

@@ -1,0 +1,154 @@
+"""After settle: sessions that stopped have the outputs that the settings ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta, timezone
+from functools import partial, reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from leslied import sinks
+from leslied.errors import SinkError
+from leslied.model.record import SessionKey
+from leslied.model.session import Session
+from leslied.model.stats import Cost
+from leslied.pipeline.failures import Failures
+from leslied.prices import load_prices
+from leslied.redact.session import redact_session
+from leslied.sessions import RecordStream, assemble, compute_status, find_reported_cost
+from leslied.sessions.status import STOPPED_AFTER
+from leslied.stats import UsageStats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from leslied.clock import Clock
+    from leslied.model.output import Artifact
+    from leslied.model.session import SessionSummary
+    from leslied.store import DueSession, Store, StoreReader
+
+
+@dataclass(slots=True)
+class ExportsReport:
+    """The work a publish did."""
+
+    sessions: int = 0
+    files_written: int = 0
+    errors: dict[str, str] = field(default_factory=dict)
+    has_more: bool = False
+    """Whether some that are due were left for the next run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exports:
+    """Stopped sessions, on their way into other tools' forms."""
+
+    store: Store
+    reader: StoreReader
+    redact: Callable[[str], str]
+    clock: Clock
+    formats: tuple[str, ...] = ()
+    failures: Failures = field(default_factory=Failures)
+    live_sessions: set[tuple[str, str]] = field(default_factory=set)
+    """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
+
+    def run(self, *, limit: int = 1_000_000) -> ExportsReport:
+        """Every session that stopped has its outputs, as it is now; again if it grew.
+
+        They stand beside the thread's transcripts, in `.meta/exports`.
+        """
+        report = ExportsReport()
+        if not self.formats:
+            return report
+        key = " ".join(self.formats)
+        quiet = self.clock.now() - STOPPED_AFTER
+        with self.store.exports() as published:
+            due = published.list_due(key, int(quiet.timestamp() * 1e6))
+        finished: list[DueSession] = []
+        for each in due:
+            if len(finished) >= limit:
+                report.has_more = True
+                break
+            work = partial(self._try_export, each, report, finished)
+            self.failures.attempt("export", each.session_id, work, report.errors)
+        if finished:
+            with self.store.exports() as published:
+                published.mark_exported(finished, key)
+        return report
+
+    def _try_export(
+        self, due: DueSession, report: ExportsReport, finished: list[DueSession]
+    ) -> None:
+        """Write the exports of a session that stopped, and add it to `finished`."""
+        main = self.reader.find_session(SessionKey(due.agent, due.session_id))
+        is_live = (due.agent, due.session_id) in self.live_sessions
+        now = self.clock.now()
+        if main is None or compute_status(main, now, is_live=is_live) != "stopped":
+            return
+        try:
+            self._write_exports(main, report)
+        except SinkError as error:
+            report.errors[due.session_id] = error.message
+            return
+        report.sessions += 1
+        finished.append(due)
+
+    def _write_exports(self, main: SessionSummary, report: ExportsReport) -> None:
+        session = redact_session(self._load_session(main), self.redact)
+        folder = f".leslie/threads/{main.thread_id}/.meta/exports"
+        for name in self.formats:
+            for artifact in _render(name, session):
+                sinks.write_artifact(Path(main.folder), _move_below(folder, artifact))
+                report.files_written += 1
+
+    def _load_session(self, main: SessionSummary) -> Session:
+        children = self.reader.list_children(main)
+        units = assemble(
+            RecordStream(main, tuple(self.reader.list_records(main.row))),
+            [RecordStream(c, tuple(self.reader.list_records(c.row))) for c in children],
+        )
+        with self.store.exports() as published:
+            offset = published.get_utc_offset(main.row)
+        return Session(
+            summary=self._include_subagents(main),
+            units=tuple(self.reader.add_transcript_paths(unit) for unit in units),
+            status="stopped",
+            cost_usd=self._find_cost(main) or find_reported_cost(units),
+            zone=timezone(timedelta(minutes=offset)),
+        )
+
+    def _find_cost(self, main: SessionSummary) -> float | None:
+        """As lists tell it: each message once, at the prices of its day."""
+        rows = [main.row, *(s.row for s in self.reader.list_subagents(main.key))]
+        costs = UsageStats(self.reader.usage, load_prices()).sum_session_costs(rows)
+        return reduce(Cost.plus, (costs.get(row, Cost()) for row in rows)).usd
+
+    def _include_subagents(self, main: SessionSummary) -> SessionSummary:
+        """The session as lists show it: its subagents' tokens are its own."""
+        below = self.reader.list_subagents(main.key)
+        ends = [s.ended_at for s in (main, *below) if s.ended_at]
+        return structs.replace(
+            main,
+            usage=self.reader.sum_usage([main.row, *(s.row for s in below)]),
+            subagents=len(below),
+            ended_at=max(ends, default=None),
+        )
+
+
+def _render(name: str, session: Session) -> Iterator[Artifact]:
+    try:
+        yield from sinks.load_sinks()[name].render(session)
+    except Exception as error:
+        # A fault in one output must not stop the reading of everything else.
+        raise SinkError(f"{name} cannot be made of it: {error!r}") from error
+
+
+def _move_below(folder: str, artifact: Artifact) -> Artifact:
+    return replace(
+        artifact,
+        path=f"{folder}/{artifact.path}",
+        replaces=tuple(f"{folder}/{name}" for name in artifact.replaces),
+    )

@@ -1,0 +1,49 @@
+"""Both streets together: what `sync` does once and the daemon over and over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from leslied.model.source import Root, WatchDepth
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from leslied.pipeline.archiver import Archiver
+    from leslied.pipeline.asset_index import AssetIndex
+    from leslied.pipeline.exports import Exports
+    from leslied.pipeline.failures import Failures
+    from leslied.pipeline.hook_events import HookEvents
+    from leslied.pipeline.ingest import Ingest
+    from leslied.pipeline.relations_sync import RelationsSync
+    from leslied.pipeline.stop_detection import StopDetection
+    from leslied.pipeline.transcripts import Settle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """Ingests, then what hooks told, stops, settle, relate, collect, publish, keep."""
+
+    ingests: Sequence[Ingest]
+    hook_events: HookEvents
+    stop_detection: StopDetection
+    settle: Settle
+    relations_sync: RelationsSync
+    asset_index: AssetIndex
+    exports: Exports
+    archiver: Archiver
+    failures: Failures
+
+    @property
+    def roots(self) -> list[Root]:
+        """Every folder an agent writes in."""
+        return [root for ingest in self.ingests for root in ingest.roots]
+
+    @property
+    def watched_roots(self) -> list[Root]:
+        """Those, and the folder where hooks leave word."""
+        spool = Root(
+            path=self.hook_events.spool_dir, patterns=(), watch=WatchDepth.FLAT
+        )
+        return [*self.roots, spool]

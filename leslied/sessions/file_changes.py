@@ -1,0 +1,290 @@
+"""Which files and lists the calls of a unit touched. Pure, and never a guess.
+
+A call counts once it was answered and did not fail; what a shell command did counts
+where it is plain to see.
+"""
+
+from __future__ import annotations
+
+import json
+import os.path
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from leslied.model.file_change import FileChange
+from leslied.sessions.shell import ShellWrite, SimpleCommand, iter_commands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from leslied.model.file_change import FileChangeKind
+    from leslied.model.record import PlacedRecord
+
+_WRITE_TOOLS = frozenset(["write", "write_file", "create", "create_file"])
+_EDIT_TOOLS = frozenset(
+    [
+        "edit",
+        "multiedit",
+        "notebookedit",
+        "replace",
+        "str_replace",
+        "insert",
+        "edit_file",
+    ]
+)
+_PATCH_TOOLS = frozenset(["apply_patch", "patch"])
+_SHELL_TOOLS = frozenset(
+    [
+        "bash",
+        "shell",
+        "exec_command",
+        "shell_command",
+        "run_shell_command",
+        "local_shell",
+    ]
+)
+_EDITOR_TOOLS = frozenset(["str_replace_editor", "str_replace_based_edit_tool"])
+_PATH_ARGUMENTS = ("file_path", "filePath", "notebook_path", "path", "absolute_path")
+_TODO_TOOLS = frozenset(["todowrite", "todo_write", "write_todos"])
+LIST_TOOLS = (
+    "ExitPlanMode",
+    "exit_plan_mode",
+    "TaskCreate",
+    "TaskUpdate",
+    "TodoWrite",
+    "todowrite",
+    "todo_write",
+    "write_todos",
+    "update_plan",
+)
+"""Tools that keep a plan or a list outside any file."""
+_FAILED_EXIT = re.compile(r"exit code:? [1-9]", re.IGNORECASE)
+_TASK_CREATED = re.compile(r"[Tt]ask #(\w+) created")
+_PATCH_HEADER = re.compile(
+    r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)[ \t]*$", re.MULTILINE
+)
+_PATCH_KINDS: dict[str, FileChangeKind] = {
+    "Add File": "write",
+    "Update File": "edit",
+    "Delete File": "delete",
+    "Move to": "move",
+}
+_MAX_BODY_LENGTH = 200_000
+
+
+def find_file_changes(
+    entries: Sequence[PlacedRecord], folder: str, chat_id: str
+) -> list[FileChange]:
+    """What these entries of one unit touched, in order; `folder` is where they began.
+
+    Entries that tell of a folder move the ones after them there.
+    """
+    results = {
+        placed.record.tool_call_id: placed
+        for placed in entries
+        if placed.record.type == "tool_result"
+    }
+    changes: list[FileChange] = []
+    for placed in entries:
+        record = placed.record
+        told = record.metadata.get("cwd")
+        if record.type == "system_event" and isinstance(told, str) and told:
+            folder = told
+            changes.append(
+                _AnsweredCall(placed, None, folder, chat_id).make_change("folder", told)
+            )
+        elif record.type == "tool_use":
+            answer = results.get(record.tool_call_id)
+            changes += _AnsweredCall(placed, answer, folder, chat_id).find_changes()
+    return changes
+
+
+@dataclass(frozen=True, slots=True)
+class _AnsweredCall:
+    """One call with its answer."""
+
+    placed: PlacedRecord
+    result: PlacedRecord | None
+    folder: str
+    chat_id: str
+
+    def find_changes(self) -> list[FileChange]:
+        """Everything the call touched."""
+        name = self.placed.record.tool_name.rpartition(".")[2].lower()
+        told = self._parse_input()
+        if name in ("exitplanmode", "exit_plan_mode"):
+            return self._find_plan_changes(told.get("plan"))
+        if name == "update_plan" or name in _TODO_TOOLS:
+            return self._find_list_changes(told, name)
+        if name in ("taskcreate", "taskupdate"):
+            return self._find_task_changes(told, name)
+        if not self._has_succeeded(is_shell=name in _SHELL_TOOLS):
+            return []
+        return list(self._find_file_changes(name, told))
+
+    def make_change(
+        self, kind: FileChangeKind, path: str = "", body: str = ""
+    ) -> FileChange:
+        """One thing it touched."""
+        record = self.placed.record
+        return FileChange(
+            session=record.session,
+            kind=kind,
+            path=path,
+            tool=record.tool_name,
+            call_id=record.tool_call_id,
+            chat_id=self.chat_id,
+            unit=self.placed.unit,
+            placement=self.placed.placement,
+            at=record.created_at,
+            body=body if len(body) <= _MAX_BODY_LENGTH else "",
+        )
+
+    def _parse_input(self) -> dict[str, Any]:
+        text = self.placed.record.tool_input
+        try:
+            told = json.loads(text) if text else {}
+        except (ValueError, RecursionError):
+            told = text
+        return told if isinstance(told, dict) else {"input": told}
+
+    def _has_succeeded(self, *, is_shell: bool = False) -> bool:
+        if self.result is None:
+            return False
+        result = self.result.record
+        code = result.metadata.get("exit_code", 0)
+        if result.metadata.get("is_error") or code not in (0, None):
+            return False
+        return not (is_shell and _FAILED_EXIT.search(result.content))
+
+    def _find_file_changes(
+        self, name: str, arguments: dict[str, Any]
+    ) -> Iterator[FileChange]:
+        path = next(
+            (p for k in _PATH_ARGUMENTS if isinstance(p := arguments.get(k), str)), ""
+        )
+        content = arguments.get("content", arguments.get("file_text"))
+        body = content if isinstance(content, str) else ""
+        if name in _EDITOR_TOOLS:
+            name = str(arguments.get("command"))
+        if name in _WRITE_TOOLS:
+            yield from self._make_change_at(path, "write", body=body)
+        elif name in _EDIT_TOOLS:
+            yield from self._make_change_at(path, "edit")
+        elif name in _PATCH_TOOLS:
+            text = (
+                arguments.get("input")
+                or arguments.get("patchText")
+                or arguments.get("patch")
+            )
+            yield from self._find_patch_changes(text, self.folder)
+        elif name in _SHELL_TOOLS:
+            yield from self._find_shell_changes(arguments)
+
+    def _make_change_at(
+        self, path: str, kind: FileChangeKind, *, body: str = ""
+    ) -> Iterator[FileChange]:
+        whole = _resolve_path(self.folder, path) if path else ""
+        if whole:
+            yield self.make_change(kind, whole, body)
+
+    def _find_patch_changes(self, text: Any, folder: str) -> Iterator[FileChange]:
+        if isinstance(text, str) and "*** Begin Patch" in text:
+            for what, path in _PATCH_HEADER.findall(text):
+                whole = _resolve_path(folder, path)
+                if whole:
+                    yield self.make_change(_PATCH_KINDS[what], whole)
+
+    def _find_shell_changes(self, arguments: dict[str, Any]) -> Iterator[FileChange]:
+        if arguments.get("run_in_background") or arguments.get("is_background"):
+            return
+        if arguments.get("mode") not in (None, "sync"):
+            return
+        where = (
+            arguments.get("workdir")
+            or arguments.get("directory")
+            or arguments.get("cwd")
+            or ""
+        )
+        folder = _resolve_path(self.folder, where) if isinstance(where, str) else ""
+        command = arguments.get("command") or arguments.get("cmd")
+        if isinstance(command, list):
+            if len(command) == 2 and command[0] == "apply_patch":
+                yield from self._find_patch_changes(command[1], folder)
+            command = command[2] if _is_shell_invocation(command) else ""
+        if not isinstance(command, str):
+            return
+        for simple, written in iter_commands(command):
+            yield from self._find_command_changes(simple, written, folder)
+
+    def _find_command_changes(
+        self, simple: SimpleCommand, writes: list[ShellWrite], folder: str
+    ) -> Iterator[FileChange]:
+        for each in writes:
+            if each.folder is not None or each.path.startswith("/"):
+                base = _resolve_path(folder, each.folder or "")
+                whole = _resolve_path(base, each.path)
+                if whole:
+                    yield self.make_change(each.mode, whole)
+        if simple.words[:1] == ["apply_patch"]:
+            for text in (*simple.words[1:], *simple.heredocs):
+                yield from self._find_patch_changes(text, folder)
+
+    def _find_plan_changes(self, plan: Any) -> list[FileChange]:
+        if not isinstance(plan, str) or not plan.strip():
+            return []
+        path = "" if self._has_succeeded() else "draft"
+        return [self.make_change("plan", path, plan)]
+
+    def _find_list_changes(
+        self, arguments: dict[str, Any], name: str
+    ) -> list[FileChange]:
+        items = arguments.get("plan" if name == "update_plan" else "todos")
+        if not isinstance(items, list):
+            return []
+        steps = [step for item in items if (step := _parse_step(item))]
+        body = {"steps": steps, "words": arguments.get("explanation") or ""}
+        path = "plan" if name == "update_plan" else ""
+        return [self.make_change("todos", path, json.dumps(body, ensure_ascii=False))]
+
+    def _find_task_changes(
+        self, arguments: dict[str, Any], name: str
+    ) -> list[FileChange]:
+        if not self._has_succeeded():
+            return []
+        number = str(arguments.get("taskId") or "")
+        if name == "taskcreate" and self.result:
+            made = _TASK_CREATED.search(self.result.record.content)
+            number = made[1] if made else ""
+        if not number:
+            return []
+        return [
+            self.make_change("task", number, json.dumps(arguments, ensure_ascii=False))
+        ]
+
+
+def _parse_step(item: Any) -> dict[str, str] | None:
+    if not isinstance(item, dict):
+        return None
+    words = item.get("content") or item.get("step") or item.get("description")
+    if not isinstance(words, str) or not words.strip():
+        return None
+    return {"text": words.strip(), "status": str(item.get("status") or "pending")}
+
+
+def _is_shell_invocation(command: list[Any]) -> bool:
+    """Whether it is a shell that was given its command as the third word."""
+    if len(command) != 3 or command[1] not in ("-c", "-lc", "-ic"):
+        return False
+    return str(command[0]).rpartition("/")[2] in ("bash", "sh", "zsh", "dash")
+
+
+def _resolve_path(folder: str, path: str) -> str:
+    """The path from the root on; empty where that is not known."""
+    if not path:
+        return os.path.normpath(folder) if folder.startswith("/") else ""
+    whole = os.path.join(folder, path)  # noqa: PTH118 - text of a log, no file
+    if not whole.startswith("/") or "\0" in whole:
+        return ""
+    return "/" + os.path.normpath(whole).lstrip("/")

@@ -1,0 +1,138 @@
+"""Sessions kept as a tree: one small file for each thing that was said.
+
+The source is the file that names the session. What was said stands in folders named
+after it, one file each, and the pieces of each of those in a folder of their own.
+Every file of the first folder is an entry together with its pieces, so an entry is
+whole whatever file changed last.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from leslied.errors import SourceError
+from leslied.model.source import Chunk, Cursor, RawEntry
+from leslied.tail.files import open_regular, read_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from leslied.model.source import FileStamp, SourceRef
+    from leslied.tail.limits import ReadLimits
+
+_SUFFIX = ".json"
+_REREAD_FILES = 1
+"""So many files before the newest known one are read again: they may have changed."""
+
+
+def stamp_tree(path: Path, below: tuple[str, ...], stamp: FileStamp) -> FileStamp:
+    """The stamp of a session's file, its folder, and the newest file and pieces there.
+
+    Files are written over in their place, which their folder does not show; only the
+    newest still change.
+    """
+    folder = _get_folder(path.parent, below, 0, path.stem)
+    newest = max(_list_names(folder), default="")
+    pieces = _get_folder(path.parent, below, 1, newest)
+    for each in (folder, folder / (newest + _SUFFIX), pieces):
+        try:
+            status = each.stat()
+        except OSError:
+            continue
+        stamp = stamp._replace(
+            size=stamp.size + status.st_size,
+            mtime_ns=max(stamp.mtime_ns, status.st_mtime_ns),
+            ctime_ns=max(stamp.ctime_ns, status.st_ctime_ns),
+        )
+    return stamp
+
+
+def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
+    """Yield the session's file, then what was said since the newest file known."""
+    top = _load_json(source.path, limits)
+    folder = _get_folder(source.path.parent, source.child_folders, 0, source.path.stem)
+    names = sorted(_list_names(folder))
+    start = max(bisect_left(names, cursor.anchor.decode()) - _REREAD_FILES, 0)
+    entries = [b'{"top":%b}' % top]
+    for name in names[start:] if cursor.anchor else names:
+        pieces = _get_folder(source.path.parent, source.child_folders, 1, name)
+        entries.append(_make_entry(top, folder, pieces, name, limits))
+        if sum(map(len, entries)) >= limits.chunk:
+            cursor = replace(cursor, anchor=name.encode(), stamp=None)
+            chunk = _make_chunk(source, cursor, entries)
+            cursor, entries = chunk.cursor, []
+            yield chunk
+    newest = names[-1].encode() if names else b""
+    cursor = replace(cursor, anchor=newest, stamp=source.stamp)
+    yield _make_chunk(source, cursor, entries)
+
+
+def _make_chunk(source: SourceRef, cursor: Cursor, entries: list[bytes]) -> Chunk:
+    return Chunk(
+        entries=tuple(
+            RawEntry(source, at, data) for at, data in enumerate(entries, cursor.offset)
+        ),
+        cursor=replace(cursor, offset=cursor.offset + len(entries)),
+        bytes_read=sum(map(len, entries)),
+    )
+
+
+def _make_entry(
+    top: bytes, folder: Path, pieces: Path, name: str, limits: ReadLimits
+) -> bytes:
+    """One file with its pieces, and the session's file above them."""
+    below = b",".join(
+        b'{"name":%b,"file":%b}' % (_quote(each), _load_file(pieces, each, limits))
+        for each in sorted(_list_names(pieces))
+    )
+    file = _load_file(folder, name, limits)
+    return b'{"top":%b,"name":%b,"file":%b,"below":[%b]}' % (
+        top,
+        _quote(name),
+        file,
+        below,
+    )
+
+
+def _get_folder(base: Path, below: tuple[str, ...], level: int, name: str) -> Path:
+    return base / below[level].format(name)
+
+
+def _list_names(folder: Path) -> list[str]:
+    """The names of the folder's files, without their ending."""
+    try:
+        names = [name for name in os.listdir(folder) if name.endswith(_SUFFIX)]  # noqa: PTH208
+    except OSError:
+        return []
+    return [name.removesuffix(_SUFFIX) for name in names if name.isascii()]
+
+
+def _load_file(folder: Path, name: str, limits: ReadLimits) -> bytes:
+    try:
+        return _load_json(folder / (name + _SUFFIX), limits)
+    except SourceError as error:
+        return _quote(error.message)
+
+
+def _load_json(path: Path, limits: ReadLimits) -> bytes:
+    """The file's JSON; anything else as a JSON string, so that it spoils no other."""
+    with open_regular(path) as fd:
+        size = os.fstat(fd).st_size
+        if size > limits.line:
+            raise SourceError(f"is {size} bytes, too large for a document")
+        data = read_at(fd, size, 0)
+    try:
+        msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return _quote(data.decode(errors="replace"))
+    return data
+
+
+def _quote(text: str) -> bytes:
+    return msgspec.json.encode(text)

@@ -1,0 +1,34 @@
+"""Small files beside a log: tool results kept apart, and what first entries need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.errors import SourceError
+from leslied.tail.files import open_regular, read_at
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from leslied.model.source import SourceRef
+    from leslied.tail.limits import ReadLimits
+
+_MAX_SIDE_FILE_CHARACTERS = 2000
+
+
+def read_spill(path: Path, limits: ReadLimits) -> str:
+    """The file's text, cut at the limit; empty when it is gone or a link leads away."""
+    try:
+        if any(part.is_symlink() for part in (path, *path.parents[:2])):
+            return ""
+        with open_regular(path) as fd:
+            return read_at(fd, limits.spill, 0).decode(errors="replace")
+    except (OSError, SourceError, ValueError):
+        return ""
+
+
+def read_side_file(source: SourceRef, limits: ReadLimits) -> str:
+    """The beginning of the small file beside a source; empty where there is none."""
+    return read_spill(source.path.parent / source.side_file, limits)[
+        :_MAX_SIDE_FILE_CHARACTERS
+    ]

@@ -1,0 +1,78 @@
+"""The first sync in a process of its own, a real one."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from leslied.daemon import Notifier, run_initial_sync
+from tests.support.waiting import PATIENCE_SECONDS
+
+
+class Heard(Notifier):
+    """Counts what the service manager would hear."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.words: list[str] = []
+
+    def _send(self, word: str) -> None:
+        self.words.append(word)
+
+
+def test_the_scan_is_done_by_another_process(tmp_path: Path):
+    def scan(_: Callable[[], None]) -> None:
+        (tmp_path / "pid").write_text(str(os.getpid()))
+
+    run_initial_sync(scan, Heard(), Event())
+
+    assert (tmp_path / "pid").read_text() != str(os.getpid())
+    assert not multiprocessing.active_children()
+
+
+def test_only_progress_is_told_to_the_service_manager():
+    heard = Heard()
+
+    def scan(on_progress: Callable[[], None]) -> None:
+        on_progress()
+        on_progress()
+
+    run_initial_sync(scan, heard, Event())
+
+    assert heard.words == ["READY=1", "WATCHDOG=1", "WATCHDOG=1"]
+
+
+def test_a_scan_that_fails_leaves_the_work_to_the_daemon():
+    def scan(_: Callable[[], None]) -> None:
+        raise RuntimeError("no luck")
+
+    run_initial_sync(scan, Heard(), Event())
+
+
+def test_a_stop_ends_the_scan_after_the_commit_that_is_under_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("leslied.daemon.initial_sync._PATIENCE", PATIENCE_SECONDS)
+
+    def scan(on_progress: Callable[[], None]) -> None:
+        try:
+            while True:
+                on_progress()
+        finally:
+            (tmp_path / "closed").touch()
+
+    stopping = Event()
+
+    class Stopping(Heard):
+        def ping(self) -> None:
+            stopping.set()
+
+    run_initial_sync(scan, Stopping(), stopping)
+
+    assert not multiprocessing.active_children()
+    assert (tmp_path / "closed").exists()

@@ -1,0 +1,377 @@
+"""What agents wrote goes to the archive once its session rests, and only once."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leslied.archive import ArchiveReader, ArchiveVersionError, FrameKind, list_files
+from leslied.pipeline import Ingest
+from leslied.pipeline.archiver import Archiver, ArchiverReport
+from leslied.store import Store
+from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk, dump
+from tests.support.golden import environment
+from tests.support.records import modes_of
+
+SPILL = f"-home-dev-app/{SESSION}/tool-results/big.txt"
+
+
+class Shelf:
+    """Reads a home and archives it."""
+
+    def __init__(self, claude: ClaudeHome) -> None:
+        self.claude = claude
+        self.folder = claude.store_path.parent / "archive"
+
+    def __call__(self, *, is_final: bool = True, **more: Any) -> ArchiverReport:
+        claude = self.claude
+        roots = tuple(ADAPTER.roots(environment(claude.home), []))
+        is_excluded = more.pop("is_excluded_when_read", None)
+        with Store(claude.store_path, claude.clock) as store:
+            Ingest(
+                adapter=ADAPTER,
+                store=store,
+                roots=roots,
+                is_final=is_final,
+                is_excluded=is_excluded,
+            ).scan()
+            if is_final:
+                store.mark_all_stopped()
+            return Archiver(
+                store=store,
+                archive_dir=self.folder,
+                roots={ADAPTER.name: roots},
+                clock=claude.clock,
+                **{"key_id": "k", **more},
+            ).run()
+
+    def bytes(self, number: int = 0) -> dict[int, bytes]:
+        """What one archive file holds, by generation."""
+        with ArchiveReader(list_files(self.folder)[number]) as reader:
+            assert reader.find_damage() == []
+            return {
+                generation: b"".join(d for f in frames for d in reader.read_frame(f))
+                for generation, frames in reader.list_frames_by_generation().items()
+            }
+
+    def kinds(self) -> list[FrameKind]:
+        with ArchiveReader(list_files(self.folder)[0]) as reader:
+            return [FrameKind(frame.kind) for frame in reader.frames]
+
+
+@pytest.fixture
+def shelf(claude: ClaudeHome) -> Shelf:
+    return Shelf(claude)
+
+
+@pytest.fixture
+def talk() -> Talk:
+    return Talk()
+
+
+def test_a_stopped_session_is_archived_byte_for_byte(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk
+):
+    log = claude.write(talk.prompt("one"), talk.answer("1"))
+
+    done = shelf()
+
+    assert (done.sources, done.errors) == (1, {})
+    assert shelf.bytes() == {1: log.read_bytes()}
+    assert modes_of(list_files(shelf.folder)) == {0o600}
+
+
+def test_a_second_run_reads_nothing(claude: ClaudeHome, shelf: Shelf, talk: Talk):
+    claude.write(talk.prompt("one"), talk.answer("1"))
+    shelf()
+    before = {p: p.stat() for p in shelf.folder.rglob("*")}
+
+    done = shelf()
+
+    assert done == ArchiverReport()
+    assert {p: p.stat().st_mtime_ns for p in shelf.folder.rglob("*")} == {
+        path: status.st_mtime_ns for path, status in before.items()
+    }
+
+
+def test_only_new_bytes_are_read_and_added(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk
+):
+    log = claude.write(*[talk.prompt("x" * 5000) for _ in range(100)])
+    shelf()
+    size = log.stat().st_size
+    claude.write(talk.prompt("one more"))
+
+    done = shelf()
+
+    assert done.bytes_read <= log.stat().st_size - size
+    assert shelf.bytes() == {1: log.read_bytes()}
+    assert shelf.kinds() == [FrameKind.LOG, FrameKind.LOG]
+
+
+def test_a_rewritten_file_starts_a_generation_and_the_old_one_stays(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk
+):
+    log = claude.write(talk.prompt("one"), talk.answer("1"))
+    shelf()
+    old = log.read_bytes()
+    log.write_bytes(dump(talk.prompt("all new")))
+
+    shelf()
+
+    assert shelf.bytes() == {1: old, 2: log.read_bytes()}
+
+
+def test_a_file_rewritten_after_it_was_read_waits(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk
+):
+    log = claude.write(talk.prompt("one"), talk.answer("1"))
+    claude.sync(is_final=True)
+    log.write_bytes(log.read_bytes().replace(b"one", b"two"))
+    roots = tuple(ADAPTER.roots(environment(claude.home), []))
+    with Store(claude.store_path, claude.clock) as store:
+        store.mark_all_stopped()
+        keep = Archiver(
+            store=store,
+            archive_dir=shelf.folder,
+            roots={ADAPTER.name: roots},
+            clock=claude.clock,
+        )
+
+        done = keep.run()
+
+    assert "changed" in done.errors[str(log)]
+    assert shelf().sources == 1
+    assert shelf.bytes() == {2: log.read_bytes()}
+
+
+def test_an_active_session_waits(claude: ClaudeHome, shelf: Shelf, talk: Talk):
+    line = talk.prompt("one")
+    line["timestamp"] = "2026-11-16T11:59:59.000Z"
+    claude.write(line)
+
+    assert shelf(is_final=False).sources == 0
+    claude.clock.advance(601)
+    assert shelf(is_final=False).sources == 1
+
+
+def test_an_unended_line_taken_as_final_is_archived_until_it_ends(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk
+):
+    log = claude.write(talk.prompt("one"))
+    line = dump(talk.answer("1"))
+    with log.open("ab") as file:
+        file.write(line[:-1])
+    shelf()
+    before = shelf.bytes()
+    with log.open("ab") as file:
+        file.write(b"\n")
+
+    shelf()
+
+    assert before == {1: log.read_bytes()[:-1]}
+    assert shelf.bytes() == {1: log.read_bytes()}
+    assert shelf.kinds() == [FrameKind.LOG, FrameKind.TAIL, FrameKind.LOG]
+
+
+def test_a_side_file_is_kept_whole_each_time_it_changes(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk
+):
+    folder = f"-home-dev-app/{SESSION}/subagents"
+    claude.write(talk.prompt("one", agentId="a1"), name=f"{folder}/agent-a1.jsonl")
+    side = claude.log(f"{folder}/agent-a1.meta.json")
+    for kind in ("first", "second"):
+        side.write_text(json.dumps({"agentType": kind}))
+        shelf()
+
+    found = [shelf.bytes(number) for number in (0, 1)]
+    texts = [b'{"agentType": "first"}', b'{"agentType": "second"}']
+    assert dict(enumerate(texts, 1)) in found
+
+
+def test_a_spilled_result_is_kept_beside_its_log(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk
+):
+    spill = claude.log(SPILL)
+    spill.write_text("the whole text")
+    claude.write(
+        talk.prompt("run"),
+        talk.call("Bash", {"command": "make"}, "t1"),
+        talk.result(
+            "t1",
+            f"<persisted-output>\nOutput too large. Full output saved to: {spill}\n",
+        ),
+    )
+
+    shelf()
+
+    with ArchiveReader(list_files(shelf.folder)[0]) as reader:
+        kinds = [frame.kind for frame in reader.frames]
+        texts = [b"".join(reader.read_frame(f)) for f in reader.frames if f.kind == 4]
+    assert kinds == [FrameKind.LOG, FrameKind.SPILL]
+    assert texts == [b"the whole text"]
+
+
+@pytest.mark.parametrize("when", ["when read", "only now", "agent off"])
+def test_an_excluded_project_is_not_archived(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk, when: str
+):
+    log = claude.write(talk.prompt("secret work"), talk.answer("1"))
+    long_ago = claude.clock.now().timestamp() - 3600
+    os.utime(log, (long_ago, long_ago))
+    more: dict[str, Any] = {}
+    if when == "when read":
+        more["is_excluded_when_read"] = lambda cwd: cwd == "/home/dev/app"
+    elif when == "only now":
+        more["is_excluded"] = lambda _, cwd: cwd == "/home/dev/app"
+    else:
+        more["is_excluded"] = lambda _, __: True
+
+    done = shelf(**more)
+
+    assert (done.sources, done.excluded, done.bytes_read) == (0, 1, 0)
+    assert list_files(shelf.folder) == []
+
+
+def test_a_moved_log_goes_on_in_the_same_archive_file(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk
+):
+    log = claude.write(talk.prompt("one"))
+    shelf()
+    new = claude.log(f"-elsewhere/{SESSION}.jsonl")
+    log.rename(new)
+    claude.write(talk.prompt("two"), name=f"-elsewhere/{SESSION}.jsonl")
+
+    shelf()
+
+    assert len(list_files(shelf.folder)) == 1
+    assert shelf.bytes() == {1: new.read_bytes()}
+
+
+@pytest.mark.parametrize("left", [0, 30, -5])
+def test_a_damaged_end_is_made_anew_from_the_log(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk, left: int
+):
+    """E3."""
+    log = claude.write(talk.prompt("one"), talk.answer("1"))
+    shelf()
+    (path,) = list_files(shelf.folder)
+    path.write_bytes(path.read_bytes()[:left])
+
+    shelf()
+
+    assert shelf.bytes() == {1: log.read_bytes()}
+
+
+def test_a_lost_store_does_not_mix_up_the_archive(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk
+):
+    """The log was rewritten; a store made anew counts its generations from one."""
+    log = claude.write(talk.prompt("one"), talk.answer("1"))
+    shelf()
+    old = log.read_bytes()
+    claude.store_path.unlink()
+    log.write_bytes(dump(talk.prompt("other"), talk.answer("2"), talk.answer("3")))
+
+    shelf()
+
+    assert shelf.bytes() == {1: old, 2: log.read_bytes()}
+
+
+def test_a_lost_store_does_not_double_the_archive(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk
+):
+    log = claude.write(talk.prompt("one"), talk.answer("1"))
+    shelf()
+    (path,) = list_files(shelf.folder)
+    before = path.read_bytes()
+    claude.store_path.unlink()
+
+    shelf()
+
+    assert path.read_bytes() == before
+    assert shelf.bytes() == {1: log.read_bytes()}
+
+
+def test_a_deleted_log_stays_archived(claude: ClaudeHome, shelf: Shelf, talk: Talk):
+    """G11."""
+    log = claude.write(talk.prompt("one"), talk.answer("1"))
+    shelf()
+    data = log.read_bytes()
+    log.unlink()
+
+    assert shelf().errors == {}
+    assert shelf.bytes() == {1: data}
+
+
+def test_a_newer_archive_stops_the_run(claude: ClaudeHome, shelf: Shelf, talk: Talk):
+    """E7."""
+    claude.write(talk.prompt("one"), talk.answer("1"))
+    shelf()
+    (path,) = list_files(shelf.folder)
+    data = bytearray(path.read_bytes())
+    data[5] = 9
+    path.write_bytes(data)
+    claude.write(talk.prompt("two"))
+
+    with pytest.raises(ArchiveVersionError):
+        shelf()
+    assert path.read_bytes() == data
+
+
+def test_the_manifest_tells_the_names(claude: ClaudeHome, shelf: Shelf, talk: Talk):
+    claude.write(talk.prompt("one"), talk.answer("1"))
+
+    shelf()
+
+    told = json.loads((shelf.folder / "manifest.json").read_text())
+    (session,) = told["sessions"]
+    assert told["key_id"] == "k"
+    assert session["thread_id"] == "thread-11111111"
+    assert modes_of([shelf.folder / "manifest.json"]) == {0o600}
+
+
+def test_a_log_that_cannot_be_opened_is_told_and_tried_again(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk, monkeypatch: pytest.MonkeyPatch
+):
+    log = claude.write(talk.prompt("one"), talk.answer("1"))
+    claude.sync(is_final=True)
+    real = os.open
+
+    def refuse(path: Any, *args: Any, **more: Any) -> int:
+        if Path(path) == log:
+            raise PermissionError(13, "Permission denied")
+        return real(path, *args, **more)
+
+    monkeypatch.setattr(os, "open", refuse)
+    done = shelf()
+    monkeypatch.undo()
+
+    assert "Permission denied" in done.errors[str(log)]
+    assert shelf().sources == 1
+
+
+def test_a_source_that_fails_unexpectedly_holds_up_no_other(
+    claude: ClaudeHome, shelf: Shelf, talk: Talk, monkeypatch: pytest.MonkeyPatch
+):
+    other = Talk("22222222-2222-4333-8444-555555555555")
+    bad = claude.write(talk.prompt("bad"))
+    claude.write(other.prompt("good"), name=f"-home-dev-app/{other.session_id}.jsonl")
+    keep = Archiver._archive_source
+
+    def stumble(self: Archiver, due: Any, done: ArchiverReport) -> Any:
+        if due.path == os.fsencode(bad):
+            raise ZeroDivisionError
+        return keep(self, due, done)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Archiver, "_keep", stumble)
+        done = shelf()
+
+    assert done.sources == 1
+    assert done.errors[str(bad)].startswith("unexpected ZeroDivisionError")
+    assert shelf().sources == 1

@@ -1,0 +1,514 @@
+"""The second street: units that are over become files, and nothing else happens."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leslied.model.record import SessionKey
+from leslied.pipeline import Settle, SettleReport
+from leslied.redact import Redactor
+from leslied.sinks import OutputPolicy
+from leslied.sinks.leslie import (
+    CutBlock,
+    ResultBlock,
+    SubagentBlock,
+    UserBlock,
+    parse_document,
+)
+from leslied.store import Store, StoreReader
+from leslied.tail import ReadLimits
+from tests.support.claude import SESSION, ClaudeHome, Talk, dump
+from tests.support.clock import FakeClock
+
+THREAD = ".leslie/threads/thread-11111111/.meta"
+
+
+@pytest.fixture
+def project(home: Path) -> Path:
+    folder = home / "app"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    return folder
+
+
+@pytest.fixture
+def talk(project: Path) -> Talk:
+    return Talk(cwd=str(project))
+
+
+class Street:
+    """Both streets, over a home."""
+
+    def __init__(self, claude: ClaudeHome) -> None:
+        self.claude = claude
+
+    def __call__(self, *, is_final: bool = True, **more: Any) -> SettleReport:
+        claude = self.claude
+        with Store(claude.store_path, claude.clock) as store:
+            claude.sync(store)
+            with StoreReader(claude.store_path) as reader:
+                policy = OutputPolicy(
+                    home=claude.home,
+                    central=claude.store_path.parent / "central",
+                    user=os.getuid(),
+                )
+                settle = Settle(
+                    store=store,
+                    reader=reader,
+                    policy=more.pop("policy", policy),
+                    redact=Redactor(b"key").redact,
+                    clock=claude.clock,
+                    backfill=more.pop("backfill", "project"),
+                    is_final=is_final,
+                    **{"zone": UTC, **more},
+                )
+                return settle.run()
+
+
+@pytest.fixture
+def street(claude: ClaudeHome) -> Street:
+    return Street(claude)
+
+
+def files(project: Path, part: str = "transcripts") -> list[str]:
+    return sorted(path.name for path in (project / THREAD / part).glob("*.txt"))
+
+
+def read(project: Path, number: int = 0, part: str = "transcripts"):
+    folder = project / THREAD / part
+    return parse_document((folder / files(project, part)[number]).read_text())
+
+
+def test_a_unit_becomes_a_file_in_its_project(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    claude.write(talk.prompt("fix the login bug"), talk.answer("Done."))
+
+    done = street()
+
+    assert done.files_written == 1
+    assert files(project) == ["20261116-1000-fix-the-login-bug.txt"]
+    document = read(project)
+    assert document.thread_id == "thread-11111111"
+    assert document.blocks[0] == UserBlock("fix the login bug")
+
+
+def test_settling_twice_writes_nothing(claude: ClaudeHome, street: Street, talk: Talk):
+    claude.write(talk.prompt("one"), talk.answer("1"), talk.prompt("two"))
+    street()
+
+    assert street().files_written == 0
+
+
+def test_more_entries_rewrite_the_same_file(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    claude.write(talk.prompt("one"), talk.answer("1"))
+    street()
+    claude.write(talk.answer("and more"))
+
+    done = street()
+
+    assert (done.files_written, len(files(project))) == (1, 1)
+    assert (
+        "and more" in (project / THREAD / "transcripts" / files(project)[0]).read_text()
+    )
+
+
+def test_an_entry_that_now_says_something_else_renders_its_unit_again(
+    claude: ClaudeHome, street: Street, talk: Talk
+):
+    claude.write(talk.prompt("first"), answer := talk.answer("draft"))
+    claude.write(talk.prompt("second"), talk.answer("done"))
+    street()
+    answer["message"]["content"][0]["text"] = "final"
+    claude.write(answer)
+
+    settled = street()
+
+    assert settled.units == 1
+    first, _ = sorted(claude.home.rglob("*.txt"))
+    assert "final" in first.read_text()
+    assert street().units == 0
+
+
+def test_only_units_with_news_are_read_again(
+    claude: ClaudeHome, street: Street, talk: Talk
+):
+    for number in range(5):
+        claude.write(talk.prompt(f"do {number}"), talk.answer("ok"))
+    street()
+    claude.write(talk.prompt("one more"), talk.answer("ok"))
+
+    assert street().units == 1
+
+
+def test_two_units_of_one_name_get_two_files(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    """D9."""
+    claude.write(talk.prompt("go on"), talk.answer("1"), talk.prompt("go on"))
+
+    street()
+
+    assert files(project) == ["20261116-1000-go-on-2.txt", "20261116-1000-go-on.txt"]
+
+
+def test_a_file_that_is_not_ours_is_never_touched(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    claude.write(talk.prompt("mine"), talk.answer("1"))
+    foreign = project / THREAD / "transcripts" / "20261116-1000-mine.txt"
+    foreign.parent.mkdir(parents=True)
+    foreign.write_text("somebody's own")
+
+    street()
+
+    assert foreign.read_text() == "somebody's own"
+    assert "20261116-1000-mine-2.txt" in files(project)
+
+
+def test_a_subagent_has_a_file_and_its_call_names_it(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    claude.write(
+        talk.prompt("delegate"),
+        talk.call("Agent", {"prompt": "count"}, "toolu_1"),
+        talk.result("toolu_1", "ok", toolUseResult={"agentId": "a1"}),
+    )
+    child = Talk(cwd=str(project))
+    claude.write(
+        child.prompt("count the files", isSidechain=True),
+        child.answer("three"),
+        name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl",
+    )
+
+    street()
+
+    (name,) = files(project, "subagents")
+    assert SubagentBlock("a1", name) in read(project).blocks
+    below = read(project, part="subagents")
+    assert below.source == "subagent:a1"
+    assert below.parent_chat_id == read(project).chat_id
+
+
+def write_unlinked_subagent(claude: ClaudeHome, project: Path) -> None:
+    child = Talk(cwd=str(project))
+    claude.write(
+        child.prompt("count the files", isSidechain=True),
+        child.answer("three"),
+        name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl",
+    )
+
+
+OPENINGS = {
+    "a compaction summary": lambda talk: dump(
+        talk.prompt("Summary: …", isCompactSummary=True)
+    ),
+    "a task notification": lambda talk: dump(
+        talk.prompt("<task-notification>\n<status>done</status>\n</task-notification>")
+    ),
+    "a meta line": lambda talk: dump(talk.prompt("Caveat: …", isMeta=True)),
+    "a torn line": lambda talk: dump(talk.prompt("fix it"))[:80] + b"\n",
+    "a prompt over the limit": lambda talk: dump(talk.prompt("x" * 4000)),
+    "only an answer": lambda talk: b"",
+}
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_a_session_without_a_human_prompt_settles_its_unlinked_subagent(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path, opening: str
+):
+    claude.limits = ReadLimits(chunk=1024, line=3000)
+    path = claude.write()
+    path.write_bytes(OPENINGS[opening](talk))
+    claude.write(talk.answer("Done."))
+    write_unlinked_subagent(claude, project)
+
+    done = street()
+
+    assert done.files_written == 1
+    assert files(project, "subagents") == ["20261116-1000-count-the-files.txt"]
+    assert files(project) == []
+    assert street().files_written == 0
+
+
+def test_a_subagent_without_any_parent_log_waits(claude: ClaudeHome, street: Street):
+    write_unlinked_subagent(claude, Path("/nowhere"))
+
+    assert street().files_written == 0
+
+
+def test_a_late_subagent_renders_its_unit_again(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    claude.write(
+        talk.prompt("delegate"),
+        talk.call("Agent", {"prompt": "count"}, "toolu_1"),
+        talk.result("toolu_1", "ok", toolUseResult={"agentId": "a1"}),
+        talk.prompt("next"),
+    )
+    street()
+    child = Talk(cwd=str(project))
+    claude.write(
+        child.prompt("count", isSidechain=True),
+        name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl",
+    )
+
+    done = street()
+
+    assert done.files_written == 2
+    assert any(isinstance(b, SubagentBlock) for b in read(project).blocks)
+
+
+def test_a_command_alone_makes_no_file(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    claude.write(talk.prompt("<command-name>/exit</command-name>"))
+
+    assert street().files_written == 0
+
+
+def test_a_running_unit_waits_for_its_end(
+    claude: ClaudeHome, street: Street, talk: Talk, clock: Any
+):
+    clock.at = clock.at.replace(hour=10, minute=1)
+    claude.write(talk.prompt("go"), talk.call("Bash", {}, "toolu_1"))
+
+    waiting = street(is_final=False)
+    claude.write(talk.result("toolu_1", "ok"), talk.answer("done"))
+    early = street(is_final=False)
+    clock.advance(3)
+    late = street(is_final=False)
+
+    assert (waiting.files_written, early.files_written, late.files_written) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("reason", ["end_turn", "stop_sequence", "max_tokens"])
+def test_a_turn_that_ended_for_any_reason_settles_once_quiet(
+    claude: ClaudeHome, street: Street, talk: Talk, clock: FakeClock, reason: str
+):
+    clock.at = datetime(2026, 11, 16, 10, tzinfo=UTC)
+    claude.write(talk.prompt("go"), talk.answer("Done.", stop_reason=reason))
+
+    assert street(is_final=False).files_written == 0
+    clock.advance(3)
+    assert street(is_final=False).files_written == 1
+
+
+def test_secrets_never_reach_a_file_or_its_name(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    """S1, S2, S3."""
+    secret = "ghp_" + "a1B2" * 9
+    claude.write(
+        talk.prompt(f"use {secret}"),
+        talk.call("Bash", {"command": "x" * 180 + secret}, "t1"),
+        talk.result("t1", "y" * 190 + secret),
+        talk.answer(secret),
+    )
+
+    street()
+
+    text = (project / THREAD / "transcripts" / files(project)[0]).read_text()
+    assert secret[:12] not in text + files(project)[0]
+    assert "[REDACTED:github:" in text
+
+
+def test_a_file_stays_within_its_size(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    """D11."""
+    claude.write(talk.prompt("日本" * 5000))
+    claude.write(*[talk.answer(f"{number} 🎉" * 300) for number in range(60)])
+    claude.write(talk.answer("the end"))
+
+    street()
+
+    path = project / THREAD / "transcripts" / files(project)[0]
+    assert path.stat().st_size <= 20_480
+    assert read(project).blocks[-1].text == "the end"
+    assert "[Cut] " in path.read_text()
+
+
+def test_every_gap_in_a_file_is_told(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    calls = [f"toolu_{number}" for number in range(160)]
+    lines = [talk.call("Bash", {"command": f"{c} " + "x" * 150}, c) for c in calls]
+    claude.write(talk.prompt("go"), *lines[:80], talk.answer("half"), *lines[80:])
+
+    street()
+
+    text = next((project / THREAD / "transcripts").iterdir()).read_text()
+    shown = [f"toolu_{number} " in text for number in range(160)]
+    told = [
+        block.blocks
+        for block in parse_document(text).blocks
+        if isinstance(block, CutBlock)
+    ]
+    assert shown[0]
+    assert "half" in text
+    assert told == [shown[:80].count(False), shown[80:].count(False)]
+    assert len(text.encode()) <= 20_480
+
+
+def test_a_thread_keeps_its_newest_fifty(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    """D10."""
+    claude.write(*[talk.prompt(f"number {number}") for number in range(60)])
+    first = street()
+    claude.write(talk.prompt("one more"))
+
+    done = street()
+
+    assert (first.files_written, first.files_removed) == (50, 0)
+    assert (done.files_written, done.files_removed, len(files(project))) == (1, 1, 50)
+    assert not any(name.endswith("number-3.txt") for name in files(project))
+    assert street().files_written == 0
+
+
+def test_units_that_tell_no_time_are_as_new_as_what_stands_before_them(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    claude.write(*[talk.prompt(f"number {number}") for number in range(60)])
+    street()
+    claude.write(talk.prompt("one more", timestamp="noon"))
+
+    done = street()
+
+    assert (done.files_written, done.files_removed, len(files(project))) == (1, 1, 50)
+    assert any(name.endswith("one-more.txt") for name in files(project))
+
+
+def test_a_link_in_the_way_is_refused(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path, tmp_path: Path
+):
+    """D7, P2."""
+    (tmp_path / "elsewhere").mkdir()
+    (project / ".leslie").symlink_to(tmp_path / "elsewhere")
+    claude.write(talk.prompt("one"))
+
+    street()
+
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert len(list(claude.store_path.parent.rglob("central/**/*.txt"))) == 1
+
+
+def test_git_sees_nothing_of_what_we_write(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    """S8."""
+    claude.write(talk.prompt("one"))
+    street()
+
+    told = subprocess.run(
+        ["git", "-C", str(project), "status", "--porcelain", "--untracked-files=all"],
+        capture_output=True,
+        check=True,
+    )
+    assert told.stdout == b""
+
+
+def test_everything_written_is_private(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    """S7."""
+    claude.write(talk.prompt("one"))
+    before = os.umask(0)
+    try:
+        street()
+    finally:
+        os.umask(before)
+
+    paths = [project / ".leslie", *(project / ".leslie").rglob("*")]
+    assert all(path.stat().st_mode & 0o077 == 0 for path in paths)
+
+
+def test_an_old_session_goes_to_the_central_tree(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    claude.write(talk.prompt("one"))
+
+    street(backfill="central")
+
+    assert not (project / ".leslie").exists()
+    assert len(list(claude.store_path.parent.rglob("central/**/*.txt"))) == 1
+
+
+@pytest.mark.parametrize(
+    "cwd", ["/", "/etc", "/tmp/x", "../x", "relative", "/nowhere/x"]
+)
+def test_a_hostile_folder_is_never_written_to(
+    claude: ClaudeHome, street: Street, cwd: str
+):
+    """P1."""
+    claude.write(Talk(cwd=cwd).prompt("one"))
+
+    street()
+
+    written = list(claude.store_path.parent.rglob("central/**/*.txt"))
+    assert len(written) == 1
+
+
+def test_another_time_zone_changes_no_byte(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    """F2."""
+    claude.write(talk.prompt("one"), talk.answer("1"))
+    street(zone=timezone(timedelta(hours=8)))
+    before = (project / THREAD / "transcripts" / files(project)[0]).read_bytes()
+    claude.write(talk.answer("2"))
+    street(zone=timezone(timedelta(hours=-5)))
+
+    after = (project / THREAD / "transcripts" / files(project)[0]).read_bytes()
+    assert b"T18:00:01+08:00" in before
+    assert b"T18:00:01+08:00" in after
+
+
+def test_results_are_cut_and_tell_their_size(
+    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+):
+    claude.write(
+        talk.prompt("go"), talk.call("Bash", {}, "t1"), talk.result("t1", "x" * 5000)
+    )
+
+    street()
+
+    (result,) = [b for b in read(project).blocks if isinstance(b, ResultBlock)]
+    assert len(result.text) <= 200
+    assert result.text.endswith("… [5000 characters]")
+    assert result.name == "Bash"
+
+
+def test_a_session_that_fails_unexpectedly_holds_up_no_other(
+    claude: ClaudeHome,
+    street: Street,
+    talk: Talk,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    other = Talk("22222222-2222-4333-8444-555555555555", cwd=str(project))
+    claude.write(talk.prompt("bad"), talk.answer("Done."))
+    claude.write(other.prompt("good"), name=f"-home-dev-app/{other.session_id}.jsonl")
+    settle = Settle._settle_session
+
+    def stumble(self: Settle, key: SessionKey, done: SettleReport) -> None:
+        if key.session_id == SESSION:
+            raise ZeroDivisionError
+        settle(self, key, done)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Settle, "_settle", stumble)
+        done = street()
+
+    assert done.files_written == 1
+    assert done.errors[SESSION].startswith("unexpected ZeroDivisionError")
+    assert street().files_written == 1

@@ -1,0 +1,63 @@
+"""Secrets in everything a session holds, not only in its words."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from msgspec import structs
+
+from leslied.redact import Redactor
+from leslied.redact.session import redact_entry, redact_json, redact_summary
+from tests.support.records import make_call
+from tests.support.units import make_summary, place
+
+SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+redact = Redactor(b"key").redact
+
+
+@pytest.mark.parametrize("field", ["content", "tool_name", "tool_call_id", "model"])
+def test_no_field_of_a_record_keeps_a_secret(field: str):
+    record = structs.replace(make_call("Bash", "c1"), **{field: SECRET})
+
+    clean = redact_entry(place(record), redact).record
+
+    assert getattr(clean, field).startswith("[REDACTED:github")
+
+
+@pytest.mark.parametrize("field", ["title", "cwd", "model", "spawn_call_id"])
+def test_no_field_of_a_summary_keeps_a_secret(field: str):
+    clean = redact_summary(make_summary(**{field: f"x {SECRET}"}), redact)
+
+    assert SECRET not in getattr(clean, field)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"a": "\n" + SECRET}),
+        json.dumps({"a": SECRET}).replace("ghp_", "\\u0067hp_"),
+        json.dumps({SECRET: 1}).replace("_", "\\u005f"),
+        json.dumps([["x\\" + SECRET]]),
+        f'a file that holds "\\n{SECRET}" in its text',
+    ],
+)
+def test_a_secret_is_found_however_it_is_written(text: str):
+    """S4."""
+    clean = redact_json(text, redact)
+
+    assert "REDACTED" in clean
+    assert SECRET[4:] not in clean
+
+
+@pytest.mark.parametrize("depth", [10, 490, 5000])
+def test_arguments_may_be_nested_as_deep_as_they_like(depth: int):
+    deep = '{"a":' * depth + json.dumps("\n" + SECRET) + "}" * depth
+
+    assert SECRET not in redact_json(deep, redact)
+
+
+def test_what_holds_no_secret_is_not_touched():
+    text = '{"a":  "x\\ny", "b": "\\u0041", "c": [1.50]}'
+
+    assert redact_json(text, redact) == text

@@ -1,0 +1,564 @@
+"""Reading an agent's database: everything new once, and nothing disturbed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from leslied import tail
+from leslied.errors import SourceError
+from leslied.model.source import Chunk, Cursor, Feed, Pattern, Root, Shape, WatchDepth
+from tests.support.waiting import PATIENCE_SECONDS
+
+CHATS = Feed(
+    name="chats",
+    tables=("chat",),
+    id_column="id",
+    sql="SELECT 0, rowid, id, json_object('id', id, 'text', text) FROM chat "
+    "WHERE rowid > :row ORDER BY rowid",
+)
+CHANGES = Feed(
+    name="changes",
+    tables=("event", "chat"),
+    id_column="id",
+    start_sql="SELECT 0, rowid, id FROM event ORDER BY rowid DESC LIMIT 1",
+    sql="SELECT 0, e.rowid, e.id, json_object('id', c.id, 'text', c.text) "
+    "FROM event e LEFT JOIN chat c ON c.id = e.chat WHERE e.rowid > :row "
+    "ORDER BY e.rowid LIMIT 10",
+)
+UPDATES = Feed(
+    name="updates",
+    tables=("chat",),
+    unless_table="event",
+    sql="SELECT changed, rowid, NULL, json_object('id', id) FROM chat "
+    "WHERE (changed, rowid) > (:after, :row) ORDER BY 1, 2",
+)
+SCHEMA = """
+    CREATE TABLE chat (id text PRIMARY KEY, text text, changed integer DEFAULT 0);
+    CREATE TABLE event (id text PRIMARY KEY, chat text);
+"""
+LIMITS = tail.ReadLimits()
+WRITER = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=5)
+for number in range(int(sys.argv[2])):
+    db.execute("INSERT INTO chat (id, text) VALUES (?, '')", (f"n{number}",))
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def open_database(
+    folder: Path, mode: str = "WAL", schema: str = SCHEMA
+) -> sqlite3.Connection:
+    folder.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(folder / "a.db", isolation_level=None)
+    db.execute(f"PRAGMA journal_mode = {mode}")
+    db.executescript(schema)
+    return db
+
+
+def say(db: sqlite3.Connection, *names: str) -> None:
+    db.execute("BEGIN")
+    rows = [(name, f"I am {name}") for name in names]
+    db.executemany("INSERT INTO chat (id, text) VALUES (?, ?)", rows)
+    db.execute("COMMIT")
+
+
+def change(db: sqlite3.Connection, name: str, text: str, event: str) -> None:
+    db.execute("UPDATE chat SET text = ? WHERE id = ?", (text, name))
+    db.execute("INSERT INTO event VALUES (?, ?)", (event, name))
+
+
+def root_of(folder: Path, *feeds: Feed) -> Root:
+    pattern = Pattern(glob="a.db", shape=Shape.SQLITE, feeds=feeds or (CHATS, CHANGES))
+    return Root(path=folder, patterns=(pattern,), watch=WatchDepth.FLAT)
+
+
+def look(folder: Path, cursor: Cursor | None = None, *feeds: Feed) -> list[Chunk]:
+    source = tail.find_source("x", [root_of(folder, *feeds)], folder / "a.db")
+    assert source is not None
+    return list(tail.read(source, cursor or Cursor(), LIMITS))
+
+
+def names_in(chunks: list[Chunk]) -> list[str]:
+    return [json.loads(e.data)["id"] for chunk in chunks for e in chunk.entries]
+
+
+def texts_in(chunks: list[Chunk]) -> list[str]:
+    return [json.loads(e.data)["text"] for chunk in chunks for e in chunk.entries]
+
+
+def photograph(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Every file and the folder itself, down to the moment they were last written.
+
+    Not the moment their owner was set: for root, SQLite sets it anew, to the same.
+    """
+    paths = [folder, *folder.iterdir()]
+    stats = {path.name: path.stat() for path in paths}
+    return {
+        name: (s.st_ino, s.st_size, s.st_mtime_ns, s.st_mode, s.st_uid)
+        for name, s in stats.items()
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "agent"
+
+
+class TestWhatIsRead:
+    def test_every_row_comes_once(self, folder: Path):
+        with open_database(folder) as db:
+            say(db, "a", "b")
+            first = look(folder)
+            say(db, "c")
+
+            second = look(folder, first[-1].cursor)
+
+        assert (names_in(first), names_in(second)) == (["a", "b"], ["c"])
+
+    def test_a_row_written_over_comes_again_through_the_feed_of_changes(
+        self, folder: Path
+    ):
+        db = open_database(folder)
+        say(db, "a")
+        first = look(folder)
+        change(db, "a", "changed", "e1")
+
+        assert texts_in(look(folder, first[-1].cursor)) == ["changed"]
+
+    def test_changes_from_before_the_first_look_are_not_told(self, folder: Path):
+        db = open_database(folder)
+        say(db, "a")
+        change(db, "a", "changed", "e1")
+
+        assert texts_in(look(folder)) == ["changed"]
+
+    def test_a_feed_that_appears_later_tells_all_its_changes(self, folder: Path):
+        db = open_database(folder)
+        say(db, "a")
+        first = look(folder, None, CHATS)
+        change(db, "a", "changed", "e1")
+
+        assert texts_in(look(folder, first[-1].cursor)) == ["changed"]
+
+    def test_a_change_of_a_row_that_is_gone_only_moves_the_mark(self, folder: Path):
+        quiet = Feed(
+            name="changes",
+            tables=("event",),
+            id_column="id",
+            sql="SELECT 0, rowid, id, NULL FROM event WHERE rowid > :row "
+            "ORDER BY rowid LIMIT 1",
+        )
+        db = open_database(folder)
+        for number in range(3):
+            db.execute("INSERT INTO event VALUES (?, 'gone')", (f"e{number}",))
+
+        first = look(folder, None, quiet)
+
+        assert names_in(first) == []
+        assert len(look(folder, first[-1].cursor, quiet)) == 1
+
+    def test_a_feed_gives_way_once_the_better_one_has_a_row(self, folder: Path):
+        db = open_database(folder)
+        say(db, "a")
+        before = look(folder, None, UPDATES)
+        db.execute("INSERT INTO event VALUES ('e1', 'a')")
+        db.execute("UPDATE chat SET changed = 9")
+
+        after = look(folder, before[-1].cursor, UPDATES)
+
+        assert (names_in(before), names_in(after)) == (["a"], [])
+
+    def test_rows_that_share_a_mark_are_never_torn_apart(self, folder: Path):
+        together = Feed(
+            name="together",
+            tables=("chat",),
+            sql="SELECT 0, 1, NULL, json_object('id', id) FROM chat WHERE :row < 1",
+        )
+        with open_database(folder) as db:
+            say(db, *map(str, range(1000)))
+
+        chunks = look(folder, None, together)
+
+        assert [len(chunk.entries) for chunk in chunks] == [1000, 0]
+
+    def test_many_rows_come_in_pieces_that_can_each_be_gone_on_from(self, folder: Path):
+        with open_database(folder) as db:
+            say(db, *map(str, range(450)))
+        chunks = look(folder)
+
+        later = look(folder, chunks[0].cursor)
+
+        assert [len(chunk.entries) for chunk in chunks] == [200, 200, 50, 0]
+        assert names_in(later) == list(map(str, range(200, 450)))
+
+    def test_large_rows_come_in_small_pieces(self, folder: Path):
+        with open_database(folder) as db:
+            say(db, *map(str, range(6)))
+            db.execute("UPDATE chat SET text = ?", ("x" * 1_000_000,))
+
+        assert [len(chunk.entries) for chunk in look(folder)] == [3, 3, 0]
+
+    def test_a_row_too_long_to_parse_is_rejected_and_the_others_are_read(
+        self, folder: Path
+    ):
+        with open_database(folder) as db:
+            say(db, "a", "b", "c")
+            long = "x" * LIMITS.line
+            db.execute("UPDATE chat SET text = ? WHERE id = 'b'", (long,))
+
+        chunks = look(folder)
+
+        assert names_in(chunks) == ["a", "c"]
+        (rejected,) = [r for chunk in chunks for r in chunk.rejected]
+        assert rejected.reason.startswith("oversized")
+        assert rejected.head == b""
+
+    def test_text_that_is_no_utf8_is_handed_on(self, folder: Path):
+        with open_database(folder) as db:
+            db.execute("INSERT INTO chat VALUES (?, CAST(x'ff41' AS TEXT), 0)", ("a",))
+
+        (entry,) = look(folder)[0].entries
+
+        assert b"\xffA" in entry.data
+
+
+class TestRowsNumberedAnew:
+    def test_after_deletions_and_vacuum_nothing_is_missed(self, folder: Path):
+        db = open_database(folder)
+        say(db, *"abcdef")
+        first = look(folder)
+        db.execute("DELETE FROM chat WHERE id IN ('a', 'b', 'c')")
+        db.execute("VACUUM")
+        # Now the last row that was read has number 3, and 6 is a new one.
+        say(db, *"ghijk")
+
+        assert set("ghijk") <= set(names_in(look(folder, first[-1].cursor)))
+
+    def test_a_number_given_again_is_noticed(self, folder: Path):
+        db = open_database(folder)
+        say(db, *"abc")
+        first = look(folder)
+        db.execute("DELETE FROM chat WHERE id = 'c'")
+        say(db, "d")
+
+        assert names_in(look(folder, first[-1].cursor))[-1] == "d"
+
+    def test_only_the_end_is_read_again(self, folder: Path):
+        db = open_database(folder)
+        cursor = Cursor()
+        for number in range(300):
+            say(db, f"n{number:03}")
+            cursor = look(folder, cursor)[-1].cursor
+        db.execute("DELETE FROM chat WHERE id = 'n299'")
+        say(db, "new")
+
+        again = names_in(look(folder, cursor))
+
+        assert again[-1] == "new"
+        assert len(again) <= 3
+        assert len(cursor.anchor) < 1000
+
+    def test_deletions_do_no_harm(self, folder: Path):
+        db = open_database(folder)
+        say(db, *"abc")
+        first = look(folder)
+        db.execute("DELETE FROM chat")
+
+        assert names_in(look(folder, first[-1].cursor)) == []
+
+
+class TestNothingIsDisturbed:
+    def check_untouched(self, folder: Path) -> list[str]:
+        before = photograph(folder)
+        names = names_in(look(folder))
+        assert photograph(folder) == before
+        return names
+
+    def test_a_database_that_was_closed(self, folder: Path):
+        db = open_database(folder)
+        say(db, "a")
+        db.close()
+
+        assert sorted(p.name for p in folder.iterdir()) == ["a.db"]
+        assert self.check_untouched(folder) == ["a"]
+
+    def test_a_database_in_use(self, folder: Path):
+        db = open_database(folder)
+        say(db, "a")
+
+        assert self.check_untouched(folder) == ["a"]
+
+    def test_a_copy_without_its_shared_memory(self, folder: Path, tmp_path: Path):
+        db = open_database(tmp_path / "live")
+        say(db, "a")
+        folder.mkdir()
+        for name in ("a.db", "a.db-wal"):
+            shutil.copyfile(tmp_path / "live" / name, folder / name)
+
+        assert self.check_untouched(folder) == ["a"]
+
+    @pytest.mark.parametrize("size", [0, 16, 32, 500])
+    def test_a_log_of_writes_that_holds_nothing(
+        self, folder: Path, tmp_path: Path, size: int
+    ):
+        db = open_database(folder)
+        say(db, "a")
+        db.close()
+        live = open_database(tmp_path / "live")
+        whole = (tmp_path / "live" / "a.db-wal").read_bytes()
+        live.close()
+        (folder / "a.db-wal").write_bytes(whole[:size])
+
+        assert self.check_untouched(folder) == ["a"]
+
+    def test_shared_memory_without_a_log(self, folder: Path):
+        db = open_database(folder)
+        say(db, "a")
+        db.close()
+        (folder / "a.db-shm").write_bytes(bytes(32768))
+
+        assert self.check_untouched(folder) == ["a"]
+
+    def test_what_a_killed_agent_left(self, folder: Path):
+        folder.mkdir()
+        code = (
+            "import os, sqlite3, sys\n"
+            "db = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+            "db.execute('PRAGMA journal_mode = WAL')\n"
+            "db.execute('CREATE TABLE chat (id text PRIMARY KEY, text text)')\n"
+            "db.execute('INSERT INTO chat VALUES (?, ?)', ('a', 'x'))\n"
+            "db.execute('BEGIN')\n"
+            "db.execute('INSERT INTO chat VALUES (?, ?)', ('half', 'x'))\n"
+            "os.kill(os.getpid(), 9)\n"
+        )
+        subprocess.run([sys.executable, "-c", code, folder / "a.db"], check=False)
+
+        assert (folder / "a.db-shm").exists()
+        assert self.check_untouched(folder) == ["a"]
+
+    def test_a_database_without_a_log_of_writes(self, folder: Path):
+        db = open_database(folder, "DELETE")
+        say(db, "a")
+
+        assert self.check_untouched(folder) == ["a"]
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+    def test_a_folder_nobody_may_write_in(self, folder: Path):
+        db = open_database(folder)
+        say(db, "a")
+        db.close()
+        folder.chmod(0o500)
+        try:
+            assert self.check_untouched(folder) == ["a"]
+        finally:
+            folder.chmod(0o700)
+
+    def test_the_agent_writes_on_while_it_is_read(self, folder: Path):
+        db = open_database(folder)
+        say(db, *map(str, range(500)))
+        source = tail.find_source("x", [root_of(folder)], folder / "a.db")
+        assert source is not None
+
+        chunks = tail.read(source, Cursor(), LIMITS)
+        first = next(chunks)
+        say(db, "while")
+        busy, _, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        rest = list(chunks)
+
+        assert busy == 0
+        assert names_in([first, *rest])[-1] == "while"
+
+    def test_an_agent_that_opens_the_database_meanwhile_is_noticed(self, folder: Path):
+        db = open_database(folder)
+        say(db, *map(str, range(500)))
+        db.close()
+        source = tail.find_source("x", [root_of(folder)], folder / "a.db")
+        assert source is not None
+        chunks = tail.read(source, Cursor(), LIMITS)
+        next(chunks)
+        db = sqlite3.connect(folder / "a.db", isolation_level=None)
+        say(db, "new")
+
+        with pytest.raises(SourceError, match="was opened by its agent"):
+            list(chunks)
+
+    def test_commits_of_another_process_are_all_read(self, folder: Path):
+        open_database(folder).close()
+        total = 300
+        names: list[str] = []
+        cursor = Cursor()
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, folder / "a.db", str(total)],
+            stdin=subprocess.PIPE,
+        ) as agent:
+            until = time.monotonic() + PATIENCE_SECONDS
+            while len(names) < total and time.monotonic() < until:
+                try:
+                    chunks = look(folder, cursor)
+                except SourceError as error:
+                    assert "opened by its agent" in error.message  # noqa: PT017
+                    continue
+                names += names_in(chunks)
+                cursor = chunks[-1].cursor
+            agent.communicate(b"done")
+
+        assert names == [f"n{number}" for number in range(total)]
+        assert agent.returncode == 0
+
+    def test_a_killed_process_leaves_what_it_committed(self, folder: Path):
+        open_database(folder).close()
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, folder / "a.db", "50"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as agent:
+            assert agent.stdout is not None
+            agent.stdout.readline()
+            agent.kill()
+
+        assert len(self.check_untouched(folder)) == 50
+
+
+class TestTroubleIsASentence:
+    def test_a_database_that_is_locked(self, folder: Path):
+        db = open_database(folder, "DELETE")
+        db.execute("BEGIN EXCLUSIVE")
+
+        with pytest.raises(SourceError, match="database is locked"):
+            look(folder)
+
+    def test_no_database_at_all(self, folder: Path):
+        folder.mkdir()
+        (folder / "a.db").write_bytes(b"not a database, but long enough " * 200)
+
+        with pytest.raises(SourceError, match="not a database"):
+            look(folder)
+
+    @pytest.mark.parametrize("size", [0, 50, 100, 5000])
+    def test_a_database_cut_off(self, folder: Path, size: int):
+        db = open_database(folder, "DELETE")
+        say(db, *map(str, range(500)))
+        db.close()
+        data = (folder / "a.db").read_bytes()
+        (folder / "a.db").write_bytes(data[:size])
+
+        with pytest.raises(SourceError):
+            look(folder)
+
+    def test_a_database_with_garbage_in_it(self, folder: Path):
+        db = open_database(folder, "DELETE")
+        say(db, *map(str, range(2000)))
+        db.close()
+        data = bytearray((folder / "a.db").read_bytes())
+        data[4096 * 3 :] = b"\xa5" * (len(data) - 4096 * 3)
+        (folder / "a.db").write_bytes(data)
+
+        with pytest.raises(SourceError, match="cannot be read as SQLite"):
+            look(folder)
+
+    def test_a_view_is_no_table(self, folder: Path):
+        open_database(folder, schema="CREATE VIEW chat AS SELECT 1 AS id, 2 AS text")
+
+        with pytest.raises(SourceError, match="none of the tables"):
+            look(folder)
+
+    def test_a_table_with_other_columns(self, folder: Path):
+        open_database(folder, schema="CREATE TABLE chat (name text)")
+
+        with pytest.raises(SourceError, match="no such column"):
+            look(folder)
+
+    def test_a_query_that_never_ends_is_given_up(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setattr("leslied.tail.sqlite_source._MOST_STEPS", 3)
+        endless = Feed(
+            name="endless",
+            tables=("chat",),
+            sql="WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
+            "SELECT 0, max(x), NULL, '' FROM n",
+        )
+        open_database(folder)
+
+        with pytest.raises(SourceError, match="interrupted"):
+            look(folder, None, endless)
+
+    def test_a_folder_of_that_name(self, folder: Path):
+        open_database(folder).close()
+        source = tail.find_source("x", [root_of(folder)], folder / "a.db")
+        (folder / "a.db").unlink()
+        (folder / "a.db").mkdir()
+        assert source is not None
+
+        with pytest.raises(SourceError, match="not a regular file"):
+            list(tail.read(source, Cursor(), LIMITS))
+
+
+class TestNoticing:
+    def test_a_write_to_the_log_alone_changes_the_stamp(self, folder: Path):
+        db = open_database(folder)
+        say(db, "a")
+        before = look(folder)[-1].cursor.stamp
+        size = (folder / "a.db").stat().st_size
+        say(db, "b")
+
+        (source,) = tail.discover("x", [root_of(folder)]).sources
+
+        assert (folder / "a.db").stat().st_size == size
+        assert source.stamp != before
+
+    def test_two_commits_at_the_same_moment_differ(self, folder: Path):
+        db = open_database(folder)
+        say(db, "a")
+        db.execute("PRAGMA wal_checkpoint(RESTART)")
+        say(db, "b")
+        log = folder / "a.db-wal"
+        os.utime(log, ns=(1, 1))
+        (before,) = tail.discover("x", [root_of(folder)]).sources
+        size = log.stat().st_size
+        say(db, "c")
+        os.utime(log, ns=(1, 1))
+
+        (after,) = tail.discover("x", [root_of(folder)]).sources
+
+        assert log.stat().st_size == size
+        assert after.stamp != before.stamp
+
+    def test_the_stamp_stays_while_nothing_happens(self, folder: Path):
+        db = open_database(folder)
+        say(db, "a")
+        cursor = look(folder)[-1].cursor
+
+        (source,) = tail.discover("x", [root_of(folder)]).sources
+
+        assert tail.is_unchanged(source, cursor)
+        db.close()
+
+    def test_an_event_for_the_log_leads_to_the_database(self, folder: Path):
+        db = open_database(folder)
+        say(db, "a")
+
+        source = tail.find_source("x", [root_of(folder)], folder / "a.db-wal")
+
+        assert source is not None
+        assert source.path == folder / "a.db"
+        db.close()
+
+    def test_files_in_folders_below_a_flat_root_are_no_sources(self, folder: Path):
+        open_database(folder / "below").close()
+
+        assert tail.discover("x", [root_of(folder)]).sources == []
+        assert (
+            tail.find_source("x", [root_of(folder)], folder / "below" / "a.db") is None
+        )
