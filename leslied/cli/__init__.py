@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import click
 
 from leslied import __version__
-from leslied.cli.help import Group
-from leslied.cli.output import find_color, tell_error
+from leslied.cli.help import LesliedGroup
+from leslied.cli.output import find_color_setting, report_error
 from leslied.errors import ConfigError, LesliedError
 from leslied.paths import read_environ
 
@@ -73,7 +73,7 @@ SECTIONS = {
 COMMANDS = {name: line for each in SECTIONS.values() for name, line in each.items()}
 
 
-class _Commands(Group):
+class _LazyGroup(LesliedGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
@@ -110,7 +110,7 @@ class _Commands(Group):
 
 
 @click.group(
-    cls=_Commands,
+    cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     examples=[
         ("leslied sync", "read what agents have written"),
@@ -157,7 +157,7 @@ def _open_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _mute() -> None:
+def _discard_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
@@ -167,22 +167,22 @@ def main() -> None:
     _open_streams()
     as_json = "--json" in sys.argv
     try:
-        color = find_color(read_environ())
+        color = find_color_setting(read_environ())
         code = leslied.main(prog_name="leslied", standalone_mode=False, color=color)
     except LesliedError as error:
-        code = tell_error(error.message, error.hint, error.exit_code, as_json=as_json)
+        code = report_error(error.message, error.hint, error.exit_code, as_json=as_json)
     except click.UsageError as error:
         hint = f"Try: {error.ctx.command_path if error.ctx else 'leslied'} --help"
-        code = tell_error(error.format_message(), hint, 2, as_json=as_json)
+        code = report_error(error.format_message(), hint, 2, as_json=as_json)
     except click.ClickException as error:
-        code = tell_error(error.format_message(), "", 1, as_json=as_json)
+        code = report_error(error.format_message(), "", 1, as_json=as_json)
     except (KeyboardInterrupt, click.Abort):
         code = 130
     except BrokenPipeError:
         # The reader of our output left; nothing more can be said to it.
-        _mute()
+        _discard_stdout()
         code = 0
     except OSError as error:
-        _mute()
-        code = tell_error(f"It cannot be done: {error}.", "", 1, as_json=False)
+        _discard_stdout()
+        code = report_error(f"It cannot be done: {error}.", "", 1, as_json=False)
     sys.exit(code if isinstance(code, int) else 0)

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.agents_view import gather_agents
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
+from leslied.cli.agents_view import list_agents
+from leslied.cli.app import get_app
+from leslied.cli.help import LesliedCommand
 from leslied.cli.output import (
-    clean,
     emit,
+    format_ago,
+    format_path,
+    format_table,
     json_option,
-    read_time,
-    say_ago,
-    say_path,
-    table,
+    parse_time,
+    sanitize,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
 
 
 _COLUMNS = (
@@ -39,7 +39,7 @@ _COLUMNS = (
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied agents", "every agent, found or not"),
         ("leslied agents --json", "the same for a script"),
@@ -55,16 +55,16 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     told below the table, is there. Other folders than the usual ones are set in the
     config file, see `leslied config path`.
     """
-    desk = sit_down(ctx)
-    settings = desk.load_settings()
-    is_new = not desk.places.store_file.exists()
-    with nullcontext() if is_new else desk.open_reader() as reader:
-        agents = gather_agents(desk, settings, reader)
-    emit({"agents": agents}, lambda: _lines(agents, desk), as_json=as_json)
+    app = get_app(ctx)
+    settings = app.load_settings()
+    is_new = not app.paths.store_file.exists()
+    with nullcontext() if is_new else app.open_reader() as reader:
+        agents = list_agents(app, settings, reader)
+    emit({"agents": agents}, lambda: _lines(agents, app), as_json=as_json)
 
 
-def _lines(agents: list[dict[str, Any]], desk: Desk) -> Iterator[str]:
-    now = desk.clock.now()
+def _lines(agents: list[dict[str, Any]], app: App) -> Iterator[str]:
+    now = app.clock.now()
     rows = [
         (
             agent["name"],
@@ -72,7 +72,7 @@ def _lines(agents: list[dict[str, Any]], desk: Desk) -> Iterator[str]:
             str(agent["logs"]),
             str(agent["sessions"]),
             *(
-                say_ago(read_time(at), now)
+                format_ago(parse_time(at), now)
                 for at in (
                     agent["last_seen_at"],
                     agent["newest_source_at"],
@@ -85,9 +85,11 @@ def _lines(agents: list[dict[str, Any]], desk: Desk) -> Iterator[str]:
     ]
     least = ("NEWEST READ", "NEWEST LOG", "REJECTED", "LAST SEEN")
     right = "LOGS SESSIONS REJECTED"
-    yield from table(_COLUMNS, rows, stretch=0, right=right, least=least)
+    yield from format_table(
+        _COLUMNS, rows, stretch=0, right_aligned=right, droppable=least
+    )
     yield ""
     for agent in agents:
         for root in agent["roots"]:
-            where = clean(say_path(root["path"], str(desk.home)))
+            where = sanitize(format_path(root["path"], str(app.home)))
             yield f"{agent['title']}: {where}{'' if root['exists'] else ' (not there)'}"

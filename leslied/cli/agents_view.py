@@ -10,32 +10,32 @@ from leslied.tail import check_freshness
 
 if TYPE_CHECKING:
     from leslied.agents import AgentAdapter
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.config import Settings
     from leslied.model.source import Root
     from leslied.store import StoreReader
 
 
-def gather_agents(
-    desk: Desk, settings: Settings, reader: StoreReader | None
+def list_agents(
+    app: App, settings: Settings, reader: StoreReader | None
 ) -> list[dict[str, Any]]:
     """Every agent, whether it was ever used here or not."""
-    known = (
+    stored_agents = (
         {agent["name"]: agent for agent in reader.summarize_agents()} if reader else {}
     )
     return [
-        _tell(adapter, roots, known.get(adapter.name, {}))
-        for adapter, roots in desk.agent_roots(settings)
+        _agent_to_dict(adapter, roots, stored_agents.get(adapter.name, {}))
+        for adapter, roots in app.iter_agent_roots(settings)
     ]
 
 
-def _tell(
-    adapter: AgentAdapter, roots: list[Root], known: dict[str, Any]
+def _agent_to_dict(
+    adapter: AgentAdapter, roots: list[Root], stored: dict[str, Any]
 ) -> dict[str, Any]:
-    paths, looked_ns = known.get("paths", ()), known.get("looked_ns", 0)
+    paths, looked_ns = stored.get("paths", ()), stored.get("looked_ns", 0)
     found = check_freshness(adapter.name, roots, paths, looked_ns)
     source_at = _from_ns(found.newest_ns)
-    ingested_at = _from_ns(known.get("newest_ingested_ns"))
+    ingested_at = _from_ns(stored.get("newest_ingested_ns"))
     lag = None
     if source_at and ingested_at:
         lag = max((source_at - ingested_at).total_seconds(), 0.0)
@@ -48,16 +48,16 @@ def _tell(
             for root in roots
         ],
         "logs": found.count,
-        "sources": known.get("sources", 0),
-        "sessions": known.get("sessions", 0),
-        "last_seen_at": encode_time(_from_ns(known.get("last_seen_ns"))),
+        "sources": stored.get("sources", 0),
+        "sessions": stored.get("sessions", 0),
+        "last_seen_at": encode_time(_from_ns(stored.get("last_seen_ns"))),
         "newest_source_at": encode_time(source_at),
         "newest_ingested_at": encode_time(ingested_at),
         "lag_seconds": lag,
-        "rejected": known.get("rejected", 0),
-        "gone": known.get("gone", 0),
-        "waiting": known.get("waiting", 0),
-        "unreadable": known.get("unreadable", 0) + len(found.unreadable),
+        "rejected": stored.get("rejected", 0),
+        "gone": stored.get("gone", 0),
+        "waiting": stored.get("waiting", 0),
+        "unreadable": stored.get("unreadable", 0) + len(found.unreadable),
     }
 
 

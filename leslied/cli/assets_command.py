@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.cli.app import get_app
 from leslied.cli.completion import complete_thread
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
+from leslied.cli.help import LesliedCommand
 from leslied.cli.output import (
-    clean,
     emit,
+    format_bytes,
+    format_table,
+    format_time,
     json_option,
-    read_time,
-    say_bytes,
-    say_time,
-    table,
+    parse_time,
+    sanitize,
 )
 from leslied.errors import UserError
 from leslied.lookup import list_sessions, resolve_id
@@ -31,16 +31,16 @@ from leslied.threads.lint import lint_assets
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.model.session import SessionSummary
 
 _COLUMNS = ("TYPE", "PATH", "TITLE", "SIZE", "CHANGED", "BY")
-_LARGEST = 16 * 1024 * 1024
-_MOST_THREADS = 200
+_MAX_INDEX_BYTES = 16 * 1024 * 1024
+_MAX_THREADS = 200
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied assets", "those of every thread of the project here"),
         ("leslied assets last", "those of the newest session's thread"),
@@ -65,17 +65,17 @@ def command(ctx: click.Context, *, words: tuple[str, ...], as_json: bool) -> Non
     thread's folder; BY names the call that changed it last. `leslied assets lint`
     checks their names and ends with 1 where it finds something.
     """
-    desk = sit_down(ctx)
+    app = get_app(ctx)
     is_lint = words[:1] == ("lint",)
     wanted = words[1:] if is_lint else words
     if len(wanted) > 1:
         raise UserError(
             f"One thread at a time, not {len(wanted)}.", "Try: leslied assets --help"
         )
-    sessions = _choose(desk, wanted[0] if wanted else "")
+    sessions = _select_sessions(app, wanted[0] if wanted else "")
     if is_lint:
         ctx.exit(_lint(sessions, as_json=as_json))
-    threads = [index for each in sessions if (index := _load(each, desk))]
+    threads = [index for each in sessions if (index := _load_index(each, app))]
     if wanted and not threads:
         raise UserError(
             f"{sessions[0].thread_id} has no index yet.", "Write it: leslied sync"
@@ -87,25 +87,25 @@ def command(ctx: click.Context, *, words: tuple[str, ...], as_json: bool) -> Non
     )
 
 
-def _choose(desk: Desk, wanted: str) -> list[SessionSummary]:
+def _select_sessions(app: App, wanted: str) -> list[SessionSummary]:
     """The thread that is asked for, else those of the project here, else all."""
-    with desk.open_reader() as reader:
+    with app.open_reader() as reader:
         if wanted:
             return [resolve_id(reader, wanted).session]
         sessions = [s for s in list_sessions(reader) if s.folder]
     project = find_project(str(Path.cwd()))
     here = [s for s in sessions if project and _is_in(s, project)]
-    return (here or sessions)[:_MOST_THREADS]
+    return (here or sessions)[:_MAX_THREADS]
 
 
 def _is_in(session: SessionSummary, project: Path) -> bool:
     return Path(session.folder) == project or find_project(session.cwd) == project
 
 
-def _load(session: SessionSummary, desk: Desk) -> dict[str, Any] | None:
+def _load_index(session: SessionSummary, app: App) -> dict[str, Any] | None:
     name = f".leslie/threads/{session.thread_id}/.meta/assets.json"
-    text = read_text(Path(session.folder), name, _LARGEST)
-    index = load_index(desk.redact(text)) if text else None
+    text = read_text(Path(session.folder), name, _MAX_INDEX_BYTES)
+    index = load_index(app.redact(text)) if text else None
     return {**index, "folder": session.folder} if index else None
 
 
@@ -114,23 +114,25 @@ def _lines(threads: Sequence[dict[str, Any]], *, is_one: bool) -> Iterator[str]:
         yield "No thread has an index yet. Work with an agent, then run: leslied sync"
         return
     # A thread that holds nothing but its transcripts has no news in a long list.
-    told = [thread for thread in threads if is_one or _has_more(thread)]
-    for number, thread in enumerate(told):
+    shown = [thread for thread in threads if is_one or _has_own_assets(thread)]
+    for number, thread in enumerate(shown):
         if not is_one:
             yield from [""] if number else []
-            title = clean(thread.get("title") or "").replace("\n", " ")
-            yield click.style(f"{clean(str(thread['thread']))}  {title}", bold=True)
+            title = sanitize(thread.get("title") or "").replace("\n", " ")
+            yield click.style(f"{sanitize(str(thread['thread']))}  {title}", bold=True)
         rows, least = list(_rows(thread)), ("SIZE", "BY", "CHANGED")
-        yield from table(_COLUMNS, rows, stretch=2, right="SIZE", least=least)
-        yield from _tell_progress(thread)
-    left = len(threads) - len(told)
+        yield from format_table(
+            _COLUMNS, rows, stretch=2, right_aligned="SIZE", droppable=least
+        )
+        yield from _progress_lines(thread)
+    left = len(threads) - len(shown)
     if left:
         noun = "thread holds" if left == 1 else "threads hold"
-        yield from [""] if told else []
+        yield from [""] if shown else []
         yield f"{left} {noun} transcripts only. See them: leslied list"
 
 
-def _has_more(thread: dict[str, Any]) -> bool:
+def _has_own_assets(thread: dict[str, Any]) -> bool:
     return any(asset["type"] != "transcript" for asset in thread["assets"])
 
 
@@ -141,20 +143,20 @@ def _rows(thread: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     for asset in assets:
         files = asset.get("files", [asset])
         if asset["type"] == "transcript":
-            yield _sum_up(asset, files, prefix)
+            yield _transcript_row(asset, files, prefix)
             continue
         for file in files:
             yield (
                 asset["type"],
                 file["path"].removeprefix(prefix),
                 file["title"],
-                say_bytes(file["size"]),
-                say_time(read_time(file["updated_at"])),
-                _say_call(file),
+                format_bytes(file["size"]),
+                format_time(parse_time(file["updated_at"])),
+                _format_call(file),
             )
 
 
-def _sum_up(
+def _transcript_row(
     asset: dict[str, Any], files: list[dict[str, Any]], prefix: str
 ) -> tuple[str, ...]:
     newest = max((file["updated_at"] for file in files), default="")
@@ -162,13 +164,13 @@ def _sum_up(
         "transcript",
         asset["path"].removeprefix(prefix),
         f"{len(files)} files" if len(files) != 1 else "1 file",
-        say_bytes(sum(file["size"] for file in files)),
-        say_time(read_time(newest)),
+        format_bytes(sum(file["size"] for file in files)),
+        format_time(parse_time(newest)),
         "leslied",
     )
 
 
-def _say_call(file: dict[str, Any]) -> str:
+def _format_call(file: dict[str, Any]) -> str:
     """The call that led to the file as it is; nobody's, if none is known."""
     calls = {call["call_id"]: call["tool"] for call in file.get("calls", [])}
     history = file.get("history", [])
@@ -180,7 +182,7 @@ def _say_call(file: dict[str, Any]) -> str:
     return f"{calls[known[-1]]} {known[-1]}{more}"
 
 
-def _tell_progress(thread: dict[str, Any]) -> Iterator[str]:
+def _progress_lines(thread: dict[str, Any]) -> Iterator[str]:
     progress = thread.get("progress")
     if not progress:
         return
@@ -194,7 +196,7 @@ def _tell_progress(thread: dict[str, Any]) -> Iterator[str]:
     for item in progress["items"]:
         mark = {"done": "✓", "blocked": "!"}.get(item["state"], "·")
         why = f" (blocked: {item['reason']})" if item.get("reason") else ""
-        yield clean(f"{'  ' * item['depth']}{mark} {item['text']}{why}")
+        yield sanitize(f"{'  ' * item['depth']}{mark} {item['text']}{why}")
 
 
 def _lint(sessions: Sequence[SessionSummary], *, as_json: bool) -> int:
@@ -219,8 +221,10 @@ def _lint(sessions: Sequence[SessionSummary], *, as_json: bool) -> int:
 def _lint_lines(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
     for (thread, path), group in groupby(findings, itemgetter("thread", "path")):
         here = list(group)
-        told = "; ".join(each["message"] for each in here)
+        messages = "; ".join(each["message"] for each in here)
         better = next((each["better"] for each in here if each["better"]), "")
-        yield clean(f"{thread}/{path}: {told}" + (f". Try: {better}" if better else ""))
+        yield sanitize(
+            f"{thread}/{path}: {messages}" + (f". Try: {better}" if better else "")
+        )
     if not findings:
         yield "All assets are named as they should be."

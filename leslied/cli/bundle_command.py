@@ -16,11 +16,17 @@ import click
 
 from leslied import __version__, sinks
 from leslied.agents import load_adapters
+from leslied.cli.app import get_app
 from leslied.cli.completion import complete_session
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
-from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
-from leslied.cli.progress import Bar
+from leslied.cli.help import LesliedCommand
+from leslied.cli.output import (
+    emit,
+    format_bytes,
+    format_count,
+    format_path,
+    json_option,
+)
+from leslied.cli.progress import ProgressBar
 from leslied.errors import LesliedError, StoreUnusable, UserError
 from leslied.lookup import load_session, resolve_id
 from leslied.redact.session import redact_session
@@ -28,9 +34,9 @@ from leslied.redact.session import redact_session
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
 
-_MOST_REJECTED = 1000
+_MAX_REJECTED = 1000
 _README = """This is a bug report of leslied {version}.
 
 about.json     versions of leslied, Python and the system
@@ -46,7 +52,7 @@ words and code of a session are only in session.json. Look through it before you
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied bundle", "leslied-bundle.zip, without any talk"),
         ("leslied bundle last -o report.zip", "with the newest session in it"),
@@ -80,7 +86,7 @@ def command(ctx: click.Context, *, wanted: str, output: str, as_json: bool) -> N
     With an ID, that session is in it too, with its secrets replaced. Nothing is sent:
     you look through the file and send it, or not.
     """
-    desk = sit_down(ctx)
+    app = get_app(ctx)
     target = Path(output).expanduser().absolute()
     if target.is_symlink() or (target.exists() and not target.is_file()):
         raise UserError(f"{target} is no file.", "Name another: -o PATH")
@@ -88,38 +94,38 @@ def command(ctx: click.Context, *, wanted: str, output: str, as_json: bool) -> N
         raise UserError(
             f"There is no folder {target.parent}.", f"mkdir -p {target.parent}"
         )
-    with Bar(desk.clock) as bar:
-        bar.begin("Packing")
-        gathered = bar.over([*_gather(desk, wanted)])
-        files = {name: _seal(tell(), desk) for name, tell in gathered}
-    data = _pack(files)
+    with ProgressBar(app.clock) as bar:
+        bar.start("Packing")
+        gathered = bar.track([*_iter_files(app, wanted)])
+        files = {name: _redact_file(tell(), app) for name, tell in gathered}
+    data = _make_zip(files)
     sinks.write_file(target.parent.resolve(), target.name, data)
-    told = {"path": str(target), "bytes": len(data), "files": sorted(files)}
-    emit(told, lambda: _lines(told, str(desk.home)), as_json=as_json)
+    summary = {"path": str(target), "bytes": len(data), "files": sorted(files)}
+    emit(summary, lambda: _lines(summary, str(app.home)), as_json=as_json)
 
 
-def _gather(desk: Desk, wanted: str) -> Iterator[tuple[str, Callable[[], str]]]:
+def _iter_files(app: App, wanted: str) -> Iterator[tuple[str, Callable[[], str]]]:
     """Each file's name, and how to get its text; what cannot be told says why."""
     yield "README.txt", lambda: _README.format(version=__version__)
-    yield "about.json", lambda: _dump(_tell_about)
-    yield "status.json", lambda: _dump(lambda: _tell_status(desk))
-    yield "rejected.json", lambda: _dump(lambda: _tell_rejected(desk))
-    config = desk.places.config_file
+    yield "about.json", lambda: _dump_json(_describe_versions)
+    yield "status.json", lambda: _dump_json(lambda: _describe_status(app))
+    yield "rejected.json", lambda: _dump_json(lambda: _describe_rejected(app))
+    config = app.paths.config_file
     if config.is_file():
         yield "config.toml", lambda: config.read_text("utf-8", "replace")
     if wanted:
-        yield "session.json", lambda: _try_session(desk, wanted)
+        yield "session.json", lambda: _dump_session_or_error(app, wanted)
 
 
-def _dump(tell: Callable[[], Any]) -> str:
+def _dump_json(make_value: Callable[[], Any]) -> str:
     try:
-        told = tell()
+        value = make_value()
     except LesliedError as error:
-        told = {"error": error.message}
-    return json.dumps(told, ensure_ascii=False, indent=2, default=str) + "\n"
+        value = {"error": error.message}
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n"
 
 
-def _tell_about() -> dict[str, Any]:
+def _describe_versions() -> dict[str, Any]:
     import sqlite3  # noqa: PLC0415 - asked for its version, nothing else
 
     return {
@@ -134,12 +140,12 @@ def _tell_about() -> dict[str, Any]:
     }
 
 
-def _tell_status(desk: Desk) -> dict[str, Any]:
-    with desk.open_reader() as reader:
+def _describe_status(app: App) -> dict[str, Any]:
+    with app.open_reader() as reader:
         return {
             "agents": reader.summarize_agents(),
             "store": reader.count_rows(),
-            "store_bytes": desk.places.store_file.stat().st_size,
+            "store_bytes": app.paths.store_file.stat().st_size,
             "store_check": reader.check_integrity() or "ok",
             "troubles": [
                 {"path": p, "reason": r} for p, r in reader.list_source_errors()
@@ -147,35 +153,35 @@ def _tell_status(desk: Desk) -> dict[str, Any]:
         }
 
 
-def _tell_rejected(desk: Desk) -> list[dict[str, Any]]:
-    with desk.open_reader() as reader:
-        return reader.list_rejected(_MOST_REJECTED)
+def _describe_rejected(app: App) -> list[dict[str, Any]]:
+    with app.open_reader() as reader:
+        return reader.list_rejected(_MAX_REJECTED)
 
 
-def _try_session(desk: Desk, wanted: str) -> str:
+def _dump_session_or_error(app: App, wanted: str) -> str:
     """The session; a store that cannot be opened is what the report is about."""
     try:
-        return _tell_session(desk, wanted)
+        return _dump_session(app, wanted)
     except StoreUnusable as error:
         return json.dumps({"error": error.message}) + "\n"
 
 
-def _tell_session(desk: Desk, wanted: str) -> str:
-    now = desk.clock.now()
-    with desk.open_reader() as reader:
+def _dump_session(app: App, wanted: str) -> str:
+    now = app.clock.now()
+    with app.open_reader() as reader:
         found = load_session(reader, resolve_id(reader, wanted), now, UTC)
-    (artifact,) = sinks.load_sinks()["json"].render(redact_session(found, desk.redact))
+    (artifact,) = sinks.load_sinks()["json"].render(redact_session(found, app.redact))
     return artifact.body.decode()
 
 
-def _seal(text: str, desk: Desk) -> bytes:
+def _redact_file(text: str, app: App) -> bytes:
     """Without secrets, and without the name that the home folder tells."""
-    home = str(desk.home)
+    home = str(app.home)
     plain = text.replace(home, "~") if home != "/" else text
-    return desk.redact(plain).encode(errors="replace")
+    return app.redact(plain).encode(errors="replace")
 
 
-def _pack(files: dict[str, bytes]) -> bytes:
+def _make_zip(files: dict[str, bytes]) -> bytes:
     """One zip, the same bytes for the same files, with what proves them whole."""
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     manifest = json.dumps({"leslied": __version__, "sha256": sums}, indent=2) + "\n"
@@ -189,8 +195,8 @@ def _pack(files: dict[str, bytes]) -> bytes:
     return packed.getvalue()
 
 
-def _lines(told: dict[str, Any], home: str) -> Iterator[str]:
-    size = say_bytes(told["bytes"])
-    count = say_count(len(told["files"]), "file")
-    yield f"{say_path(told['path'], home)} ({count}, {size})"
+def _lines(summary: dict[str, Any], home: str) -> Iterator[str]:
+    size = format_bytes(summary["bytes"])
+    count = format_count(len(summary["files"]), "file")
+    yield f"{format_path(summary['path'], home)} ({count}, {size})"
     yield "Look through it before you send it. Nothing was sent."

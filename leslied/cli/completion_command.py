@@ -10,19 +10,19 @@ import click
 from click.shell_completion import BashComplete, ZshComplete
 
 from leslied import sinks
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Group
-from leslied.cli.output import clean, emit, json_option, say_path
+from leslied.cli.app import get_app
+from leslied.cli.help import LesliedGroup
+from leslied.cli.output import emit, format_path, json_option, sanitize
 from leslied.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
 
 SHELLS = ("bash", "zsh", "fish")
-_MARK = "_leslied_completion"
-_BASH_HOMES = (
+_OWN_MARK = "_leslied_completion"
+_BASH_COMPLETION_FILES = (
     "/usr/share/bash-completion/bash_completion",
     "/usr/local/etc/profile.d/bash_completion.sh",
     "/opt/homebrew/etc/profile.d/bash_completion.sh",
@@ -60,7 +60,7 @@ _folder = click.option(
 
 
 @click.group(
-    cls=Group,
+    cls=LesliedGroup,
     examples=[
         ("leslied completion install", "for the shell you use"),
         ('eval "$(leslied completion zsh)"', "only now, in a running zsh"),
@@ -114,22 +114,22 @@ def install(
     there by themselves; for zsh you are told the lines that make it look. Shells that
     start from then on complete.
     """
-    desk = sit_down(ctx)
-    chosen = shell or _find_shell(desk)
-    path = _find_file(desk, chosen, folder)
-    before = _read_own(path)
+    app = get_app(ctx)
+    chosen = shell or _find_shell(app)
+    path = _find_file(app, chosen, folder)
+    before = _read_installed(path)
     text = _make_script(chosen).encode()
     if before != text:
         sinks.make_folder(path.parent)
         sinks.write_file(path.parent.resolve(), path.name, text)
-    to_add = [*_find_lines_to_add(chosen, path, desk)]
+    to_add = [*_find_lines_to_add(chosen, path, app)]
     data = {
         "shell": chosen,
         "path": str(path),
         "changed": before != text,
         "lines_to_add": to_add,
     }
-    emit(data, lambda: _lines(data, desk), as_json=as_json)
+    emit(data, lambda: _lines(data, app), as_json=as_json)
 
 
 @command.command(
@@ -150,16 +150,16 @@ def uninstall(
 
     Without SHELL, for every shell.
     """
-    desk = sit_down(ctx)
+    app = get_app(ctx)
     shells = [shell] if shell else ["zsh"] if folder else SHELLS
-    paths = [_find_file(desk, each, folder) for each in shells]
-    removed = [path for path in paths if _read_own(path) is not None]
+    paths = [_find_file(app, each, folder) for each in shells]
+    removed = [path for path in paths if _read_installed(path) is not None]
     for path in removed:
         path.unlink()
-    told = [say_path(str(path), str(desk.home)) for path in removed]
+    names = [format_path(str(path), str(app.home)) for path in removed]
     emit(
         {"removed": [str(path) for path in removed]},
-        lambda: [clean(f"Removed {path}") for path in told] or ["There was none."],
+        lambda: [sanitize(f"Removed {path}") for path in names] or ["There was none."],
         as_json=as_json,
     )
 
@@ -172,8 +172,8 @@ def _make_script(shell: str) -> str:
     return complete(command, {}, "leslied", "_LESLIED_COMPLETE").source()
 
 
-def _find_shell(desk: Desk) -> str:
-    name = Path(desk.environ.get("SHELL", "")).name
+def _find_shell(app: App) -> str:
+    name = Path(app.environ.get("SHELL", "")).name
     if name not in SHELLS:
         said = f"{name} is not one of them" if name else "$SHELL does not say"
         raise UserError(
@@ -182,13 +182,13 @@ def _find_shell(desk: Desk) -> str:
     return name
 
 
-def _find_file(desk: Desk, shell: str, folder: str | None) -> Path:
+def _find_file(app: App, shell: str, folder: str | None) -> Path:
     """Where the shell looks for what completes `leslied`."""
     if folder and shell != "zsh":
         raise UserError(
             f"{shell} knows where to look.", "Leave --folder out; it is for zsh."
         )
-    environ, home = desk.environ, desk.home
+    environ, home = app.environ, app.home
     if shell == "bash":
         data = Path(environ.get("XDG_DATA_HOME") or home / ".local/share")
         own = environ.get("BASH_COMPLETION_USER_DIR") or data / "bash-completion"
@@ -200,37 +200,39 @@ def _find_file(desk: Desk, shell: str, folder: str | None) -> Path:
     return chosen / "_leslied"
 
 
-def _read_own(path: Path) -> bytes | None:
+def _read_installed(path: Path) -> bytes | None:
     """What we once put there; None where nothing is, a refusal where another's is."""
     if not path.exists():
         return None
     text = path.read_bytes() if path.is_file() else b""
-    if _MARK.encode() not in text:
+    if _OWN_MARK.encode() not in text:
         raise UserError(f"{path} is not leslied's.", "Look at it, and move it away.")
     return text
 
 
-def _find_lines_to_add(shell: str, path: Path, desk: Desk) -> Iterator[str]:
+def _find_lines_to_add(shell: str, path: Path, app: App) -> Iterator[str]:
     """What the shell's own settings must say, where they might not."""
     if shell == "zsh":
-        yield f"fpath=({_quote(path.parent, desk)} $fpath)"
+        yield f"fpath=({_quote(path.parent, app)} $fpath)"
         yield "autoload -Uz compinit && compinit"
-    elif shell == "bash" and not any(Path(each).exists() for each in _BASH_HOMES):
-        yield f"source {_quote(path, desk)}"
+    elif shell == "bash" and not any(
+        Path(each).exists() for each in _BASH_COMPLETION_FILES
+    ):
+        yield f"source {_quote(path, app)}"
 
 
-def _quote(path: Path, desk: Desk) -> str:
+def _quote(path: Path, app: App) -> str:
     """The path as a shell reads it, with `~` where that is as good."""
-    said = say_path(str(path), str(desk.home))
+    said = format_path(str(path), str(app.home))
     return said if shlex.quote(said[1:]) == said[1:] else shlex.quote(str(path))
 
 
-def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
-    path = clean(say_path(data["path"], str(desk.home)))
+def _lines(data: dict[str, Any], app: App) -> Iterator[str]:
+    path = sanitize(format_path(data["path"], str(app.home)))
     yield f"{path} is there; {data['shell']} completes leslied when it starts."
     if data["shell"] == "zsh":
         yield "If it does not, your ~/.zshrc needs these lines, in this order:"
     elif data["lines_to_add"]:
         yield "But bash-completion is not installed: ~/.bashrc needs this line."
     for line in data["lines_to_add"]:
-        yield clean(f"  {line}")
+        yield sanitize(f"  {line}")

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.agents import load_adapters
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Group
+from leslied.cli.app import get_app
+from leslied.cli.help import LesliedGroup
 from leslied.cli.output import emit, json_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@click.group(cls=Group, see_also=["doctor", "service install"])
+@click.group(cls=LesliedGroup, see_also=["doctor", "service install"])
 def command() -> None:
     """Show the settings and where they are kept.
 
@@ -41,14 +41,16 @@ def show(ctx: click.Context, *, as_json: bool) -> None:
 
     What the file does not say has its default. The output is a config file itself.
     """
-    desk = sit_down(ctx)
-    settings = desk.load_settings()
+    app = get_app(ctx)
+    settings = app.load_settings()
     data: dict[str, Any] = asdict(settings)
     data["agents"] = {name: asdict(settings.agent(name)) for name in load_adapters()}
-    file = desk.places.config_file
+    file = app.paths.config_file
     emit(
         {"path": str(file), "exists": file.exists(), "settings": data},
-        lambda: _toml(data, f"# {file}" + ("" if file.exists() else " (no such file)")),
+        lambda: _toml_lines(
+            data, f"# {file}" + ("" if file.exists() else " (no such file)")
+        ),
         as_json=as_json,
     )
 
@@ -64,12 +66,12 @@ def show(ctx: click.Context, *, as_json: bool) -> None:
 @click.pass_context
 def path(ctx: click.Context, *, as_json: bool) -> None:
     """Print where the config file is looked for; it need not be there."""
-    file = sit_down(ctx).places.config_file
+    file = get_app(ctx).paths.config_file
     data = {"path": str(file), "exists": file.exists()}
     emit(data, lambda: [str(file)], as_json=as_json)
 
 
-def _toml(data: dict[str, Any], head: str) -> Iterator[str]:
+def _toml_lines(data: dict[str, Any], head: str) -> Iterator[str]:
     yield head
     tables = {f"agents.{name}": value for name, value in data["agents"].items()}
     tables |= {name: value for name, value in data.items() if name != "agents"}

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.cli.app import get_app
 from leslied.cli.completion import complete_thread
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
-from leslied.cli.output import clean, emit, json_option
-from leslied.cli.thread_places import Place, find_latest, find_thread
+from leslied.cli.help import LesliedCommand
+from leslied.cli.output import emit, json_option, sanitize
+from leslied.cli.thread_lookup import ThreadLocation, get_latest_thread, get_thread
 from leslied.errors import LesliedError, UserError
 from leslied.threads.context import build_context
 from leslied.threads.operations import CycleError
 
 if TYPE_CHECKING:
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.threads.context import ThreadContext
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied context", "that of the thread last active here"),
         ("leslied context thread-1a2b3c4d", "that of one thread"),
@@ -57,40 +57,42 @@ def command(
     Without a thread: the one that was last active in this folder's project. What
     `--ref` names is shown for this once and noted nowhere.
     """
-    desk, here = sit_down(ctx), Path.cwd()
-    place = find_thread(desk, thread, here) if thread else find_latest(desk, here)
-    more = [_find_ref(desk, ref, place) for ref in refs]
-    is_central = place.base.is_relative_to(desk.places.central_dir)
+    app, here = get_app(ctx), Path.cwd()
+    location = get_thread(app, thread, here) if thread else get_latest_thread(app, here)
+    more = [_find_ref(app, ref, location) for ref in refs]
+    is_central = location.base.is_relative_to(app.paths.central_dir)
     try:
         context = build_context(
-            place.base,
-            place.thread_id,
+            location.base,
+            location.thread_id,
             extra_refs=more,
-            prefix=f"{place.base}/" if is_central else "",
+            prefix=f"{location.base}/" if is_central else "",
         )
     except CycleError as error:
         raise LesliedError(str(error), "Leave that --ref out.") from error
     emit(
-        _tell(context, place),
-        lambda: map(clean, context.xml.split("\n")),
+        _context_to_dict(context, location),
+        lambda: map(sanitize, context.xml.split("\n")),
         as_json=as_json,
         warnings=context.warnings,
     )
 
 
-def _find_ref(desk: Desk, wanted: str, own: Place) -> Place:
+def _find_ref(app: App, wanted: str, own: ThreadLocation) -> ThreadLocation:
     """The thread to refer to; one that is nowhere is left to be warned of."""
     try:
-        return find_thread(desk, wanted, own.base)
+        return get_thread(app, wanted, own.base)
     except UserError:
-        return Place(wanted, own.base)
+        return ThreadLocation(wanted, own.base)
 
 
-def _tell(context: ThreadContext, place: Place) -> dict[str, Any]:
+def _context_to_dict(
+    context: ThreadContext, location: ThreadLocation
+) -> dict[str, Any]:
     return {
         "thread_id": context.thread_id,
         "objective": context.objective,
-        "base": str(place.base),
+        "base": str(location.base),
         "assets": [{"type": t, "path": p} for t, p in context.assets],
         "refs": [
             {"thread": name, "assets": [{"type": t, "path": p} for t, p in assets]}

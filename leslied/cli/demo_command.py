@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.demo_script import SESSION, play
-from leslied.cli.help import Command
-from leslied.cli.output import clean
+from leslied.cli.demo_script import SESSION_ID, iter_log_lines
+from leslied.cli.help import LesliedCommand
+from leslied.cli.output import sanitize
 from leslied.errors import LesliedError
 from leslied.paths import read_environ
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_PATIENCE = 200
+_MAX_ATTEMPTS = 200
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied demo", "watch it at an agent's pace"),
         ("leslied demo --fast", "see the result"),
@@ -46,7 +46,7 @@ def command(*, fast: bool, keep: bool) -> None:
     """
     home = Path(tempfile.mkdtemp(prefix="leslied-demo-"))
     try:
-        _show(home, pause=0.0 if fast else 0.6)
+        _run_demo(home, pause=0.0 if fast else 0.6)
     finally:
         if keep:
             click.echo(f"\nEverything is in {home}")
@@ -54,52 +54,52 @@ def command(*, fast: bool, keep: bool) -> None:
             shutil.rmtree(home, ignore_errors=True)
 
 
-def _show(home: Path, pause: float) -> None:
+def _run_demo(home: Path, pause: float) -> None:
     project = home / "mill"
     (project / ".git").mkdir(parents=True)
-    with _running(home):
-        _say("The daemon runs. An agent begins to write its log:")
-        for line, path in play(project):
+    with _running_daemon(home):
+        _print_heading("The daemon runs. An agent begins to write its log:")
+        for line, path in iter_log_lines(project):
             log = home / ".claude" / "projects" / "-mill" / path
             log.parent.mkdir(parents=True, exist_ok=True)
             with log.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
             click.echo(click.style(_shorten(line), dim=True))
             threading.Event().wait(pause)
-        _say("The turn has ended. In the project there is now:")
-        folder = project / ".leslie" / "threads" / f"thread-{SESSION[:8]}" / ".meta"
-        for written in _await(folder):
+        _print_heading("The turn has ended. In the project there is now:")
+        folder = project / ".leslie" / "threads" / f"thread-{SESSION_ID[:8]}" / ".meta"
+        for written in _wait_for_files(folder):
             click.echo(f"  {written.relative_to(project)}")
         (transcript,) = (folder / "transcripts").glob("*.txt")
-        _say(f"{transcript.name}:")
-        click.echo(clean(transcript.read_text(encoding="utf-8")))
-    _say("Your own sessions: leslied sync && leslied list")
+        _print_heading(f"{transcript.name}:")
+        click.echo(sanitize(transcript.read_text(encoding="utf-8")))
+    _print_heading("Your own sessions: leslied sync && leslied list")
 
 
 @contextmanager
-def _running(home: Path) -> Iterator[None]:
+def _running_daemon(home: Path) -> Iterator[None]:
     """A daemon of its own, for this home alone."""
-    environ = {k: v for k, v in read_environ().items() if not _is_private(k)}
+    environ = {k: v for k, v in read_environ().items() if not _is_agent_variable(k)}
     environ["HOME"] = str(home)
     process = subprocess.Popen(
         [sys.executable, "-m", "leslied", "run"], env=environ, stderr=subprocess.DEVNULL
     )
     try:
-        _await(home / ".local", "**/store.db")
+        _wait_for_files(home / ".local", "**/store.db")
         yield
     finally:
         process.terminate()
         process.wait(10)
 
 
-def _is_private(name: str) -> bool:
+def _is_agent_variable(name: str) -> bool:
     return name.startswith(("XDG_", "LESLIED_", "CLAUDE_", "NOTIFY_", "WATCHDOG_"))
 
 
-def _await(folder: Path, pattern: str = "**/*.txt") -> list[Path]:
+def _wait_for_files(folder: Path, pattern: str = "**/*.txt") -> list[Path]:
     """The files, once there are any and they no longer change in number."""
     found: list[Path] = []
-    for _ in range(_PATIENCE):
+    for _ in range(_MAX_ATTEMPTS):
         now = sorted(folder.glob(pattern)) if folder.is_dir() else []
         if now and now == found:
             return now
@@ -110,7 +110,7 @@ def _await(folder: Path, pattern: str = "**/*.txt") -> list[Path]:
     )
 
 
-def _say(text: str) -> None:
+def _print_heading(text: str) -> None:
     click.echo()
     click.echo(click.style(text, bold=True))
 

@@ -12,38 +12,47 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SESSION = "5e551e11-de30-4000-8000-000000000001"
-_AGENT = "a5c0041"
+SESSION_ID = "5e551e11-de30-4000-8000-000000000001"
+_SUBAGENT_ID = "a5c0041"
 _MODEL = "a-model-of-the-demo"
 _Block = dict[str, Any]
 
 
-def play(project: Path) -> Iterator[tuple[dict[str, Any], str]]:
+def iter_log_lines(project: Path) -> Iterator[tuple[dict[str, Any], str]]:
     """The log's lines, one by one, each with the file it belongs to."""
-    writer = _Writer(project)
-    main, child = f"{SESSION}.jsonl", f"{SESSION}/subagents/agent-{_AGENT}.jsonl"
+    writer = _LogWriter(project)
+    main, child = (
+        f"{SESSION_ID}.jsonl",
+        f"{SESSION_ID}/subagents/agent-{_SUBAGENT_ID}.jsonl",
+    )
     task = "Count the words in notes.txt and say what they are about."
     spawn = {"description": "read the notes", "prompt": task}
     yield writer.user("What is in my notes, and how long are they?"), main
-    yield writer.says({"type": "text", "text": "I look, and let a helper read."}), main
-    yield writer.calls("toolu_1", "Bash", {"command": "wc -w notes.txt"}), main
-    yield writer.result("toolu_1", "12 notes.txt"), main
-    yield writer.calls("toolu_2", "Agent", spawn), main
+    yield (
+        writer.assistant({"type": "text", "text": "I look, and let a helper read."}),
+        main,
+    )
+    yield writer.tool_call("toolu_1", "Bash", {"command": "wc -w notes.txt"}), main
+    yield writer.tool_result("toolu_1", "12 notes.txt"), main
+    yield writer.tool_call("toolu_2", "Agent", spawn), main
     yield writer.user(task, is_child=True), child
     yield (
-        writer.calls("toolu_3", "Read", {"file_path": "notes.txt"}, is_child=True),
+        writer.tool_call("toolu_3", "Read", {"file_path": "notes.txt"}, is_child=True),
         child,
     )
-    yield writer.result("toolu_3", "The mill wheel turns left.", is_child=True), child
+    yield (
+        writer.tool_result("toolu_3", "The mill wheel turns left.", is_child=True),
+        child,
+    )
     done = {"type": "text", "text": "The notes are about the mill."}
-    yield writer.says(done, "end_turn", is_child=True), child
-    link = {"agentId": _AGENT, "status": "completed"}
-    yield writer.result("toolu_2", "The notes are about the mill.", link), main
+    yield writer.assistant(done, "end_turn", is_child=True), child
+    link = {"agentId": _SUBAGENT_ID, "status": "completed"}
+    yield writer.tool_result("toolu_2", "The notes are about the mill.", link), main
     end = {"type": "text", "text": "Twelve words, and they are about the mill wheel."}
-    yield writer.says(end, "end_turn"), main
+    yield writer.assistant(end, "end_turn"), main
 
 
-class _Writer:
+class _LogWriter:
     """Lines as Claude Code writes them."""
 
     def __init__(self, project: Path) -> None:
@@ -55,7 +64,7 @@ class _Writer:
         message = {"role": "user", "content": content}
         return self._line("user", message, is_child=is_child, **more)
 
-    def result(
+    def tool_result(
         self,
         call: str,
         text: str,
@@ -66,13 +75,13 @@ class _Writer:
         block = {"type": "tool_result", "tool_use_id": call, "content": text}
         return self.user([block], is_child=is_child, toolUseResult=outcome or {})
 
-    def calls(
-        self, call: str, name: str, given: dict[str, Any], *, is_child: bool = False
+    def tool_call(
+        self, call: str, name: str, arguments: dict[str, Any], *, is_child: bool = False
     ) -> _Block:
-        block = {"type": "tool_use", "id": call, "name": name, "input": given}
-        return self.says(block, "tool_use", is_child=is_child)
+        block = {"type": "tool_use", "id": call, "name": name, "input": arguments}
+        return self.assistant(block, "tool_use", is_child=is_child)
 
-    def says(
+    def assistant(
         self, block: _Block, stop: str = "tool_use", *, is_child: bool = False
     ) -> _Block:
         message = {
@@ -96,7 +105,7 @@ class _Writer:
             "uuid": str(uuid.uuid5(uuid.NAMESPACE_OID, f"demo/{self._number}")),
             "parentUuid": None,
             "timestamp": at.astimezone(UTC).isoformat(),
-            "sessionId": SESSION,
+            "sessionId": SESSION_ID,
             "cwd": str(self._project),
             "isSidechain": is_child,
             **more,

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.cli.app import get_app
 from leslied.cli.completion import complete_session
-from leslied.cli.desk import sit_down
-from leslied.cli.diff_facts import Side, compare_facts
-from leslied.cli.diff_plain import plain_facts, plain_units
-from leslied.cli.diff_view import Look, difference_lines
-from leslied.cli.help import Command
+from leslied.cli.diff_json import fields_to_dicts, units_to_dicts
+from leslied.cli.diff_summary import DiffSide, compare_metadata
+from leslied.cli.diff_text import DiffOptions, render_diff
+from leslied.cli.help import LesliedCommand
 from leslied.cli.output import emit, json_option
 from leslied.lookup import load_units, redact_unit, resolve_id
 from leslied.redact.session import redact_summary
@@ -21,12 +21,12 @@ from leslied.sessions.align import DiffScope, align_units
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.store import StoreReader
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied diff last 4f0d9df4", "the newest session beside another"),
         ("leslied diff 4f0d9df4 1ae3259b --summary", "only which units differ"),
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 @click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, /, a: str, b: str, **asked: Any) -> None:
+def command(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     """Compare two sessions, units or subagents: what was asked, said and done.
 
     A and B are ids as `leslied show` takes them: any unique beginning will do, or
@@ -69,39 +69,44 @@ def command(ctx: click.Context, /, a: str, b: str, **asked: Any) -> None:
     Texts that differ over more than 2,000 lines are not compared line by line, and
     lines of more than 4,000 characters not word by word: it says so where it happens.
     """
-    desk = sit_down(ctx)
-    redact = str if asked["reveal"] else desk.redact
-    with desk.open_reader() as reader:
-        ours, theirs = (_load(desk, reader, wanted, redact) for wanted in (a, b))
+    app = get_app(ctx)
+    redact = str if options["reveal"] else app.redact
+    with app.open_reader() as reader:
+        ours, theirs = (_load(app, reader, wanted, redact) for wanted in (a, b))
     scope = DiffScope(
-        include_thinking=asked["thinking"], include_subagents=not asked["no_subagents"]
+        include_thinking=options["thinking"],
+        include_subagents=not options["no_subagents"],
     )
     units = align_units(ours.units, theirs.units, scope)
-    facts = compare_facts(ours, theirs)
-    look = Look(
-        context=asked["context"],
-        is_full=asked["full"],
-        is_summary=asked["summary"],
-        home=str(desk.home),
+    facts = compare_metadata(ours, theirs)
+    diff_options = DiffOptions(
+        context=options["context"],
+        is_full=options["full"],
+        is_summary=options["summary"],
+        home=str(app.home),
     )
     data = {
-        "a": ours.plain(),
-        "b": theirs.plain(),
+        "a": ours.to_dict(),
+        "b": theirs.to_dict(),
         "is_same": all(unit.status == "same" for unit in units),
-        "metadata": plain_facts(facts),
-        "units": plain_units(units, look) if asked["as_json"] else [],
+        "metadata": fields_to_dicts(facts),
+        "units": units_to_dicts(units, diff_options) if options["as_json"] else [],
     }
-    emit(data, lambda: difference_lines(facts, units, look), as_json=asked["as_json"])
+    emit(
+        data,
+        lambda: render_diff(facts, units, diff_options),
+        as_json=options["as_json"],
+    )
 
 
 def _load(
-    desk: Desk, reader: StoreReader, wanted: str, redact: Callable[[str], str]
-) -> Side:
+    app: App, reader: StoreReader, wanted: str, redact: Callable[[str], str]
+) -> DiffSide:
     """What the id names, as it may be shown."""
     found = resolve_id(reader, wanted, with_costs=True)
-    return Side(
-        found=found,
+    return DiffSide(
+        target=found,
         session=redact_summary(found.session, redact),
         units=tuple(redact_unit(unit, redact) for unit in load_units(reader, found)),
-        status=compute_status(found.session, desk.clock.now()),
+        status=compute_status(found.session, app.clock.now()),
     )

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
+from leslied.cli.app import get_app
+from leslied.cli.help import LesliedCommand
 from leslied.cli.output import (
     emit,
+    format_bytes,
+    format_count,
+    format_path,
+    format_table,
+    format_time,
     json_option,
-    read_time,
-    say_bytes,
-    say_count,
-    say_path,
-    say_time,
+    parse_time,
     shorten_ids,
-    table,
 )
 from leslied.model.codec import encode_time
 from leslied.model.record import SessionKey
@@ -29,14 +29,14 @@ from leslied.pipeline.prune import find_store_copies, measure_sizes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.store import StoreReader
 
-_LARGEST = 10
+_MAX_SESSIONS = 10
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[("leslied disk", "store, archive, transcripts, the largest sessions")],
     see_also=["prune", "status"],
 )
@@ -48,73 +48,73 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     A session's bytes are its share of the store, by what it says, and its logs in the
     archive. Nothing is changed; to have it smaller see `leslied prune`.
     """
-    desk = sit_down(ctx)
-    with desk.open_reader() as reader:
-        data = _gather(desk, reader)
+    app = get_app(ctx)
+    with app.open_reader() as reader:
+        data = _collect_usage(app, reader)
         ids = reader.list_similar_ids([each["id"] for each in data["sessions"]])
-    emit(data, lambda: _lines(data, desk, ids), as_json=as_json)
+    emit(data, lambda: _lines(data, app, ids), as_json=as_json)
 
 
-def _gather(desk: Desk, reader: StoreReader) -> dict[str, Any]:
-    places, store = desk.places, reader.path
-    central = places.central_dir
+def _collect_usage(app: App, reader: StoreReader) -> dict[str, Any]:
+    paths, store = app.paths, reader.path
+    central = paths.central_dir
     folders = [
         Path(os.fsdecode(folder)) for folder in reader.sizes.list_transcript_folders()
     ]
     outside = [each for each in folders if not each.is_relative_to(central)]
     parts = {
-        "store": _weigh(store),
-        "wal": _weigh(store.with_name(store.name + "-wal")),
-        "copies": sum(map(_weigh, find_store_copies(store))),
-        "archive": _weigh(places.archive_dir),
-        "central": _weigh(central),
-        "projects": sum(_weigh(folder / ".leslie") for folder in outside),
-        "state": _weigh(places.state_dir),
+        "store": _measure_size(store),
+        "wal": _measure_size(store.with_name(store.name + "-wal")),
+        "copies": sum(map(_measure_size, find_store_copies(store))),
+        "archive": _measure_size(paths.archive_dir),
+        "central": _measure_size(central),
+        "projects": sum(_measure_size(folder / ".leslie") for folder in outside),
+        "state": _measure_size(paths.state_dir),
     }
     return {
-        "path": str(places.data_dir),
+        "path": str(paths.data_dir),
         "bytes": parts,
         "total_bytes": sum(parts.values()),
         "free_bytes": shutil.disk_usage(store.parent).free,
-        "store": _split(reader),
+        "store": _split_store(reader),
         "project_folders": len(outside),
-        "sessions": list(_find_largest(desk, reader)),
-        "command": _propose(parts["store"] + parts["archive"]),
+        "sessions": list(_find_largest(app, reader)),
+        "command": _suggest_command(parts["store"] + parts["archive"]),
     }
 
 
-def _split(reader: StoreReader) -> dict[str, Any]:
+def _split_store(reader: StoreReader) -> dict[str, Any]:
     """The store's bytes by what they are for; nothing where SQLite cannot tell."""
     weights = reader.sizes
     tables = weights.get_table_bytes()
     size, used = reader.path.stat().st_size, weights.get_used_bytes()
-    told: dict[str, Any] = {"unused_bytes": max(size - used, 0)}
+    sizes: dict[str, Any] = {"unused_bytes": max(size - used, 0)}
     if tables:
-        told["text_bytes"] = tables.get("record", 0)
+        sizes["text_bytes"] = tables.get("record", 0)
         index = sum(n for name, n in tables.items() if name.startswith("record_text"))
-        told["index_bytes"] = index
-        told["rest_bytes"] = max(used - told["text_bytes"] - index, 0)
-    return told
+        sizes["index_bytes"] = index
+        sizes["rest_bytes"] = max(used - sizes["text_bytes"] - index, 0)
+    return sizes
 
 
-def _find_largest(desk: Desk, reader: StoreReader) -> Iterator[dict[str, Any]]:
+def _find_largest(app: App, reader: StoreReader) -> Iterator[dict[str, Any]]:
     found = measure_sizes(reader)
     sizes = {name: found.get_session_size(name) for name in found.store_by_session}
-    for name in sorted(sizes, key=lambda name: (-sizes[name], name))[:_LARGEST]:
+    for name in sorted(sizes, key=lambda name: (-sizes[name], name))[:_MAX_SESSIONS]:
         agent, session_id = name
         # A subagent whose parent's log is gone has no session to ask.
         session = reader.find_session(SessionKey(agent, session_id))
         yield {
             "id": session_id,
             "agent": agent,
-            "title": (desk.redact(session.title) if session else "") or None,
+            "title": (app.redact(session.title) if session else "") or None,
             "ended_at": encode_time(session.ended_at) if session else None,
             "bytes": sizes[name],
             "archive_bytes": found.archive_by_session.get(name, 0),
         }
 
 
-def _propose(size: int) -> str:
+def _suggest_command(size: int) -> str:
     """What to type to be left with about half, told in round numbers."""
     half = max(size // 2, 1)
     for factor, name in ((10**9, "GB"), (10**6, "MB")):
@@ -123,39 +123,39 @@ def _propose(size: int) -> str:
     return ""
 
 
-def _weigh(path: Path) -> int:
+def _measure_size(path: Path) -> int:
     """The bytes of a file, or of all files below a folder; links are not followed."""
     try:
         if not path.is_dir() or path.is_symlink():
             return path.lstat().st_size
-        return sum(_weigh_entry(entry) for entry in os.scandir(path))
+        return sum(_measure_entry(entry) for entry in os.scandir(path))
     except OSError:
         return 0
 
 
-def _weigh_entry(entry: os.DirEntry[str]) -> int:
+def _measure_entry(entry: os.DirEntry[str]) -> int:
     if entry.is_dir(follow_symlinks=False):
-        return _weigh(Path(entry.path))
+        return _measure_size(Path(entry.path))
     return entry.stat(follow_symlinks=False).st_size
 
 
-def _lines(data: dict[str, Any], desk: Desk, ids: list[str]) -> Iterator[str]:
+def _lines(data: dict[str, Any], app: App, ids: list[str]) -> Iterator[str]:
     parts, store = data["bytes"], data["store"]
-    said = {
-        "store": _say_store(store),
+    descriptions = {
+        "store": _format_store(store),
         "wal": "not yet in the store's file",
         "copies": "older copies of the store",
         "archive": "the logs' own bytes",
         "central": "transcripts outside projects",
-        "projects": f"transcripts in {say_count(data['project_folders'], 'project')}",
+        "projects": f"transcripts in {format_count(data['project_folders'], 'project')}",
         "state": "logs and runtime state",
     }
     for name, size in parts.items():
         if size or name in ("store", "archive"):
-            yield f"{name:<9}{say_bytes(size):>9}  {said[name]}".rstrip()
-    where = say_path(data["path"], str(desk.home))
-    free = say_bytes(data["free_bytes"])
-    yield f"{'all':<9}{say_bytes(data['total_bytes']):>9}  {where}; {free} are free"
+            yield f"{name:<9}{format_bytes(size):>9}  {descriptions[name]}".rstrip()
+    where = format_path(data["path"], str(app.home))
+    free = format_bytes(data["free_bytes"])
+    yield f"{'all':<9}{format_bytes(data['total_bytes']):>9}  {where}; {free} are free"
     if data["sessions"]:
         yield ""
         yield from _session_lines(data["sessions"], ids)
@@ -164,16 +164,16 @@ def _lines(data: dict[str, Any], desk: Desk, ids: list[str]) -> Iterator[str]:
         yield f"To see what would go for half of it: {data['command']}"
 
 
-def _say_store(store: dict[str, Any]) -> str:
+def _format_store(store: dict[str, Any]) -> str:
     names = (("text", "text"), ("index", "text index"), ("rest", "rest"))
-    told = [
-        f"{say_bytes(store[f'{key}_bytes'])} {name}"
+    parts = [
+        f"{format_bytes(store[f'{key}_bytes'])} {name}"
         for key, name in names
         if f"{key}_bytes" in store
     ]
     if store["unused_bytes"]:
-        told.append(f"{say_bytes(store['unused_bytes'])} unused")
-    return ", ".join(told)
+        parts.append(f"{format_bytes(store['unused_bytes'])} unused")
+    return ", ".join(parts)
 
 
 def _session_lines(sessions: list[dict[str, Any]], ids: list[str]) -> Iterator[str]:
@@ -183,11 +183,11 @@ def _session_lines(sessions: list[dict[str, Any]], ids: list[str]) -> Iterator[s
         (
             shorts[each["id"]],
             each["agent"],
-            say_time(read_time(each["ended_at"])),
+            format_time(parse_time(each["ended_at"])),
             each["title"] or "-",
-            say_bytes(each["bytes"]),
-            say_bytes(each["archive_bytes"]),
+            format_bytes(each["bytes"]),
+            format_bytes(each["archive_bytes"]),
         )
         for each in sessions
     ]
-    yield from table(names, rows, stretch=3, right="BYTES ARCHIVE")
+    yield from format_table(names, rows, stretch=3, right_aligned="BYTES ARCHIVE")

@@ -12,9 +12,9 @@ import click
 
 from leslied import archive
 from leslied.agents import load_adapters
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
-from leslied.cli.output import clean, emit, json_option, say_bytes, say_path
+from leslied.cli.app import get_app
+from leslied.cli.help import LesliedCommand
+from leslied.cli.output import emit, format_bytes, format_path, json_option, sanitize
 from leslied.errors import LesliedError
 from leslied.store import read_lock_info
 from leslied.tail import discover
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.tail import Discovery
 
 Verdict = Literal["ok", "warn", "fail"]
-_RESERVE = 500_000_000
+_MIN_FREE_BYTES = 500_000_000
 _MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """One thing that was looked at."""
 
     verdict: Verdict
@@ -40,7 +40,7 @@ class Finding(NamedTuple):
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied doctor", "check, and be told what to do"),
         ("leslied doctor --json", "the findings for a script"),
@@ -56,80 +56,84 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     The first thing to run when anything seems wrong. It changes nothing: it reads the
     whole store and archive for damage, so it may take a while.
     """
-    desk = sit_down(ctx)
-    found = list(_examine(desk))
+    app = get_app(ctx)
+    found = list(_run_checks(app))
     data: dict[str, Any] = {"findings": [each._asdict() for each in found]}
     emit(data, lambda: _lines(found), as_json=as_json)
     if any(each.verdict == "fail" for each in found):
         ctx.exit(1)
 
 
-def _examine(desk: Desk) -> Iterator[Finding]:
-    yield from _examine_logs(desk)
-    yield from _examine_store(desk)
-    yield from _examine_machine(desk)
+def _run_checks(app: App) -> Iterator[CheckResult]:
+    yield from _check_logs(app)
+    yield from _check_store(app)
+    yield from _check_machine(app)
 
 
-def _examine_logs(desk: Desk) -> Iterator[Finding]:
+def _check_logs(app: App) -> Iterator[CheckResult]:
     try:
-        settings = desk.load_settings()
+        settings = app.load_settings()
     except LesliedError as error:
-        yield Finding("fail", error.message, error.hint)
+        yield CheckResult("fail", error.message, error.hint)
         return
-    home = str(desk.home)
+    home = str(app.home)
     absent = []
-    for adapter, roots in desk.agent_roots(settings):
+    for adapter, roots in app.iter_agent_roots(settings):
         found = discover(adapter.name, roots)
-        where = ", ".join(say_path(str(root.path), home) for root in roots)
+        where = ", ".join(format_path(str(root.path), home) for root in roots)
         if found.sources:
-            told = f"{adapter.title}: {len(found.sources)} logs in {where}"
-            yield Finding("ok", told)
+            message = f"{adapter.title}: {len(found.sources)} logs in {where}"
+            yield CheckResult("ok", message)
         elif not found.unreadable:
             absent.append(adapter.title)
-        yield from _examine_sources(found)
+        yield from _check_sources(found)
     if len(absent) == len(load_adapters()):
-        yield Finding("warn", "no agent has written anything", "See: leslied agents")
+        yield CheckResult(
+            "warn", "no agent has written anything", "See: leslied agents"
+        )
     elif absent:
-        yield Finding("ok", f"not used here: {', '.join(absent)}")
+        yield CheckResult("ok", f"not used here: {', '.join(absent)}")
 
 
-def _examine_sources(found: Discovery) -> Iterator[Finding]:
+def _check_sources(found: Discovery) -> Iterator[CheckResult]:
     for path, reason in found.unreadable.items():
-        yield Finding("fail", f"{path}: {reason}", "Check its permissions.")
+        yield CheckResult("fail", f"{path}: {reason}", "Check its permissions.")
     for source in found.sources:
         if not os.access(source.path, os.R_OK):
             hint = f"chmod u+r '{source.path}'"
-            yield Finding("fail", f"{source.path}: cannot be read", hint)
+            yield CheckResult("fail", f"{source.path}: cannot be read", hint)
 
 
-def _examine_store(desk: Desk) -> Iterator[Finding]:
-    path = desk.places.store_file
+def _check_store(app: App) -> Iterator[CheckResult]:
+    path = app.paths.store_file
     if not path.exists():
-        yield Finding("warn", "nothing has been read yet", "Run: leslied sync")
+        yield CheckResult("warn", "nothing has been read yet", "Run: leslied sync")
         return
     try:
-        with desk.open_reader() as reader:
+        with app.open_reader() as reader:
             damage = reader.check_integrity()
             rejected = reader.count_rows()["rejected"]
     except LesliedError as error:
-        yield Finding("fail", error.message, error.hint)
+        yield CheckResult("fail", error.message, error.hint)
         return
     if damage:
-        yield Finding(
+        yield CheckResult(
             "fail", f"the store is damaged: {damage}", "Move it aside and sync."
         )
     else:
-        yield Finding("ok", f"the store is sound, {say_bytes(path.stat().st_size)}")
+        yield CheckResult(
+            "ok", f"the store is sound, {format_bytes(path.stat().st_size)}"
+        )
     if rejected:
         hint = "See them: leslied status --rejected"
-        yield Finding("warn", f"{rejected} entries could not be understood", hint)
+        yield CheckResult("warn", f"{rejected} entries could not be understood", hint)
     if not os.access(path, os.W_OK):
-        yield Finding("fail", f"{path} cannot be written", f"chmod u+w '{path}'")
-    yield from _examine_modes(path.parent)
-    yield from _examine_archive(desk.places.archive_dir)
+        yield CheckResult("fail", f"{path} cannot be written", f"chmod u+w '{path}'")
+    yield from _check_modes(path.parent)
+    yield from _check_archive(app.paths.archive_dir)
 
 
-def _examine_archive(folder: Path) -> Iterator[Finding]:
+def _check_archive(folder: Path) -> Iterator[CheckResult]:
     count = 0
     for path in archive.list_files(folder):
         count += 1
@@ -137,46 +141,48 @@ def _examine_archive(folder: Path) -> Iterator[Finding]:
             with archive.ArchiveReader(path) as reader:
                 damage = reader.find_damage()
         except archive.ArchiveError as error:
-            yield Finding("fail", error.message, error.hint)
+            yield CheckResult("fail", error.message, error.hint)
             continue
         if damage:
             hint = "What is whole in it is used. With the log still there: remove it."
-            yield Finding("fail", f"{path} is damaged: {damage[0]}", hint)
-    yield Finding("ok", f"{count} logs in the archive")
+            yield CheckResult("fail", f"{path} is damaged: {damage[0]}", hint)
+    yield CheckResult("ok", f"{count} logs in the archive")
 
 
-def _examine_modes(folder: Path) -> Iterator[Finding]:
+def _check_modes(folder: Path) -> Iterator[CheckResult]:
     open_ones = [
         path
         for path in (folder, *folder.iterdir())
         if stat.S_IMODE(path.stat().st_mode) & 0o077
     ]
     for path in open_ones:
-        yield Finding("fail", f"{path} can be read by others", f"chmod go= '{path}'")
+        yield CheckResult(
+            "fail", f"{path} can be read by others", f"chmod go= '{path}'"
+        )
 
 
-def _examine_machine(desk: Desk) -> Iterator[Finding]:
-    is_running = "pid" in (read_lock_info(desk.places.store_file) or "")
+def _check_machine(app: App) -> Iterator[CheckResult]:
+    is_running = "pid" in (read_lock_info(app.paths.store_file) or "")
     if is_running:
-        yield Finding("ok", "the daemon runs")
+        yield CheckResult("ok", "the daemon runs")
     else:
-        yield Finding("warn", "the daemon does not run", "Start it: leslied run")
-    if desk.places.pause_file.exists():
-        yield Finding("warn", "leslied is paused", "Go on with: leslied unpause")
-    folder = desk.places.data_dir
+        yield CheckResult("warn", "the daemon does not run", "Start it: leslied run")
+    if app.paths.pause_file.exists():
+        yield CheckResult("warn", "leslied is paused", "Go on with: leslied unpause")
+    folder = app.paths.data_dir
     near = next(p for p in (folder, *folder.parents) if p.exists())
     free = shutil.disk_usage(near).free
-    verdict: Verdict = "ok" if free > _RESERVE else "warn"
-    yield Finding(verdict, f"{say_bytes(free)} free for the store")
+    verdict: Verdict = "ok" if free > _MIN_FREE_BYTES else "warn"
+    yield CheckResult(verdict, f"{format_bytes(free)} free for the store")
     if sqlite3.sqlite_version_info < (3, 51, 3):
-        yield Finding(
+        yield CheckResult(
             "ok", f"SQLite {sqlite3.sqlite_version}: only leslied may open the store"
         )
 
 
-def _lines(found: list[Finding]) -> Iterator[str]:
+def _lines(found: list[CheckResult]) -> Iterator[str]:
     for verdict, what, hint in found:
         mark, color = _MARKS[verdict]
-        yield f"{click.style(mark, fg=color)} {clean(what)}"
+        yield f"{click.style(mark, fg=color)} {sanitize(what)}"
         if hint:
-            yield f"  {clean(hint)}"
+            yield f"  {sanitize(hint)}"

@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied import sinks
+from leslied.cli.app import get_app
 from leslied.cli.completion import complete_session
-from leslied.cli.desk import sit_down
-from leslied.cli.filters import filter_options, read_filters, say_nothing
-from leslied.cli.help import Command
-from leslied.cli.output import emit, json_option, say_bytes, say_count, say_path
-from leslied.cli.progress import Bar
+from leslied.cli.filters import filter_options, format_no_sessions, parse_filters
+from leslied.cli.help import LesliedCommand
+from leslied.cli.output import (
+    emit,
+    format_bytes,
+    format_count,
+    format_path,
+    json_option,
+)
+from leslied.cli.progress import ProgressBar
 from leslied.errors import UserError
 from leslied.lookup import ResolvedId, list_sessions, load_session, resolve_id
 from leslied.model.query import Selection
@@ -26,7 +32,7 @@ from leslied.sessions import stopped_before_us
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.model.output import Artifact
     from leslied.model.query import Filter
     from leslied.model.session import Session
@@ -48,7 +54,7 @@ FORMATS = (
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied export last -f markdown", "the newest session, on the screen"),
         ("leslied export last -f html -o talk.html", "a page to send to somebody"),
@@ -100,58 +106,58 @@ def command(ctx: click.Context, /, wanted: str, form: str, **options: Any) -> No
     filters narrow the sessions down as they do for `leslied list`. Secrets are replaced
     unless you ask to --reveal them.
     """
-    desk = sit_down(ctx)
-    order = _Order(
-        desk=desk,
+    app = get_app(ctx)
+    request = _ExportRequest(
+        app=app,
         sink=sinks.load_sinks()[form],
-        wanted=wanted,
-        filters=read_filters(desk, options),
+        session_ref=wanted,
+        filters=parse_filters(app, options),
         output=options["output"],
-        has_all=options["has_all"],
+        is_all=options["has_all"],
         reveal=options["reveal"],
         as_json=options["as_json"],
     )
-    order.check()
-    if order.output in ("", "-"):
-        order.print()
+    request.check()
+    if request.output in ("", "-"):
+        request.print()
         return
-    written = list(order.write())
+    written = list(request.write())
     data = {
         "format": form,
-        "sessions": order.sessions,
+        "sessions": request.sessions,
         "files": [{"path": str(path), "bytes": size} for path, size in written],
     }
-    emit(data, lambda: _lines(data, order), as_json=order.as_json)
+    emit(data, lambda: _lines(data, request), as_json=request.as_json)
 
 
 @dataclass(slots=True, kw_only=True)
-class _Order:
+class _ExportRequest:
     """What was asked for."""
 
-    desk: Desk
+    app: App
     sink: Sink
-    wanted: str
+    session_ref: str
     filters: tuple[Filter, ...]
     output: str
-    has_all: bool
+    is_all: bool
     reveal: bool
     as_json: bool
     sessions: int = 0
 
     def check(self) -> None:
         """Words that contradict each other are refused before anything is read."""
-        if self.has_all and self.wanted:
+        if self.is_all and self.session_ref:
             raise UserError(
                 "Either an ID or --all, not both.", "Leave one of them out."
             )
-        if not self.has_all and not self.wanted:
+        if not self.is_all and not self.session_ref:
             raise UserError("Which session?", "See the ids: leslied list")
-        if self.filters and not self.has_all:
+        if self.filters and not self.is_all:
             raise UserError(
                 "An ID needs no filters: they choose among all sessions.",
                 "Say --all instead of the ID, or leave them out.",
             )
-        if self.has_all and self.output in ("", "-"):
+        if self.is_all and self.output in ("", "-"):
             raise UserError("--all makes many files.", "Say where: -o FOLDER")
         if self.as_json and self.output in ("", "-"):
             raise UserError(
@@ -165,7 +171,7 @@ class _Order:
         needed = [artifact for artifact in artifacts if not artifact.is_derived]
         if len(needed) != 1 or needed[0].path.endswith(".gz"):
             raise UserError(
-                f"{self.sink.name} makes {say_count(len(artifacts), 'file')} of it.",
+                f"{self.sink.name} makes {format_count(len(artifacts), 'file')} of it.",
                 "Say where: -o FOLDER",
             )
         sys.stdout.buffer.write(needed[0].body)
@@ -177,27 +183,27 @@ class _Order:
         for artifacts in self._render():
             needed = [artifact for artifact in artifacts if not artifact.is_derived]
             if target.is_dir():
-                yield from _put(target, artifacts)
+                yield from _write_artifacts(target, artifacts)
             elif len(needed) == 1:
-                _put_one(target, needed[0])
+                _write_artifact(target, needed[0])
                 yield target, len(needed[0].body)
             else:
                 sinks.make_folder(target)
-                yield from _put(target, artifacts)
+                yield from _write_artifacts(target, artifacts)
 
     def _find_target(self) -> Path:
         """The place as it really is; an agent's folder, or no file, is refused."""
         path = Path(self.output).expanduser()
         target = path.parent.resolve() / path.name if path.name else path.resolve()
-        _refuse(target, self.output)
-        settings = self.desk.load_settings()
-        for adapter, roots in self.desk.agent_roots(settings):
+        _check_target(target, self.output)
+        settings = self.app.load_settings()
+        for adapter, roots in self.app.iter_agent_roots(settings):
             if any(target.is_relative_to(root.path.resolve()) for root in roots):
                 raise UserError(
                     f"{target} is {adapter.name}'s own folder.",
                     "leslied never writes there; choose another place.",
                 )
-        if self.has_all or self.output.endswith("/"):
+        if self.is_all or self.output.endswith("/"):
             sinks.make_folder(target)
         elif not target.parent.is_dir():
             raise UserError(
@@ -206,67 +212,69 @@ class _Order:
         return target
 
     def _render(self) -> Iterator[tuple[Artifact, ...]]:
-        with self.desk.open_reader() as reader:
-            for session in self._sessions(reader):
+        with self.app.open_reader() as reader:
+            for session in self._load_sessions(reader):
                 self.sessions += 1
                 clean = session
                 if not self.reveal:
-                    clean = redact_session(session, self.desk.redact)
+                    clean = redact_session(session, self.app.redact)
                 yield self.sink.render(clean)
 
-    def _sessions(self, reader: StoreReader) -> Iterator[Session]:
-        now = self.desk.clock.now()
-        is_utc = self.desk.load_settings().output.timezone == "utc"
-        for found in self._found(reader):
+    def _load_sessions(self, reader: StoreReader) -> Iterator[Session]:
+        now = self.app.clock.now()
+        is_utc = self.app.load_settings().output.timezone == "utc"
+        for found in self._resolve_targets(reader):
             at = found.session.started_at or now
             zone = UTC if is_utc else at.astimezone().tzinfo or UTC
             yield load_session(reader, found, now, zone)
 
-    def _found(self, reader: StoreReader) -> Iterable[ResolvedId]:
-        if not self.has_all:
-            return [resolve_id(reader, self.wanted, with_costs=True)]
-        now = self.desk.clock.now()
+    def _resolve_targets(self, reader: StoreReader) -> Iterable[ResolvedId]:
+        if not self.is_all:
+            return [resolve_id(reader, self.session_ref, with_costs=True)]
+        now = self.app.clock.now()
         chosen = Selection(filters=self.filters, quiet_us=stopped_before_us(now))
         found = list_sessions(reader, chosen, with_costs=True)
-        return self._over([ResolvedId(each) for each in found])
+        return self._with_progress([ResolvedId(each) for each in found])
 
-    def _over(self, found: Sequence[ResolvedId]) -> Iterator[ResolvedId]:
-        with Bar(self.desk.clock) as bar:
-            bar.begin("Writing sessions")
-            yield from bar.over(found)
+    def _with_progress(self, found: Sequence[ResolvedId]) -> Iterator[ResolvedId]:
+        with ProgressBar(self.app.clock) as bar:
+            bar.start("Writing sessions")
+            yield from bar.track(found)
 
 
-def _refuse(target: Path, said: str) -> None:
+def _check_target(target: Path, shown_path: str) -> None:
     if target.is_symlink():
-        raise UserError(f"{said} is a link.", "Name the place it leads to.")
+        raise UserError(f"{shown_path} is a link.", "Name the place it leads to.")
     if target.exists() and not (target.is_file() or target.is_dir()):
-        raise UserError(f"{said} is no file.", "Name a file or a folder.")
+        raise UserError(f"{shown_path} is no file.", "Name a file or a folder.")
 
 
-def _put(folder: Path, artifacts: Sequence[Artifact]) -> Iterator[tuple[Path, int]]:
+def _write_artifacts(
+    folder: Path, artifacts: Sequence[Artifact]
+) -> Iterator[tuple[Path, int]]:
     for artifact in artifacts:
         sinks.write_artifact(folder, artifact)
         yield folder / artifact.path, len(artifact.body)
 
 
-def _put_one(target: Path, artifact: Artifact) -> None:
+def _write_artifact(target: Path, artifact: Artifact) -> None:
     sinks.write_file(target.parent, target.name, artifact.body)
 
 
-def _lines(data: dict[str, Any], order: _Order) -> Iterator[str]:
-    files, home = data["files"], str(order.desk.home)
-    size = say_bytes(sum(each["bytes"] for each in files))
+def _lines(data: dict[str, Any], request: _ExportRequest) -> Iterator[str]:
+    files, home = data["files"], str(request.app.home)
+    size = format_bytes(sum(each["bytes"] for each in files))
     if len(files) == 1:
-        yield f"{say_path(files[0]['path'], home)} ({size})"
+        yield f"{format_path(files[0]['path'], home)} ({size})"
         return
     if not files:
-        yield say_nothing(order.filters)
+        yield format_no_sessions(request.filters)
         return
     yield (
-        f"{say_count(data['sessions'], 'session')}, {say_count(len(files), 'file')} "
+        f"{format_count(data['sessions'], 'session')}, {format_count(len(files), 'file')} "
         f"({size})"
     )
     for each in files[:10]:
-        yield f"  {say_path(each['path'], home)}"
+        yield f"  {format_path(each['path'], home)}"
     if len(files) > 10:
         yield f"  … and {len(files) - 10} more"

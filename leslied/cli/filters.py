@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from leslied.cli.completion import complete_agent, complete_project
-from leslied.cli.span import parse_moment
+from leslied.cli.time_args import parse_time_arg
 from leslied.errors import UserError
 from leslied.model.session import Status
 from leslied.paths import resolve_project
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypeVar
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.model.query import Filter, FilterKey
 
     F = TypeVar("F", bound=Callable[..., Any])
 
-NOTHING_LIKE = "No session is like that."
-WHOSE = ("agent", "project")
-_KEYS: dict[str, FilterKey] = {
+NO_MATCH = "No session is like that."
+AGENT_PROJECT_NAMES = ("agent", "project")
+_FILTER_KEYS: dict[str, FilterKey] = {
     "agent": "agent",
     "project": "project",
     "model": "model",
@@ -32,7 +32,7 @@ _KEYS: dict[str, FilterKey] = {
     "since": "after",
     "until": "before",
 }
-_WHOSE = (
+_AGENT_PROJECT_OPTIONS = (
     click.option(
         "--agent",
         metavar="NAME",
@@ -46,7 +46,7 @@ _WHOSE = (
         help="Only those in this folder or below it, or in any folder of this name.",
     ),
 )
-_REST = (
+_OTHER_OPTIONS = (
     click.option(
         "--model", metavar="TEXT", help="Only those of a model so named, in part."
     ),
@@ -58,22 +58,22 @@ _REST = (
 )
 
 
-def whose_options(command: F) -> F:
+def agent_project_options(command: F) -> F:
     """The command takes `--agent` and `--project`."""
-    for option in reversed(_WHOSE):
+    for option in reversed(_AGENT_PROJECT_OPTIONS):
         command = option(command)
     return command
 
 
 def filter_options(command: F) -> F:
     """The command takes `--agent`, `--project`, `--model`, `--status`, and times."""
-    for option in reversed(_REST):
+    for option in reversed(_OTHER_OPTIONS):
         command = option(command)
-    return whose_options(command)
+    return agent_project_options(command)
 
 
-def read_filters(
-    desk: Desk, asked: Mapping[str, Any], names: Iterable[str] = tuple(_KEYS)
+def parse_filters(
+    app: App, options: Mapping[str, Any], names: Iterable[str] = tuple(_FILTER_KEYS)
 ) -> tuple[Filter, ...]:
     """The conditions among the options of these names.
 
@@ -81,30 +81,31 @@ def read_filters(
     """
     from leslied.lookup import make_filter  # noqa: PLC0415 - help needs no look-ups
 
-    understand = make_understand(desk, is_end=True)
-    given = {name: asked[name] for name in names if asked[name] is not None}
-    for name, text in given.items():
+    value_parsers = make_value_parsers(app, is_end=True)
+    given_options = {name: options[name] for name in names if options[name] is not None}
+    for name, text in given_options.items():
         if not text:
             raise UserError(f"--{name} says nothing.", "Say which, or leave it out.")
     return tuple(
-        make_filter(_KEYS[name], text, understand) for name, text in given.items()
+        make_filter(_FILTER_KEYS[name], text, value_parsers)
+        for name, text in given_options.items()
     )
 
 
-def say_nothing(filters: Sequence[Filter]) -> str:
+def format_no_sessions(filters: Sequence[Filter]) -> str:
     """Why there is no session to show."""
     if filters:
-        return NOTHING_LIKE
+        return NO_MATCH
     return "No sessions yet. Work with an agent, then run: leslied sync"
 
 
-def make_understand(
-    desk: Desk, *, is_end: bool = False
+def make_value_parsers(
+    app: App, *, is_end: bool = False
 ) -> Mapping[str, Callable[[str], str | int]]:
     """How the values of filters are meant; `is_end`: up to the end of a day."""
-    now = desk.clock.now()
+    now = app.clock.now()
     return {
-        "after": partial(parse_moment, now=now, zone=None),
-        "before": partial(parse_moment, now=now, zone=None, is_end=is_end),
-        "project": partial(resolve_project, home=desk.home),
+        "after": partial(parse_time_arg, now=now, zone=None),
+        "before": partial(parse_time_arg, now=now, zone=None, is_end=is_end),
+        "project": partial(resolve_project, home=app.home),
     }

@@ -11,11 +11,11 @@ from leslied.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_WIDEST_EXAMPLE = 42
-_SENTENCE = 200
+_MAX_EXAMPLE_WIDTH = 42
+_MAX_SENTENCE_CHARS = 200
 
 
-class Command(click.Command):
+class LesliedCommand(click.Command):
     """A command with examples, exit codes of its own, and what to read next."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Command(click.Command):
         """The sections after the options."""
         if self.examples:
             with formatter.section("Examples"):
-                formatter.write_dl(self.examples, col_max=_WIDEST_EXAMPLE)
+                formatter.write_dl(self.examples, col_max=_MAX_EXAMPLE_WIDTH)
         if self.exit_codes:
             with formatter.section("Exit codes"):
                 formatter.write_dl([(str(code), why) for code, why in self.exit_codes])
@@ -49,10 +49,10 @@ class Command(click.Command):
         super().format_epilog(ctx, formatter)
 
 
-class Group(Command, click.Group):
+class LesliedGroup(LesliedCommand, click.Group):
     """Commands under one name; alone, the name tells which there are."""
 
-    command_class = Command
+    command_class = LesliedCommand
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The commands, in the order they were written down."""
@@ -65,7 +65,11 @@ class Group(Command, click.Group):
         found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
         with formatter.section("Commands"):
             formatter.write_dl(
-                [(n, c.get_short_help_str(_SENTENCE)) for n, c in found.items() if c]
+                [
+                    (n, c.get_short_help_str(_MAX_SENTENCE_CHARS))
+                    for n, c in found.items()
+                    if c
+                ]
             )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -84,10 +88,11 @@ class Group(Command, click.Group):
         if is_known or ctx.resilient_parsing or not word[:1].isalnum():
             return super().resolve_command(ctx, args)
         raise UserError(
-            f"There is no command `{ctx.command_path} {word}`.", self._guess(ctx, word)
+            f"There is no command `{ctx.command_path} {word}`.",
+            self._suggest(ctx, word),
         )
 
-    def _guess(self, ctx: click.Context, word: str) -> str:
+    def _suggest(self, ctx: click.Context, word: str) -> str:
         from difflib import get_close_matches  # noqa: PLC0415 - few mistype
 
         near = get_close_matches(word, self.list_commands(ctx), n=2)

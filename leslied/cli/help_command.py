@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from leslied.cli.help import Command, Group
+from leslied.cli.help import LesliedCommand, LesliedGroup
 from leslied.errors import UserError
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied help", "all commands"),
         ("leslied help export", "one of them"),
@@ -23,14 +23,14 @@ def command(ctx: click.Context, *, words: tuple[str, ...]) -> None:
 
     It is what `leslied COMMAND --help` shows.
     """
-    place = ctx.find_root()
+    context = ctx.find_root()
     for word in words:
-        if not isinstance(place.command, Group):
+        if not isinstance(context.command, LesliedGroup):
             raise UserError(
-                f"`{place.command_path}` has no commands of its own.",
-                f"Try: {place.command_path} --help",
+                f"`{context.command_path}` has no commands of its own.",
+                f"Try: {context.command_path} --help",
             )
-        _, found, _ = place.command.resolve_command(place, [word])
+        _, found, _ = context.command.resolve_command(context, [word])
         if found:
-            place = click.Context(found, parent=place, info_name=word)
-    click.echo(place.get_help())
+            context = click.Context(found, parent=context, info_name=word)
+    click.echo(context.get_help())

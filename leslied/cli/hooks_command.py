@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Group
-from leslied.cli.output import clean, emit, json_option, say_path, table
+from leslied.cli.app import get_app
+from leslied.cli.help import LesliedGroup
+from leslied.cli.output import emit, format_path, format_table, json_option, sanitize
 from leslied.errors import UserError
 from leslied.hooks import settings
 from leslied.hooks.settings_file import Scope, SettingsFile, find_settings_file
@@ -22,7 +22,7 @@ from leslied.paths import make_private_dir
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
 
 scope_option = click.option(
     "--scope",
@@ -33,7 +33,7 @@ scope_option = click.option(
 )
 
 
-@click.group(cls=Group, see_also=["inject", "inbox", "context"])
+@click.group(cls=LesliedGroup, see_also=["inject", "inbox", "context"])
 def command() -> None:
     """Let Claude Code tell leslied at once, and hear of its thread and inbox.
 
@@ -60,17 +60,17 @@ def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
     Sessions that start from then on use them. Installing again brings them up to
     date, as after an update of leslied.
     """
-    desk = sit_down(ctx)
-    file = SettingsFile(_find(desk, scope))
-    call = _make_call(desk)
-    make_private_dir(desk.places.data_dir / FOLDER)
+    app = get_app(ctx)
+    file = SettingsFile(_find_settings_file(app, scope))
+    call = _make_call(app)
+    make_private_dir(app.paths.data_dir / FOLDER)
     is_changed = file.update(lambda text: settings.install(text, call))
-    path = clean(say_path(str(file.path), str(desk.home)))
-    said = f"The hooks are in {path}. Sessions that start from now on use them."
+    path = sanitize(format_path(str(file.path), str(app.home)))
+    message = f"The hooks are in {path}. Sessions that start from now on use them."
     if not is_changed:
-        said = f"The hooks were in {path} already."
+        message = f"The hooks were in {path} already."
     data = {"path": str(file.path), "changed": is_changed}
-    emit(data, lambda: [said], as_json=as_json, warnings=_doubts(desk, scope))
+    emit(data, lambda: [message], as_json=as_json, warnings=_list_warnings(app, scope))
 
 
 @command.command(
@@ -85,15 +85,15 @@ def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
 @click.pass_context
 def uninstall(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
     """Take leslied's hooks out again; the settings are as they were."""
-    desk = sit_down(ctx)
-    file = SettingsFile(_find(desk, scope))
+    app = get_app(ctx)
+    file = SettingsFile(_find_settings_file(app, scope))
     is_changed = file.update(lambda text: text and settings.uninstall(text))
-    path = clean(say_path(str(file.path), str(desk.home)))
-    said = f"The hooks are gone from {path}."
+    path = sanitize(format_path(str(file.path), str(app.home)))
+    message = f"The hooks are gone from {path}."
     if not is_changed:
-        said = f"There were no hooks of leslied's in {path}."
+        message = f"There were no hooks of leslied's in {path}."
     data = {"path": str(file.path), "changed": is_changed}
-    emit(data, lambda: [said], as_json=as_json)
+    emit(data, lambda: [message], as_json=as_json)
 
 
 @command.command(
@@ -109,100 +109,102 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
 
     It looks at your own settings and, inside a project, at both of the project's.
     """
-    desk = sit_down(ctx)
-    states = [_look(desk, scope) for scope in get_args(Scope)]
+    app = get_app(ctx)
+    states = [_read_state(app, scope) for scope in get_args(Scope)]
     data = {
         "settings": [
             {
                 "scope": state.scope,
                 "path": str(state.path),
                 "installed": state.is_installed,
-                "trouble": state.trouble or None,
+                "trouble": state.error or None,
             }
             for state in states
             if state.path
         ]
     }
-    emit(data, lambda: _lines(states, desk), as_json=as_json)
+    emit(data, lambda: _lines(states, app), as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _HooksState:
     scope: Scope
     path: Path | None
     is_installed: bool = False
-    trouble: str = ""
+    error: str = ""
 
 
-def _find(desk: Desk, scope: Scope) -> Path:
+def _find_settings_file(app: App, scope: Scope) -> Path:
     project = find_project(str(Path.cwd()))
     if scope != "user" and not project:
         raise UserError(
             "There is no project in this folder.", "Go into one and try again."
         )
-    return find_settings_file(scope, desk.home, desk.environ, Path(project))
+    return find_settings_file(scope, app.home, app.environ, Path(project))
 
 
-def _look(desk: Desk, scope: Scope) -> _State:
+def _read_state(app: App, scope: Scope) -> _HooksState:
     try:
-        path = _find(desk, scope)
+        path = _find_settings_file(app, scope)
     except UserError:
-        return _State(scope, None)
+        return _HooksState(scope, None)
     try:
         text = SettingsFile(path).read()
         found = settings.find_commands(text) if text else {}
         is_off = bool(text) and settings.are_hooks_disabled(str(text))
     except UserError as error:
-        return _State(scope, path, trouble=error.message)
+        return _HooksState(scope, path, error=error.message)
     if not found:
-        return _State(scope, path)
-    return _State(scope, path, True, _find_trouble(desk, found, is_off=is_off))
+        return _HooksState(scope, path)
+    return _HooksState(scope, path, True, _find_error(app, found, is_off=is_off))
 
 
-def _find_trouble(desk: Desk, found: dict[str, str], *, is_off: bool) -> str:
+def _find_error(app: App, found: dict[str, str], *, is_off: bool) -> str:
     """Why installed hooks may not do what they should."""
     if is_off:
         return "disableAllHooks is set"
     if set(found) != set(settings.EVENTS):
         return "some are missing; install again"
-    call = _make_call(desk)
+    call = _make_call(app)
     if not all(call.is_current(each) for each in found.values()):
         return "made by another leslied; install again"
     return ""
 
 
-def _make_call(desk: Desk) -> settings.HookCommand:
-    return settings.HookCommand(sys.executable, str(desk.places.data_dir.absolute()))
+def _make_call(app: App) -> settings.HookCommand:
+    return settings.HookCommand(sys.executable, str(app.paths.data_dir.absolute()))
 
 
-def _doubts(desk: Desk, scope: Scope) -> list[str]:
+def _list_warnings(app: App, scope: Scope) -> list[str]:
     """What the person should know before relying on it."""
-    states = [_look(desk, each) for each in get_args(Scope)]
-    doubts = [
+    states = [_read_state(app, each) for each in get_args(Scope)]
+    warnings = [
         f"The {s.scope} settings have the hooks too: the agent hears everything twice."
         for s in states
         if s.is_installed and s.scope != scope
     ]
-    doubts += [s.trouble for s in states if s.scope == scope and s.trouble]
+    warnings += [s.error for s in states if s.scope == scope and s.error]
     if scope == "project":
-        doubts.append(
+        warnings.append(
             "These settings are shared through Git, and name paths of this machine; "
             "--scope local is yours alone."
         )
-    return doubts
+    return warnings
 
 
-def _lines(states: list[_State], desk: Desk) -> Iterator[str]:
+def _lines(states: list[_HooksState], app: App) -> Iterator[str]:
     rows = [
         (
             state.scope,
             "yes" if state.is_installed else "no",
-            say_path(str(state.path), str(desk.home)),
-            state.trouble or "-",
+            format_path(str(state.path), str(app.home)),
+            state.error or "-",
         )
         for state in states
         if state.path
     ]
-    yield from table(("SCOPE", "INSTALLED", "SETTINGS", "TROUBLE"), rows, stretch=3)
+    yield from format_table(
+        ("SCOPE", "INSTALLED", "SETTINGS", "TROUBLE"), rows, stretch=3
+    )
     if not any(state.is_installed for state in states):
         yield "To install: leslied hooks install"

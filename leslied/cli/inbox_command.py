@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.cli.app import get_app
 from leslied.cli.completion import complete_recipient
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
-from leslied.cli.output import emit, json_option, say_ago, table
+from leslied.cli.help import LesliedCommand
+from leslied.cli.output import emit, format_ago, format_table, json_option
 from leslied.errors import UserError
 from leslied.hooks import inbox, injection_state
 from leslied.model.codec import encode_time
@@ -18,13 +18,13 @@ from leslied.model.codec import encode_time
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
 
 _COLUMNS = ("ID", "THREAD", "STATE", "QUEUED", "TEXT")
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied inbox", "all messages"),
         ("leslied inbox thread-5e551e11", "those of one thread"),
@@ -43,22 +43,22 @@ def command(ctx: click.Context, *, wanted: str, as_json: bool) -> None:
     Claimed means said to the agent, but not yet seen in its log; an agent that dies
     before it writes the message down gets it again.
     """
-    desk = sit_down(ctx)
-    messages = _gather(desk, wanted)
-    data = {"messages": [_plain(message, desk) for message in messages]}
-    emit(data, lambda: _lines(messages, desk), as_json=as_json)
+    app = get_app(ctx)
+    messages = _load_messages(app, wanted)
+    data = {"messages": [_message_to_dict(message, app) for message in messages]}
+    emit(data, lambda: _lines(messages, app), as_json=as_json)
 
 
-def _gather(desk: Desk, wanted: str) -> list[inbox.InboxMessage]:
+def _load_messages(app: App, wanted: str) -> list[inbox.InboxMessage]:
     """The messages, newest last, as the logs prove them now."""
-    folder = str(desk.places.data_dir)
+    folder = str(app.paths.data_dir)
     threads = [t for t in inbox.list_threads(folder) if t.startswith(wanted)]
     if wanted and not threads:
         raise UserError(
             f"There is no message for a thread that starts with {wanted!r}.",
             "See all of them: leslied inbox",
         )
-    now_ns = int(desk.clock.now().timestamp() * 1e9)
+    now_ns = int(app.clock.now().timestamp() * 1e9)
     found = [m for each in threads for m in inbox.list_messages(folder, each)]
     inbox.settle(
         found, now_ns, lambda name: injection_state.load(folder, name).transcript
@@ -66,33 +66,33 @@ def _gather(desk: Desk, wanted: str) -> list[inbox.InboxMessage]:
     return sorted(found, key=lambda message: message.at_ns)
 
 
-def _plain(message: inbox.InboxMessage, desk: Desk) -> dict[str, Any]:
+def _message_to_dict(message: inbox.InboxMessage, app: App) -> dict[str, Any]:
     return {
         "id": message.id,
         "thread_id": message.thread,
         "state": message.state,
-        "queued_at": encode_time(_time(message)),
+        "queued_at": encode_time(_queued_at(message)),
         "session_id": message.session or None,
-        "text": desk.redact(message.read_text()),
+        "text": app.redact(message.read_text()),
     }
 
 
-def _time(message: inbox.InboxMessage) -> datetime:
+def _queued_at(message: inbox.InboxMessage) -> datetime:
     return datetime.fromtimestamp(message.at_ns // 1_000_000_000, UTC)
 
 
-def _lines(messages: list[inbox.InboxMessage], desk: Desk) -> Iterable[str]:
+def _lines(messages: list[inbox.InboxMessage], app: App) -> Iterable[str]:
     if not messages:
         return ['No messages. Leave one: leslied inject THREAD "text"']
-    now = desk.clock.now()
+    now = app.clock.now()
     rows = [
         (
             message.id,
             message.thread,
             message.state,
-            say_ago(_time(message), now),
-            desk.redact(message.read_text()),
+            format_ago(_queued_at(message), now),
+            app.redact(message.read_text()),
         )
         for message in messages
     ]
-    return table(_COLUMNS, rows, stretch=4, least=("QUEUED", "ID"))
+    return format_table(_COLUMNS, rows, stretch=4, droppable=("QUEUED", "ID"))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
-from leslied.cli.output import clean, emit, json_option, say_path
+from leslied.cli.app import get_app
+from leslied.cli.help import LesliedCommand
+from leslied.cli.output import emit, format_path, json_option, sanitize
 from leslied.errors import UserError
 from leslied.guide import (
     FileSnapshot,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FILES = ("AGENTS.md", "CLAUDE.md")
-_SAID = {
+_RESULT_MESSAGES = {
     "created": "{file} is new, with the guide for agents in it, version {next}.",
     "appended": "The guide for agents stands at the end of {file}, version {next}.",
     "updated": "The guide in {file} went from version {previous} to {next}; "
@@ -44,7 +44,7 @@ _SAID = {
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied init --diff", "see what it would do"),
         ("leslied init", "do it"),
@@ -75,24 +75,29 @@ def command(
     repository, or in this folder where there is none; a newer leslied replaces it.
     What stands outside the block is never touched.
     """
-    desk = sit_down(ctx)
-    paper = read_snapshot(_find_folder(desk.home), name)
-    change = _plan(paper, is_removed=remove)
-    file = say_path(str(paper.folder / name), str(desk.home))
-    data: dict[str, Any] = {"file": str(paper.folder / name), **_plain(change)}
+    app = get_app(ctx)
+    snapshot = read_snapshot(_find_folder(app.home), name)
+    change = _plan(snapshot, is_removed=remove)
+    file = format_path(str(snapshot.folder / name), str(app.home))
+    data: dict[str, Any] = {
+        "file": str(snapshot.folder / name),
+        **_change_to_dict(change),
+    }
     if diff:
         # A key of the moment: even our own, in the data folder, is not made for a look.
         redact = Redactor(os.urandom(32)).redact
-        data["diff"] = redact("".join(_diff(paper, change)))
-        emit(data, lambda: _show(data["diff"]), as_json=as_json)
+        data["diff"] = redact("".join(_diff(snapshot, change)))
+        emit(data, lambda: _color_diff(data["diff"]), as_json=as_json)
         return
-    if change.needs_consent and not yes and not _ask(change, file, as_json=as_json):
+    if change.needs_consent and not yes and not _confirm(change, file, as_json=as_json):
         data["status"] = "skipped"
-    elif change.data != paper.data:
-        replace_file(paper, change.data)
-    said = clean(_say(data, change, file))
-    notes = [*_notes(paper, change)] if data["status"] != "skipped" else []
-    emit(data, lambda: [said], as_json=as_json, warnings=notes)
+    elif change.data != snapshot.data:
+        replace_file(snapshot, change.data)
+    message = sanitize(_format_result(data, change, file))
+    warnings = (
+        [*_iter_warnings(snapshot, change)] if data["status"] != "skipped" else []
+    )
+    emit(data, lambda: [message], as_json=as_json, warnings=warnings)
 
 
 def _find_folder(home: Path) -> Path:
@@ -112,17 +117,17 @@ def _find_folder(home: Path) -> Path:
     return top
 
 
-def _plan(paper: FileSnapshot, *, is_removed: bool) -> GuidePlan:
+def _plan(snapshot: FileSnapshot, *, is_removed: bool) -> GuidePlan:
     try:
         if is_removed:
-            return plan_remove(paper.data)
-        return plan_init(paper.data, load_guide())
+            return plan_remove(snapshot.data)
+        return plan_init(snapshot.data, load_guide())
     except UserError as error:
-        hint = error.hint.replace("leslied init", _tell_call(paper.name))
-        raise UserError(f"{paper.name}: {error.message}", hint) from error
+        hint = error.hint.replace("leslied init", _format_command(snapshot.name))
+        raise UserError(f"{snapshot.name}: {error.message}", hint) from error
 
 
-def _plain(change: GuidePlan) -> dict[str, Any]:
+def _change_to_dict(change: GuidePlan) -> dict[str, Any]:
     return {
         "status": change.status,
         "previous_version": change.previous_version,
@@ -130,48 +135,48 @@ def _plain(change: GuidePlan) -> dict[str, Any]:
     }
 
 
-def _ask(change: GuidePlan, file: str, *, as_json: bool) -> bool:
+def _confirm(change: GuidePlan, file: str, *, as_json: bool) -> bool:
     """The person's word; where nobody can be asked, a sentence about what to do."""
     had = change.previous_version or "unknown"
     about = f"The guide in {file} is version {had}"
     if as_json or not sys.stdin.isatty():
-        call = _tell_call(Path(file).name)
+        call = _format_command(Path(file).name)
         raise UserError(
             f"{about}; replacing it with {change.next_version} needs your word.",
             f"To see the change: {call} --diff. To agree: {call} --yes",
         )
     question = f"{about}. Replace it with {change.next_version}?"
-    return click.confirm(clean(question), err=True)
+    return click.confirm(sanitize(question), err=True)
 
 
-def _tell_call(name: str) -> str:
+def _format_command(name: str) -> str:
     """The words that call this command for a file."""
     return "leslied init" + ("" if name == _FILES[0] else f" --file {name}")
 
 
-def _say(data: dict[str, Any], change: GuidePlan, file: str) -> str:
+def _format_result(data: dict[str, Any], change: GuidePlan, file: str) -> str:
     is_gone = change.status == "removed" and change.data is None
-    said = _SAID["deleted" if is_gone else data["status"]]
+    said = _RESULT_MESSAGES["deleted" if is_gone else data["status"]]
     previous = change.previous_version or "unknown"
     return said.format(file=file, previous=previous, next=change.next_version)
 
 
-def _notes(paper: FileSnapshot, change: GuidePlan) -> Iterator[str]:
+def _iter_warnings(snapshot: FileSnapshot, change: GuidePlan) -> Iterator[str]:
     if change.was_edited:
         yield (
             "The text between the tags had been changed by hand and was put back. "
             "Your own words belong above or below the block."
         )
     if change.status not in ("removed", "absent"):
-        yield from _tell_claude(paper, change)
+        yield from _iter_claude_warnings(snapshot, change)
 
 
-def _tell_claude(paper: FileSnapshot, change: GuidePlan) -> Iterator[str]:
+def _iter_claude_warnings(snapshot: FileSnapshot, change: GuidePlan) -> Iterator[str]:
     """Claude Code reads AGENTS.md only in a folder without CLAUDE.md."""
-    other = paper.folder / next(name for name in _FILES if name != paper.name)
+    other = snapshot.folder / next(name for name in _FILES if name != snapshot.name)
     if other.is_symlink() or not other.is_file():
         return
-    if paper.name == "CLAUDE.md":
+    if snapshot.name == "CLAUDE.md":
         if change.status == "created":
             yield (
                 "Claude Code now reads CLAUDE.md and no longer AGENTS.md. "
@@ -189,16 +194,16 @@ def _tell_claude(paper: FileSnapshot, change: GuidePlan) -> Iterator[str]:
         )
 
 
-def _diff(paper: FileSnapshot, change: GuidePlan) -> Iterator[str]:
+def _diff(snapshot: FileSnapshot, change: GuidePlan) -> Iterator[str]:
     """The change as a unified diff, line by line."""
-    before, after = _lines(paper.data), _lines(change.data)
-    old = f"a/{paper.name}" if paper.data is not None else "/dev/null"
-    new = f"b/{paper.name}" if change.data is not None else "/dev/null"
+    before, after = _split_lines(snapshot.data), _split_lines(change.data)
+    old = f"a/{snapshot.name}" if snapshot.data is not None else "/dev/null"
+    new = f"b/{snapshot.name}" if change.data is not None else "/dev/null"
     for line in difflib.unified_diff(before, after, old, new, lineterm=""):
-        yield clean(line) + "\n"
+        yield sanitize(line) + "\n"
 
 
-def _lines(data: bytes | None) -> list[str]:
+def _split_lines(data: bytes | None) -> list[str]:
     if not data:
         return []
     text = data.decode(errors="replace").replace("\r\n", "\n")
@@ -206,7 +211,7 @@ def _lines(data: bytes | None) -> list[str]:
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
 
 
-def _show(diff: str) -> Iterator[str]:
+def _color_diff(diff: str) -> Iterator[str]:
     """The diff in colours."""
     colors = {"+": "green", "-": "red", "@": "cyan"}
     for line in diff.removesuffix("\n").split("\n") if diff else ():

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from leslied.cli.app import get_app
 from leslied.cli.completion import complete_thread
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
+from leslied.cli.help import LesliedCommand
 from leslied.cli.output import emit, json_option
 from leslied.errors import UserError
 from leslied.hooks import inbox, settings
@@ -19,12 +19,12 @@ from leslied.hooks.thread import AGENT, find_project
 from leslied.lookup import resolve_id
 
 if TYPE_CHECKING:
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.model.session import SessionSummary
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ('leslied inject last "Use the new API"', "for the newest session"),
         ('leslied inject thread-5e551e11 "Stop, please"', "for one thread"),
@@ -41,31 +41,33 @@ def command(ctx: click.Context, *, wanted: str, text: str, as_json: bool) -> Non
     For telling an agent something from another terminal, or from a script. It needs
     the hooks, which only Claude Code has: leslied hooks install
     """
-    desk = sit_down(ctx)
+    app = get_app(ctx)
     text = text.strip()
     if not text or len(text) > inbox.MAX_TEXT_CHARACTERS:
         raise UserError(
             f"A message has 1 to {inbox.MAX_TEXT_CHARACTERS} characters; this one {len(text)}.",
             "Put it into a file and tell the agent which.",
         )
-    with desk.open_reader() as reader:
+    with app.open_reader() as reader:
         session = resolve_id(reader, wanted).session
-    now_ns = int(desk.clock.now().timestamp() * 1e9)
+    now_ns = int(app.clock.now().timestamp() * 1e9)
     thread = session.thread_id
-    message_id = inbox.enqueue(str(desk.places.data_dir), thread, text, now_ns)
-    doubt = _find_doubt(desk, session)
+    message_id = inbox.enqueue(str(app.paths.data_dir), thread, text, now_ns)
+    warning = _find_warning(app, session)
     data = {"id": message_id, "thread_id": thread, "state": "queued"}
-    said = f"Queued {message_id} for the next prompt of {thread}."
-    emit(data, lambda: [said], as_json=as_json, warnings=[doubt] if doubt else [])
+    message = f"Queued {message_id} for the next prompt of {thread}."
+    emit(
+        data, lambda: [message], as_json=as_json, warnings=[warning] if warning else []
+    )
 
 
-def _find_doubt(desk: Desk, session: SessionSummary) -> str:
+def _find_warning(app: App, session: SessionSummary) -> str:
     """Why nobody may ever bring the message."""
     if session.key.agent != AGENT:
         return "Only Claude Code has hooks: no prompt will bring the message."
     project = Path(find_project(session.cwd))
     for scope in get_args(Scope):
-        file = SettingsFile(find_settings_file(scope, desk.home, desk.environ, project))
+        file = SettingsFile(find_settings_file(scope, app.home, app.environ, project))
         with suppress(UserError):
             if settings.find_commands(file.read() or "{}"):
                 return ""

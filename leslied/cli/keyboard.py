@@ -29,13 +29,13 @@ _KEYS: dict[bytes, Key] = {
     b"q": "quit",
     b"Q": "quit",
 }
-_PRESSED = re.compile(rb"\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
-_ENDS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_KEY_SEQUENCE = re.compile(rb"\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
+_TERMINATION_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
-def read_keys(data: bytes) -> list[Key]:
+def parse_keys(data: bytes) -> list[Key]:
     """What the bytes of a terminal mean here; keys without a meaning are left out."""
-    found = (_KEYS.get(pressed, "") for pressed in _PRESSED.findall(data))
+    found = (_KEYS.get(pressed, "") for pressed in _KEY_SEQUENCE.findall(data))
     return [key for key in found if key]
 
 
@@ -44,11 +44,13 @@ def open_keyboard() -> Iterator[Keyboard]:
     """The terminal on standard input gives single keys, and afterwards is as before."""
     file = sys.stdin.fileno()
     found = termios.tcgetattr(file)
-    handlers = {each: signal.getsignal(each) for each in (*_ENDS, signal.SIGCONT)}
+    handlers = {
+        each: signal.getsignal(each) for each in (*_TERMINATION_SIGNALS, signal.SIGCONT)
+    }
     try:
         # A signal must not end the process before the terminal is what it was.
-        for number in _ENDS:
-            signal.signal(number, _leave)
+        for number in _TERMINATION_SIGNALS:
+            signal.signal(number, _exit_on_signal)
         # A shell gives the terminal back as it uses it itself.
         signal.signal(signal.SIGCONT, lambda *_: tty.setcbreak(file))
         tty.setcbreak(file)
@@ -62,17 +64,17 @@ def open_keyboard() -> Iterator[Keyboard]:
 class Keyboard:
     """Whoever sits at the terminal."""
 
-    def __init__(self, file: int) -> None:
-        self._file = file
-        self._waiting: list[Key] = []
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._pending_keys: list[Key] = []
 
     def wait(self, seconds: float | None) -> Key:
         """The key that was pressed within the time; empty where none was."""
-        if not self._waiting and select.select([self._file], [], [], seconds)[0]:
-            data = os.read(self._file, 1024)
-            self._waiting = read_keys(data) if data else ["quit"]
-        return self._waiting.pop(0) if self._waiting else ""
+        if not self._pending_keys and select.select([self._fd], [], [], seconds)[0]:
+            data = os.read(self._fd, 1024)
+            self._pending_keys = parse_keys(data) if data else ["quit"]
+        return self._pending_keys.pop(0) if self._pending_keys else ""
 
 
-def _leave(number: int, _: FrameType | None) -> None:
+def _exit_on_signal(number: int, _: FrameType | None) -> None:
     raise SystemExit(128 + number)

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from leslied.cli.desk import sit_down
-from leslied.cli.filters import filter_options, read_filters, say_nothing
-from leslied.cli.help import Command
+from leslied.cli.app import get_app
+from leslied.cli.filters import filter_options, format_no_sessions, parse_filters
+from leslied.cli.help import LesliedCommand
 from leslied.cli.output import (
     emit,
+    format_cost,
+    format_number,
+    format_path,
+    format_table,
+    format_time,
     json_option,
-    say_cost,
-    say_number,
-    say_path,
-    say_time,
     shorten_ids,
-    table,
 )
 from leslied.errors import UserError
 from leslied.lookup import list_sessions
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.model.session import SessionSummary
 
-_SCREENFUL = 50
+_DEFAULT_LIMIT = 50
 _COLUMNS = (
     "ID",
     "AGENT",
@@ -48,7 +48,7 @@ _COLUMNS = (
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied list", "the latest sessions"),
         ("leslied list --project . --since 7d", "this folder's, of the last week"),
@@ -73,114 +73,118 @@ _COLUMNS = (
     "--limit",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"Show so many; without it {_SCREENFUL}, as JSON all.",
+    help=f"Show so many; without it {_DEFAULT_LIMIT}, as JSON all.",
 )
 @click.option("--all", "has_all", is_flag=True, help="Show all.")
 @click.option("--subagents", is_flag=True, help="Show subagents too.")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, /, **asked: Any) -> None:
+def command(ctx: click.Context, /, **options: Any) -> None:
     """Show the sessions, last active first.
 
     Tokens include the subagents'; what forks share counts once. Filters narrow the
     list down: all of those given must hold.
     """
-    desk = sit_down(ctx)
-    as_json = asked["as_json"]
-    wanted = _select(desk, asked)
-    with desk.open_reader() as reader:
+    app = get_app(ctx)
+    as_json = options["as_json"]
+    selection = _make_selection(app, options)
+    with app.open_reader() as reader:
         found = list_sessions(
-            reader, wanted, with_subagents=asked["subagents"], with_costs=as_json
+            reader, selection, with_subagents=options["subagents"], with_costs=as_json
         )
         ids = (
-            [] if as_json else reader.list_similar_ids([_id_of(each) for each in found])
+            []
+            if as_json
+            else reader.list_similar_ids([_get_id(each) for each in found])
         )
-    now = desk.clock.now()
-    shown = None if as_json or wanted.limit is None else wanted.limit - 1
+    now = app.clock.now()
+    shown = None if as_json or selection.limit is None else selection.limit - 1
     # Most folders and models are those of the session before.
-    redact = lru_cache(maxsize=4096)(desk.redact)
+    redact = lru_cache(maxsize=4096)(app.redact)
     sessions = [redact_summary(each, redact) for each in found[:shown]]
     emit(
-        {"sessions": [_plain(each, now) for each in sessions]} if as_json else {},
+        {"sessions": [_session_to_dict(each, now) for each in sessions]}
+        if as_json
+        else {},
         lambda: _lines(
-            desk, sessions, ids, wanted, has_more=len(found) > len(sessions)
+            app, sessions, ids, selection, has_more=len(found) > len(sessions)
         ),
         as_json=as_json,
     )
 
 
-def _select(desk: Desk, asked: dict[str, Any]) -> Selection:
-    if asked["has_all"] and asked["limit"]:
+def _make_selection(app: App, options: dict[str, Any]) -> Selection:
+    if options["has_all"] and options["limit"]:
         raise UserError("Either --all or --limit, not both.", "Leave one of them out.")
-    limit = asked["limit"]
-    if not asked["as_json"] and not asked["has_all"]:
+    limit = options["limit"]
+    if not options["as_json"] and not options["has_all"]:
         # One more than is shown tells whether there are more.
-        limit = (limit or _SCREENFUL) + 1
+        limit = (limit or _DEFAULT_LIMIT) + 1
     return Selection(
-        filters=read_filters(desk, asked),
-        order=asked["order"],
-        is_reversed=asked["is_reversed"],
+        filters=parse_filters(app, options),
+        order=options["order"],
+        is_reversed=options["is_reversed"],
         limit=limit,
-        quiet_us=stopped_before_us(desk.clock.now()),
+        quiet_us=stopped_before_us(app.clock.now()),
     )
 
 
-def _plain(session: SessionSummary, now: datetime) -> dict[str, Any]:
-    plain = session_to_dict(session, compute_status(session, now), session.cwd)
-    plain["unpriced_messages"] = session.cost.unpriced
+def _session_to_dict(session: SessionSummary, now: datetime) -> dict[str, Any]:
+    data = session_to_dict(session, compute_status(session, now), session.cwd)
+    data["unpriced_messages"] = session.cost.unpriced
     if session.is_subagent:
-        plain |= {"id": session.subagent_id, "parent": session.key.session_id}
-    return plain
+        data |= {"id": session.subagent_id, "parent": session.key.session_id}
+    return data
 
 
-def _id_of(session: SessionSummary) -> str:
+def _get_id(session: SessionSummary) -> str:
     return session.subagent_id if session.is_subagent else session.key.session_id
 
 
 def _lines(
-    desk: Desk,
+    app: App,
     sessions: list[SessionSummary],
     ids: list[str],
-    wanted: Selection,
+    selection: Selection,
     *,
     has_more: bool,
 ) -> Iterator[str]:
     if not sessions:
-        yield say_nothing(wanted.filters)
+        yield format_no_sessions(selection.filters)
         return
-    shorts = shorten_ids(map(_id_of, sessions), ids)
-    now, home = desk.clock.now(), str(desk.home)
-    shows_cost = wanted.order == "cost"
+    shorts = shorten_ids(map(_get_id, sessions), ids)
+    now, home = app.clock.now(), str(app.home)
+    shows_cost = selection.order == "cost"
     rows = [
         (
-            shorts[_id_of(session)],
+            shorts[_get_id(session)],
             session.key.agent,
-            say_time(session.ended_at),
+            format_time(session.ended_at),
             compute_status(session, now),
-            say_path(session.cwd, home).rpartition("/")[2] or "-",
-            _say_title(session),
+            format_path(session.cwd, home).rpartition("/")[2] or "-",
+            _format_title(session),
             str(session.units),
             str(session.tool_calls),
-            say_cost(session.cost) if shows_cost else _say_out(session),
+            format_cost(session.cost) if shows_cost else _format_output_tokens(session),
         )
         for session in sessions
     ]
     last = "COST" if shows_cost else "OUT"
-    yield from table(
+    yield from format_table(
         (*_COLUMNS, last),
         rows,
         stretch=5,
-        right=f"UNITS TOOLS {last}",
-        least=("OUT", "TOOLS", "UNITS", "AGENT", "STATUS", "PROJECT"),
+        right_aligned=f"UNITS TOOLS {last}",
+        droppable=("OUT", "TOOLS", "UNITS", "AGENT", "STATUS", "PROJECT"),
     )
     if has_more:
         yield click.style("There are more; --all shows them.", dim=True)
 
 
-def _say_title(session: SessionSummary) -> str:
+def _format_title(session: SessionSummary) -> str:
     title = session.title or "-"
     return f"↳ {title}" if session.is_subagent else title
 
 
-def _say_out(session: SessionSummary) -> str:
-    return say_number(session.usage.output_tokens)
+def _format_output_tokens(session: SessionSummary) -> str:
+    return format_number(session.usage.output_tokens)

@@ -22,7 +22,7 @@ from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.text import Text
 from rich.theme import Theme
 
-from leslied.cli.output import clean
+from leslied.cli.output import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from rich.console import ConsoleOptions, JustifyMethod, RenderResult
     from rich.markdown import MarkdownElement
 
-_LONGEST = 40_000
+_MAX_CHARS = 40_000
 """Longer texts are for programs; to lay them out would take long."""
-_DEEPEST = 20
+_MAX_NESTING = 20
 """What is nested deeper has no room on a terminal."""
 _LANGUAGES = frozenset(
     """
@@ -62,7 +62,7 @@ _STYLES = {
     "markdown.table.border": "dim",
     "markdown.table.header": "bold",
 }
-_CODE = ANSISyntaxTheme(
+_CODE_THEME = ANSISyntaxTheme(
     {
         Code.Comment: Style(dim=True),
         Code.Keyword: Style(color="magenta"),
@@ -81,31 +81,31 @@ _CODE = ANSISyntaxTheme(
 
 def render_markdown(text: str, width: int) -> Iterator[str] | None:
     """The text laid out in so many columns, line by line; None where it cannot be."""
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_CHARS:
         return None
-    parsed = _parser().parse(clean(text))
-    if any(token.level >= _DEEPEST for token in parsed):
+    parsed = _parser().parse(sanitize(text))
+    if any(token.level >= _MAX_NESTING for token in parsed):
         return None
     options = _console().options.update(width=width)
-    found = _console().render_lines(_Page(parsed), options, pad=False)
-    lines = [_trim(line) for line in found]
+    found = _console().render_lines(_TerminalMarkdown(parsed), options, pad=False)
+    lines = [_trim_line(line) for line in found]
     full = [number for number, line in enumerate(lines) if line]
     shown = lines[full[0] : full[-1] + 1] if full else []
-    return ("".join(_paint(line)) for line in shown)
+    return ("".join(_render_segments(line)) for line in shown)
 
 
-class _Left(Heading):
+class _LeftHeading(Heading):
     LEVEL_ALIGN: ClassVar[dict[str, JustifyMethod]] = {}
 
 
-class _Block(CodeBlock):
+class _IndentedCodeBlock(CodeBlock):
     """Code, indented instead of framed."""
 
     @classmethod
-    def create(cls, markdown: Markdown, token: Token) -> _Block:
+    def create(cls, markdown: Markdown, token: Token) -> _IndentedCodeBlock:
         """One for this token."""
         del markdown
-        return cls(clean(token.info).strip(), "")
+        return cls(sanitize(token.info).strip(), "")
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
@@ -117,18 +117,18 @@ class _Block(CodeBlock):
         yield Syntax(
             str(self.text).rstrip(),
             name if name in _LANGUAGES else "text",
-            theme=_CODE,
+            theme=_CODE_THEME,
             word_wrap=True,
             padding=(0, 0, 0, 2),
         )
 
 
-class _Page(Markdown):
+class _TerminalMarkdown(Markdown):
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
-        "heading_open": _Left,
-        "fence": _Block,
-        "code_block": _Block,
+        "heading_open": _LeftHeading,
+        "fence": _IndentedCodeBlock,
+        "code_block": _IndentedCodeBlock,
     }
 
     def __init__(self, parsed: list[Token]) -> None:
@@ -136,10 +136,10 @@ class _Page(Markdown):
         self.parsed = parsed
         for token in parsed:
             for child in token.children or ():
-                _keep_break(child)
+                _harden_break(child)
 
 
-def _keep_break(token: Token) -> None:
+def _harden_break(token: Token) -> None:
     """An agent ends a line where it means to."""
     if token.type == "softbreak":
         token.type = "hardbreak"
@@ -147,7 +147,7 @@ def _keep_break(token: Token) -> None:
 
 @cache
 def _parser() -> MarkdownIt:
-    more = {"html": False, "maxNesting": _DEEPEST + 2}
+    more = {"html": False, "maxNesting": _MAX_NESTING + 2}
     parser = MarkdownIt("commonmark", more)
     return parser.enable(["strikethrough", "table"]).disable(["image", "reference"])
 
@@ -164,7 +164,7 @@ def _console() -> Console:
     )
 
 
-def _trim(line: Iterable[Segment]) -> list[Segment]:
+def _trim_line(line: Iterable[Segment]) -> list[Segment]:
     """The line without the spaces that only fill it up."""
     kept = [segment for segment in line if segment.text and not segment.control]
     while kept and not kept[-1].text.rstrip():
@@ -174,10 +174,10 @@ def _trim(line: Iterable[Segment]) -> list[Segment]:
     return kept
 
 
-def _paint(line: Iterable[Segment]) -> Iterator[str]:
+def _render_segments(line: Iterable[Segment]) -> Iterator[str]:
     for text, style, _ in line:
         # `&#13;` is a control character only now.
-        shown = clean(text)
+        shown = sanitize(text)
         colour = style.update_link(None) if style else None
         yield (
             colour.render(shown, color_system=ColorSystem.STANDARD) if colour else shown

@@ -23,36 +23,36 @@ if TYPE_CHECKING:
 
     from leslied.model.stats import Cost
 
-_UNSAFE = re.compile(
+_CONTROL_CHARS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029"
     "\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-_UNEVEN = re.compile(
+_EMOJI_MODIFIERS = re.compile(
     "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d[\u2190-\u2bff\U0001f000-\U0001faff]"
 )
 """What turns one emoji into another; some terminals draw both, side by side."""
-_PLAIN_WIDTH = 120
-_SHORTEST = 8
-_ROOMY = 24
+_DEFAULT_WIDTH = 120
+_MIN_ID_CHARS = 8
+_MIN_STRETCH_WIDTH = 24
 """With less than this for its longest text, a table rather leaves columns out."""
-_NARROW = 8
-_NARROWEST = 12
-_WIDEST = 1000
-_LONGEST = 2000
+_MIN_COLUMN_WIDTH = 8
+_MIN_SHARED_WIDTH = 12
+_MAX_WIDTH = 1000
+_MAX_CELL_CHARS = 2000
 """No terminal shows more of a cell, and laying it out takes its time."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 
 
-def check_form(asked: Mapping[str, Any]) -> None:
+def check_format_options(options: Mapping[str, Any]) -> None:
     """Whoever asks for JSON and CSV at once is asked which."""
-    if asked["as_json"] and asked["as_csv"]:
+    if options["as_json"] and options["as_csv"]:
         raise UserError("--json and --csv exclude each other.", "Choose one of them.")
 
 
-def find_color(environ: Mapping[str, str]) -> bool | None:
+def find_color_setting(environ: Mapping[str, str]) -> bool | None:
     """Whether colours are wanted; None where being a terminal decides."""
     if environ.get("NO_COLOR"):
         return False
@@ -62,12 +62,12 @@ def find_color(environ: Mapping[str, str]) -> bool | None:
     return False if environ.get("TERM") == "dumb" else None
 
 
-def clean(text: str) -> str:
+def sanitize(text: str) -> str:
     """The text with every control and direction mark made visible."""
-    return _UNSAFE.sub(_show, text) if not text.isprintable() else text
+    return _CONTROL_CHARS.sub(_escape_char, text) if not text.isprintable() else text
 
 
-def _show(match: re.Match[str]) -> str:
+def _escape_char(match: re.Match[str]) -> str:
     code = ord(match[0])
     if code < 0x20:
         return chr(0x2400 + code)
@@ -88,7 +88,7 @@ def emit(
     for line in lines():
         click.echo(line)
     for warning in warnings:
-        click.echo(click.style("warning: ", fg="yellow") + clean(warning), err=True)
+        click.echo(click.style("warning: ", fg="yellow") + sanitize(warning), err=True)
 
 
 def format_troubles(troubles: Iterable[tuple[object, str]]) -> list[str]:
@@ -104,22 +104,22 @@ def format_troubles(troubles: Iterable[tuple[object, str]]) -> list[str]:
         else:
             lines.append(f"{path}: {reason}")
     for reason, (first, *others) in waiting.items():
-        more = f" and {say_count(len(others), 'other log')}" if others else ""
+        more = f" and {format_count(len(others), 'other log')}" if others else ""
         lines.append(f"{first}{more}: {reason}")
     return lines
 
 
-def tell_error(message: str, hint: str, code: int, *, as_json: bool) -> int:
+def report_error(message: str, hint: str, code: int, *, as_json: bool) -> int:
     """One sentence and what to do next, or the same as an envelope."""
     if as_json:
         error = {"message": message, "hint": hint or None, "exit_code": code}
         _print_envelope(None, (), error)
         return code
-    color = find_color(read_environ())
-    said = click.style("leslied: ", fg="red") + clean(message)
-    click.echo(said, err=True, color=color)
+    color = find_color_setting(read_environ())
+    text = click.style("leslied: ", fg="red") + sanitize(message)
+    click.echo(text, err=True, color=color)
     if hint:
-        click.echo(clean(hint), err=True)
+        click.echo(sanitize(hint), err=True)
     return code
 
 
@@ -132,14 +132,14 @@ def _print_envelope(
         "warnings": list(warnings),
         "error": error,
     }
-    text = _encode(envelope).decode("utf-8", "replace")
+    text = _encode_json(envelope).decode("utf-8", "replace")
     # The same JSON, in which nothing speaks to a terminal.
-    safe = _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    safe = _CONTROL_CHARS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     sys.stdout.buffer.write(safe.encode("utf-8", "replace") + b"\n")
     sys.stdout.buffer.flush()
 
 
-def _encode(value: Any) -> bytes:
+def _encode_json(value: Any) -> bytes:
     """The value as JSON that people can read, too."""
     import msgspec  # noqa: PLC0415 - not every command prints JSON
 
@@ -155,9 +155,9 @@ def print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """The rows for a spreadsheet, which takes none of them for a formula."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(map(_cell, names))
+    writer.writerow(map(_csv_cell, names))
     for row in rows:
-        writer.writerow(map(_cell, row))
+        writer.writerow(map(_csv_cell, row))
         sys.stdout.buffer.write(out.getvalue().encode("utf-8", "replace"))
         out.seek(0)
         out.truncate()
@@ -165,22 +165,22 @@ def print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     sys.stdout.buffer.flush()
 
 
-def _cell(value: Any) -> Any:
+def _csv_cell(value: Any) -> Any:
     if isinstance(value, list):
         value = " ".join(value)
     if isinstance(value, str):
-        value = clean(value)
-        return "'" + value if value.startswith(_FORMULA) else value
+        value = sanitize(value)
+        return "'" + value if value.startswith(_FORMULA_PREFIXES) else value
     return value
 
 
-def table(
-    names: Sequence[str],
+def format_table(
+    headers: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
     stretch: int | None,
-    right: str = "",
-    least: Sequence[str] = (),
+    right_aligned: str = "",
+    droppable: Sequence[str] = (),
 ) -> Iterable[str]:
     """Aligned columns, no wider than the terminal.
 
@@ -190,61 +190,68 @@ def table(
     """
     from rich.cells import cell_len  # noqa: PLC0415
 
-    cells = [[_even(cell[:_LONGEST]) for cell in row] for row in (names, *rows)]
+    cells = [
+        [_flatten_cell(cell[:_MAX_CELL_CHARS]) for cell in row]
+        for row in (headers, *rows)
+    ]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
-    numbers = {at for at, name in enumerate(names) if name in right.split()}
-    spare = [names.index(name) for name in least if name in names]
+    numbers = {at for at, name in enumerate(headers) if name in right_aligned.split()}
+    spare = [headers.index(name) for name in droppable if name in headers]
     if stretch is None:
-        kept, widths = list(range(len(names))), _share(widths)
+        kept, widths = list(range(len(headers))), _shrink_columns(widths)
     else:
-        kept = _fit(widths, stretch, spare, numbers)
+        kept = _fit_columns(widths, stretch, spare, numbers)
     for number, row in enumerate(cells):
-        fitted = [_pad(row[at], widths[at], is_right=at in numbers) for at in kept]
+        fitted = [_pad_cell(row[at], widths[at], is_right=at in numbers) for at in kept]
         line = "  ".join(fitted).rstrip()
         yield click.style(line, dim=True) if number == 0 else line
 
 
-def _even(text: str) -> str:
+def _flatten_cell(text: str) -> str:
     """The text in one line of characters that every terminal draws equally wide."""
-    return _UNEVEN.sub("", clean(text).replace("\n", " ").replace("\t", " "))
+    return _EMOJI_MODIFIERS.sub(
+        "", sanitize(text).replace("\n", " ").replace("\t", " ")
+    )
 
 
-def _fit(
-    widths: list[int], stretch: int, least: Sequence[int], numbers: set[int]
+def _fit_columns(
+    widths: list[int], stretch: int, droppable: Sequence[int], numbers: set[int]
 ) -> list[int]:
     """The columns that are shown; `widths` is what each of them gets."""
     kept = list(range(len(widths)))
-    columns = _screen()
-    wanted, width = widths[stretch], columns or _PLAIN_WIDTH
+    columns = _find_screen_width()
+    wanted, width = widths[stretch], columns or _DEFAULT_WIDTH
 
     def room() -> int:
         return width - sum(widths[at] + 2 for at in kept if at != stretch)
 
-    for at in least if columns else ():
-        if room() >= min(wanted, _ROOMY):
+    for at in droppable if columns else ():
+        if room() >= min(wanted, _MIN_STRETCH_WIDTH):
             break
         kept.remove(at)
-    widths[stretch] = min(wanted, max(room(), _NARROW))
+    widths[stretch] = min(wanted, max(room(), _MIN_COLUMN_WIDTH))
     # Words may be cut; never a number, nor the first column, which is to be typed.
     words = [at for at in kept[1:] if at not in numbers] if columns else []
     while words and room() < widths[stretch]:
         widest = max(words, key=widths.__getitem__)
-        if widths[widest] <= _NARROW:
+        if widths[widest] <= _MIN_COLUMN_WIDTH:
             break
         widths[widest] -= 1
     return kept
 
 
-def _share(widths: list[int]) -> list[int]:
+def _shrink_columns(widths: list[int]) -> list[int]:
     """The widths with the widest cut to one measure, so that a line fits."""
-    room = (_screen() or _PLAIN_WIDTH) - 2 * (len(widths) - 1)
-    most = max(widths)
-    while sum(min(width, most) for width in widths) > room and most > _NARROWEST:
-        most -= 1
-    return [min(width, most) for width in widths]
+    room = (_find_screen_width() or _DEFAULT_WIDTH) - 2 * (len(widths) - 1)
+    limit = max(widths)
+    while (
+        sum(min(width, limit) for width in widths) > room and limit > _MIN_SHARED_WIDTH
+    ):
+        limit -= 1
+    return [min(width, limit) for width in widths]
 
 
-def _pad(text: str, width: int, *, is_right: bool) -> str:
+def _pad_cell(text: str, width: int, *, is_right: bool) -> str:
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
 
     if cell_len(text) > width:
@@ -255,29 +262,29 @@ def _pad(text: str, width: int, *, is_right: bool) -> str:
 
 def has_room(columns: int) -> bool:
     """Whether lines of so many columns fit."""
-    return (_screen() or _PLAIN_WIDTH) >= columns
+    return (_find_screen_width() or _DEFAULT_WIDTH) >= columns
 
 
-def _screen() -> int | None:
+def _find_screen_width() -> int | None:
     """The columns that lines must keep to; None where no one said."""
     if sys.stdout.isatty() or read_environ().get("COLUMNS"):
         from shutil import get_terminal_size  # noqa: PLC0415 - slow to load
 
-        return min(get_terminal_size().columns, _WIDEST)
+        return min(get_terminal_size().columns, _MAX_WIDTH)
     return None
 
 
-def read_time(text: str | None) -> datetime | None:
+def parse_time(text: str | None) -> datetime | None:
     """The time that was written down for scripts, to be told to people."""
     return datetime.fromisoformat(text) if text else None
 
 
-def say_time(time: datetime | None) -> str:
+def format_time(time: datetime | None) -> str:
     """Local time to the minute."""
     return time.astimezone().strftime("%Y-%m-%d %H:%M") if time else "-"
 
 
-def say_ago(time: datetime | None, now: datetime) -> str:
+def format_ago(time: datetime | None, now: datetime) -> str:
     """How long ago, in the largest unit that fits."""
     if time is None:
         return "never"
@@ -288,7 +295,7 @@ def say_ago(time: datetime | None, now: datetime) -> str:
     return f"{seconds} s ago"
 
 
-def say_number(number: int) -> str:
+def format_number(number: int) -> str:
     """A count as people read it: 950, 12k, 3.4M."""
     if number < 10_000:
         return str(number)
@@ -297,7 +304,7 @@ def say_number(number: int) -> str:
     return f"{number / 1_000_000:.1f}M"
 
 
-def say_cost(cost: Cost) -> str:
+def format_cost(cost: Cost) -> str:
     """Dollars; `+` where part of it has no known price, `-` where all has none."""
     if cost.usd is None:
         return "-"
@@ -305,7 +312,7 @@ def say_cost(cost: Cost) -> str:
     return f"${cost.usd:,.2f}{mark}" if cost.usd >= 0.005 else f"<$0.01{mark}"
 
 
-def say_bytes(size: int) -> str:
+def format_bytes(size: int) -> str:
     """A size as people read it."""
     for limit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
         if size >= limit:
@@ -313,16 +320,16 @@ def say_bytes(size: int) -> str:
     return f"{size} B"
 
 
-def say_path(path: str, home: str) -> str:
+def format_path(path: str, home: str) -> str:
     """The path with the home folder as `~`."""
     if home and (path == home or path.startswith(home + "/")):
         return "~" + path[len(home) :]
     return path
 
 
-def say_count(number: int, thing: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """`1 unit`, `2 units`."""
-    return f"{say_number(number)} {thing}{'' if number == 1 else 's'}"
+    return f"{format_number(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def shorten_ids(ids: Iterable[str], among: Iterable[str]) -> dict[str, str]:
@@ -332,15 +339,17 @@ def shorten_ids(ids: Iterable[str], among: Iterable[str]) -> dict[str, str]:
     """
     wanted = list(ids)
     ordered = sorted({*wanted, *among})
-    return {each: each[: _count_needed(each, ordered)] for each in wanted}
+    return {each: each[: _find_prefix_length(each, ordered)] for each in wanted}
 
 
-def _count_needed(each: str, ordered: Sequence[str]) -> int:
+def _find_prefix_length(each: str, ordered: Sequence[str]) -> int:
     at = bisect_left(ordered, each)
     beside = [*ordered[max(at - 1, 0) : at], *ordered[at + 1 : at + 2]]
-    return max([_SHORTEST, *(_count_common(each, other) + 1 for other in beside)])
+    return max(
+        [_MIN_ID_CHARS, *(_count_common_prefix(each, other) + 1 for other in beside)]
+    )
 
 
-def _count_common(one: str, other: str) -> int:
+def _count_common_prefix(one: str, other: str) -> int:
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

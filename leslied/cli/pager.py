@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _PAGER = "less"
-_LESS = "FRX"
+_LESS_FLAGS = "FRX"
 """No pager for less than a screen, colours as they are, nothing wiped at the end."""
 
 
@@ -28,7 +28,7 @@ def show_lines(
     if pager is None:
         _print(lines)
     else:
-        _feed(pager, lines)
+        _write_to_pager(pager, lines)
 
 
 def find_pager(environ: Mapping[str, str]) -> list[str]:
@@ -54,13 +54,13 @@ def _start(
         return subprocess.Popen(  # noqa: S603 - the person's own choice
             command,
             stdin=subprocess.PIPE,
-            env={"LESS": _LESS, "LV": "-c", "LESSCHARSET": "utf-8", **environ},
+            env={"LESS": _LESS_FLAGS, "LV": "-c", "LESSCHARSET": "utf-8", **environ},
         )
     except OSError:
         return None
 
 
-def _feed(pager: subprocess.Popen[bytes], lines: Iterable[str]) -> None:
+def _write_to_pager(pager: subprocess.Popen[bytes], lines: Iterable[str]) -> None:
     # Ctrl-C is the pager's while it runs: without us it would lose the terminal.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

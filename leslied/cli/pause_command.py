@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
+from leslied.cli.app import get_app
+from leslied.cli.help import LesliedCommand
 from leslied.cli.output import emit, json_option
 from leslied.paths import make_private_dir
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied pause", "let it rest"),
         ("leslied unpause", "let it go on"),
@@ -26,8 +26,8 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     For when the machine has better things to do. What agents write meanwhile is read
     afterwards; nothing is lost.
     """
-    file = sit_down(ctx).places.pause_file
+    file = get_app(ctx).paths.pause_file
     make_private_dir(file.parent)
     file.touch(mode=0o600)
-    said = "Paused. Go on with: leslied unpause"
-    emit({"paused": True}, lambda: [said], as_json=as_json)
+    message = "Paused. Go on with: leslied unpause"
+    emit({"paused": True}, lambda: [message], as_json=as_json)

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from leslied.cli.output import say_number
+from leslied.cli.output import format_number
 from leslied.paths import read_environ
 
 if TYPE_CHECKING:
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_PATIENCE = 0.3
+_DELAY_SECONDS = 0.3
 """Work that is done by then needs no bar."""
-_PAUSE = 0.1
-_LENGTH = 24
+_REDRAW_SECONDS = 0.1
+_BAR_WIDTH = 24
 _ERASE = "\r\x1b[K"
 
 
-class Bar:
+class ProgressBar:
     """One line that is drawn again and again, and gone at the end."""
 
     def __init__(self, clock: Clock, stream: TextIO | None = None) -> None:
         self._clock = clock
         self._stream = stream or sys.stderr
-        self._is_seen = (
+        self._is_visible = (
             self._stream.isatty() and read_environ().get("TERM", "dumb") != "dumb"
         )
         self._is_drawn = False
-        self.begin("")
+        self.start("")
 
     def __enter__(self) -> Self:
         return self
@@ -42,32 +42,38 @@ class Bar:
     def __exit__(self, *_: object) -> None:
         self._erase()
 
-    def begin(self, label: str, say: Callable[[int], str] = say_number) -> None:
+    def start(
+        self, label: str, format_amount: Callable[[int], str] = format_number
+    ) -> None:
         """Other work begins; `say` tells its amounts."""
         self._erase()
-        self._label, self._say = label, say
-        self._began = self._clock.monotonic()
-        self._next = self._began + _PATIENCE
+        self._label, self._format_amount = label, format_amount
+        self._started_at = self._clock.monotonic()
+        self._next_draw_at = self._started_at + _DELAY_SECONDS
 
-    def tell(self, done: int, total: int) -> None:
+    def update(self, done: int, total: int) -> None:
         """So much is done; it is drawn where it is time to, and costs nothing else."""
-        if self._is_seen and total and (now := self._clock.monotonic()) >= self._next:
-            self._next = now + _PAUSE
+        if (
+            self._is_visible
+            and total
+            and (now := self._clock.monotonic()) >= self._next_draw_at
+        ):
+            self._next_draw_at = now + _REDRAW_SECONDS
             self._is_drawn = True
-            line = self._draw(min(done, total), total, now - self._began)
+            line = self._draw(min(done, total), total, now - self._started_at)
             self._stream.write(_ERASE + line[: self._width() - 1])
             self._stream.flush()
 
-    def over(self, items: Sequence[T]) -> Iterator[T]:
+    def track(self, items: Sequence[T]) -> Iterator[T]:
         """The items, one after the other."""
         for number, item in enumerate(items):
-            self.tell(number, len(items))
+            self.update(number, len(items))
             yield item
 
     def _draw(self, done: int, total: int, seconds: float) -> str:
-        full = done * _LENGTH // total
-        bar = "█" * full + "░" * (_LENGTH - full)
-        amounts = f"{self._say(done)} of {self._say(total)}"
+        full = done * _BAR_WIDTH // total
+        bar = "█" * full + "░" * (_BAR_WIDTH - full)
+        amounts = f"{self._format_amount(done)} of {self._format_amount(total)}"
         line = f"{self._label} {bar} {100 * done // total:3d}%  {amounts}"
         if done:
             left = seconds * (total - done) / done

@@ -10,22 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.desk import sit_down
-from leslied.cli.filters import WHOSE, read_filters, whose_options
-from leslied.cli.help import Command
+from leslied.cli.app import get_app
+from leslied.cli.filters import (
+    AGENT_PROJECT_NAMES,
+    agent_project_options,
+    parse_filters,
+)
+from leslied.cli.help import LesliedCommand
 from leslied.cli.output import (
     emit,
+    format_ago,
+    format_bytes,
+    format_count,
+    format_path,
+    format_table,
     json_option,
-    read_time,
-    say_ago,
-    say_bytes,
-    say_count,
-    say_path,
+    parse_time,
     shorten_ids,
-    table,
 )
-from leslied.cli.progress import Bar
-from leslied.cli.span import parse_moment
+from leslied.cli.progress import ProgressBar
+from leslied.cli.time_args import parse_time_arg
 from leslied.errors import AlreadyRunning, UserError
 from leslied.lookup import list_sessions
 from leslied.model.codec import encode_time
@@ -46,15 +50,15 @@ from leslied.store import Store
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.sessions.retention import PruneCandidate, StorageSizes
     from leslied.store import StoreReader
 
-_MOST_SHOWN = 20
+_MAX_SHOWN = 20
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)i?b?")
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_WHY_STAYS = {
+_KEEP_REASONS = {
     "active": "still at work",
     "idle": "not over yet",
     "unread": "with a log that has news (run: leslied sync)",
@@ -63,7 +67,7 @@ _WHY_STAYS = {
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied prune --older-than 90d", "what three months of silence would take"),
         ("leslied prune --older-than 90d --yes", "do it"),
@@ -89,7 +93,7 @@ _WHY_STAYS = {
     metavar="SIZE",
     help="The oldest, until store and archive take no more than this: 2GB, 500MB.",
 )
-@whose_options
+@agent_project_options
 @click.option("--failed", is_flag=True, help="Also those that ended badly.")
 @click.option(
     "--transcripts",
@@ -99,7 +103,7 @@ _WHY_STAYS = {
 @click.option("--yes", is_flag=True, help="Do it; without this it is only shown.")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, /, **asked: Any) -> None:
+def command(ctx: click.Context, /, **options: Any) -> None:
     """Be rid of whole sessions, with their subagents: first shown, then done.
 
     A session goes when any of --older-than, --keep and --max-size names it. --agent
@@ -107,87 +111,91 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
     its log, or ended badly stays. The agents' own logs are never touched, and what
     has gone does not come back from them; what an agent adds later is kept.
     """
-    order = _Order(sit_down(ctx), asked)
-    order.check()
-    choice, sizes, done = order.carry_out() if asked["yes"] else order.look()
-    data = order.tell(choice, sizes, done)
-    warnings = _warn(done) if done else []
+    request = _PruneRequest(get_app(ctx), options)
+    request.check()
+    choice, sizes, done = request.execute() if options["yes"] else request.plan()
+    data = request.to_dict(choice, sizes, done)
+    warnings = _list_warnings(done) if done else []
     emit(
         data,
-        lambda: _done_lines(data) if done else _shown_lines(data, order),
-        as_json=asked["as_json"],
+        lambda: _done_lines(data) if done else _dry_run_lines(data, request),
+        as_json=options["as_json"],
         warnings=warnings,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class _PruneRequest:
     """What was asked for."""
 
-    desk: Desk
-    asked: dict[str, Any]
+    app: App
+    options: dict[str, Any]
 
     def check(self) -> None:
         """Whoever does not say what is too much is asked."""
-        if all(self.asked[name] is None for name in ("older_than", "keep", "max_size")):
+        if all(
+            self.options[name] is None for name in ("older_than", "keep", "max_size")
+        ):
             raise UserError(
                 "Which sessions are too many?",
                 "Try: leslied prune --older-than 90d, leslied prune --keep 500, "
                 "or leslied prune --max-size 2GB; without --yes they are only shown.",
             )
 
-    def look(self) -> tuple[PrunePlan, StorageSizes, None]:
+    def plan(self) -> tuple[PrunePlan, StorageSizes, None]:
         """Who would go."""
-        with self.desk.open_reader() as reader:
-            return *self._choose(reader), None
+        with self.app.open_reader() as reader:
+            return *self._select_sessions(reader), None
 
-    def _choose(self, reader: StoreReader) -> tuple[PrunePlan, StorageSizes]:
-        policy = self._policy()
-        settings = self.desk.load_settings()
-        roots = {a.name: tuple(found) for a, found in self.desk.agent_roots(settings)}
+    def _select_sessions(self, reader: StoreReader) -> tuple[PrunePlan, StorageSizes]:
+        policy = self._make_policy()
+        settings = self.app.load_settings()
+        roots = {
+            a.name: tuple(found) for a, found in self.app.iter_agent_roots(settings)
+        }
         reasons = PruneGuard(
             reader=reader,
             roots=roots,
-            live_sessions=find_live_sessions(self.desk.registries(settings)),
-            clock=self.desk.clock,
-            include_failed=self.asked["failed"],
+            live_sessions=find_live_sessions(self.app.list_registries(settings)),
+            clock=self.app.clock,
+            include_failed=self.options["failed"],
         )
         sizes = measure_sizes(reader)
-        filters = read_filters(self.desk, self.asked, WHOSE)
+        filters = parse_filters(self.app, self.options, AGENT_PROJECT_NAMES)
         sessions = list_sessions(reader, Selection(filters=filters))
         return plan_pruning(sessions, policy, sizes, reasons.find_reason_to_keep), sizes
 
-    def carry_out(self) -> tuple[PrunePlan, StorageSizes, PruneReport]:
+    def execute(self) -> tuple[PrunePlan, StorageSizes, PruneReport]:
         """They are gone."""
         with self._open_store() as store:
-            with self.desk.open_reader() as reader:
-                choice, sizes = self._choose(reader)
-                keep = self.desk.make_streets(store, reader).archiver
+            with self.app.open_reader() as reader:
+                choice, sizes = self._select_sessions(reader)
+                keep = self.app.make_pipeline(store, reader).archiver
             prune = Pruner(
                 store=store,
                 archiver=keep,
-                include_transcripts=self.asked["transcripts"],
+                include_transcripts=self.options["transcripts"],
             )
             with store.pruner() as pruning:
                 is_unfinished = pruning.needs_vacuum()
             if choice.candidates or is_unfinished:
                 prune.check_free_space(sizes.compute_remaining_store(choice.candidates))
-                with Bar(self.desk.clock) as bar:
-                    bar.begin("Removing sessions")
-                    for batch in bar.over(list(make_batches(choice.candidates))):
+                with ProgressBar(self.app.clock) as bar:
+                    bar.start("Removing sessions")
+                    for batch in bar.track(list(make_batches(choice.candidates))):
                         prune.remove(batch)
                 prune.finish()
-            with self.desk.open_reader() as reader:
+            with self.app.open_reader() as reader:
                 choice.remaining_bytes = (
                     reader.sizes.get_used_bytes() + reader.sizes.get_archive_bytes()
                 )
         return choice, sizes, prune.report
 
-    def tell(
+    def to_dict(
         self, choice: PrunePlan, sizes: StorageSizes, done: PruneReport | None
     ) -> dict[str, Any]:
         """What scripts are told, and people in other words."""
-        copies = find_store_copies(self.desk.places.store_file)
+        copies = find_store_copies(self.app.paths.store_file)
         data: dict[str, Any] = {
             "done": done is not None,
             "count": len(choice.candidates),
@@ -195,11 +203,11 @@ class _Order:
             "bytes_before": sizes.total,
             "bytes_after": choice.remaining_bytes,
             "copies_bytes": sum(copy.stat().st_size for copy in copies),
-            "sessions": [self._plain(each) for each in choice.candidates],
+            "sessions": [self._session_to_dict(each) for each in choice.candidates],
             "staying": {
                 why: len(found) for why, found in choice.kept_by_reason.items()
             },
-            "command": self._command(),
+            "command": self._format_command(),
         }
         if done:
             data |= {
@@ -210,14 +218,14 @@ class _Order:
             }
         return data
 
-    def shorten(self, ids: list[str]) -> dict[str, str]:
+    def make_short_ids(self, ids: list[str]) -> dict[str, str]:
         """The ids as people type them."""
-        with self.desk.open_reader() as reader:
+        with self.app.open_reader() as reader:
             return shorten_ids(ids, reader.list_similar_ids(ids))
 
     def _open_store(self) -> Store:
         try:
-            return Store(self.desk.places.store_file, self.desk.clock)
+            return Store(self.app.paths.store_file, self.app.clock)
         except AlreadyRunning as error:
             from leslied.service import format_stop_command  # noqa: PLC0415 - few need it
 
@@ -227,43 +235,49 @@ class _Order:
                 "then start it again.",
             ) from error
 
-    def _policy(self) -> RetentionPolicy:
-        older, size = self.asked["older_than"], self.asked["max_size"]
-        now = self.desk.clock.now()
+    def _make_policy(self) -> RetentionPolicy:
+        older, size = self.options["older_than"], self.options["max_size"]
+        now = self.app.clock.now()
         before = None
         if older is not None:
-            before = _EPOCH + timedelta(microseconds=parse_moment(older, now, None))
+            before = _EPOCH + timedelta(microseconds=parse_time_arg(older, now, None))
         return RetentionPolicy(
             before=before,
-            keep_newest=self.asked["keep"],
+            keep_newest=self.options["keep"],
             max_bytes=None if size is None else parse_size(size),
         )
 
-    def _plain(self, going: PruneCandidate) -> dict[str, Any]:
+    def _session_to_dict(self, going: PruneCandidate) -> dict[str, Any]:
         session = going.session
         return {
             "id": session.key.session_id,
             "agent": session.key.agent,
-            "project": self.desk.redact(session.cwd) or None,
-            "title": self.desk.redact(session.title) or None,
+            "project": self.app.redact(session.cwd) or None,
+            "title": self.app.redact(session.title) or None,
             "ended_at": encode_time(session.ended_at),
             "subagents": session.subagents,
             "why": list(going.reasons),
             "bytes": going.size,
         }
 
-    def _command(self) -> str:
-        words = self._say("older_than", "keep", "max_size", *WHOSE)
-        words += [f"--{name}" for name in ("failed", "transcripts") if self.asked[name]]
+    def _format_command(self) -> str:
+        words = self._format_options(
+            "older_than", "keep", "max_size", *AGENT_PROJECT_NAMES
+        )
+        words += [
+            f"--{name}" for name in ("failed", "transcripts") if self.options[name]
+        ]
         return shlex.join(["leslied", "prune", *words, "--yes"])
 
-    def tell_export(self) -> str:
+    def format_export_command(self) -> str:
         """The command that takes those away that were looked at."""
-        return shlex.join(["leslied", "export", "--all", *self._say(*WHOSE)])
+        return shlex.join(
+            ["leslied", "export", "--all", *self._format_options(*AGENT_PROJECT_NAMES)]
+        )
 
-    def _say(self, *names: str) -> list[str]:
+    def _format_options(self, *names: str) -> list[str]:
         """These options, as they were given."""
-        given = {name: self.asked[name] for name in names}
+        given = {name: self.options[name] for name in names}
         return [
             word
             for name, value in given.items()
@@ -280,39 +294,39 @@ def parse_size(text: str) -> int:
     return int(float(found[1]) * _FACTORS[found[2]])
 
 
-def _warn(done: PruneReport) -> list[str]:
-    told = [
+def _list_warnings(done: PruneReport) -> list[str]:
+    warnings = [
         f"{path} was changed since it was written; it stays."
         for path in done.changed_transcripts
     ]
     if not done.is_store_shrunk:
-        told.append(
+        warnings.append(
             "Another program still reads the store, and its file shrinks when that "
             "ends. Then run the same command again."
         )
-    return told
+    return warnings
 
 
-def _shown_lines(data: dict[str, Any], order: _Order) -> Iterator[str]:
+def _dry_run_lines(data: dict[str, Any], request: _PruneRequest) -> Iterator[str]:
     if not data["count"]:
         yield "No session would go."
-        yield from _staying_lines(data)
+        yield from _kept_lines(data)
         return
-    yield from _table(data["sessions"], order)
+    yield from _session_table(data["sessions"], request)
     yield ""
     yield (
-        f"{say_count(data['count'], 'session')} would go, about "
-        f"{say_bytes(data['bytes'])} of the {say_bytes(data['bytes_before'])} "
+        f"{format_count(data['count'], 'session')} would go, about "
+        f"{format_bytes(data['bytes'])} of the {format_bytes(data['bytes_before'])} "
         "in store and archive."
     )
     if data["copies_bytes"]:
         yield (
-            f"So would older copies of the store ({say_bytes(data['copies_bytes'])}): "
+            f"So would older copies of the store ({format_bytes(data['copies_bytes'])}): "
             "they hold all of it."
         )
-    yield from _staying_lines(data)
+    yield from _kept_lines(data)
     yield f"Nothing was removed. To do it: {data['command']}"
-    yield f"To have them elsewhere first: {order.tell_export()} -f jsonl -o FOLDER"
+    yield f"To have them elsewhere first: {request.format_export_command()} -f jsonl -o FOLDER"
 
 
 def _done_lines(data: dict[str, Any]) -> Iterator[str]:
@@ -320,45 +334,47 @@ def _done_lines(data: dict[str, Any]) -> Iterator[str]:
         yield "No session went."
     else:
         yield (
-            f"{say_count(data['count'], 'session')} gone, with "
-            f"{say_count(data['records_removed'], 'record')} and "
-            f"{say_count(data['archive_files_removed'], 'archived log')}. "
-            f"Store and archive: {say_bytes(data['bytes_after'])} now."
+            f"{format_count(data['count'], 'session')} gone, with "
+            f"{format_count(data['records_removed'], 'record')} and "
+            f"{format_count(data['archive_files_removed'], 'archived log')}. "
+            f"Store and archive: {format_bytes(data['bytes_after'])} now."
         )
     if data["transcripts_removed"]:
-        yield f"{say_count(data['transcripts_removed'], 'transcript')} removed"
+        yield f"{format_count(data['transcripts_removed'], 'transcript')} removed"
     if data["copies_removed"]:
-        yield f"{say_count(data['copies_removed'], 'older file')} of the store removed"
-    yield from _staying_lines(data)
+        yield f"{format_count(data['copies_removed'], 'older file')} of the store removed"
+    yield from _kept_lines(data)
 
 
-def _staying_lines(data: dict[str, Any]) -> Iterator[str]:
+def _kept_lines(data: dict[str, Any]) -> Iterator[str]:
     for why, count in data["staying"].items():
-        yield f"{say_count(count, 'session')} {_WHY_STAYS[why]}: not touched"
+        yield f"{format_count(count, 'session')} {_KEEP_REASONS[why]}: not touched"
 
 
-def _table(sessions: list[dict[str, Any]], order: _Order) -> Iterator[str]:
+def _session_table(
+    sessions: list[dict[str, Any]], request: _PruneRequest
+) -> Iterator[str]:
     names = ("ID", "AGENT", "LAST ACTIVE", "PROJECT", "TITLE", "WHY", "FREES")
-    shown = sessions[:_MOST_SHOWN]
-    shorts = order.shorten([each["id"] for each in shown])
-    now, home = order.desk.clock.now(), str(order.desk.home)
+    shown = sessions[:_MAX_SHOWN]
+    shorts = request.make_short_ids([each["id"] for each in shown])
+    now, home = request.app.clock.now(), str(request.app.home)
     rows = [
         (
             shorts[each["id"]],
             each["agent"],
-            _say_age(each["ended_at"], now),
-            say_path(each["project"] or "", home).rpartition("/")[2] or "-",
+            _format_age(each["ended_at"], now),
+            format_path(each["project"] or "", home).rpartition("/")[2] or "-",
             each["title"] or "-",
             ", ".join(each["why"]),
-            say_bytes(each["bytes"]),
+            format_bytes(each["bytes"]),
         )
         for each in shown
     ]
-    yield from table(names, rows, stretch=4, right="FREES")
-    if len(sessions) > _MOST_SHOWN:
-        yield f"… and {len(sessions) - _MOST_SHOWN} more (all of them: --json)"
+    yield from format_table(names, rows, stretch=4, right_aligned="FREES")
+    if len(sessions) > _MAX_SHOWN:
+        yield f"… and {len(sessions) - _MAX_SHOWN} more (all of them: --json)"
 
 
-def _say_age(text: str | None, now: datetime) -> str:
-    time = read_time(text)
-    return say_ago(time, now) if time else "-"
+def _format_age(text: str | None, now: datetime) -> str:
+    time = parse_time(text)
+    return format_ago(time, now) if time else "-"

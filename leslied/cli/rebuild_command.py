@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.desk import make_exclude, sit_down
-from leslied.cli.help import Command
-from leslied.cli.output import emit, json_option, say_bytes
-from leslied.cli.progress import Bar
+from leslied.cli.app import get_app, make_exclude_predicate
+from leslied.cli.help import LesliedCommand
+from leslied.cli.output import emit, format_bytes, json_option
+from leslied.cli.progress import ProgressBar
 from leslied.paths import load_key
 from leslied.pipeline.rebuild import Rebuild, RebuildReport
 from leslied.redact import Redactor
@@ -19,13 +19,13 @@ from leslied.store import Store
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.config import Settings
     from leslied.pipeline import SettleReport
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied rebuild", "make it anew; refused where that would lose"),
         ("leslied rebuild --accept-loss", "even so"),
@@ -49,58 +49,64 @@ def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
     Transcripts keep their names. The old store stays beside the new one, as
     store.db.before-rebuild.
     """
-    desk = sit_down(ctx)
-    settings = desk.load_settings()
-    with Bar(desk.clock) as bar:
-        bar.begin("Reading archive and logs", say_bytes)
-        rebuild = replace(_make_rebuild(desk, settings), on_progress=bar.tell)
-        told = rebuild.run(accept_loss=accept_loss)
-        settled = _settle(desk, bar)
-    data = _tell(told, settled)
-    warnings = told.warnings + [f"{n}: {why}" for n, why in settled.errors.items()]
+    app = get_app(ctx)
+    settings = app.load_settings()
+    with ProgressBar(app.clock) as bar:
+        bar.start("Reading archive and logs", format_bytes)
+        rebuild = replace(_make_rebuild(app, settings), on_progress=bar.update)
+        report = rebuild.run(accept_loss=accept_loss)
+        settle_report = _run_stages(app, bar)
+    data = _report_to_dict(report, settle_report)
+    warnings = report.warnings + [
+        f"{n}: {why}" for n, why in settle_report.errors.items()
+    ]
     emit(data, lambda: _lines(data), as_json=as_json, warnings=warnings)
 
 
-def _make_rebuild(desk: Desk, settings: Settings) -> Rebuild:
-    agents = [(adapter, tuple(roots)) for adapter, roots in desk.agent_roots(settings)]
-    excludes = {a.name: make_exclude(settings, a.name) for a, _ in agents}
+def _make_rebuild(app: App, settings: Settings) -> Rebuild:
+    agents = [
+        (adapter, tuple(roots)) for adapter, roots in app.iter_agent_roots(settings)
+    ]
+    excludes = {a.name: make_exclude_predicate(settings, a.name) for a, _ in agents}
     return Rebuild(
-        path=desk.places.store_file,
-        archive_dir=desk.places.data_dir / "archive",
+        path=app.paths.store_file,
+        archive_dir=app.paths.data_dir / "archive",
         agents=agents,
-        clock=desk.clock,
+        clock=app.clock,
         excludes=excludes,
-        key_id=Redactor(load_key(desk.places.key_file)).key_id,
+        key_id=Redactor(load_key(app.paths.key_file)).key_id,
     )
 
 
-def _settle(desk: Desk, bar: Bar) -> SettleReport:
+def _run_stages(app: App, bar: ProgressBar) -> SettleReport:
     """Every unit has its file; one that says the same is not written again."""
     with (
-        Store(desk.places.store_file, desk.clock) as store,
-        desk.open_reader() as reader,
+        Store(app.paths.store_file, app.clock) as store,
+        app.open_reader() as reader,
     ):
-        streets = desk.make_streets(store, reader, on_progress=bar.tell)
-        bar.begin("Writing transcripts")
-        settled = streets.settle.run()
-        settled.errors |= streets.relations_sync.run().errors
-        bar.begin("Indexing threads")
-        settled.errors |= streets.asset_index.run().errors
-        return settled
+        pipeline = app.make_pipeline(store, reader, on_progress=bar.update)
+        bar.start("Writing transcripts")
+        settle_report = pipeline.settle.run()
+        settle_report.errors |= pipeline.relations_sync.run().errors
+        bar.start("Indexing threads")
+        settle_report.errors |= pipeline.asset_index.run().errors
+        return settle_report
 
 
-def _tell(told: RebuildReport, settled: SettleReport) -> dict[str, Any]:
+def _report_to_dict(
+    report: RebuildReport, settle_report: SettleReport
+) -> dict[str, Any]:
     return {
-        "sources_archived": told.archived_sources,
-        "names_from": told.metadata_source,
-        "entries_decoded": told.ingest.entries,
-        "records": told.ingest.added.records,
-        "sessions_same": told.same_sessions,
-        "sessions_changed": told.changed_sessions,
-        "sessions_new": told.new_sessions,
-        "sessions_lost": told.lost_sessions,
-        "entries_lost": told.lost_entries,
-        "transcripts_written": settled.files_written,
+        "sources_archived": report.archived_sources,
+        "names_from": report.metadata_source,
+        "entries_decoded": report.ingest.entries,
+        "records": report.ingest.added.records,
+        "sessions_same": report.same_sessions,
+        "sessions_changed": report.changed_sessions,
+        "sessions_new": report.new_sessions,
+        "sessions_lost": report.lost_sessions,
+        "entries_lost": report.lost_entries,
+        "transcripts_written": settle_report.files_written,
     }
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
+from leslied.cli.app import get_app
 from leslied.cli.completion import complete_session
-from leslied.cli.cues import make_cues
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
-from leslied.cli.output import clean, say_count, say_time
-from leslied.cli.player import Nobody, Player
+from leslied.cli.help import LesliedCommand
+from leslied.cli.output import format_count, format_time, sanitize
+from leslied.cli.player import NoKeyInput, Player
+from leslied.cli.replay_events import make_replay_events
 from leslied.errors import UserError
 from leslied.lookup import load_units, redact_unit, resolve_id
 
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from leslied.cli.player import Keys
+    from leslied.cli.player import KeyInput
     from leslied.clock import Clock
     from leslied.model.session import SessionSummary, Unit
 
-_USUAL_SPEED = 10.0
-_KEYS = "space pauses · → or Enter goes to the next entry · + and - change the speed"
+_DEFAULT_SPEED = 10.0
+_KEYS_HELP = (
+    "space pauses · → or Enter goes to the next entry · + and - change the speed"
+)
 
 
 def _check_number(_: click.Context, __: click.Parameter, value: float | None) -> Any:
@@ -39,7 +41,7 @@ def _check_number(_: click.Context, __: click.Parameter, value: float | None) ->
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied replay last", "the newest session, ten times as fast"),
         ("leslied replay 4f0d9df4 --speed 1 --max-pause 10", "nearly as it was"),
@@ -77,7 +79,7 @@ def _check_number(_: click.Context, __: click.Parameter, value: float | None) ->
 @click.option("--full", is_flag=True, help="Show everything, thinking included, uncut.")
 @click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")
 @click.pass_context
-def command(ctx: click.Context, /, wanted: str, **asked: Any) -> None:
+def command(ctx: click.Context, /, wanted: str, **options: Any) -> None:
     """Play a session, unit or subagent on the terminal, as it happened.
 
     The entries come one after the other with the pauses that were between them, ten
@@ -95,29 +97,31 @@ def command(ctx: click.Context, /, wanted: str, **asked: Any) -> None:
     + and -        twice and half the speed
     q or Ctrl-C    enough
     """  # noqa: D301 - click reads the character
-    desk = sit_down(ctx)
-    if asked["instant"] and asked["speed"]:
+    app = get_app(ctx)
+    if options["instant"] and options["speed"]:
         raise UserError(
             "--instant and --speed exclude each other.", "Choose one of them."
         )
-    with desk.open_reader() as reader:
+    with app.open_reader() as reader:
         found = resolve_id(reader, wanted)
         units = load_units(reader, found)
-    units = _cut(units, asked["first"], wanted)
+    units = _skip_units(units, options["first"], wanted)
     session = found.session
-    if not asked["reveal"]:
-        session = replace(session, title=desk.redact(session.title))
-        units = tuple(redact_unit(unit, desk.redact) for unit in units)
-    _play(desk.clock, session, units, asked)
+    if not options["reveal"]:
+        session = replace(session, title=app.redact(session.title))
+        units = tuple(redact_unit(unit, app.redact) for unit in units)
+    _play(app.clock, session, units, options)
 
 
-def _cut(units: tuple[Unit, ...], first: int | None, wanted: str) -> tuple[Unit, ...]:
+def _skip_units(
+    units: tuple[Unit, ...], first: int | None, wanted: str
+) -> tuple[Unit, ...]:
     if first is None:
         return units
     last = max((unit.number for unit in units), default=0)
     if first > last:
         raise UserError(
-            f"There is no unit {first}: it has {say_count(last, 'unit')}.",
+            f"There is no unit {first}: it has {format_count(last, 'unit')}.",
             f"Try: leslied replay {wanted} --from {max(last, 1)}",
         )
     return tuple(unit for unit in units if unit.number >= first)
@@ -127,38 +131,40 @@ def _play(
     clock: Clock,
     session: SessionSummary,
     units: Sequence[Unit],
-    asked: dict[str, Any],
+    options: dict[str, Any],
 ) -> None:
     is_terminal = sys.stdout.isatty()
-    usual = _USUAL_SPEED if is_terminal and not asked["instant"] else 0.0
-    speed = usual if asked["speed"] is None else asked["speed"]
+    usual = _DEFAULT_SPEED if is_terminal and not options["instant"] else 0.0
+    speed = usual if options["speed"] is None else options["speed"]
     has_keys = is_terminal and sys.stdin.isatty() and speed > 0
     for line in _head_lines(session, has_keys=has_keys):
         click.echo(line)
-    with _open_keys(clock, has_keys=has_keys) as keys:
+    with _open_key_input(clock, has_keys=has_keys) as keys:
         player = Player(
             keys=keys,
             clock=clock,
             write=partial(click.echo, nl=False),
             speed=speed,
-            most=asked["max_pause"],
+            max_pause=options["max_pause"],
             is_terminal=is_terminal,
         )
-        player.play(make_cues(units, is_full=asked["full"]))
+        player.play(make_replay_events(units, is_full=options["full"]))
 
 
-def _open_keys(clock: Clock, *, has_keys: bool) -> AbstractContextManager[Keys]:
+def _open_key_input(
+    clock: Clock, *, has_keys: bool
+) -> AbstractContextManager[KeyInput]:
     if not has_keys:
-        return nullcontext(Nobody(clock))
+        return nullcontext(NoKeyInput(clock))
     from leslied.cli.keyboard import open_keyboard  # noqa: PLC0415 - a terminal has one
 
     return open_keyboard()
 
 
 def _head_lines(session: SessionSummary, *, has_keys: bool) -> Iterator[str]:
-    yield click.style(clean(session.title or session.key.session_id), bold=True)
-    at = say_time(session.started_at)
+    yield click.style(sanitize(session.title or session.key.session_id), bold=True)
+    at = format_time(session.started_at)
     facts = [session.key.session_id, session.key.agent, at]
-    yield click.style(clean(" · ".join(facts)), dim=True)
+    yield click.style(sanitize(" · ".join(facts)), dim=True)
     if has_keys:
-        yield click.style(f"{_KEYS} · q ends", dim=True)
+        yield click.style(f"{_KEYS_HELP} · q ends", dim=True)

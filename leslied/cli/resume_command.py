@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.cli.app import get_app
 from leslied.cli.completion import complete_thread
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
-from leslied.cli.output import clean, emit, json_option, say_time
+from leslied.cli.help import LesliedCommand
+from leslied.cli.output import emit, format_time, json_option, sanitize
 from leslied.hooks.files import read_part
 from leslied.hooks.thread import find_project
 from leslied.lookup import format_resume_command, load_units, redact_unit, resolve_id
@@ -21,17 +21,17 @@ from leslied.threads.progress import parse_progress
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.model.record import Record
     from leslied.model.session import SessionSummary, Unit
 
-_MOST_TEXT = 2000
-_MOST_INPUT = 200
-_MOST_FILE = 262_144
+_MAX_TEXT_CHARS = 2000
+_MAX_INPUT_CHARS = 200
+_MAX_FILE_BYTES = 262_144
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied resume last", "the brief of the newest session"),
         ('claude "$(leslied resume last)"', "start Claude Code with it"),
@@ -49,16 +49,16 @@ def command(ctx: click.Context, *, wanted: str, as_json: bool) -> None:
     It names the thread's assets, the last prompt and answer, calls that were never
     answered, and what is still open.
     """
-    desk = sit_down(ctx)
-    with desk.open_reader() as reader:
+    app = get_app(ctx)
+    with app.open_reader() as reader:
         found = resolve_id(reader, wanted)
         units = load_units(reader, found)
-    brief = _make(desk, found.session, units)
-    emit(brief.plain(), brief.lines, as_json=as_json)
+    brief = _make_brief(app, found.session, units)
+    emit(brief.to_dict(), brief.lines, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
+class ResumeBrief:
     """What the next agent needs to know."""
 
     session: SessionSummary
@@ -69,7 +69,7 @@ class Brief:
     open_tasks: tuple[str, ...]
     command: str
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For scripts."""
         return {
             "thread_id": self.session.thread_id,
@@ -77,7 +77,7 @@ class Brief:
             "agent": self.session.key.agent,
             "title": self.title,
             "context": self.context,
-            "last_unit": self._plain_unit(),
+            "last_unit": self._unit_to_dict(),
             "unanswered": [
                 {"tool_name": each.tool_name, "tool_input": each.tool_input}
                 for each in self.unanswered
@@ -88,61 +88,67 @@ class Brief:
 
     def lines(self) -> Iterator[str]:
         """For a person, or as the first prompt of an agent."""
-        yield clean(f"# Go on with {self.session.thread_id}: {self.title}")
+        yield sanitize(f"# Go on with {self.session.thread_id}: {self.title}")
         if self.context:
             yield ""
-            yield from map(clean, self.context.split("\n"))
+            yield from map(sanitize, self.context.split("\n"))
         if self.unit:
             yield from self._unit_lines(self.unit)
-        yield from _section("Calls without an answer", map(_call, self.unanswered))
+        yield from _section(
+            "Calls without an answer", map(_format_call, self.unanswered)
+        )
         yield from _section("Still open", self.open_tasks)
         yield from _section("The same agent goes on with", [self.command])
 
-    def _plain_unit(self) -> dict[str, Any] | None:
+    def _unit_to_dict(self) -> dict[str, Any] | None:
         if self.unit is None:
             return None
         return {
             "chat_id": self.unit.chat_id,
             "prompt": self.unit.prompt,
-            "answer": _answer(self.unit),
+            "answer": _find_answer(self.unit),
             "stop_reason": self.unit.stop_reason,
             "transcript": self.unit.transcript or None,
         }
 
     def _unit_lines(self, unit: Unit) -> Iterator[str]:
-        at = say_time(unit.ended_at)
-        yield from _text("The last prompt", unit.prompt)
-        yield from _text(f"The last answer ({unit.stop_reason}, {at})", _answer(unit))
+        at = format_time(unit.ended_at)
+        yield from _text_section("The last prompt", unit.prompt)
+        yield from _text_section(
+            f"The last answer ({unit.stop_reason}, {at})", _find_answer(unit)
+        )
         if unit.transcript:
             yield ""
-            yield clean(f"The transcript: {unit.transcript}")
+            yield sanitize(f"The transcript: {unit.transcript}")
 
 
-def _make(desk: Desk, session: SessionSummary, units: tuple[Unit, ...]) -> Brief:
+def _make_brief(
+    app: App, session: SessionSummary, units: tuple[Unit, ...]
+) -> ResumeBrief:
     last = next((unit for unit in reversed(units) if unit.number), None)
-    last = redact_unit(last, desk.redact) if last else None
+    last = redact_unit(last, app.redact) if last else None
     folder = session.folder or find_project(session.cwd)
     records = [placed.record for placed in last.entries] if last else []
     # In the central tree, paths from the project would lead nowhere.
-    is_central = Path(folder).is_relative_to(desk.places.central_dir)
+    is_central = Path(folder).is_relative_to(app.paths.central_dir)
     prefix = f"{folder}/" if is_central else ""
-    return Brief(
+    return ResumeBrief(
         session=session,
-        title=desk.redact(session.title),
+        title=app.redact(session.title),
         context=build_context(folder, session.thread_id, prefix=prefix).xml
         if folder
         else "",
         unit=last,
         unanswered=tuple(r for r in records if r.metadata.get("is_unanswered")),
-        open_tasks=tuple(map(desk.redact, _open_tasks(folder, session.thread_id))),
+        open_tasks=tuple(map(app.redact, _list_open_tasks(folder, session.thread_id))),
         command=format_resume_command(session),
     )
 
 
-def _open_tasks(folder: str, thread: str) -> list[str]:
+def _list_open_tasks(folder: str, thread: str) -> list[str]:
     """What is not done yet, and what waits, with its reason."""
     path = f"{folder}/.leslie/threads/{thread}/progress.md"
-    text = (read_part(path, 0, _MOST_FILE) or b"").decode("utf-8", "replace")
+    text = (read_part(path, 0, _MAX_FILE_BYTES) or b"").decode("utf-8", "replace")
     progress = parse_progress(text)
     waiting = [
         f"{item.text} (blocked{f': {item.reason}' if item.reason else ''})"
@@ -151,31 +157,33 @@ def _open_tasks(folder: str, thread: str) -> list[str]:
     return [*(item.text for item in progress.list_items("open")), *waiting]
 
 
-def _answer(unit: Unit) -> str:
+def _find_answer(unit: Unit) -> str:
     """The last thing the agent said in the unit."""
     said = (placed.record for placed in reversed(unit.entries))
     texts = (r.content for r in said if r.type == "assistant_message")
     return next((text for text in texts if text.strip()), "")
 
 
-def _call(record: Record) -> str:
+def _format_call(record: Record) -> str:
     given = " ".join(record.tool_input.split())
-    cut = given if len(given) <= _MOST_INPUT else given[: _MOST_INPUT - 1] + "…"
+    cut = (
+        given if len(given) <= _MAX_INPUT_CHARS else given[: _MAX_INPUT_CHARS - 1] + "…"
+    )
     return f"{record.tool_name} {cut}"
 
 
-def _text(title: str, text: str) -> Iterator[str]:
+def _text_section(title: str, text: str) -> Iterator[str]:
     if not text.strip():
         return
     yield from ("", f"## {title}", "")
     shown = text.strip()
-    if len(shown) > _MOST_TEXT:
-        shown = shown[: _MOST_TEXT - 1] + "…"
-    yield from map(clean, shown.split("\n"))
+    if len(shown) > _MAX_TEXT_CHARS:
+        shown = shown[: _MAX_TEXT_CHARS - 1] + "…"
+    yield from map(sanitize, shown.split("\n"))
 
 
 def _section(title: str, items: Any) -> Iterator[str]:
-    shown = [clean(each).replace("\n", " ") for each in items if each]
+    shown = [sanitize(each).replace("\n", " ") for each in items if each]
     if shown:
         yield from ("", f"## {title}", "")
         yield from (f"- {each}" for each in shown)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
+from leslied.cli.app import get_app
+from leslied.cli.help import LesliedCommand
 from leslied.daemon import Loop, Notifier, run_initial_sync
 from leslied.log import make_logger
 from leslied.paths import PLATFORM, make_private_dir
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied run", "in this terminal, until Ctrl-C"),
         ("leslied run --log-json 2> leslied.log", "with a log for programs"),
@@ -48,45 +48,47 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     Stops within seconds on Ctrl-C or SIGTERM; whatever was not read yet is read at
     the next start. The config file is read again every half minute and on SIGHUP.
     """
-    desk = sit_down(ctx)
-    notifier = Notifier(desk.environ)
-    with _obeying_signals() as orders:
-        if PLATFORM == "linux" and not desk.places.store_file.exists():
-            run_initial_sync(partial(_scan, desk), notifier, orders.stopping)
+    app = get_app(ctx)
+    notifier = Notifier(app.environ)
+    with _handling_signals() as signals:
+        if PLATFORM == "linux" and not app.paths.store_file.exists():
+            run_initial_sync(
+                partial(_run_initial_scan, app), notifier, signals.stopping
+            )
         with (
-            Store(desk.places.store_file, desk.clock) as store,
-            desk.open_reader() as reader,
+            Store(app.paths.store_file, app.clock) as store,
+            app.open_reader() as reader,
         ):
-            _sign(store, desk)
+            _write_lock_info(store, app)
             make = partial(
-                desk.make_streets,
+                app.make_pipeline,
                 store,
                 reader,
                 is_light=True,
                 on_progress=lambda *_: notifier.ping(),
             )
-            streets = make()
-            orders.loop = Loop(
-                pipeline=streets,
+            pipeline = make()
+            signals.loop = Loop(
+                pipeline=pipeline,
                 make_pipeline=make,
-                watcher=Watcher(streets.watched_roots, _make_canary(desk), desk.clock),
-                clock=desk.clock,
+                watcher=Watcher(pipeline.watched_roots, _make_canary(app), app.clock),
+                clock=app.clock,
                 log=make_logger(as_json=log_json),
                 notifier=notifier,
-                is_paused=desk.places.pause_file.exists,
-                stopping=orders.stopping,
+                is_paused=app.paths.pause_file.exists,
+                stopping=signals.stopping,
             )
-            orders.loop.run()
+            signals.loop.run()
 
 
 @dataclass(slots=True)
-class _Orders:
+class _SignalState:
     """What signals asked for; they may come before there is a loop to obey."""
 
     stopping: threading.Event = field(default_factory=threading.Event)
     loop: Loop | None = None
 
-    def obey(self, number: int, _frame: FrameType | None) -> None:
+    def handle(self, number: int, _frame: FrameType | None) -> None:
         """A hangup means: look again, now. Any other signal means: stop."""
         if number != signal.SIGHUP:
             self.stopping.set()
@@ -94,38 +96,40 @@ class _Orders:
             self.loop.request_scan()
 
 
-def _scan(desk: Desk, on_progress: Callable[[], None]) -> None:
-    if desk.places.pause_file.exists():
+def _run_initial_scan(app: App, on_progress: Callable[[], None]) -> None:
+    if app.paths.pause_file.exists():
         return
     with (
-        Store(desk.places.store_file, desk.clock) as store,
-        desk.open_reader() as reader,
+        Store(app.paths.store_file, app.clock) as store,
+        app.open_reader() as reader,
     ):
-        _sign(store, desk)
-        streets = desk.make_streets(store, reader, on_progress=lambda *_: on_progress())
-        for ingest in streets.ingests:
+        _write_lock_info(store, app)
+        pipeline = app.make_pipeline(
+            store, reader, on_progress=lambda *_: on_progress()
+        )
+        for ingest in pipeline.ingests:
             ingest.scan()
 
 
-def _sign(store: Store, desk: Desk) -> None:
+def _write_lock_info(store: Store, app: App) -> None:
     """`leslied status` can tell who holds the store."""
-    now = desk.clock.now().isoformat(timespec="seconds")
+    now = app.clock.now().isoformat(timespec="seconds")
     store.write_lock_info(json.dumps({"pid": os.getpid(), "since": now}))
 
 
-def _make_canary(desk: Desk) -> Path:
-    canary = desk.places.state_dir / "watch" / "canary"
+def _make_canary(app: App) -> Path:
+    canary = app.paths.state_dir / "watch" / "canary"
     make_private_dir(canary.parent)
     return canary
 
 
 @contextmanager
-def _obeying_signals() -> Iterator[_Orders]:
-    orders = _Orders()
+def _handling_signals() -> Iterator[_SignalState]:
+    signals = _SignalState()
     wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    before = {number: signal.signal(number, orders.obey) for number in wanted}
+    before = {number: signal.signal(number, signals.handle) for number in wanted}
     try:
-        yield orders
+        yield signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -7,39 +7,39 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from leslied.cli.desk import sit_down
-from leslied.cli.filters import make_understand
-from leslied.cli.help import Command
-from leslied.cli.output import clean, emit, json_option, say_time, shorten_ids
+from leslied.cli.app import get_app
+from leslied.cli.filters import make_value_parsers
+from leslied.cli.help import LesliedCommand
+from leslied.cli.output import emit, format_time, json_option, sanitize, shorten_ids
 from leslied.errors import UserError
 from leslied.model.query import FilterKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.lookup import SearchHit, SearchMode, SearchResult
     from leslied.model.query import Query, Term
     from leslied.store import StoreReader
 
-_ENTRY = 12
-_WORDS = {
+_ENTRY_ID_CHARS = 12
+_TYPE_LABELS = {
     "user_message": "prompt",
     "assistant_message": "answer",
     "thinking": "thought",
     "error": "error",
 }
 _NUMBER = re.compile(r"-n[0-9]+")
-_HELD = "\0"
+_ESCAPE = "\0"
 """Stands before a `-word`, which is no option; no argument can hold it."""
 
 
-class _SearchCommand(Command):
+class _SearchCommand(LesliedCommand):
     """A command whose words may begin with `-`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
-            return super().parse_args(ctx, [_hold(arg) for arg in args])
+            return super().parse_args(ctx, [_escape_word(arg) for arg in args])
         except click.NoSuchOption as error:
             name = error.option_name.lstrip("-")
             key = {"since": "after", "until": "before"}.get(name, name)
@@ -51,9 +51,9 @@ class _SearchCommand(Command):
             ) from error
 
 
-def _hold(arg: str) -> str:
+def _escape_word(arg: str) -> str:
     is_word = len(arg) > 2 and arg[0] == "-" and arg[1] != "-"
-    return _HELD + arg if is_word and not _NUMBER.fullmatch(arg) else arg
+    return _ESCAPE + arg if is_word and not _NUMBER.fullmatch(arg) else arg
 
 
 @click.command(
@@ -104,16 +104,16 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     The newest entries come first. Any text is a query: what is no filter and no
     operator is a word.
     """  # noqa: D301 - click reads the character
-    desk = sit_down(ctx)
+    app = get_app(ctx)
     from leslied.lookup import parse_query  # noqa: PLC0415 - help is quicker
 
-    wanted = parse_query(_join(query), make_understand(desk))
-    with desk.open_reader() as reader:
-        answer = _search(desk, reader, wanted, options)
+    wanted = parse_query(_join_words(query), make_value_parsers(app))
+    with app.open_reader() as reader:
+        answer = _search(app, reader, wanted, options)
         ids = {hit.key.session_id for hit in answer.hits}
         shorts = shorten_ids(ids, reader.list_similar_ids(ids))
     emit(
-        {"hits": [_plain(hit) for hit in answer.hits]},
+        {"hits": [_hit_to_dict(hit) for hit in answer.hits]},
         lambda: _lines(answer.hits, wanted.terms, shorts),
         as_json=options["as_json"],
         warnings=answer.notes,
@@ -121,7 +121,7 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
 
 
 def _search(
-    desk: Desk, reader: StoreReader, wanted: Query, options: dict[str, Any]
+    app: App, reader: StoreReader, wanted: Query, options: dict[str, Any]
 ) -> SearchResult:
     from leslied.lookup import search_entries  # noqa: PLC0415 - help is quicker
     from leslied.sessions import stopped_before_us  # noqa: PLC0415
@@ -129,14 +129,14 @@ def _search(
     return search_entries(
         reader,
         wanted,
-        _choose_manner(options),
+        _choose_mode(options),
         options["limit"],
-        quiet_us=stopped_before_us(desk.clock.now()),
-        redact=str if options["reveal"] else desk.redact,
+        quiet_us=stopped_before_us(app.clock.now()),
+        redact=str if options["reveal"] else app.redact,
     )
 
 
-def _choose_manner(options: dict[str, Any]) -> SearchMode:
+def _choose_mode(options: dict[str, Any]) -> SearchMode:
     if options["rank"] and options["substring"]:
         raise UserError(
             "--rank weighs words, --substring knows none.", "Choose one of them."
@@ -146,17 +146,17 @@ def _choose_manner(options: dict[str, Any]) -> SearchMode:
     return "rank" if options["rank"] else "newest"
 
 
-def _join(words: Iterable[str]) -> str:
+def _join_words(words: Iterable[str]) -> str:
     """One text; a shell takes quotes off, so an argument with spaces was a phrase."""
     from leslied.lookup import has_syntax  # noqa: PLC0415
 
-    parts = [word.removeprefix(_HELD) for word in words]
+    parts = [word.removeprefix(_ESCAPE) for word in words]
     return " ".join(
         f'"{part}"' if " " in part and not has_syntax(part) else part for part in parts
     )
 
 
-def _plain(hit: SearchHit) -> dict[str, Any]:
+def _hit_to_dict(hit: SearchHit) -> dict[str, Any]:
     from leslied.model.codec import encode_time  # noqa: PLC0415
 
     return {
@@ -179,22 +179,22 @@ def _lines(
 ) -> Iterator[str]:
     if not hits:
         yield "Nothing found. Words are whole; 'part*' finds more, --substring all."
-    marks = _find_marks(terms)
+    highlight = _compile_highlight(terms)
     for hit in hits:
-        what = _WORDS.get(hit.type, hit.tool_name)
+        what = _TYPE_LABELS.get(hit.type, hit.tool_name)
         if hit.type == "tool_result":
             what = f"{hit.tool_name} result".strip()
-        ids = f"{shorts[hit.key.session_id]} {hit.entry_id[:_ENTRY]}"
-        head = f"{say_time(hit.at)}  {what}  {ids}  leslied show {hit.show_id}"
-        yield click.style(clean(head), dim=True)
-        yield "  " + marks.sub(_mark, clean(hit.snippet))
+        ids = f"{shorts[hit.key.session_id]} {hit.entry_id[:_ENTRY_ID_CHARS]}"
+        head = f"{format_time(hit.at)}  {what}  {ids}  leslied show {hit.show_id}"
+        yield click.style(sanitize(head), dim=True)
+        yield "  " + highlight.sub(_highlight, sanitize(hit.snippet))
 
 
-def _find_marks(terms: Iterable[Term]) -> re.Pattern[str]:
+def _compile_highlight(terms: Iterable[Term]) -> re.Pattern[str]:
     """What of a line was asked for; never, where nothing was."""
     words = sorted((re.escape(term.text) for term in terms), key=len, reverse=True)
     return re.compile("|".join(filter(None, words)) or "(?!)", re.IGNORECASE)
 
 
-def _mark(match: re.Match[str]) -> str:
+def _highlight(match: re.Match[str]) -> str:
     return click.style(match[0], bold=True, fg="yellow")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from leslied.agents import load_adapters
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Group
-from leslied.cli.output import clean, emit, json_option, say_ago, say_path
+from leslied.cli.app import get_app
+from leslied.cli.help import LesliedGroup
+from leslied.cli.output import emit, format_ago, format_path, json_option, sanitize
 from leslied.model.codec import encode_time
 from leslied.paths import PLATFORM, make_private_dir
 from leslied.service import find_manager, find_program
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.service import ServiceManager, ServiceStatus
 
-_SAVED = (
+_SAVED_VARIABLES = (
     "LESLIED_CONFIG",
     "LESLIED_DATA_DIR",
     "XDG_CONFIG_HOME",
@@ -33,7 +33,7 @@ _SAVED = (
 """What a shell may say about our places; a service does not see the shell."""
 
 
-@click.group(cls=Group, see_also=["run", "status", "doctor"])
+@click.group(cls=LesliedGroup, see_also=["run", "status", "doctor"])
 def command() -> None:
     """Run leslied in the background, at every login.
 
@@ -56,20 +56,20 @@ def install(ctx: click.Context, *, as_json: bool) -> None:
     The variables that say where agents write are saved with the service. Installing
     again brings the service up to date.
     """
-    desk = sit_down(ctx)
-    desk.load_settings()
-    manager = _manager(desk)
-    variables = _variables(desk, ctx.find_root().obj)
-    done = manager.install(variables, _make_outside(desk))
+    app = get_app(ctx)
+    app.load_settings()
+    manager = _get_manager(app)
+    variables = _collect_variables(app, ctx.find_root().obj)
+    done = manager.install(variables, _make_outside_folders(app))
     data = {
         "manager": manager.name,
         "path": str(done.path),
         "variables": variables,
     }
-    path = say_path(str(done.path), str(desk.home))
+    path = format_path(str(done.path), str(app.home))
     emit(
         data,
-        lambda: [f"leslied is running, and will at every login: {clean(path)}"],
+        lambda: [f"leslied is running, and will at every login: {sanitize(path)}"],
         as_json=as_json,
         warnings=done.notes,
     )
@@ -88,11 +88,11 @@ def uninstall(ctx: click.Context, *, as_json: bool) -> None:
 
     Transcripts, store and settings are left as they are.
     """
-    manager = _manager(sit_down(ctx))
+    manager = _get_manager(get_app(ctx))
     was_there = manager.uninstall()
-    said = "The service is gone." if was_there else "There was no service."
+    message = "The service is gone." if was_there else "There was no service."
     data = {"manager": manager.name, "removed": was_there}
-    emit(data, lambda: [said], as_json=as_json)
+    emit(data, lambda: [message], as_json=as_json)
 
 
 @command.command(
@@ -108,8 +108,8 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
 
     How far the logs are read tells `leslied status`.
     """
-    desk = sit_down(ctx)
-    manager = _manager(desk)
+    app = get_app(ctx)
+    manager = _get_manager(app)
     state = manager.status()
     data = {
         "manager": manager.name,
@@ -121,7 +121,7 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
         "state": state.description,
         "path": str(state.path),
     }
-    emit(data, lambda: _lines(state, desk), as_json=as_json)
+    emit(data, lambda: _lines(state, app), as_json=as_json)
 
 
 @command.command(
@@ -144,43 +144,43 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
 @click.pass_context
 def logs(ctx: click.Context, *, lines: int, follow: bool) -> None:
     """Show what the service has said, the newest last."""
-    code = _manager(sit_down(ctx)).show_logs(lines, is_followed=follow)
+    code = _get_manager(get_app(ctx)).show_logs(lines, is_followed=follow)
     ctx.exit(min(code, 1))
 
 
-def _manager(desk: Desk) -> ServiceManager:
-    program = find_program(sys.argv[0], sys.executable, desk.environ.get("PATH"))
+def _get_manager(app: App) -> ServiceManager:
+    program = find_program(sys.argv[0], sys.executable, app.environ.get("PATH"))
     return find_manager(
-        home=desk.home, environ=desk.environ, platform=PLATFORM, program=program
+        home=app.home, environ=app.environ, platform=PLATFORM, program=program
     )
 
 
-def _variables(desk: Desk, config: Path | None) -> dict[str, str]:
+def _collect_variables(app: App, config: Path | None) -> dict[str, str]:
     agents = chain.from_iterable(a.env_vars for a in load_adapters().values())
-    names = {*_SAVED, *agents}
-    found = {name: desk.environ[name] for name in names if desk.environ.get(name)}
+    names = {*_SAVED_VARIABLES, *agents}
+    found = {name: app.environ[name] for name in names if app.environ.get(name)}
     if config:
         found["LESLIED_CONFIG"] = str(config.absolute())
     return found
 
 
-def _make_outside(desk: Desk) -> list[Path]:
+def _make_outside_folders(app: App) -> list[Path]:
     """Leslied's own folders outside the home folder; a sandbox lets in what exists."""
-    own = {desk.places.data_dir.absolute(), desk.places.state_dir.absolute()}
-    outside = sorted(folder for folder in own if not folder.is_relative_to(desk.home))
+    own = {app.paths.data_dir.absolute(), app.paths.state_dir.absolute()}
+    outside = sorted(folder for folder in own if not folder.is_relative_to(app.home))
     for folder in outside:
         make_private_dir(folder)
     return outside
 
 
-def _lines(state: ServiceStatus, desk: Desk) -> Iterator[str]:
+def _lines(state: ServiceStatus, app: App) -> Iterator[str]:
     if not state.is_installed:
         yield "not installed. To install: leslied service install"
         return
-    yield f"installed  {clean(say_path(str(state.path), str(desk.home)))}"
+    yield f"installed  {sanitize(format_path(str(state.path), str(app.home)))}"
     yield f"enabled    {'yes' if state.is_enabled else 'no'}"
     if state.is_active:
-        since = say_ago(state.since, desk.clock.now()) if state.since else "unknown"
+        since = format_ago(state.since, app.clock.now()) if state.since else "unknown"
         yield f"active     since {since}, pid {state.pid}"
     else:
-        yield f"active     no, {clean(state.description)}. See why: leslied service logs"
+        yield f"active     no, {sanitize(state.description)}. See why: leslied service logs"

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from msgspec import structs
 
+from leslied.cli.app import get_app
 from leslied.cli.completion import complete_session
-from leslied.cli.desk import sit_down
-from leslied.cli.excerpt import Excerpt, choose, thin
-from leslied.cli.help import Command
-from leslied.cli.look import Look, find_width
-from leslied.cli.output import clean, emit, json_option
-from leslied.cli.page import answer_lines, head_lines, page_lines
+from leslied.cli.help import LesliedCommand
+from leslied.cli.output import emit, json_option, sanitize
 from leslied.cli.pager import show_lines
-from leslied.cli.summary import summary_lines
+from leslied.cli.render_options import RenderOptions, find_terminal_width
+from leslied.cli.session_view import render_answers, render_header, render_units
+from leslied.cli.unit_selection import UnitSelection, filter_unit, select_units
+from leslied.cli.unit_table import render_unit_table
 from leslied.errors import UserError
 from leslied.lookup import format_resume_command, load_session, redact_unit, resolve_id
 from leslied.model.codec import session_to_dict, unit_to_dict
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import tzinfo
 
-    from leslied.cli.desk import Desk
-    from leslied.cli.look import Output
+    from leslied.cli.app import App
+    from leslied.cli.render_options import ToolOutput
     from leslied.lookup import ResolvedId
     from leslied.model.session import Session, Unit
 
@@ -42,7 +42,7 @@ STYLES = {
     "markdown": "markdown",
 }
 """How it can be shown, and which output makes it; a page is made here."""
-_CONTRARY = (
+_CONFLICTING_OPTIONS = (
     ("unit", "first"),
     ("unit", "last"),
     ("first", "last"),
@@ -63,7 +63,7 @@ _PAGE_ONLY = ("full", "summary", "tool_output", "json")
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied show last", "read the newest session"),
         ("leslied show 3f2a91c0 --summary", "its units, a line each"),
@@ -114,18 +114,18 @@ def command(ctx: click.Context, /, wanted: str, **options: Any) -> None:
     LESLIED_PAGER, PAGER or less. In a pipe it is plain text. --json prints everything
     that was chosen, thinking included.
     """
-    asked = _Asked(**options)
-    asked.check()
-    desk = sit_down(ctx)
-    showing = _load(desk, wanted, asked)
-    if asked.as_json:
-        emit(showing.plain(), list, as_json=True)
+    show_options = _ShowOptions(**options)
+    show_options.check()
+    app = get_app(ctx)
+    session_output = _load(app, wanted, show_options)
+    if show_options.as_json:
+        emit(session_output.to_dict(), list, as_json=True)
         return
-    show_lines(showing.lines(), desk.environ, is_paged=not asked.no_pager)
+    show_lines(session_output.lines(), app.environ, is_paged=not show_options.no_pager)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _ShowOptions:
     """The options, by their names."""
 
     full: bool
@@ -145,72 +145,74 @@ class _Asked:
 
     def check(self) -> None:
         """Options that contradict each other are refused before anything is read."""
-        for one, other in _CONTRARY:
-            if self._has(one) and self._has(other):
+        for one, other in _CONFLICTING_OPTIONS:
+            if self._is_given(one) and self._is_given(other):
                 raise UserError(
-                    f"{_option(one)} and {_option(other)} contradict each other.",
+                    f"{_format_option(one)} and {_format_option(other)} contradict each other.",
                     "Leave one of them out.",
                 )
         if self.style == "page":
             return
         for name in (*_PAGE_ONLY, *["thinking"] * (self.style == "leslie")):
-            if self._has("as_json" if name == "json" else name):
+            if self._is_given("as_json" if name == "json" else name):
                 raise UserError(
-                    f"--style {self.style} knows no {_option(name)}.",
+                    f"--style {self.style} knows no {_format_option(name)}.",
                     "Leave one of them out.",
                 )
 
-    def _has(self, name: str) -> bool:
+    def _is_given(self, name: str) -> bool:
         value = getattr(self, name)
         return value is not None and value is not False
 
     @property
-    def excerpt(self) -> Excerpt:
+    def selection(self) -> UnitSelection:
         """What is to be left of the session; a page sees to thinking itself."""
-        return Excerpt(
+        return UnitSelection(
             unit=self.unit,
             first=self.first,
             last=self.last,
-            is_answers=self.assistant,
-            has_subagents=not self.no_subagents,
-            has_tools=not self.no_tools,
-            has_thinking=self.style == "page" or self.thinking,
+            is_answers_only=self.assistant,
+            include_subagents=not self.no_subagents,
+            include_tools=not self.no_tools,
+            include_thinking=self.style == "page" or self.thinking,
         )
 
-    def look(self, folder: str) -> Look:
+    def render_options(self, folder: str) -> RenderOptions:
         """How it is to be seen here."""
-        output: Output = "whole" if self.full or self.tool_output else "short"
-        return Look(
-            width=find_width(),
+        tool_output: ToolOutput = "whole" if self.full or self.tool_output else "short"
+        return RenderOptions(
+            width=find_terminal_width(),
             folder=folder,
             is_full=self.full,
-            has_thinking=self.full or self.thinking,
-            output="none" if self.no_tools else output,
+            include_thinking=self.full or self.thinking,
+            tool_output="none" if self.no_tools else tool_output,
         )
 
 
-def _option(name: str) -> str:
+def _format_option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _load(desk: Desk, wanted: str, asked: _Asked) -> _Showing:
-    with desk.open_reader() as reader:
+def _load(app: App, wanted: str, options: _ShowOptions) -> _SessionOutput:
+    with app.open_reader() as reader:
         found = resolve_id(reader, wanted, with_costs=True)
-        _check_part(found, asked.excerpt)
-        zone = _find_zone(desk, found, asked.style)
-        session = load_session(reader, found, desk.clock.now(), zone)
+        _check_part(found, options.selection)
+        zone = _find_zone(app, found, options.style)
+        session = load_session(reader, found, app.clock.now(), zone)
     summary = session.summary
-    if not asked.reveal:
-        summary = redact_summary(summary, desk.redact)
-    units = choose(session.units, asked.excerpt)
+    if not options.reveal:
+        summary = redact_summary(summary, app.redact)
+    units = select_units(session.units, options.selection)
     if found.entry:
         # Whoever asks for one entry wants to see all of it.
-        asked = replace(asked, full=True)
-    return _Showing(desk, structs.replace(session, summary=summary, units=units), asked)
+        options = replace(options, full=True)
+    return _SessionOutput(
+        app, structs.replace(session, summary=summary, units=units), options
+    )
 
 
-def _check_part(found: ResolvedId, excerpt: Excerpt) -> None:
-    if found.is_whole_session or excerpt.is_whole:
+def _check_part(found: ResolvedId, selection: UnitSelection) -> None:
+    if found.is_whole_session or selection.is_whole:
         return
     what = (
         "a subagent" if found.subagent else "one entry" if found.entry else "one unit"
@@ -221,85 +223,89 @@ def _check_part(found: ResolvedId, excerpt: Excerpt) -> None:
     )
 
 
-def _find_zone(desk: Desk, found: ResolvedId, style: Style) -> tzinfo:
+def _find_zone(app: App, found: ResolvedId, style: Style) -> tzinfo:
     """The zone that outputs tell times in; a page tells them as they are here."""
-    if not STYLES[style] or desk.load_settings().output.timezone == "utc":
+    if not STYLES[style] or app.load_settings().output.timezone == "utc":
         return UTC
-    at = found.session.started_at or desk.clock.now()
+    at = found.session.started_at or app.clock.now()
     return at.astimezone().tzinfo or UTC
 
 
 @dataclass(frozen=True, slots=True)
-class _Showing:
+class _SessionOutput:
     """The session, with the units that were asked for, on its way out."""
 
-    desk: Desk
+    app: App
     session: Session
-    asked: _Asked
+    options: _ShowOptions
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All of it as scripts get it."""
         session = self.session.summary
         return {
             "session": session_to_dict(session, self.session.status, session.cwd)
             | {"unpriced_messages": session.cost.unpriced},
-            "units": [self._plain_unit(u) for u in self._units(is_thin=False)],
+            "units": [
+                self._unit_to_dict(u) for u in self._iter_units(is_filtered=False)
+            ],
             "resume_command": format_resume_command(session) or None,
         }
 
     def lines(self) -> Iterator[str]:
         """All of it as people read it."""
-        look = self.asked.look(self.session.summary.cwd)
-        if STYLES[self.asked.style]:
-            yield from self._styled()
-        elif self.asked.assistant:
-            yield from answer_lines(self._units(), look)
+        render_options = self.options.render_options(self.session.summary.cwd)
+        if STYLES[self.options.style]:
+            yield from self._sink_lines()
+        elif self.options.assistant:
+            yield from render_answers(self._iter_units(), render_options)
         else:
-            home = str(self.desk.home)
-            yield from head_lines(self.session.summary, self.session.status, home, look)
-            yield from self._body(look)
+            home = str(self.app.home)
+            yield from render_header(
+                self.session.summary, self.session.status, home, render_options
+            )
+            yield from self._body(render_options)
 
-    def _body(self, look: Look) -> Iterator[str]:
-        if self.asked.summary:
-            yield from summary_lines(tuple(self._units()))
+    def _body(self, render_options: RenderOptions) -> Iterator[str]:
+        if self.options.summary:
+            yield from render_unit_table(tuple(self._iter_units()))
             return
-        yield from page_lines(self._units(), look)
+        yield from render_units(self._iter_units(), render_options)
         resume = format_resume_command(self.session.summary)
         if resume:
             yield ""
-            yield look.paint(clean(f"go on with it: {resume}"), dim=True)
+            yield render_options.paint(sanitize(f"go on with it: {resume}"), dim=True)
 
-    def _styled(self) -> Iterator[str]:
+    def _sink_lines(self) -> Iterator[str]:
         from leslied.sinks import load_sinks  # noqa: PLC0415 - a page needs none
 
-        style = self.asked.style
+        style = self.options.style
         sink = load_sinks()[STYLES[style]]
-        session = structs.replace(self.session, units=tuple(self._units()))
+        session = structs.replace(self.session, units=tuple(self._iter_units()))
         for number, artifact in enumerate(sink.render(session)):
             if artifact.is_derived == (style == "log"):
                 yield from [""] * bool(number and style == "leslie")
                 text = artifact.body.decode(errors="replace")
-                yield from map(clean, text.removesuffix("\n").split("\n"))
+                yield from map(sanitize, text.removesuffix("\n").split("\n"))
 
-    def _units(self, *, is_thin: bool = True) -> Iterator[Unit]:
+    def _iter_units(self, *, is_filtered: bool = True) -> Iterator[Unit]:
         """The units as they may be seen, one after the other as they are needed."""
         # The same names and ids stand in every entry.
-        redact = lru_cache(maxsize=4096)(self.desk.redact)
+        redact = lru_cache(maxsize=4096)(self.app.redact)
         for whole in self.session.units:
-            unit = thin(whole, self.asked.excerpt) if is_thin else whole
-            yield unit if self.asked.reveal else redact_unit(unit, redact)
+            unit = filter_unit(whole, self.options.selection) if is_filtered else whole
+            yield unit if self.options.reveal else redact_unit(unit, redact)
 
-    def _plain_unit(self, unit: Unit) -> dict[str, Any]:
-        plain = self._thin_plain(unit_to_dict(unit))
-        return plain if unit.summary.is_subagent else {"number": unit.number, **plain}
+    def _unit_to_dict(self, unit: Unit) -> dict[str, Any]:
+        data = self._filter_dict(unit_to_dict(unit))
+        return data if unit.summary.is_subagent else {"number": unit.number, **data}
 
-    def _thin_plain(self, plain: dict[str, Any]) -> dict[str, Any]:
+    def _filter_dict(self, data: dict[str, Any]) -> dict[str, Any]:
         """Counts and times stay the whole unit's, whatever is left out of it."""
-        excerpt = self.asked.excerpt
-        entries = [] if self.asked.summary else plain["entries"]
-        below = plain["subagents"] if excerpt.shows_subagents else []
+        selection = self.options.selection
+        entries = [] if self.options.summary else data["entries"]
+        below = data["subagents"] if selection.shows_subagents else []
         return {
-            **plain,
-            "entries": [each for each in entries if excerpt.keeps(each["type"])],
-            "subagents": [self._thin_plain(child) for child in below],
+            **data,
+            "entries": [each for each in entries if selection.includes(each["type"])],
+            "subagents": [self._filter_dict(child) for child in below],
         }

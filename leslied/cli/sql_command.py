@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.api import open_store
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
+from leslied.cli.app import get_app
+from leslied.cli.help import LesliedCommand
 from leslied.cli.output import (
-    check_form,
-    clean,
+    check_format_options,
     csv_option,
     emit,
+    format_count,
+    format_table,
     has_room,
     json_option,
     print_csv,
-    say_count,
-    table,
+    sanitize,
 )
 from leslied.store import SQL_TIMEOUT_SECONDS, VIEWS
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from leslied.api import Rows
 
-_SHOWN = 100
-_FEWEST_WIDE = 12
+_DEFAULT_LIMIT = 100
+_MIN_COLUMN_WIDTH = 12
 """A column needs so much room to be worth reading."""
-_CARD_CELL = 1000
+_MAX_CELL_CHARS = 1000
 
 
 def _check_seconds(_: click.Context, __: click.Parameter, value: float) -> float:
@@ -43,7 +43,7 @@ def _check_seconds(_: click.Context, __: click.Parameter, value: float) -> float
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied sql --views", "what there is to ask"),
         (
@@ -63,7 +63,7 @@ def _check_seconds(_: click.Context, __: click.Parameter, value: float) -> float
     "--limit",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"Show so many rows; {_SHOWN} in tables, all in JSON and CSV, unless told.",
+    help=f"Show so many rows; {_DEFAULT_LIMIT} in tables, all in JSON and CSV, unless told.",
 )
 @click.option(
     "--timeout",
@@ -78,55 +78,57 @@ def _check_seconds(_: click.Context, __: click.Parameter, value: float) -> float
 @csv_option
 @json_option
 @click.pass_context
-def command(ctx: click.Context, /, **asked: Any) -> None:
+def command(ctx: click.Context, /, **options: Any) -> None:
     """Ask the store in SQL, as SQLite speaks it.
 
     QUERY is one SELECT over the views that `--views` shows, or `-` to read it from
     standard input. Nothing can be changed. docs/sql.md has more examples.
     """
-    as_json, as_csv = asked["as_json"], asked["as_csv"]
-    check_form(asked)
-    if asked["views"] or asked["query"] is None:
-        emit({"views": _plain_views()}, _view_lines, as_json=as_json)
+    as_json, as_csv = options["as_json"], options["as_csv"]
+    check_format_options(options)
+    if options["views"] or options["query"] is None:
+        emit({"views": _views_to_dicts()}, _view_lines, as_json=as_json)
         return
-    limit = asked["limit"] or (None if as_json or as_csv else _SHOWN)
-    path = sit_down(ctx).places.store_file
-    with open_store(path, redact=not asked["reveal"]) as store:
-        rows = store.sql(_read(asked["query"]), timeout=asked["timeout"])
-        found = _plain_rows(rows)
+    limit = options["limit"] or (None if as_json or as_csv else _DEFAULT_LIMIT)
+    path = get_app(ctx).paths.store_file
+    with open_store(path, redact=not options["reveal"]) as store:
+        rows = store.sql(_read_query(options["query"]), timeout=options["timeout"])
+        found = _iter_json_rows(rows)
         if as_csv:
             print_csv(rows.columns, islice(found, limit and min(limit, sys.maxsize)))
             return
         kept = list(islice(found, limit and min(limit, sys.maxsize)))
         is_cut = limit is not None and next(found, None) is not None
-    _show(rows.columns, kept, is_cut=is_cut, as_json=as_json)
+    _emit_rows(rows.columns, kept, is_cut=is_cut, as_json=as_json)
 
 
-def _show(
+def _emit_rows(
     names: tuple[str, ...], kept: list[list[Any]], *, is_cut: bool, as_json: bool
 ) -> None:
     data = {
         "columns": list(names),
         "rows": [dict(zip(names, row, strict=True)) for row in kept] if as_json else [],
     }
-    more = f"There are more than {say_count(len(kept), 'row')}: ask with -n or --csv."
+    more = (
+        f"There are more than {format_count(len(kept), 'row')}: ask with -n or --csv."
+    )
     warnings = [more] if is_cut else []
     emit(data, lambda: _lines(names, kept), as_json=as_json, warnings=warnings)
 
 
-def _read(query: str) -> str:
+def _read_query(query: str) -> str:
     if query != "-":
         return query
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
 
 
-def _plain_rows(rows: Rows) -> Iterator[list[Any]]:
+def _iter_json_rows(rows: Rows) -> Iterator[list[Any]]:
     """The cells as text and numbers: bytes as hexadecimal digits."""
     for row in rows:
-        yield [_plain(cell) for cell in row.values()]
+        yield [_to_json_value(cell) for cell in row.values()]
 
 
-def _plain(cell: Any) -> Any:
+def _to_json_value(cell: Any) -> Any:
     if isinstance(cell, bytes):
         return cell.hex()
     if isinstance(cell, float) and not math.isfinite(cell):
@@ -145,26 +147,26 @@ def _lines(names: tuple[str, ...], rows: list[list[Any]]) -> Iterable[str]:
         for at, name in enumerate(names)
         if all(isinstance(row[at], (int, float, type(None))) for row in rows)
     )
-    return table(names, cells, stretch=None, right=right)
+    return format_table(names, cells, stretch=None, right_aligned=right)
 
 
 def _is_wide(names: tuple[str, ...], cells: list[list[str]]) -> bool:
     widths = (max(map(len, column)) for column in zip(names, *cells, strict=True))
-    return not has_room(sum(min(width, _FEWEST_WIDE) + 2 for width in widths))
+    return not has_room(sum(min(width, _MIN_COLUMN_WIDTH) + 2 for width in widths))
 
 
 def _card_lines(names: tuple[str, ...], rows: list[list[str]]) -> Iterator[str]:
     """Each row below the other, one line a column, where a table has no room."""
-    most = max(len(name) for name in names)
+    name_width = max(len(name) for name in names)
     for number, row in enumerate(rows, 1):
         yield click.style(f"row {number}", dim=True)
         for name, cell in zip(names, row, strict=True):
-            line = clean(cell[:_CARD_CELL]).replace("\n", " ")
-            end = "…" if len(cell) > _CARD_CELL else ""
-            yield f"  {clean(name):<{most}}  {line}{end}"
+            line = sanitize(cell[:_MAX_CELL_CHARS]).replace("\n", " ")
+            end = "…" if len(cell) > _MAX_CELL_CHARS else ""
+            yield f"  {sanitize(name):<{name_width}}  {line}{end}"
 
 
-def _plain_views() -> list[dict[str, Any]]:
+def _views_to_dicts() -> list[dict[str, Any]]:
     return [
         {
             "name": view.name,

@@ -9,25 +9,30 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from leslied.cli.desk import sit_down
-from leslied.cli.filters import NOTHING_LIKE, WHOSE, read_filters, whose_options
-from leslied.cli.help import Command
+from leslied.cli.app import get_app
+from leslied.cli.filters import (
+    AGENT_PROJECT_NAMES,
+    NO_MATCH,
+    agent_project_options,
+    parse_filters,
+)
+from leslied.cli.help import LesliedCommand
 from leslied.cli.output import (
-    check_form,
+    check_format_options,
     csv_option,
     emit,
     json_option,
     shorten_ids,
 )
-from leslied.cli.span import parse_moment
 from leslied.cli.stats_view import (
-    plain_block,
-    plain_sum,
-    plain_tool,
-    print_rows,
-    sum_lines,
-    tool_lines,
+    block_to_dict,
+    print_rows_csv,
+    render_sums,
+    render_tools,
+    sum_to_dict,
+    tool_to_dict,
 )
+from leslied.cli.time_args import parse_time_arg
 from leslied.model.query import Selection
 from leslied.model.stats import Grouping
 from leslied.prices import load_prices
@@ -37,33 +42,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.model.session import SessionSummary
     from leslied.model.stats import UsageSummary
     from leslied.store import StoreReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
+class _StatsQuery:
     """What was asked, and with what it is answered."""
 
     by: Grouping
     filters: UsageFilters
     limit: int | None
-    desk: Desk
+    app: App
     reader: StoreReader
     ledger: UsageStats
     now: datetime
     redact: Callable[[str], str]
 
     @property
-    def is_narrow(self) -> bool:
+    def is_filtered(self) -> bool:
         """Whether not all sessions count."""
         return bool(self.filters.agent) or self.filters.sessions is not None
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _StatsResult:
     rows: list[dict[str, Any]]
     lines: Callable[[], Iterable[str]]
     totals: dict[str, Any]
@@ -71,7 +76,7 @@ class _Answer:
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied stats", "day by day"),
         ("leslied stats --by model --since 7d", "by model, in the last seven days"),
@@ -94,7 +99,7 @@ class _Answer:
     help="From this day or time on: 2026-01-31, today, 12h, 7d.",
 )
 @click.option("--until", metavar="WHEN", help="Up to this day, or before this time.")
-@whose_options
+@agent_project_options
 @click.option(
     "-n",
     "--limit",
@@ -106,7 +111,7 @@ class _Answer:
 @csv_option
 @json_option
 @click.pass_context
-def command(ctx: click.Context, /, **asked: Any) -> None:
+def command(ctx: click.Context, /, **options: Any) -> None:
     """Count tokens and what they cost, or how tools did.
 
     For what was spent, on what and when; `--by tool` tells how often tools failed and
@@ -116,144 +121,146 @@ def command(ctx: click.Context, /, **asked: Any) -> None:
     the list prices, whatever your plan is; `+` marks sums in which some messages have
     no known price. `--by block` tells five-hour windows.
     """
-    desk = sit_down(ctx)
-    as_json, as_csv = asked["as_json"], asked["as_csv"]
-    check_form(asked)
-    with desk.open_reader() as reader:
-        question = _ask(desk, reader, asked)
-        answer = _answer(question)
+    app = get_app(ctx)
+    as_json, as_csv = options["as_json"], options["as_csv"]
+    check_format_options(options)
+    with app.open_reader() as reader:
+        query = _make_query(app, reader, options)
+        result = _run_query(query)
     if as_csv:
-        print_rows(question.by, answer.rows)
+        print_rows_csv(query.by, result.rows)
         return
     prices = load_prices()
     data = {
-        "by": question.by,
-        "rows": answer.rows,
-        "totals": answer.totals,
+        "by": query.by,
+        "rows": result.rows,
+        "totals": result.totals,
         "prices": {
             "source": prices.source,
             "version": prices.version,
             "date": prices.date,
         },
-        "unpriced_models": answer.unpriced,
+        "unpriced_models": result.unpriced,
     }
-    emit(data, answer.lines, as_json=as_json)
+    emit(data, result.lines, as_json=as_json)
 
 
-def _ask(desk: Desk, reader: StoreReader, asked: dict[str, Any]) -> _Question:
-    now = desk.clock.now()
-    zone = UTC if asked["utc"] else None
+def _make_query(app: App, reader: StoreReader, options: dict[str, Any]) -> _StatsQuery:
+    now = app.clock.now()
+    zone = UTC if options["utc"] else None
     ledger = UsageStats(reader.usage, load_prices(), zone)
-    since, until = asked["since"], asked["until"]
+    since, until = options["since"], options["until"]
     filters = UsageFilters(
-        agent=asked["agent"] or "",
-        since_us=parse_moment(since, now, zone) if since else None,
-        until_us=parse_moment(until, now, zone, is_end=True) if until else None,
-        sessions=_choose(desk, reader, asked),
+        agent=options["agent"] or "",
+        since_us=parse_time_arg(since, now, zone) if since else None,
+        until_us=parse_time_arg(until, now, zone, is_end=True) if until else None,
+        sessions=_select_sessions(app, reader, options),
     )
-    return _Question(
-        by=asked["by"],
+    return _StatsQuery(
+        by=options["by"],
         filters=filters,
-        limit=asked["limit"],
-        desk=desk,
+        limit=options["limit"],
+        app=app,
         reader=reader,
         ledger=ledger,
         now=now,
-        redact=cache(desk.redact),
+        redact=cache(app.redact),
     )
 
 
-def _choose(
-    desk: Desk, reader: StoreReader, asked: dict[str, Any]
+def _select_sessions(
+    app: App, reader: StoreReader, options: dict[str, Any]
 ) -> frozenset[tuple[str, str]] | None:
     """The sessions that count; None where every one of the agent's does."""
-    filters = read_filters(desk, asked, WHOSE)
+    filters = parse_filters(app, options, AGENT_PROJECT_NAMES)
     if filters:
         from leslied.lookup import check_agents  # noqa: PLC0415 - most name none
 
         check_agents(reader, filters)
-    if not asked["project"]:
+    if not options["project"]:
         return None
     return frozenset(reader.select_sessions(Selection(filters=filters)))
 
 
-def _answer(question: _Question) -> _Answer:
-    match question.by:
+def _run_query(query: _StatsQuery) -> _StatsResult:
+    match query.by:
         case "tool":
-            return _answer_tools(question)
+            return _query_tools(query)
         case "block":
-            return _answer_blocks(question)
+            return _query_blocks(query)
         case _:
-            return _answer_sums(question)
+            return _query_sums(query)
 
 
-def _answer_sums(question: _Question) -> _Answer:
-    sums, total = question.ledger.sum_groups(question.by, question.filters)
-    sessions = _gather(question) if question.by == "session" else {}
+def _query_sums(query: _StatsQuery) -> _StatsResult:
+    sums, total = query.ledger.sum_groups(query.by, query.filters)
+    sessions = _load_sessions(query) if query.by == "session" else {}
     rows = [
-        plain_sum(question.by, each, question.redact, sessions.get(_name(each)))
-        for each in _cut(question, sums)
+        sum_to_dict(query.by, each, query.redact, sessions.get(_get_session_key(each)))
+        for each in _apply_limit(query, sums)
     ]
-    return _close(question, rows, total, len(sums))
+    return _make_result(query, rows, total, len(sums))
 
 
-def _answer_blocks(question: _Question) -> _Answer:
-    blocks, total = question.ledger.sum_blocks(question.filters)
-    cut = blocks[-question.limit :] if question.limit else blocks
-    rows = [plain_block(block, question.now, question.redact) for block in cut]
-    return _close(question, rows, total, len(blocks))
+def _query_blocks(query: _StatsQuery) -> _StatsResult:
+    blocks, total = query.ledger.sum_blocks(query.filters)
+    cut = blocks[-query.limit :] if query.limit else blocks
+    rows = [block_to_dict(block, query.now, query.redact) for block in cut]
+    return _make_result(query, rows, total, len(blocks))
 
 
-def _close(
-    question: _Question, rows: list[dict[str, Any]], total: UsageSummary, count: int
-) -> _Answer:
-    totals = plain_sum("total", total, question.redact, None)
-    unpriced = [question.redact(m) for m in question.ledger.list_unpriced_models(total)]
-    home = str(question.desk.home)
-    if question.is_narrow and not rows:
-        return _Answer(rows, lambda: [NOTHING_LIKE], totals, unpriced)
-    shown = _shorten(question, rows) if question.by == "session" else rows
+def _make_result(
+    query: _StatsQuery, rows: list[dict[str, Any]], total: UsageSummary, count: int
+) -> _StatsResult:
+    totals = sum_to_dict("total", total, query.redact, None)
+    unpriced = [query.redact(m) for m in query.ledger.list_unpriced_models(total)]
+    home = str(query.app.home)
+    if query.is_filtered and not rows:
+        return _StatsResult(rows, lambda: [NO_MATCH], totals, unpriced)
+    shown = _shorten_keys(query, rows) if query.by == "session" else rows
     hidden = count - len(rows)
-    return _Answer(
+    return _StatsResult(
         rows,
-        lambda: sum_lines(question.by, shown, totals, unpriced, home, hidden),
+        lambda: render_sums(query.by, shown, totals, unpriced, home, hidden),
         totals,
         unpriced,
     )
 
 
-def _shorten(question: _Question, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _shorten_keys(
+    query: _StatsQuery, rows: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """The rows with ids as people type them."""
     ids = [row["key"] for row in rows]
-    shorts = shorten_ids(ids, question.reader.list_similar_ids(ids))
+    shorts = shorten_ids(ids, query.reader.list_similar_ids(ids))
     return [{**row, "key": shorts[row["key"]]} for row in rows]
 
 
-def _answer_tools(question: _Question) -> _Answer:
-    found = sum_tools(question.ledger.list_calls(question.filters))
-    session_of = question.ledger.get_session
-    every = [plain_tool(each, question.redact, session_of) for each in found]
+def _query_tools(query: _StatsQuery) -> _StatsResult:
+    found = sum_tools(query.ledger.list_calls(query.filters))
+    session_of = query.ledger.get_session
+    every = [tool_to_dict(each, query.redact, session_of) for each in found]
     totals = {
         name: sum(row[name] for row in every)
         for name in ("calls", "failed", "unanswered", "total_seconds")
     }
-    rows = every[: question.limit]
+    rows = every[: query.limit]
     hidden = len(every) - len(rows)
-    return _Answer(rows, lambda: tool_lines(rows, totals, hidden), totals, [])
+    return _StatsResult(rows, lambda: render_tools(rows, totals, hidden), totals, [])
 
 
-def _cut(question: _Question, sums: list[UsageSummary]) -> list[UsageSummary]:
-    if not question.limit:
+def _apply_limit(query: _StatsQuery, sums: list[UsageSummary]) -> list[UsageSummary]:
+    if not query.limit:
         return sums
-    is_time = question.by in ("day", "week", "month")
-    return sums[-question.limit :] if is_time else sums[: question.limit]
+    is_time = query.by in ("day", "week", "month")
+    return sums[-query.limit :] if is_time else sums[: query.limit]
 
 
-def _name(each: UsageSummary) -> tuple[str, str]:
+def _get_session_key(each: UsageSummary) -> tuple[str, str]:
     return each.agent, each.key or ""
 
 
-def _gather(question: _Question) -> dict[tuple[str, str], SessionSummary]:
+def _load_sessions(query: _StatsQuery) -> dict[tuple[str, str], SessionSummary]:
     from leslied.lookup import list_sessions  # noqa: PLC0415 - only this list tells
 
-    return {s.key[:2]: s for s in list_sessions(question.reader)}
+    return {s.key[:2]: s for s in list_sessions(query.reader)}

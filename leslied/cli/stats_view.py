@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.cli.output import (
-    clean,
+    format_cost,
+    format_count,
+    format_number,
+    format_path,
+    format_table,
+    format_time,
     has_room,
+    parse_time,
     print_csv,
-    read_time,
-    say_cost,
-    say_count,
-    say_number,
-    say_path,
-    say_time,
-    table,
+    sanitize,
 )
 from leslied.model.codec import encode_time
 from leslied.model.stats import Cost
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     Redact = Callable[[str], str]
 
 _SPARKS = "▁▂▃▄▅▆▇█"
-_MOST_SPARKS = 60
-_BAR = 10
-_WIDE = 100
+_MAX_SPARKS = 60
+_BAR_WIDTH = 10
+_MIN_WIDTH_FOR_BARS = 100
 """Columns of a terminal that has room for bars."""
 
 
-def plain_sum(
+def sum_to_dict(
     by: str, each: UsageSummary, redact: Redact, session: SessionSummary | None
 ) -> Row:
     """One line for scripts: the group's key, tokens, cost and counts."""
@@ -49,7 +49,7 @@ def plain_sum(
     row: Row = {} if by == "total" else {"key": key, by: key}
     if by in ("session", "block"):
         row["agent"] = each.agent
-    row |= _plain_session(session, redact) if session else {}
+    row |= _session_to_dict(session, redact) if session else {}
     return row | {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
@@ -67,7 +67,7 @@ def plain_sum(
     }
 
 
-def _plain_session(session: SessionSummary, redact: Redact) -> Row:
+def _session_to_dict(session: SessionSummary, redact: Redact) -> Row:
     return {
         "title": redact(session.title) or None,
         "project": redact(session.cwd) or None,
@@ -77,9 +77,9 @@ def _plain_session(session: SessionSummary, redact: Redact) -> Row:
     }
 
 
-def plain_block(block: UsageBlock, now: Any, redact: Redact) -> Row:
+def block_to_dict(block: UsageBlock, now: Any, redact: Redact) -> Row:
     """One five-hour window for scripts, with its pace."""
-    row = plain_sum("block", block.sum, redact, None)
+    row = sum_to_dict("block", block.sum, redact, None)
     row["key"] = row["block"] = encode_time(block.start)
     is_active = block.is_active(now)
     usd = block.sum.cost.usd
@@ -94,7 +94,7 @@ def plain_block(block: UsageBlock, now: Any, redact: Redact) -> Row:
     }
 
 
-def plain_tool(
+def tool_to_dict(
     each: ToolUsageSummary, redact: Redact, session_of: Callable[[int], tuple[str, str]]
 ) -> Row:
     """One tool for scripts; `slowest` names the call to look at."""
@@ -119,64 +119,89 @@ def plain_tool(
     return row
 
 
-def print_rows(by: str, rows: list[Row]) -> None:
+def print_rows_csv(by: str, rows: list[Row]) -> None:
     """The rows for a spreadsheet."""
     names = [name for name in rows[0] if name != "slowest"] if rows else ["key", by]
     print_csv(names, ([row[name] for name in names] for row in rows))
 
 
-def sum_lines(
+def render_sums(
     by: str, rows: list[Row], totals: Row, unpriced: list[str], home: str, hidden: int
 ) -> Iterator[str]:
     """A table with its total, a line of sparks for days, and whose prices these are."""
     if not rows:
         yield "Nothing to count. What is new is read by: leslied sync"
         return
-    names, stretch, cells = _columns(by, rows, totals, home)
-    lines = list(table(names, cells, stretch=stretch, right=_RIGHT, least=_LEAST))
-    yield from _close_table(lines, hidden)
+    names, stretch, cells = _make_columns(by, rows, totals, home)
+    lines = list(
+        format_table(
+            names,
+            cells,
+            stretch=stretch,
+            right_aligned=_RIGHT_ALIGNED,
+            droppable=_DROPPABLE,
+        )
+    )
+    yield from _total_lines(lines, hidden)
     if by == "day" and len(rows) > 1:
         yield from _spark_lines(rows)
     yield click.style(f"List prices: {load_prices()}.", dim=True)
     if unpriced:
-        told = ", ".join(unpriced[:5]) + (", …" if len(unpriced) > 5 else "")
+        models = ", ".join(unpriced[:5]) + (", …" if len(unpriced) > 5 else "")
         count = totals["unpriced_messages"]
-        without = f"{say_count(count, 'message')} not in the cost"
-        yield clean(f"No price is known for {told}: {without}.")
+        without = f"{format_count(count, 'message')} not in the cost"
+        yield sanitize(f"No price is known for {models}: {without}.")
 
 
-_RIGHT = "SESSIONS MSGS IN OUT READ WRITE COST CALLS FAILED LOST MEDIAN P95 MAX TOTAL"
-_LEAST = ("", "WRITE", "MSGS", "READ", "SESSIONS", "IN", "LOST", "MAX", "P95", "TOTAL")
+_RIGHT_ALIGNED = (
+    "SESSIONS MSGS IN OUT READ WRITE COST CALLS FAILED LOST MEDIAN P95 MAX TOTAL"
+)
+_DROPPABLE = (
+    "",
+    "WRITE",
+    "MSGS",
+    "READ",
+    "SESSIONS",
+    "IN",
+    "LOST",
+    "MAX",
+    "P95",
+    "TOTAL",
+)
 
 
-def _close_table(lines: list[str], hidden: int) -> Iterator[str]:
+def _total_lines(lines: list[str], hidden: int) -> Iterator[str]:
     """The lines, the last of which is the total, and how many are not shown."""
     yield from lines[:-1]
     yield click.style(lines[-1], bold=True)
     if hidden:
-        more = say_count(hidden, "more line")
+        more = format_count(hidden, "more line")
         yield click.style(f"{more}, counted in the total.", dim=True)
     yield ""
 
 
-def _columns(
+def _make_columns(
     by: str, rows: list[Row], totals: Row, home: str
 ) -> tuple[list[str], int, list[list[str]]]:
-    most = max((row["cost_usd"] or 0 for row in rows), default=0)
-    most = most if has_room(_WIDE) else 0
+    maximum = max((row["cost_usd"] or 0 for row in rows), default=0)
+    maximum = maximum if has_room(_MIN_WIDTH_FOR_BARS) else 0
     cells = [
-        [*_heads(by, row, home), *_numbers(row), _bar(row["cost_usd"], most)]
+        [
+            *_key_cells(by, row, home),
+            *_number_cells(row),
+            _format_bar(row["cost_usd"], maximum),
+        ]
         for row in rows
     ]
-    heads = _HEADS.get(by, [by.upper()])
-    cells.append(["total", *[""] * (len(heads) - 1), *_numbers(totals), ""])
+    heads = _KEY_HEADERS.get(by, [by.upper()])
+    cells.append(["total", *[""] * (len(heads) - 1), *_number_cells(totals), ""])
     names = [*heads, "SESSIONS", "MSGS", "IN", "OUT", "READ", "WRITE", "COST", ""]
     if by == "session":
-        names, cells = _without("SESSIONS", names, cells)
+        names, cells = _drop_column("SESSIONS", names, cells)
     return names, len(heads) - 1, cells
 
 
-def _without(
+def _drop_column(
     name: str, names: list[str], cells: list[list[str]]
 ) -> tuple[list[str], list[list[str]]]:
     at = names.index(name)
@@ -186,7 +211,7 @@ def _without(
     )
 
 
-_HEADS = {
+_KEY_HEADERS = {
     "session": ["SESSION", "TITLE"],
     "block": ["BLOCK", "AGENT"],
     "day": ["DAY", "MODELS"],
@@ -195,91 +220,101 @@ _HEADS = {
 }
 
 
-def _heads(by: str, row: Row, home: str) -> list[str]:
+def _key_cells(by: str, row: Row, home: str) -> list[str]:
     key = row["key"] or "unknown"
     match by:
         case "session":
             return [key, row.get("title") or "-"]
         case "block":
             mark = " now" if row["is_active"] else ""
-            return [say_time(read_time(key)) + mark, row["agent"]]
+            return [format_time(parse_time(key)) + mark, row["agent"]]
         case "project":
-            return [_cut_left(say_path(key, home), 60 if has_room(_WIDE) else 28)]
+            return [
+                _truncate_left(
+                    format_path(key, home), 60 if has_room(_MIN_WIDTH_FOR_BARS) else 28
+                )
+            ]
         case "day" | "week" | "month":
-            return [key, ", ".join(_short(model) for model in row["models"])]
+            return [key, ", ".join(_shorten_model(model) for model in row["models"])]
         case _:
             return [key]
 
 
-def _cut_left(path: str, most: int) -> str:
+def _truncate_left(path: str, limit: int) -> str:
     """The end of a path tells more than its beginning."""
-    return path if len(path) <= most else "…" + path[1 - most :]
+    return path if len(path) <= limit else "…" + path[1 - limit :]
 
 
-def _short(model: str) -> str:
+def _shorten_model(model: str) -> str:
     """The model without its maker's name and its date."""
     name = model.rpartition("/")[2].removeprefix("claude-")
     head, _, tail = name.rpartition("-")
     return head if len(tail) == 8 and tail.isdigit() else name
 
 
-def _numbers(row: Row) -> list[str]:
+def _number_cells(row: Row) -> list[str]:
     known = row["messages"] - row["unpriced_messages"]
     pico = round((row["cost_usd"] or 0) * 10**12)
     return [
         str(row["sessions"]),
-        say_number(row["messages"]),
-        say_number(row["input_tokens"]),
-        say_number(row["output_tokens"]),
-        say_number(row["cache_read_tokens"]),
-        say_number(row["cache_write_tokens"]),
-        say_cost(Cost(pico, known, row["unpriced_messages"])),
+        format_number(row["messages"]),
+        format_number(row["input_tokens"]),
+        format_number(row["output_tokens"]),
+        format_number(row["cache_read_tokens"]),
+        format_number(row["cache_write_tokens"]),
+        format_cost(Cost(pico, known, row["unpriced_messages"])),
     ]
 
 
-def _bar(value: float | None, most: float) -> str:
-    return "▇" * round(_BAR * (value or 0) / most) if most else ""
+def _format_bar(value: float | None, maximum: float) -> str:
+    return "▇" * round(_BAR_WIDTH * (value or 0) / maximum) if maximum else ""
 
 
 def _spark_lines(rows: list[Row]) -> Iterator[str]:
     """One character a day, days without a message too; the last ones that fit."""
     known = {row["key"]: row for row in rows if row["key"]}
-    days = _days(min(known), max(known))[-_MOST_SPARKS:]
+    days = _list_days(min(known), max(known))[-_MAX_SPARKS:]
     for name, what in (("cost_usd", "cost  "), ("total_tokens", "tokens")):
         values = [known[day][name] or 0 if day in known else 0 for day in days]
-        yield f"{what} {_sparks(values)}  {days[0]} to {days[-1]}"
+        yield f"{what} {_format_sparkline(values)}  {days[0]} to {days[-1]}"
     yield ""
 
 
-def _days(first: str, last: str) -> list[str]:
+def _list_days(first: str, last: str) -> list[str]:
     start, end = date.fromisoformat(first), date.fromisoformat(last)
-    count = min((end - start).days + 1, _MOST_SPARKS)
+    count = min((end - start).days + 1, _MAX_SPARKS)
     return [(end - timedelta(days=n)).isoformat() for n in reversed(range(count))]
 
 
-def _sparks(values: list[float]) -> str:
-    most = max(values, default=0)
-    if not most:
+def _format_sparkline(values: list[float]) -> str:
+    maximum = max(values, default=0)
+    if not maximum:
         return " " * len(values)
     top = len(_SPARKS) - 1
     return "".join(
-        _SPARKS[max(round(top * value / most), 0)] if value else " " for value in values
+        _SPARKS[max(round(top * value / maximum), 0)] if value else " "
+        for value in values
     )
 
 
-def tool_lines(rows: list[Row], totals: Row, hidden: int) -> Iterator[str]:
+def render_tools(rows: list[Row], totals: Row, hidden: int) -> Iterator[str]:
     """A table of tools with its total: how often, how well, how long."""
     if not rows:
         yield "No tool was called."
         return
     names = ["TOOL", "CALLS", "FAILED", "LOST", "MEDIAN", "P95", "MAX", "TOTAL", ""]
-    most = max(row["calls"] for row in rows) if has_room(_WIDE) else 0
+    maximum = max(row["calls"] for row in rows) if has_room(_MIN_WIDTH_FOR_BARS) else 0
     cells = [
-        [row["tool"], *_tool_numbers(row), _bar(row["calls"], most)] for row in rows
+        [row["tool"], *_tool_number_cells(row), _format_bar(row["calls"], maximum)]
+        for row in rows
     ]
-    cells.append(["total", *_tool_numbers(totals), ""])
-    lines = list(table(names, cells, stretch=0, right=_RIGHT, least=_LEAST))
-    yield from _close_table(lines, hidden)
+    cells.append(["total", *_tool_number_cells(totals), ""])
+    lines = list(
+        format_table(
+            names, cells, stretch=0, right_aligned=_RIGHT_ALIGNED, droppable=_DROPPABLE
+        )
+    )
+    yield from _total_lines(lines, hidden)
     yield click.style(
         "LOST calls have no result. Times run from the call to its result in the "
         "log: waiting for a permission is in them.",
@@ -287,21 +322,21 @@ def tool_lines(rows: list[Row], totals: Row, hidden: int) -> Iterator[str]:
     )
 
 
-def _tool_numbers(row: Row) -> list[str]:
+def _tool_number_cells(row: Row) -> list[str]:
     times = [row.get(f"{name}_seconds") for name in ("median", "p95", "max", "total")]
     return [
         str(row["calls"]),
-        _share(row["failed"], row["calls"]),
+        _format_share(row["failed"], row["calls"]),
         str(row["unanswered"]),
-        *map(_seconds, times),
+        *map(_format_seconds, times),
     ]
 
 
-def _share(part: int, whole: int) -> str:
+def _format_share(part: int, whole: int) -> str:
     return f"{part} ({100 * part / whole:.0f}%)" if part else "0"
 
 
-def _seconds(seconds: float | None) -> str:
+def _format_seconds(seconds: float | None) -> str:
     if seconds is None:
         return "-"
     if seconds < 60:

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied import __version__
-from leslied.cli.agents_view import gather_agents
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
+from leslied.cli.agents_view import list_agents
+from leslied.cli.app import get_app
+from leslied.cli.help import LesliedCommand
 from leslied.cli.output import (
-    clean,
     emit,
+    format_ago,
+    format_bytes,
+    format_count,
+    format_number,
+    format_path,
+    format_table,
+    format_time,
     format_troubles,
     json_option,
-    read_time,
-    say_ago,
-    say_bytes,
-    say_count,
-    say_number,
-    say_path,
-    say_time,
-    table,
+    parse_time,
+    sanitize,
 )
 from leslied.model.codec import encode_time
 from leslied.store import read_lock_info
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.config import Settings
     from leslied.model.failure import Failure
     from leslied.store import StoreReader
 
-_MOST_REJECTED = 50
+_MAX_REJECTED = 50
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied status", "how far every agent is read"),
         ("leslied status --rejected", "and which entries made no sense"),
@@ -58,24 +58,24 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     Also whether the daemon runs, and how large the store is. Agents that were never
     used here are left out; `leslied agents` has them.
     """
-    desk = sit_down(ctx)
-    settings = desk.load_settings()
-    with desk.open_reader() as reader:
-        data = _gather(desk, settings, reader)
-        troubles = reader.list_source_errors()
+    app = get_app(ctx)
+    settings = app.load_settings()
+    with app.open_reader() as reader:
+        data = _collect_status(app, settings, reader)
+        errors = reader.list_source_errors()
         failures = reader.failures()
-        listed = reader.list_rejected(_MOST_REJECTED) if rejected else []
+        listed = reader.list_rejected(_MAX_REJECTED) if rejected else []
     if rejected:
         data["rejected"] = listed
     data["failures"] = [_failure_to_dict(failure) for failure in failures]
-    warnings = format_troubles(troubles)
-    warnings += [_format_failure(failure, desk.clock.now()) for failure in failures]
+    warnings = format_troubles(errors)
+    warnings += [_format_failure(failure, app.clock.now()) for failure in failures]
     if data["store"]["bytes"] > settings.store.warn_bytes:
-        size = say_bytes(data["store"]["bytes"])
+        size = format_bytes(data["store"]["bytes"])
         warnings.append(
             f"The store has grown to {size} (store.warn_bytes). See: leslied disk"
         )
-    emit(data, lambda: _lines(data, desk), as_json=as_json, warnings=warnings)
+    emit(data, lambda: _lines(data, app), as_json=as_json, warnings=warnings)
 
 
 def _failure_to_dict(failure: Failure) -> dict[str, Any]:
@@ -87,60 +87,60 @@ def _format_failure(failure: Failure, now: datetime) -> str:
     retry = f"next attempt in {seconds} s" if seconds else "next attempt when it runs"
     return (
         f"{failure.scope} {failure.name}: {failure.reason} "
-        f"(failed {say_count(failure.attempts, 'time')}; {retry})"
+        f"(failed {format_count(failure.attempts, 'time')}; {retry})"
     )
 
 
-def _gather(desk: Desk, settings: Settings, reader: StoreReader) -> dict[str, Any]:
+def _collect_status(
+    app: App, settings: Settings, reader: StoreReader
+) -> dict[str, Any]:
     counts = reader.count_rows()
     path = reader.path
     files = [path, path.with_name(path.name + "-wal")]
     size = sum(file.stat().st_size for file in files if file.exists())
     return {
-        "daemon": _daemon(path) | {"paused": desk.places.pause_file.exists()},
-        "agents": gather_agents(desk, settings, reader),
+        "daemon": _read_daemon(path) | {"paused": app.paths.pause_file.exists()},
+        "agents": list_agents(app, settings, reader),
         "store": {"path": str(path), "bytes": size, **counts},
     }
 
 
-def _daemon(store: Path) -> dict[str, Any]:
+def _read_daemon(store: Path) -> dict[str, Any]:
     """Who holds the right to write, if it is a daemon."""
     words = read_lock_info(store)
     try:
-        told = json.loads(words or "{}")
+        lock_info = json.loads(words or "{}")
     except ValueError:
-        told = {}
+        lock_info = {}
     return {
-        "running": "pid" in told,
-        "pid": told.get("pid"),
-        "since": told.get("since"),
+        "running": "pid" in lock_info,
+        "pid": lock_info.get("pid"),
+        "since": lock_info.get("since"),
         "version": __version__,
     }
 
 
-def _lines(data: dict[str, Any], desk: Desk) -> Iterator[str]:
+def _lines(data: dict[str, Any], app: App) -> Iterator[str]:
     store, daemon = data["store"], data["daemon"]
     state = "not running; start it: leslied run"
     if daemon["running"]:
-        state = (
-            f"running since {say_time(read_time(daemon['since']))}, pid {daemon['pid']}"
-        )
+        state = f"running since {format_time(parse_time(daemon['since']))}, pid {daemon['pid']}"
     if daemon["paused"]:
         state = f"paused (go on: leslied unpause); {state}"
     yield f"daemon   {state}"
-    path = say_path(store["path"], str(desk.home))
-    yield f"store    {clean(path)}, {say_bytes(store['bytes'])}"
+    path = format_path(store["path"], str(app.home))
+    yield f"store    {sanitize(path)}, {format_bytes(store['bytes'])}"
     yield (
-        f"         {say_number(store['records'])} records, "
-        f"{say_count(store['sessions'], 'session')}, "
-        f"{say_count(store['subagents'], 'subagent')}, "
-        f"{say_number(store['noise'])} noise, {store['rejected']} rejected"
+        f"         {format_number(store['records'])} records, "
+        f"{format_count(store['sessions'], 'session')}, "
+        f"{format_count(store['subagents'], 'subagent')}, "
+        f"{format_number(store['noise'])} noise, {store['rejected']} rejected"
     )
     yield ""
-    yield from _agent_lines(data["agents"], desk.clock.now())
+    yield from _agent_lines(data["agents"], app.clock.now())
     for each in data.get("rejected", []):
         where = f"{each['path']} at byte {each['offset']}, {each['length']} bytes"
-        yield clean(f"{where}: {each['reason']}")
+        yield sanitize(f"{where}: {each['reason']}")
 
 
 def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
@@ -158,8 +158,8 @@ def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
             agent["name"],
             str(agent["sources"]),
             str(agent["sessions"]),
-            say_ago(read_time(agent["newest_source_at"]), now),
-            say_ago(read_time(agent["newest_ingested_at"]), now),
+            format_ago(parse_time(agent["newest_source_at"]), now),
+            format_ago(parse_time(agent["newest_ingested_at"]), now),
             "-" if agent["lag_seconds"] is None else f"{agent['lag_seconds']:.0f} s",
             str(agent["rejected"]),
         )
@@ -169,4 +169,4 @@ def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
     if not rows:
         return ["No agent has written anything here yet. See: leslied agents"]
     right, least = "LOGS SESSIONS LAG REJECTED", ("NEWEST READ", "LOGS", "NEWEST LOG")
-    return table(names, rows, stretch=0, right=right, least=least)
+    return format_table(names, rows, stretch=0, right_aligned=right, droppable=least)

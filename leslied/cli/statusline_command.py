@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.help import Command
-from leslied.cli.output import clean, say_cost, say_number
+from leslied.cli.help import LesliedCommand
+from leslied.cli.output import format_cost, format_number, sanitize
 from leslied.model.stats import PICO, Cost
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from leslied.model.stats import UsageSummary
 
-_MOST_BYTES = 1_000_000
+_MAX_INPUT_BYTES = 1_000_000
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied statusline < session.json", "the line for this session"),
     ],
@@ -38,35 +38,35 @@ def command(ctx: click.Context) -> None:
 
     "statusLine": {"type": "command", "command": "leslied statusline"}
     """
-    told = _read()
-    today, session = _ask_store(ctx, _text(told, "session_id"))
-    parts = _parts(told, today, session)
-    click.echo(clean(" · ".join(parts) or "leslied"))
+    payload = _read_payload()
+    today, session = _load_totals(ctx, _get_text(payload, "session_id"))
+    parts = _parts(payload, today, session)
+    click.echo(sanitize(" · ".join(parts) or "leslied"))
 
 
-def _read() -> dict[str, Any]:
+def _read_payload() -> dict[str, Any]:
     with suppress(Exception):
         if not sys.stdin.isatty():
-            told = json.loads(sys.stdin.buffer.read(_MOST_BYTES))
-            return told if isinstance(told, dict) else {}
+            payload = json.loads(sys.stdin.buffer.read(_MAX_INPUT_BYTES))
+            return payload if isinstance(payload, dict) else {}
     return {}
 
 
-def _ask_store(
+def _load_totals(
     ctx: click.Context, session_id: str
 ) -> tuple[UsageSummary | None, UsageSummary | None]:
     """What today came to, and this session; None where the store does not say."""
     today: UsageSummary | None = None
     session: UsageSummary | None = None
     with suppress(Exception):
-        from leslied.cli.desk import sit_down  # noqa: PLC0415 - it may fail, too
-        from leslied.cli.span import parse_moment  # noqa: PLC0415
+        from leslied.cli.app import get_app  # noqa: PLC0415 - it may fail, too
+        from leslied.cli.time_args import parse_time_arg  # noqa: PLC0415
         from leslied.prices import load_prices  # noqa: PLC0415
         from leslied.stats import UsageFilters, UsageStats  # noqa: PLC0415
 
-        desk = sit_down(ctx)
-        since = parse_moment("today", desk.clock.now(), None)
-        with desk.open_reader() as reader:
+        app = get_app(ctx)
+        since = parse_time_arg("today", app.clock.now(), None)
+        with app.open_reader() as reader:
             ledger = UsageStats(reader.usage, load_prices())
             today = ledger.sum_all(UsageFilters(since_us=since))
             if session_id:
@@ -75,50 +75,50 @@ def _ask_store(
 
 
 def _parts(
-    told: dict[str, Any], today: UsageSummary | None, session: UsageSummary | None
+    payload: dict[str, Any], today: UsageSummary | None, session: UsageSummary | None
 ) -> Iterator[str]:
-    model = told.get("model")
-    name = _text(model, "display_name") or _text(model, "id")
+    model = payload.get("model")
+    name = _get_text(model, "display_name") or _get_text(model, "id")
     if name:
         yield name[:40]
     if today and today.cost.priced:
-        yield f"{say_cost(today.cost)} today"
+        yield f"{format_cost(today.cost)} today"
     tokens = session.tokens if session else 0
-    cost = _session_cost(told, session)
+    cost = _session_cost(payload, session)
     if tokens or cost.priced:
-        spent = [f"{say_number(tokens)} tokens"] if tokens else []
-        spent += [say_cost(cost)] if cost.priced else []
+        spent = [f"{format_number(tokens)} tokens"] if tokens else []
+        spent += [format_cost(cost)] if cost.priced else []
         yield f"session {', '.join(spent)}"
-    percent = _context_percent(told.get("context_window"))
+    percent = _context_percent(payload.get("context_window"))
     if percent is not None:
         yield f"context {percent:.0f}%"
 
 
-def _session_cost(told: dict[str, Any], session: UsageSummary | None) -> Cost:
+def _session_cost(payload: dict[str, Any], session: UsageSummary | None) -> Cost:
     """Claude Code's own figure, which is never late; else the store's."""
-    given = told.get("cost")
-    usd = _number(given, "total_cost_usd")
+    given = payload.get("cost")
+    usd = _get_number(given, "total_cost_usd")
     if usd is not None:
         return Cost(round(usd * PICO), priced=1)
     return session.cost if session else Cost()
 
 
 def _context_percent(window: object) -> float | None:
-    percent = _number(window, "used_percentage")
+    percent = _get_number(window, "used_percentage")
     if percent is not None or not isinstance(window, dict):
         return percent
-    size, used = _number(window, "context_window_size"), window.get("current_usage")
+    size, used = _get_number(window, "context_window_size"), window.get("current_usage")
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    counts = [_number(used, name) or 0 for name in names]
+    counts = [_get_number(used, name) or 0 for name in names]
     return 100 * sum(counts) / size if size and any(counts) else None
 
 
-def _text(told: object, name: str) -> str:
-    value = told.get(name) if isinstance(told, dict) else None
+def _get_text(payload: object, name: str) -> str:
+    value = payload.get(name) if isinstance(payload, dict) else None
     return value if isinstance(value, str) else ""
 
 
-def _number(told: object, name: str) -> float | None:
-    value = told.get(name) if isinstance(told, dict) else None
+def _get_number(payload: object, name: str) -> float | None:
+    value = payload.get(name) if isinstance(payload, dict) else None
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if is_number and 0 <= value < 1e12 else None  # type: ignore[arg-type, operator]

@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Command
+from leslied.cli.app import get_app
+from leslied.cli.help import LesliedCommand
 from leslied.cli.output import (
     emit,
+    format_bytes,
+    format_path,
     format_troubles,
     json_option,
-    say_bytes,
-    say_path,
 )
-from leslied.cli.progress import Bar
+from leslied.cli.progress import ProgressBar
 from leslied.pipeline import AssetIndexReport, IngestReport, SettleReport
 from leslied.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.pipeline import Pipeline
 
 
 @click.command(
-    cls=Command,
+    cls=LesliedCommand,
     examples=[
         ("leslied sync && leslied list", "read what is new and look at it"),
         ("leslied sync --stop-all", "with files for every session, old ones too"),
@@ -54,107 +54,114 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     """
     # Reading makes many objects and no cycles: looking for some costs five percent.
     gc.set_threshold(100_000, 20, 20)
-    desk = sit_down(ctx)
-    began = desk.clock.monotonic()
-    done, settled, collected, stopped = _sync(desk, stop_all=stop_all)
-    seconds = desk.clock.monotonic() - began
-    data = _tell(done, settled, stopped, seconds)
-    data["threads_indexed"] = collected.threads
-    data["index_files_written"] = collected.files_written
-    errors = done.errors | done.waiting | done.failures
+    app = get_app(ctx)
+    began = app.clock.monotonic()
+    ingest_report, settle_report, asset_report, stopped = _sync(app, stop_all=stop_all)
+    seconds = app.clock.monotonic() - began
+    data = _report_to_dict(ingest_report, settle_report, stopped, seconds)
+    data["threads_indexed"] = asset_report.threads
+    data["index_files_written"] = asset_report.files_written
+    errors = ingest_report.errors | ingest_report.waiting | ingest_report.failures
     warnings = format_troubles(errors.items())
-    warnings += [f"{name}: {reason}" for name, reason in settled.errors.items()]
+    warnings += [f"{name}: {reason}" for name, reason in settle_report.errors.items()]
     emit(
         data,
-        lambda: _lines(done, data, desk),
+        lambda: _lines(ingest_report, data, app),
         as_json=as_json,
         warnings=warnings,
     )
 
 
 def _sync(
-    desk: Desk, *, stop_all: bool
+    app: App, *, stop_all: bool
 ) -> tuple[IngestReport, SettleReport, AssetIndexReport, int]:
-    done = IngestReport()
+    ingest_report = IngestReport()
     with (
-        Bar(desk.clock) as bar,
-        Store(desk.places.store_file, desk.clock) as store,
-        desk.open_reader() as reader,
+        ProgressBar(app.clock) as bar,
+        Store(app.paths.store_file, app.clock) as store,
+        app.open_reader() as reader,
     ):
-        streets = desk.make_streets(
-            store, reader, is_final=stop_all, on_progress=bar.tell
+        pipeline = app.make_pipeline(
+            store, reader, is_final=stop_all, on_progress=bar.update
         )
-        for ingest in streets.ingests:
-            bar.begin(f"Reading {ingest.adapter.title}", say_bytes)
-            done += ingest.scan()
-        stopped = streets.hook_events.run().stopped + streets.stop_detection.run()
+        for ingest in pipeline.ingests:
+            bar.start(f"Reading {ingest.adapter.title}", format_bytes)
+            ingest_report += ingest.scan()
+        stopped = pipeline.hook_events.run().stopped + pipeline.stop_detection.run()
         stopped += store.mark_all_stopped() if stop_all else 0
         # Sessions from before leslied are many, and nobody waits for their files.
-        bar.begin("Writing transcripts")
-        settled = streets.settle.run(include_old=stop_all)
-        _relate(streets, settled, has_old=stop_all)
-        bar.begin("Indexing threads")
-        collected = streets.asset_index.scan(newest_limit=2000)
-        settled.errors |= collected.errors
-        published = streets.exports.run()
-        settled.errors |= published.errors
-        settled.exports_written = published.files_written
+        bar.start("Writing transcripts")
+        settle_report = pipeline.settle.run(include_old=stop_all)
+        _sync_relations(pipeline, settle_report, include_old=stop_all)
+        bar.start("Indexing threads")
+        asset_report = pipeline.asset_index.scan(newest_limit=2000)
+        settle_report.errors |= asset_report.errors
+        exports_report = pipeline.exports.run()
+        settle_report.errors |= exports_report.errors
+        settle_report.exports_written = exports_report.files_written
         if stop_all:
-            bar.begin("Archiving logs")
-            settled.errors |= streets.archiver.run().errors
-    return done, settled, collected, stopped
+            bar.start("Archiving logs")
+            settle_report.errors |= pipeline.archiver.run().errors
+    return ingest_report, settle_report, asset_report, stopped
 
 
-def _relate(streets: Pipeline, settled: SettleReport, *, has_old: bool) -> None:
+def _sync_relations(
+    pipeline: Pipeline, settle_report: SettleReport, *, include_old: bool
+) -> None:
     """Threads stand among others; what moved is written again where it belongs."""
-    related = streets.relations_sync.run()
-    settled.errors |= related.errors
-    if related.moved_threads:
-        streets.relations_sync.run()
-        again = streets.settle.run(include_old=has_old)
-        settled.files_written += again.files_written
-        settled.errors |= again.errors
+    relations_report = pipeline.relations_sync.run()
+    settle_report.errors |= relations_report.errors
+    if relations_report.moved_threads:
+        pipeline.relations_sync.run()
+        again = pipeline.settle.run(include_old=include_old)
+        settle_report.files_written += again.files_written
+        settle_report.errors |= again.errors
 
 
-def _tell(
-    done: IngestReport, settled: SettleReport, stopped: int, seconds: float
+def _report_to_dict(
+    ingest_report: IngestReport,
+    settle_report: SettleReport,
+    stopped: int,
+    seconds: float,
 ) -> dict[str, Any]:
     return {
-        "sources": done.sources,
-        "sources_changed": done.sources_read,
-        "sources_waiting": len(done.waiting),
-        "entries_decoded": done.entries,
-        "bytes_read": done.bytes_read,
-        "records_added": done.added.records,
-        "placements_added": done.added.placements,
-        "noise": done.noise,
-        "rejected": done.rejected,
-        "transactions": done.commits,
-        "units_settled": settled.units,
-        "transcripts_written": settled.files_written,
-        "transcripts_removed": settled.files_removed,
-        "exports_written": settled.exports_written,
+        "sources": ingest_report.sources,
+        "sources_changed": ingest_report.sources_read,
+        "sources_waiting": len(ingest_report.waiting),
+        "entries_decoded": ingest_report.entries,
+        "bytes_read": ingest_report.bytes_read,
+        "records_added": ingest_report.added.records,
+        "placements_added": ingest_report.added.placements,
+        "noise": ingest_report.noise,
+        "rejected": ingest_report.rejected,
+        "transactions": ingest_report.commits,
+        "units_settled": settle_report.units,
+        "transcripts_written": settle_report.files_written,
+        "transcripts_removed": settle_report.files_removed,
+        "exports_written": settle_report.exports_written,
         "sessions_stopped": stopped,
         "seconds": round(seconds, 3),
-        "missing_roots": [str(path) for path in done.missing_roots],
+        "missing_roots": [str(path) for path in ingest_report.missing_roots],
     }
 
 
-def _lines(done: IngestReport, data: dict[str, Any], desk: Desk) -> Iterator[str]:
-    home = str(desk.home)
-    if not done.sources:
+def _lines(
+    ingest_report: IngestReport, data: dict[str, Any], app: App
+) -> Iterator[str]:
+    home = str(app.home)
+    if not ingest_report.sources:
         yield "No agent has written anything here yet. Looked in:"
-        for path in done.missing_roots:
-            yield f"  {say_path(str(path), home)}"
+        for path in ingest_report.missing_roots:
+            yield f"  {format_path(str(path), home)}"
         return
     yield (
-        f"{done.sources} logs, {done.sources_read} changed: {done.entries} new entries "
-        f"({say_bytes(done.bytes_read)}) in {data['seconds']:.1f} s"
+        f"{ingest_report.sources} logs, {ingest_report.sources_read} changed: {ingest_report.entries} new entries "
+        f"({format_bytes(ingest_report.bytes_read)}) in {data['seconds']:.1f} s"
     )
-    if done.entries:
+    if ingest_report.entries:
         yield (
-            f"{done.added.records} records kept, {done.noise} noise, "
-            f"{done.rejected} rejected. See them: leslied list"
+            f"{ingest_report.added.records} records kept, {ingest_report.noise} noise, "
+            f"{ingest_report.rejected} rejected. See them: leslied list"
         )
     if data["transcripts_written"]:
         yield f"{data['transcripts_written']} transcripts written"

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.desk import sit_down
-from leslied.cli.help import Group
-from leslied.cli.output import clean, emit, json_option, say_path, table
-from leslied.cli.thread_places import find_all_bases, find_bases
+from leslied.cli.app import get_app
+from leslied.cli.help import LesliedGroup
+from leslied.cli.output import emit, format_path, format_table, json_option, sanitize
+from leslied.cli.thread_lookup import list_all_base_folders, list_base_folders
 from leslied.threads.relations import read_relations
 from leslied.threads.tree import build_tree, render_dot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from leslied.cli.desk import Desk
+    from leslied.cli.app import App
     from leslied.threads.tree import ThreadNode
 
 _MARKS = {"active": "●", "completed": "○"}
-_NONE = "No threads yet. Work with an agent, then run: leslied sync"
+_NO_THREADS = "No threads yet. Work with an agent, then run: leslied sync"
 
 _project = click.option(
     "--project",
@@ -31,7 +31,7 @@ _project = click.option(
 )
 
 
-@click.group(cls=Group, see_also=["assets", "context", "resume"])
+@click.group(cls=LesliedGroup, see_also=["assets", "context", "resume"])
 def command() -> None:
     """Show the threads of a project, and who came of whom.
 
@@ -60,14 +60,16 @@ def tree(
     In front of each stands ● for an active one, ○ for a completed one and ◌ for any
     other; after it its subagents, and the threads that it refers to.
     """
-    desk = sit_down(ctx)
-    found = _load(desk, project)
+    app = get_app(ctx)
+    found = _load_trees(app, project)
     if as_dot and not as_json:
         everyone = [node for _, roots in found for node in roots]
-        click.echo("\n".join(clean(line) for line in render_dot(everyone).split("\n")))
+        click.echo(
+            "\n".join(sanitize(line) for line in render_dot(everyone).split("\n"))
+        )
         return
-    data = {"projects": [_tell(base, roots) for base, roots in found]}
-    emit(data, lambda: _tree_lines(found, desk), as_json=as_json)
+    data = {"projects": [_project_to_dict(base, roots) for base, roots in found]}
+    emit(data, lambda: _tree_lines(found, app), as_json=as_json)
 
 
 @command.command(
@@ -83,22 +85,26 @@ def tree(
 @click.pass_context
 def list_(ctx: click.Context, *, project: Path | None, as_json: bool) -> None:
     """Show threads in a table, last changed first."""
-    desk = sit_down(ctx)
+    app = get_app(ctx)
     flat = [
         (base, sorted(_walk(roots), key=lambda n: (n.updated_at, n.id), reverse=True))
-        for base, roots in _load(desk, project)
+        for base, roots in _load_trees(app, project)
     ]
-    data = {"projects": [_tell(base, nodes, is_flat=True) for base, nodes in flat]}
-    emit(data, lambda: _list_lines(flat, desk), as_json=as_json)
+    data = {
+        "projects": [
+            _project_to_dict(base, nodes, is_flat=True) for base, nodes in flat
+        ]
+    }
+    emit(data, lambda: _list_lines(flat, app), as_json=as_json)
 
 
-def _load(desk: Desk, project: Path | None) -> list[tuple[Path, list[ThreadNode]]]:
-    bases = find_bases(desk, (project or Path.cwd()).resolve())
+def _load_trees(app: App, project: Path | None) -> list[tuple[Path, list[ThreadNode]]]:
+    bases = list_base_folders(app, (project or Path.cwd()).resolve())
     if not bases and not project:
-        bases = find_all_bases(desk)
+        bases = list_all_base_folders(app)
     found = [(base, build_tree(read_relations(base))) for base in bases]
     for node in _walk(root for _, roots in found for root in roots):
-        node.title = desk.redact(node.title)
+        node.title = app.redact(node.title)
     return [(base, roots) for base, roots in found if roots]
 
 
@@ -107,27 +113,25 @@ def _walk(roots: Iterable[ThreadNode]) -> Iterator[ThreadNode]:
         yield from root.walk()
 
 
-def _tell(
+def _project_to_dict(
     base: Path, nodes: list[ThreadNode], *, is_flat: bool = False
 ) -> dict[str, Any]:
-    told = [asdict(node) for node in nodes]
+    threads = [asdict(node) for node in nodes]
     if is_flat:
-        told = [{**t, "children": [c["id"] for c in t["children"]]} for t in told]
-    return {"project": str(base), "threads": told}
+        threads = [{**t, "children": [c["id"] for c in t["children"]]} for t in threads]
+    return {"project": str(base), "threads": threads}
 
 
-def _tree_lines(
-    found: list[tuple[Path, list[ThreadNode]]], desk: Desk
-) -> Iterator[str]:
+def _tree_lines(found: list[tuple[Path, list[ThreadNode]]], app: App) -> Iterator[str]:
     if not found:
-        yield _NONE
+        yield _NO_THREADS
     for base, roots in found:
-        yield click.style(clean(say_path(str(base), str(desk.home))), bold=True)
+        yield click.style(sanitize(format_path(str(base), str(app.home))), bold=True)
         for root in roots:
-            yield from _branch(root, "", "", clean)
+            yield from _branch_lines(root, "", "", sanitize)
 
 
-def _branch(
+def _branch_lines(
     node: ThreadNode, first: str, rest: str, show: Callable[[str], str]
 ) -> Iterator[str]:
     words = [_MARKS.get(node.status, "◌"), node.id, node.title.replace("\n", " ")]
@@ -142,18 +146,18 @@ def _branch(
     for child in node.children:
         is_last = child is node.children[-1]
         corner, line = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
-        yield from _branch(child, rest + corner, rest + line, show)
+        yield from _branch_lines(child, rest + corner, rest + line, show)
 
 
-def _list_lines(flat: list[tuple[Path, list[ThreadNode]]], desk: Desk) -> Iterable[str]:
+def _list_lines(flat: list[tuple[Path, list[ThreadNode]]], app: App) -> Iterable[str]:
     if not flat:
-        return [_NONE]
+        return [_NO_THREADS]
     rows = [
         (
             node.id,
             node.status,
             node.updated_at[:16].replace("T", " "),
-            say_path(str(base), str(desk.home)).rpartition("/")[2],
+            format_path(str(base), str(app.home)).rpartition("/")[2],
             node.title,
             str(len(node.children)),
             str(len(node.references_to)),
@@ -166,4 +170,6 @@ def _list_lines(flat: list[tuple[Path, list[ThreadNode]]], desk: Desk) -> Iterab
     counts = ("FORKS", "REFS", "SUBAGENTS")
     least = ("REFS", "SUBAGENTS", "FORKS", "PROJECT", "STATUS", "CHANGED")
     right = " ".join(counts)
-    return table((*names, *counts), rows, stretch=4, right=right, least=least)
+    return format_table(
+        (*names, *counts), rows, stretch=4, right_aligned=right, droppable=least
+    )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import click
 
 from leslied.cli import SECTIONS, leslied
-from leslied.cli.help import Command
+from leslied.cli.help import LesliedCommand
 
 MORE = {
     "assets": "assets",
@@ -73,7 +73,9 @@ def _below(ctx: click.Context) -> Iterator[click.Context]:
 
 def _page(ctx: click.Context, mark: str) -> Iterator[str]:
     command = ctx.command
-    assert isinstance(command, Command), f"{ctx.command_path} is no leslied Command"
+    assert isinstance(command, LesliedCommand), (
+        f"{ctx.command_path} is no leslied Command"
+    )
     usage = " ".join(command.collect_usage_pieces(ctx))
     yield from (f"{mark} {ctx.command_path}", "", f"    {ctx.command_path} {usage}", "")
     yield from map(_tell_paragraph, inspect.cleandoc(command.help or "").split("\n\n"))
@@ -109,7 +111,7 @@ def _options(ctx: click.Context) -> Iterator[str]:
     yield from [""] if any(records) else []
 
 
-def _examples(command: Command) -> Iterator[str]:
+def _examples(command: LesliedCommand) -> Iterator[str]:
     if command.examples:
         longest = max(len(words) for words, _ in command.examples)
         yield "```sh"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leslied.api.filters import make_filters
-from leslied.cli.filters import read_filters
+from leslied.cli.filters import parse_filters
 from leslied.errors import UserError
 from leslied.model.query import Filter
 from tests.support.clock import FakeClock
@@ -49,9 +49,9 @@ def test_the_options_of_the_list_mean_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setenv("HOME", str(tmp_path))
-    desk: Any = SimpleNamespace(clock=clock, home=tmp_path)
+    app: Any = SimpleNamespace(clock=clock, home=tmp_path)
 
-    listed = read_filters(desk, dict.fromkeys(OPTIONS) | asked)
+    listed = parse_filters(app, dict.fromkeys(OPTIONS) | asked)
 
     assert ask(**asked) == listed
 

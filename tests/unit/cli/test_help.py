@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from leslied.cli import SECTIONS, leslied
-from leslied.cli.help import Command
+from leslied.cli.help import LesliedCommand
 from leslied.errors import UserError
 from tests.support.command_pages import walk
 
@@ -55,7 +55,7 @@ def parse(words: list[str]) -> click.Context:
 def test_every_command_tells_what_it_does_and_how_it_is_called(path: str):
     command = COMMANDS[path]
 
-    assert isinstance(command, Command)
+    assert isinstance(command, LesliedCommand)
     assert (command.help or "").split("\n")[0].endswith(".")
     assert command.examples or isinstance(command, click.Group)
 

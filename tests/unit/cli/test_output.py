@@ -11,16 +11,16 @@ import pytest
 from rich.cells import cell_len
 
 from leslied.cli.output import (
-    clean,
     emit,
-    find_color,
+    find_color_setting,
+    format_ago,
+    format_bytes,
+    format_number,
+    format_path,
+    format_table,
     format_troubles,
-    say_ago,
-    say_bytes,
-    say_number,
-    say_path,
+    sanitize,
     shorten_ids,
-    table,
 )
 
 
@@ -42,7 +42,7 @@ def test_logs_that_wait_for_one_reason_share_a_line():
 
 @pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0)])
 def test_every_control_character_is_made_visible(code: int):
-    shown = clean(f"a{chr(code)}b")
+    shown = sanitize(f"a{chr(code)}b")
 
     assert chr(code) not in shown or chr(code) in "\n\t"
 
@@ -51,23 +51,23 @@ def test_every_control_character_is_made_visible(code: int):
     "mark", "\u202a\u202e\u2066\u2069\u200e\u200f\u061c\ufeff\u2028"
 )
 def test_direction_marks_are_made_visible(mark: str):
-    assert clean(f"a{mark}b") == f"a<U+{ord(mark):04X}>b"
+    assert sanitize(f"a{mark}b") == f"a<U+{ord(mark):04X}>b"
 
 
 def test_ordinary_text_of_any_script_stays():
     text = "héllo 日本語 שלום 🎉 a\tb\nc"
 
-    assert clean(text) == text
+    assert sanitize(text) == text
 
 
 def test_wide_characters_stay_aligned():
-    lines = list(table(("A", "B"), [("日本", "x"), ("ab", "y")], stretch=1))
+    lines = list(format_table(("A", "B"), [("日本", "x"), ("ab", "y")], stretch=1))
 
     assert lines[1:] == ["日本  x", "ab    y"]
 
 
 def test_a_long_title_gives_way():
-    lines = list(table(("ID", "TITLE"), [("1", "x" * 500)], stretch=1))
+    lines = list(format_table(("ID", "TITLE"), [("1", "x" * 500)], stretch=1))
 
     assert max(map(len, lines)) <= 120
     assert lines[1].endswith("…")
@@ -79,12 +79,16 @@ def test_a_long_title_gives_way():
 def test_ages_are_told_in_one_unit(seconds: int, said: str):
     now = datetime(2026, 11, 16, tzinfo=UTC)
 
-    assert say_ago(now - timedelta(seconds=seconds), now) == said
+    assert format_ago(now - timedelta(seconds=seconds), now) == said
 
 
 def test_numbers_and_sizes_are_short():
-    assert [say_number(n) for n in (950, 12_345, 3_400_000)] == ["950", "12k", "3.4M"]
-    assert [say_bytes(n) for n in (5, 2_000, 3.5e6, 2e9)] == [
+    assert [format_number(n) for n in (950, 12_345, 3_400_000)] == [
+        "950",
+        "12k",
+        "3.4M",
+    ]
+    assert [format_bytes(n) for n in (5, 2_000, 3.5e6, 2e9)] == [
         "5 B",
         "2.0 KB",
         "3.5 MB",
@@ -93,8 +97,8 @@ def test_numbers_and_sizes_are_short():
 
 
 def test_home_is_a_tilde():
-    assert say_path("/home/dev/app", "/home/dev") == "~/app"
-    assert say_path("/home/developer", "/home/dev") == "/home/developer"
+    assert format_path("/home/dev/app", "/home/dev") == "~/app"
+    assert format_path("/home/developer", "/home/dev") == "/home/developer"
 
 
 def test_an_id_is_cut_where_it_still_means_one_thing():
@@ -157,7 +161,9 @@ def columns(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
 @pytest.mark.parametrize("columns", [40, 80, 120], indirect=True)
 def test_every_line_fits_and_every_column_begins_at_one_place(columns: int):
     names, more = (*NAMES, "END"), [(*row, "|") for row in rows()]
-    lines = list(table(names, more, stretch=3, right="TOOLS OUT", least=LEAST))
+    lines = list(
+        format_table(names, more, stretch=3, right_aligned="TOOLS OUT", droppable=LEAST)
+    )
 
     widths = {cell_len(line) for line in lines[1:]}
     assert len(widths) == 1
@@ -166,7 +172,7 @@ def test_every_line_fits_and_every_column_begins_at_one_place(columns: int):
 
 @pytest.mark.parametrize("columns", [40, 60, 120], indirect=True)
 def test_what_matters_least_goes_first(columns: int):
-    head = next(iter(table(NAMES, rows(), stretch=3, least=LEAST)))
+    head = next(iter(format_table(NAMES, rows(), stretch=3, droppable=LEAST)))
 
     kept = click.unstyle(head).split()
     assert (
@@ -183,14 +189,14 @@ def test_what_matters_least_goes_first(columns: int):
 def test_what_is_typed_and_what_is_counted_is_never_cut(columns: int):
     row = ("thread-0123456789", "a long word of an agent", "title", "1234567")
     names = ("THREAD", "AGENT", "TITLE", "OUT")
-    _, line = table(names, [row], stretch=2, right="OUT")
+    _, line = format_table(names, [row], stretch=2, right_aligned="OUT")
 
     assert line.split()[0] == "thread-0123456789"
     assert line.split()[-1] == "1234567"
 
 
 def test_a_pipe_gets_every_column():
-    head = next(iter(table(NAMES, rows(), stretch=3, least=LEAST)))
+    head = next(iter(format_table(NAMES, rows(), stretch=3, droppable=LEAST)))
 
     assert click.unstyle(head).split() == list(NAMES)
 
@@ -211,13 +217,13 @@ def test_a_pipe_gets_every_column():
 def test_colours_are_as_the_environment_wants_them(
     environ: dict[str, str], *, color: bool | None
 ):
-    assert find_color(environ) is color
+    assert find_color_setting(environ) is color
 
 
 def test_without_a_stretch_the_widest_columns_give_way_together():
     rows = [["short", "a" * 200, "b" * 200]]
 
-    _, line = table(["one", "two", "three"], rows, stretch=None)
+    _, line = format_table(["one", "two", "three"], rows, stretch=None)
 
     first, second, third = line.split("  ")
     assert len(line) <= 120
@@ -229,7 +235,7 @@ def test_without_a_stretch_the_widest_columns_give_way_together():
 def test_columns_stay_readable_where_no_line_has_room():
     names = [f"name{number}" for number in range(20)]
 
-    _, line = table(names, [["x" * 50] * 20], stretch=None)
+    _, line = format_table(names, [["x" * 50] * 20], stretch=None)
 
     assert {len(cell) for cell in line.split("  ")} == {12}
 

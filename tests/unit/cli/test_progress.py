@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from leslied.cli.output import say_bytes
-from leslied.cli.progress import Bar
+from leslied.cli.output import format_bytes
+from leslied.cli.progress import ProgressBar
 from tests.support.clock import FakeClock
 
 
@@ -33,90 +33,92 @@ def terminal() -> Terminal:
 
 
 @pytest.fixture
-def bar(clock: FakeClock, terminal: Terminal) -> Bar:
-    bar = Bar(clock, terminal)
-    bar.begin("Reading", say_bytes)
+def bar(clock: FakeClock, terminal: Terminal) -> ProgressBar:
+    bar = ProgressBar(clock, terminal)
+    bar.start("Reading", format_bytes)
     return bar
 
 
 def test_a_bar_tells_how_much_of_how_much(
-    bar: Bar, clock: FakeClock, terminal: Terminal
+    bar: ProgressBar, clock: FakeClock, terminal: Terminal
 ):
     clock.advance(10)
-    bar.tell(25_000_000, 100_000_000)
+    bar.update(25_000_000, 100_000_000)
 
     assert terminal.seen() == (
         "Reading ██████░░░░░░░░░░░░░░░░░░  25%  25.0 MB of 100.0 MB, 30 s left"
     )
 
 
-def test_short_work_has_no_bar(bar: Bar, clock: FakeClock, terminal: Terminal):
+def test_short_work_has_no_bar(bar: ProgressBar, clock: FakeClock, terminal: Terminal):
     clock.advance(0.2)
     with bar:
-        bar.tell(1, 2)
+        bar.update(1, 2)
 
     assert terminal.getvalue() == ""
 
 
 def test_a_bar_is_drawn_at_most_ten_times_a_second(
-    bar: Bar, clock: FakeClock, terminal: Terminal
+    bar: ProgressBar, clock: FakeClock, terminal: Terminal
 ):
     clock.advance(1)
     for number in range(1000):
-        bar.tell(number, 1000)
+        bar.update(number, 1000)
         clock.advance(0.001)
 
     assert terminal.getvalue().count("\r") <= 11
 
 
-def test_the_line_is_empty_at_the_end(bar: Bar, clock: FakeClock, terminal: Terminal):
+def test_the_line_is_empty_at_the_end(
+    bar: ProgressBar, clock: FakeClock, terminal: Terminal
+):
     with bar:
         clock.advance(1)
-        bar.tell(1, 2)
+        bar.update(1, 2)
 
     assert terminal.seen() == ""
 
 
 def test_other_work_begins_with_an_empty_line(
-    bar: Bar, clock: FakeClock, terminal: Terminal
+    bar: ProgressBar, clock: FakeClock, terminal: Terminal
 ):
     clock.advance(1)
-    bar.tell(1, 2)
-    bar.begin("Writing")
+    bar.update(1, 2)
+    bar.start("Writing")
 
     assert terminal.seen() == ""
 
 
 def test_a_line_is_no_longer_than_the_terminal(clock: FakeClock, terminal: Terminal):
-    bar = Bar(clock, terminal)
-    bar.begin("x" * 200)
+    bar = ProgressBar(clock, terminal)
+    bar.start("x" * 200)
     clock.advance(1)
-    bar.tell(1, 2)
+    bar.update(1, 2)
 
     assert len(terminal.seen()) == 79
 
 
-def test_more_than_all_is_all(bar: Bar, clock: FakeClock, terminal: Terminal):
+def test_more_than_all_is_all(bar: ProgressBar, clock: FakeClock, terminal: Terminal):
     clock.advance(1)
-    bar.tell(300, 200)
+    bar.update(300, 200)
 
     assert "100%  200 B of 200 B" in terminal.seen()
 
 
 def test_work_of_unknown_length_has_no_bar(
-    bar: Bar, clock: FakeClock, terminal: Terminal
+    bar: ProgressBar, clock: FakeClock, terminal: Terminal
 ):
     clock.advance(1)
-    bar.tell(300, 0)
+    bar.update(300, 0)
 
     assert terminal.getvalue() == ""
 
 
 def test_nobody_looks_at_a_pipe(clock: FakeClock):
     pipe = io.StringIO()
-    with Bar(clock, pipe) as bar:
+    with ProgressBar(clock, pipe) as bar:
         clock.advance(1)
-        assert list(bar.over("abc")) == ["a", "b", "c"]
+        assert list(bar.track("abc")) == ["a", "b", "c"]
 
     assert pipe.getvalue() == ""
 
@@ -125,8 +127,8 @@ def test_a_dumb_terminal_gets_no_bar(
     clock: FakeClock, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("TERM", "dumb")
-    bar = Bar(clock, terminal)
+    bar = ProgressBar(clock, terminal)
     clock.advance(1)
-    bar.tell(1, 2)
+    bar.update(1, 2)
 
     assert terminal.getvalue() == ""

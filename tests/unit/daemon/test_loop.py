@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.cli.desk import Desk
+from leslied.cli.app import App
 from leslied.daemon import Loop, Notifier
 from leslied.log import make_logger
 from leslied.model.failure import Failure
@@ -31,7 +31,7 @@ from tests.support.claude import LATER, ClaudeHome, Talk
 from tests.support.clock import FakeClock
 
 STAGES: dict[str, list[tuple[type, str]]] = {
-    "config": [(Desk, "make_streets")],
+    "config": [(App, "make_streets")],
     "watch": [(Watcher, "renew"), (Watcher, "wait")],
     "ingest claude-code": [(Ingest, "scan"), (Ingest, "look")],
     "hook events": [(HookEvents, "listen")],
@@ -82,13 +82,13 @@ def daemon(
     clock: FakeClock, project: Path, home: Path, tmp_path: Path
 ) -> Iterator[Daemon]:
     environ = read_environ()
-    desk = Desk(environ, get_paths(environ), clock)
-    desk.places.config_file.parent.mkdir(parents=True)
-    desk.places.config_file.write_text('[output]\nformats = ["markdown"]\n')
-    with Store(desk.places.store_file, clock) as store, desk.open_reader() as reader:
+    desk = App(environ, get_paths(environ), clock)
+    desk.paths.config_file.parent.mkdir(parents=True)
+    desk.paths.config_file.write_text('[output]\nformats = ["markdown"]\n')
+    with Store(desk.paths.store_file, clock) as store, desk.open_reader() as reader:
 
         def renew():
-            return desk.make_streets(store, reader, is_light=True)
+            return desk.make_pipeline(store, reader, is_light=True)
 
         streets = renew()
         watcher = Watcher(streets.watched_roots, tmp_path / "canary", clock)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.cli.desk import Desk
+from leslied.cli.app import App
 from leslied.paths import get_paths, read_environ
 from leslied.pipeline import Pipeline
 from leslied.store import Store
@@ -30,9 +30,9 @@ def streets(claude: ClaudeHome, clock: FakeClock, told: Told):
         lines = (talk.prompt("fix it"), talk.answer("Done."))
         claude.write(*lines, name=f"-home-dev-app/{talk.session_id}.jsonl")
     environ = read_environ()
-    desk = Desk(environ, get_paths(environ), clock)
-    with Store(desk.places.store_file, clock) as store, desk.open_reader() as reader:
-        yield desk.make_streets(
+    app = App(environ, get_paths(environ), clock)
+    with Store(app.paths.store_file, clock) as store, app.open_reader() as reader:
+        yield app.make_pipeline(
             store, reader, is_final=True, on_progress=lambda *far: told.append(far)
         )
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from leslied.cli.span import parse_moment
+from leslied.cli.time_args import parse_time_arg
 from leslied.errors import UserError
 
 NOW = datetime(2026, 11, 16, 10, 30, tzinfo=UTC)
@@ -32,14 +32,14 @@ def us(moment: datetime) -> int:
     ],
 )
 def test_a_day_is_all_of_it(text: str, start: datetime, end: datetime):
-    assert parse_moment(text, NOW, UTC) == us(start)
-    assert parse_moment(text, NOW, UTC, is_end=True) == us(end)
+    assert parse_time_arg(text, NOW, UTC) == us(start)
+    assert parse_time_arg(text, NOW, UTC, is_end=True) == us(end)
 
 
 def test_a_day_has_the_offset_it_had():
     berlin = ZoneInfo("Europe/Berlin")
 
-    found = parse_moment("2026-07-01", NOW, berlin)
+    found = parse_time_arg("2026-07-01", NOW, berlin)
 
     assert found == us(datetime(2026, 6, 30, 22, tzinfo=UTC))
 
@@ -49,4 +49,4 @@ def test_a_day_has_the_offset_it_had():
 )
 def test_what_is_no_time_is_told(text: str):
     with pytest.raises(UserError, match="no day or time"):
-        parse_moment(text, NOW, UTC, is_end=True)
+        parse_time_arg(text, NOW, UTC, is_end=True)

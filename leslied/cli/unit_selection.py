@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from leslied.model.record import RecordType
     from leslied.model.session import Unit
 
-_TOOLS = ("tool_use", "tool_result")
+_TOOL_TYPES = ("tool_use", "tool_result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Excerpt:
+class UnitSelection:
     """What was asked for; by default, everything."""
 
     unit: int | None = None
     """One unit by its number; a negative one counts from the end."""
     first: int | None = None
     last: int | None = None
-    is_answers: bool = False
+    is_answers_only: bool = False
     """Only what the agent itself answered: no prompts, no calls, no subagents."""
-    has_subagents: bool = True
-    has_tools: bool = True
-    has_thinking: bool = True
+    include_subagents: bool = True
+    include_tools: bool = True
+    include_thinking: bool = True
 
     @property
     def is_whole(self) -> bool:
@@ -40,59 +40,59 @@ class Excerpt:
     @property
     def shows_subagents(self) -> bool:
         """Whether what subagents did is among what was asked for."""
-        return self.has_subagents and not self.is_answers
+        return self.include_subagents and not self.is_answers_only
 
-    def keeps(self, kind: RecordType) -> bool:
+    def includes(self, record_type: RecordType) -> bool:
         """Whether entries of this type are among what was asked for."""
-        if self.is_answers:
-            return kind == "assistant_message"
-        if kind == "thinking":
-            return self.has_thinking
-        return self.has_tools or kind not in _TOOLS
+        if self.is_answers_only:
+            return record_type == "assistant_message"
+        if record_type == "thinking":
+            return self.include_thinking
+        return self.include_tools or record_type not in _TOOL_TYPES
 
 
-def choose(units: Sequence[Unit], excerpt: Excerpt) -> tuple[Unit, ...]:
+def select_units(units: Sequence[Unit], selection: UnitSelection) -> tuple[Unit, ...]:
     """The units asked for, in order; a sentence where there is none of that number.
 
     What stands before the first prompt is unit 0: it counts as none of the first.
     """
-    if excerpt.unit is not None:
-        return _find(units, excerpt.unit)
-    if excerpt.is_whole:
+    if selection.unit is not None:
+        return _find_unit(units, selection.unit)
+    if selection.is_whole:
         return tuple(units)
     counted = tuple(unit for unit in units if unit.number) or tuple(units)
-    if excerpt.first is not None:
-        return counted[: excerpt.first]
-    return counted[-(excerpt.last or 0) :]
+    if selection.first is not None:
+        return counted[: selection.first]
+    return counted[-(selection.last or 0) :]
 
 
-def thin(unit: Unit, excerpt: Excerpt) -> Unit:
+def filter_unit(unit: Unit, selection: UnitSelection) -> Unit:
     """The unit with those of its entries and subagents that were asked for."""
-    below = unit.subagents if excerpt.shows_subagents else ()
-    kept = (p for p in unit.entries if excerpt.keeps(p.record.type))
+    below = unit.subagents if selection.shows_subagents else ()
+    kept = (p for p in unit.entries if selection.includes(p.record.type))
     return replace(
         unit,
         entries=tuple(kept),
-        subagents=tuple(thin(child, excerpt) for child in below),
+        subagents=tuple(filter_unit(child, selection) for child in below),
     )
 
 
-def _find(units: Sequence[Unit], wanted: int) -> tuple[Unit, ...]:
+def _find_unit(units: Sequence[Unit], unit_number: int) -> tuple[Unit, ...]:
     numbers = sorted({unit.number for unit in units})
     counted = [number for number in numbers if number]
-    if wanted < 0:
-        number = counted[wanted] if -wanted <= len(counted) else None
+    if unit_number < 0:
+        number = counted[unit_number] if -unit_number <= len(counted) else None
     else:
-        number = wanted if wanted in numbers else None
+        number = unit_number if unit_number in numbers else None
     if number is None:
         raise UserError(
-            f"There is no unit {wanted}: {_tell(counted)}.",
+            f"There is no unit {unit_number}: {_describe_range(counted)}.",
             "See the units: leslied show ID --summary",
         )
     return tuple(unit for unit in units if unit.number == number)
 
 
-def _tell(numbers: Sequence[int]) -> str:
+def _describe_range(numbers: Sequence[int]) -> str:
     if not numbers:
         return "the session has no prompt yet"
     if len(numbers) == 1:

@@ -6,8 +6,8 @@ import click
 import pytest
 from msgspec.structs import replace
 
-from leslied.cli.look import Look
-from leslied.cli.page import entry_lines, page_lines
+from leslied.cli.render_options import RenderOptions
+from leslied.cli.session_view import render_record, render_units
 from leslied.model.session import Unit
 from tests.support.claude import ClaudeHome, Talk
 from tests.support.clock import FakeClock
@@ -24,15 +24,15 @@ def unit(claude: ClaudeHome, clock: FakeClock) -> Unit:
     return load(claude.store_path, clock).units[1]
 
 
-def tell(*units: Unit, look: Look) -> list[str]:
-    return [click.unstyle(line) for line in page_lines(units, look)]
+def tell(*units: Unit, look: RenderOptions) -> list[str]:
+    return [click.unstyle(line) for line in render_units(units, look)]
 
 
 def test_every_subagent_is_shown_also_where_nobody_knows_its_call(unit: Unit):
     (known,) = unit.subagents
     lost = replace(known, summary=replace(known.summary, spawn_call_id=""))
 
-    told = tell(replace(unit, subagents=(lost, lost, known)), look=Look())
+    told = tell(replace(unit, subagents=(lost, lost, known)), look=RenderOptions())
 
     heads = [at for at, line in enumerate(told) if "subagent · a5c0041" in line]
     assert len(heads) == 3
@@ -52,13 +52,13 @@ def test_results_stand_under_their_calls_also_when_they_ran_side_by_side(
     )
     claude.sync(is_final=True)
 
-    told = tell(*load(claude.store_path, clock).units, look=Look())
+    told = tell(*load(claude.store_path, clock).units, look=RenderOptions())
 
     assert told[-4:] == ["● Bash one", "  └ first", "● Bash two", "  └ second"]
 
 
 def test_what_subagents_did_is_behind_a_bar(unit: Unit):
-    told = tell(unit, look=Look(width=60))
+    told = tell(unit, look=RenderOptions(width=60))
 
     inner = told[
         told.index("● Task Look for callers") + 1 : told.index("  └ One caller.")
@@ -76,17 +76,17 @@ def test_a_page_is_made_line_by_line(unit: Unit):
             asked.append(number)
             yield unit
 
-    lines = page_lines(units(), Look(width=60))
+    lines = render_units(units(), RenderOptions(width=60))
     next(lines)
 
     assert asked == [0]
 
 
 def test_one_entry_is_told_as_on_the_page():
-    assert list(entry_lines(make_prompt("go"), "  ", is_full=False)) == [
+    assert list(render_record(make_prompt("go"), "  ", is_full=False)) == [
         "",
         "  > go",
         "",
     ]
     thought = make_record("hm", type="thinking")
-    assert list(entry_lines(thought, "  ", is_full=True)) == ["  ~ hm"]
+    assert list(render_record(thought, "  ", is_full=True)) == ["  ~ hm"]

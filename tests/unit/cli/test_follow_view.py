@@ -9,9 +9,9 @@ import click
 import pytest
 from rich.cells import cell_len
 
-from leslied.cli.labels import WIDTH, Labels, find_colour
-from leslied.cli.look import Look
-from leslied.cli.telling import Telling
+from leslied.cli.follow_view import FollowView
+from leslied.cli.render_options import RenderOptions
+from leslied.cli.session_labels import LABEL_WIDTH, SessionLabels, pick_color
 from leslied.model.session import SessionSummary
 from tests.support.clock import FakeClock
 from tests.support.records import (
@@ -38,16 +38,19 @@ def summary(shelf: Shelf) -> SessionSummary:
 
 
 @pytest.fixture
-def telling() -> Telling:
-    return Telling(Look(), "/home/dev", list)
+def telling() -> FollowView:
+    return FollowView(RenderOptions(), "/home/dev", list)
 
 
 def test_a_session_is_named_by_id_and_folder(summary: SessionSummary):
-    assert Labels(list).name(summary.key, summary).split() == ["s", "app"]
+    assert SessionLabels(list).format_label(summary.key, summary).split() == [
+        "s",
+        "app",
+    ]
 
 
 def test_a_session_without_a_folder_is_named_by_its_agent():
-    assert Labels(list).name(make_key("abcdefghij"), None).split() == [
+    assert SessionLabels(list).format_label(make_key("abcdefghij"), None).split() == [
         "abcdefgh",
         "claude-code",
     ]
@@ -58,37 +61,37 @@ def test_a_subagent_stands_under_its_parent(shelf: Shelf):
     link = make_event("subagent_linked", session=key, told={"agent_type": "explorer"})
     shelf.keep(link, make_prompt("go", "1", session=key))
 
-    name = Labels(list).name(key, shelf.session("s", SUB))
+    name = SessionLabels(list).format_label(key, shelf.session("s", SUB))
 
     assert name.split() == ["s", "›", "explorer"]
 
 
 def test_names_never_change_and_are_never_the_same():
-    labels = Labels(list)
+    labels = SessionLabels(list)
     one, other = make_key("01a1e1f8-dc68"), make_key("01a1e1f8-e3b4")
 
-    first = labels.name(one, None)
+    first = labels.format_label(one, None)
 
-    assert labels.name(other, None).split()[0] == "01a1e1f8-e"
-    assert labels.name(one, None) == first
+    assert labels.format_label(other, None).split()[0] == "01a1e1f8-e"
+    assert labels.format_label(one, None) == first
 
 
 @pytest.mark.parametrize("folder", ["日本語" * 9, "x" * 50, "a\tb\x1b[2J", "a"])
 def test_every_label_is_equally_wide(shelf: Shelf, folder: str):
     shelf.keep(make_event("opened", "1", told={"cwd": f"/home/{folder}"}))
 
-    name = Labels(list).name(make_key(), shelf.session())
+    name = SessionLabels(list).format_label(make_key(), shelf.session())
 
-    assert cell_len(name) == WIDTH
+    assert cell_len(name) == LABEL_WIDTH
     assert "\x1b" not in name
 
 
 def test_a_session_keeps_its_colour():
-    assert find_colour("3f2a91c0") == find_colour("3f2a91c0")
-    assert len({find_colour(str(number)) for number in range(50)}) > 2
+    assert pick_color("3f2a91c0") == pick_color("3f2a91c0")
+    assert len({pick_color(str(number)) for number in range(50)}) > 2
 
 
-def test_the_first_sign_of_a_turns_end_is_told(telling: Telling):
+def test_the_first_sign_of_a_turns_end_is_told(telling: FollowView):
     ended = {"stop_reason": "end_turn"}
     records = [
         make_prompt("go"),
@@ -98,24 +101,28 @@ def test_the_first_sign_of_a_turns_end_is_told(telling: Telling):
         make_event("turn_ended"),
     ]
 
-    told = [line[WIDTH + 1 :] for r in records for line in telling.tell(r, None)]
+    told = [
+        line[LABEL_WIDTH + 1 :]
+        for r in records
+        for line in telling.render_record(r, None)
+    ]
 
     assert told == ["> go", "done", "· turn ended"]
 
 
-def test_starts_and_stops_are_a_line_each(telling: Telling, summary: SessionSummary):
-    start = telling.tell_start(summary.key, summary)
-    stop = telling.tell_stop(summary.key, summary)
+def test_starts_and_stops_are_a_line_each(telling: FollowView, summary: SessionSummary):
+    start = telling.format_start(summary.key, summary)
+    stop = telling.format_stop(summary.key, summary)
 
-    assert start[WIDTH + 1 :] == "· session begins · claude-code · ~/app · s"
-    assert stop[WIDTH + 1 :] == "· session stopped"
+    assert start[LABEL_WIDTH + 1 :] == "· session begins · claude-code · ~/app · s"
+    assert stop[LABEL_WIDTH + 1 :] == "· session stopped"
 
 
 def test_lines_fit_behind_their_label():
-    telling = Telling(Look(width=70), "", list)
+    telling = FollowView(RenderOptions(width=70), "", list)
     records = [make_prompt("word " * 50), make_record("- 日本語の答え " * 30)]
 
-    told = [line for r in records for line in telling.tell(r, None)]
+    told = [line for r in records for line in telling.render_record(r, None)]
 
     assert len(told) > 8
     assert all(line.strip() for line in told)

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class DiffSide:
     """A session, or one unit or subagent of it."""
 
-    found: ResolvedId
+    target: ResolvedId
     session: SessionSummary
     units: tuple[Unit, ...]
     status: Status
@@ -25,26 +25,26 @@ class Side:
     @property
     def part(self) -> str:
         """The id of the unit or subagent that was asked for; empty for a session."""
-        if self.found.unit is not None and self.units:
+        if self.target.unit is not None and self.units:
             return self.units[0].chat_id
-        return self.found.subagent
+        return self.target.subagent
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The session as lists show it, and which part of it is compared."""
-        plain = session_to_dict(self.session, self.status, self.session.cwd)
-        return plain | {"part": self.part or None}
+        data = session_to_dict(self.session, self.status, self.session.cwd)
+        return data | {"part": self.part or None}
 
 
-def compare_facts(a: Side, b: Side) -> list[FieldDifference]:
+def compare_metadata(a: DiffSide, b: DiffSide) -> list[FieldDifference]:
     """What is known of both, side by side."""
-    theirs = _find_facts(b)
+    theirs = _collect_metadata(b)
     return [
         FieldDifference(name, fact, theirs[name])
-        for name, fact in _find_facts(a).items()
+        for name, fact in _collect_metadata(a).items()
     ]
 
 
-def _find_facts(side: Side) -> dict[str, Any]:
+def _collect_metadata(side: DiffSide) -> dict[str, Any]:
     session = side.session
     facts: dict[str, Any] = {
         "session": session.key.session_id,
@@ -54,7 +54,7 @@ def _find_facts(side: Side) -> dict[str, Any]:
         "model": session.model or None,
         "project": session.cwd or None,
         "started_at": session.started_at,
-        "duration_seconds": _measure(session),
+        "duration_seconds": _measure_duration(session),
         "units": session.units,
         "tool_calls": session.tool_calls,
         "subagents": session.subagents,
@@ -66,11 +66,11 @@ def _find_facts(side: Side) -> dict[str, Any]:
         "status": side.status,
     }
     if side.part and side.units:
-        facts |= {"part": side.part, **_find_part_facts(side.units[0])}
+        facts |= {"part": side.part, **_collect_part_metadata(side.units[0])}
     return facts
 
 
-def _find_part_facts(unit: Unit) -> dict[str, Any]:
+def _collect_part_metadata(unit: Unit) -> dict[str, Any]:
     """What is not the whole session's; tokens and cost are known of sessions only."""
     models = dict.fromkeys(p.record.model for p in unit.entries if p.record.model)
     tokens = ("input_tokens", "output_tokens", "cache_read_tokens")
@@ -79,13 +79,13 @@ def _find_part_facts(unit: Unit) -> dict[str, Any]:
         "title": unit.summary.description or unit.prompt or None,
         "model": ", ".join(models) or None,
         "started_at": unit.started_at,
-        "duration_seconds": _measure(unit),
+        "duration_seconds": _measure_duration(unit),
         "tool_calls": unit.tool_calls,
         "subagents": len(unit.subagents),
     }
 
 
-def _measure(timed: SessionSummary | Unit) -> float | None:
+def _measure_duration(timed: SessionSummary | Unit) -> float | None:
     if timed.started_at is None or timed.ended_at is None:
         return None
     return (timed.ended_at - timed.started_at).total_seconds()

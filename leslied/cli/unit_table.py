@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leslied.cli.output import say_time, table
-from leslied.cli.page import has_talk
+from leslied.cli.output import format_table, format_time
+from leslied.cli.session_view import has_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,29 +15,31 @@ if TYPE_CHECKING:
 _COLUMNS = ("N", "BEGAN", "TOOK", "TOOLS", "STOP", "CHAT", "PROMPT")
 
 
-def summary_lines(units: Sequence[Unit]) -> Iterator[str]:
+def render_unit_table(units: Sequence[Unit]) -> Iterator[str]:
     """A table of the units, with what `leslied show` takes to show one of them."""
     yield ""
     rows = [
         (
             str(unit.number),
-            say_time(unit.started_at)[len("2026-") :] or "-",
-            say_duration(unit),
+            format_time(unit.started_at)[len("2026-") :] or "-",
+            format_duration(unit),
             str(unit.tool_calls),
             unit.stop_reason,
             unit.chat_id,
             " ".join(unit.prompt.split()) or "-",
         )
         for unit in units
-        if unit.number or has_talk(unit)
+        if unit.number or has_conversation(unit)
     ]
     if not rows:
         yield "There is nothing in it yet."
         return
-    yield from table(_COLUMNS, rows, stretch=len(_COLUMNS) - 1, right="N TOOLS TOOK")
+    yield from format_table(
+        _COLUMNS, rows, stretch=len(_COLUMNS) - 1, right_aligned="N TOOLS TOOK"
+    )
 
 
-def say_duration(unit: Unit) -> str:
+def format_duration(unit: Unit) -> str:
     """How long it took, as people say it: `8 s`, `3 min`, `2 h 5 min`."""
     if unit.started_at is None or unit.ended_at is None:
         return "-"

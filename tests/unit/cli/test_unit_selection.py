@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leslied.cli.excerpt import Excerpt, choose, thin
+from leslied.cli.unit_selection import UnitSelection, filter_unit, select_units
 from leslied.errors import UserError
 from leslied.model.session import Unit
 from tests.support.claude import ClaudeHome, Talk
@@ -37,48 +37,48 @@ def types(unit: Unit) -> set[str]:
 @pytest.mark.parametrize(
     ("excerpt", "numbers"),
     [
-        (Excerpt(), [0, 1, 2, 3]),
-        (Excerpt(unit=2), [2]),
-        (Excerpt(unit=0), [0]),
-        (Excerpt(unit=-1), [3]),
-        (Excerpt(unit=-3), [1]),
-        (Excerpt(first=1), [1]),
-        (Excerpt(first=9), [1, 2, 3]),
-        (Excerpt(last=2), [2, 3]),
-        (Excerpt(last=9), [1, 2, 3]),
+        (UnitSelection(), [0, 1, 2, 3]),
+        (UnitSelection(unit=2), [2]),
+        (UnitSelection(unit=0), [0]),
+        (UnitSelection(unit=-1), [3]),
+        (UnitSelection(unit=-3), [1]),
+        (UnitSelection(first=1), [1]),
+        (UnitSelection(first=9), [1, 2, 3]),
+        (UnitSelection(last=2), [2, 3]),
+        (UnitSelection(last=9), [1, 2, 3]),
     ],
 )
 def test_units_are_chosen_by_number_or_from_an_end(
-    units: tuple[Unit, ...], excerpt: Excerpt, numbers: list[int]
+    units: tuple[Unit, ...], excerpt: UnitSelection, numbers: list[int]
 ):
-    assert [unit.number for unit in choose(units, excerpt)] == numbers
+    assert [unit.number for unit in select_units(units, excerpt)] == numbers
 
 
 @pytest.mark.parametrize("number", [4, -4, 99])
 def test_a_unit_that_is_not_there_is_a_sentence(units: tuple[Unit, ...], number: int):
     with pytest.raises(UserError, match=f"no unit {number}: the session has 1 to 3"):
-        choose(units, Excerpt(unit=number))
+        select_units(units, UnitSelection(unit=number))
 
 
 def test_without_a_prompt_there_is_what_stands_before_it(units: tuple[Unit, ...]):
-    assert choose(units[:1], Excerpt(first=1)) == units[:1]
+    assert select_units(units[:1], UnitSelection(first=1)) == units[:1]
     with pytest.raises(UserError, match="no prompt yet"):
-        choose(units[:1], Excerpt(unit=1))
+        select_units(units[:1], UnitSelection(unit=1))
 
 
 def test_everything_is_kept_unless_asked_otherwise(unit: Unit):
-    assert thin(unit, Excerpt()) == unit
+    assert filter_unit(unit, UnitSelection()) == unit
 
 
 def test_answers_are_only_the_agents_own(unit: Unit):
-    thinned = thin(unit, Excerpt(is_answers=True))
+    thinned = filter_unit(unit, UnitSelection(is_answers_only=True))
 
     assert types(thinned) == {"assistant_message"}
     assert thinned.subagents == ()
 
 
 def test_without_tools_subagents_lose_theirs_too(unit: Unit):
-    thinned = thin(unit, Excerpt(has_tools=False))
+    thinned = filter_unit(unit, UnitSelection(include_tools=False))
 
     assert not types(thinned) & {"tool_use", "tool_result"}
     assert "thinking" in types(thinned)
@@ -87,8 +87,8 @@ def test_without_tools_subagents_lose_theirs_too(unit: Unit):
 
 
 def test_thinking_and_subagents_are_left_out_each_for_itself(unit: Unit):
-    without_thinking = thin(unit, Excerpt(has_thinking=False))
-    without_subagents = thin(unit, Excerpt(has_subagents=False))
+    without_thinking = filter_unit(unit, UnitSelection(include_thinking=False))
+    without_subagents = filter_unit(unit, UnitSelection(include_subagents=False))
 
     assert types(unit) - types(without_thinking) == {"thinking"}
     assert without_thinking.subagents

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from leslied.cli.cues import make_cues
+from leslied.cli.replay_events import make_replay_events
 from leslied.model.session import Unit
 from tests.support.records import at, make_event, make_prompt, make_record
 from tests.support.units import make_call, make_child, make_result, make_unit
 
 
 def played(*units: Unit, is_full: bool = False) -> str:
-    cues = make_cues(units, is_full=is_full)
+    cues = make_replay_events(units, is_full=is_full)
     return "".join(click.unstyle(cue.text) for cue in cues)
 
 
@@ -29,9 +29,9 @@ def test_a_line_tells_where_a_unit_begins():
 def test_prompts_are_typed_answers_spoken_and_calls_there_at_once():
     unit = make_unit(make_prompt("go"), make_record("ok"), make_call("Bash", "{}", "1"))
 
-    cues = list(make_cues([unit], is_full=False))
+    cues = list(make_replay_events([unit], is_full=False))
 
-    assert [cue.manner for cue in cues] == ["at once", "typed", "spoken", "at once"]
+    assert [cue.pacing for cue in cues] == ["at once", "typed", "spoken", "at once"]
 
 
 def test_the_pause_stands_before_the_head_and_not_again_after_it():
@@ -40,7 +40,12 @@ def test_the_pause_stands_before_the_head_and_not_again_after_it():
         make_unit(make_prompt("b", created_at=at(9)), number=2),
     ]
 
-    assert [cue.pause for cue in make_cues(units, is_full=False)] == [0, 0, 9, 0]
+    assert [cue.pause for cue in make_replay_events(units, is_full=False)] == [
+        0,
+        0,
+        9,
+        0,
+    ]
 
 
 def test_what_only_machines_read_is_not_played():
@@ -51,7 +56,7 @@ def test_what_only_machines_read_is_not_played():
         make_record("ok", created_at=at(7)),
     )
 
-    *_, last = make_cues([unit], is_full=False)
+    *_, last = make_replay_events([unit], is_full=False)
 
     assert (last.text, last.pause) == ("ok\n", 7)
     assert "~ hm" in played(unit, is_full=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from leslied.cli.edits import edit_lines
-from leslied.cli.look import Look
+from leslied.cli.edit_diff import render_edits
+from leslied.cli.render_options import RenderOptions
 from leslied.model.edits import Edit, find_edits
 from tests.support.golden import FIXTURES
 
@@ -14,8 +14,12 @@ from tests.support.golden import FIXTURES
 def test_a_long_edit_is_folded_unless_all_is_wanted():
     edit = Edit("/x", (("+", "line"),) * 30)
 
-    short = list(edit_lines([edit], "", Look(width=80, edit_lines=5)))
-    whole = list(edit_lines([edit], "", Look(width=80, edit_lines=5, output="whole")))
+    short = list(render_edits([edit], "", RenderOptions(width=80, max_edit_lines=5)))
+    whole = list(
+        render_edits(
+            [edit], "", RenderOptions(width=80, max_edit_lines=5, tool_output="whole")
+        )
+    )
 
     assert (len(short), len(whole)) == (6, 30)
     assert "… 25 more lines" in short[-1]
@@ -24,7 +28,7 @@ def test_a_long_edit_is_folded_unless_all_is_wanted():
 def test_control_characters_of_an_edit_are_made_visible():
     (edit,) = find_edits("Write", {"file_path": "/x", "content": "\x1b[2J\x9b\r"})
 
-    (line,) = edit_lines([edit], "", Look(width=80))
+    (line,) = render_edits([edit], "", RenderOptions(width=80))
 
     assert "␛[2J<U+009B>␍" in line
 

@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class App:
     """The machine as one command sees it."""
 
     environ: Mapping[str, str]
-    places: AppPaths
+    paths: AppPaths
     clock: Clock
 
     @property
@@ -63,22 +63,22 @@ class Desk:
 
     def redact(self, text: str) -> str:
         """The text as it may reach a terminal or a script: without definite secrets."""
-        return _redactor(self.places.key_file).redact(text)
+        return _load_redactor(self.paths.key_file).redact(text)
 
     def open_reader(self) -> StoreReader:
         """A read-only look at the store."""
         from leslied.store import StoreReader  # noqa: PLC0415 - not every command looks
 
-        return StoreReader(self.places.store_file)
+        return StoreReader(self.paths.store_file)
 
     def load_settings(self) -> Settings:
         """The person's settings."""
         from leslied.agents import load_adapters  # noqa: PLC0415
         from leslied.config import load_settings  # noqa: PLC0415
 
-        return load_settings(self.places.config_file, load_adapters())
+        return load_settings(self.paths.config_file, load_adapters())
 
-    def agent_roots(
+    def iter_agent_roots(
         self, settings: Settings
     ) -> Iterator[tuple[AgentAdapter, list[Root]]]:
         """Every agent with the folders it writes in."""
@@ -89,7 +89,7 @@ class Desk:
             configured = [path.expanduser() for path in settings.agent(name).roots]
             yield adapter, list(adapter.roots(env, configured))
 
-    def registries(
+    def list_registries(
         self, settings: Settings
     ) -> list[tuple[AgentAdapter, list[ProcessRegistry]]]:
         """Every agent with the files that name its live processes."""
@@ -102,7 +102,7 @@ class Desk:
             found.append((adapter, list(adapter.live_registries(env, configured))))
         return found
 
-    def make_streets(
+    def make_pipeline(
         self,
         store: Store,
         reader: StoreReader,
@@ -123,25 +123,29 @@ class Desk:
             replace(each, is_final=is_final, failures=failures, on_progress=on_progress)
             for each in self._make_ingests(store, settings, is_light=is_light)
         ]
-        stops = StopDetection(store=store, registries=self.registries(settings))
-        told = HookEvents(self.places.data_dir, ingests, stops, self.clock, failures)
+        stop_detection = StopDetection(
+            store=store, registries=self.list_registries(settings)
+        )
+        hook_events = HookEvents(
+            self.paths.data_dir, ingests, stop_detection, self.clock, failures
+        )
         settle = replace(
             self._make_settle(store, reader, settings),
-            live=stops.live_sessions,
+            live=stop_detection.live_sessions,
             is_final=is_final,
             failures=failures,
             on_progress=on_progress,
         )
         return Pipeline(
             ingests=ingests,
-            hook_events=told,
-            stop_detection=stops,
+            hook_events=hook_events,
+            stop_detection=stop_detection,
             settle=settle,
-            relations_sync=self._make_relate(settle, is_light=is_light),
-            asset_index=self._make_collect(settle, settings),
-            exports=self._make_publish(settle, settings),
+            relations_sync=self._make_relations_sync(settle, is_light=is_light),
+            asset_index=self._make_asset_index(settle, settings),
+            exports=self._make_exports(settle, settings),
             archiver=replace(
-                self._make_keep(store, settings),
+                self._make_archiver(store, settings),
                 failures=failures,
                 on_progress=on_progress,
             ),
@@ -154,16 +158,16 @@ class Desk:
         from leslied.pipeline import Ingest  # noqa: PLC0415
         from leslied.pipeline.batch import BATCH_WEIGHT, LIGHT_BATCH_WEIGHT  # noqa: PLC0415
 
-        for adapter, roots in self.agent_roots(settings):
+        for adapter, roots in self.iter_agent_roots(settings):
             yield Ingest(
                 adapter=adapter,
                 store=store,
                 roots=tuple(roots),
-                is_excluded=make_exclude(settings, adapter.name),
+                is_excluded=make_exclude_predicate(settings, adapter.name),
                 weight=LIGHT_BATCH_WEIGHT if is_light else BATCH_WEIGHT,
             )
 
-    def _make_publish(self, settle: Settle, settings: Settings) -> Exports:
+    def _make_exports(self, settle: Settle, settings: Settings) -> Exports:
         from leslied.pipeline import Exports  # noqa: PLC0415
 
         return Exports(
@@ -176,7 +180,7 @@ class Desk:
             failures=settle.failures,
         )
 
-    def _make_relate(self, settle: Settle, *, is_light: bool) -> RelationsSync:
+    def _make_relations_sync(self, settle: Settle, *, is_light: bool) -> RelationsSync:
         from leslied.pipeline.relations_sync import DAEMON_LOCK_WAITS, RelationsSync  # noqa: PLC0415
         from leslied.threads.relations_file import RETRY_DELAYS_SECONDS  # noqa: PLC0415
 
@@ -190,10 +194,10 @@ class Desk:
             lock_waits=DAEMON_LOCK_WAITS if is_light else RETRY_DELAYS_SECONDS,
         )
 
-    def _make_collect(self, settle: Settle, settings: Settings) -> AssetIndex:
+    def _make_asset_index(self, settle: Settle, settings: Settings) -> AssetIndex:
         from leslied.pipeline import AssetIndex  # noqa: PLC0415
 
-        found = list(self.agent_roots(settings))
+        found = list(self.iter_agent_roots(settings))
         return AssetIndex(
             store=settle.store,
             reader=settle.reader,
@@ -207,17 +211,17 @@ class Desk:
             on_progress=settle.on_progress,
         )
 
-    def _make_keep(self, store: Store, settings: Settings) -> Archiver:
+    def _make_archiver(self, store: Store, settings: Settings) -> Archiver:
         from leslied.pipeline import Archiver  # noqa: PLC0415
 
-        roots = {a.name: tuple(found) for a, found in self.agent_roots(settings)}
-        excludes = {name: make_exclude(settings, name) for name in roots}
+        roots = {a.name: tuple(found) for a, found in self.iter_agent_roots(settings)}
+        excludes = {name: make_exclude_predicate(settings, name) for name in roots}
         return Archiver(
             store=store,
-            archive_dir=self.places.archive_dir,
+            archive_dir=self.paths.archive_dir,
             roots=roots,
             clock=self.clock,
-            key_id=_redactor(self.places.key_file).key_id,
+            key_id=_load_redactor(self.paths.key_file).key_id,
             is_excluded=lambda agent, cwd: _is_kept_out(excludes[agent], cwd),
         )
 
@@ -229,10 +233,10 @@ class Desk:
         from leslied.sinks.leslie import TranscriptLimits  # noqa: PLC0415
 
         output = settings.output
-        roots = [root for _, found in self.agent_roots(settings) for root in found]
+        roots = [root for _, found in self.iter_agent_roots(settings) for root in found]
         policy = OutputPolicy(
             home=self.home,
-            central=self.places.central_dir,
+            central=self.paths.central_dir,
             agent_folders=tuple(root.path.parent for root in roots),
             user=os.getuid(),
             is_central=output.location == "central",
@@ -241,7 +245,7 @@ class Desk:
             store=store,
             reader=reader,
             policy=policy,
-            redact=_redactor(self.places.key_file).redact,
+            redact=_load_redactor(self.paths.key_file).redact,
             clock=self.clock,
             zone=UTC if output.timezone == "utc" else None,
             limits=TranscriptLimits(include_thinking=output.thinking),
@@ -250,20 +254,22 @@ class Desk:
 
 
 @cache
-def _redactor(key_file: Path) -> Redactor:
+def _load_redactor(key_file: Path) -> Redactor:
     from leslied.redact import Redactor  # noqa: PLC0415
 
     return Redactor(load_key(key_file))
 
 
-def sit_down(ctx: click.Context) -> Desk:
+def get_app(ctx: click.Context) -> App:
     """The desk of the running command."""
     environ = read_environ()
-    places = get_paths(environ, ctx.find_root().obj)
-    return Desk(environ, places, SystemClock())
+    paths = get_paths(environ, ctx.find_root().obj)
+    return App(environ, paths, SystemClock())
 
 
-def make_exclude(settings: Settings, agent: str) -> Callable[[str], bool] | None:
+def make_exclude_predicate(
+    settings: Settings, agent: str
+) -> Callable[[str], bool] | None:
     """Return whether sessions in a folder keep no content; None if all may be kept."""
     from leslied.pipeline.exclude import make_folder_matcher  # noqa: PLC0415
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.cli.output import (
-    clean,
-    say_cost,
-    say_count,
-    say_number,
-    say_path,
-    say_time,
-    table,
+    format_cost,
+    format_count,
+    format_number,
+    format_path,
+    format_table,
+    format_time,
+    sanitize,
 )
-from leslied.cli.page import entry_lines
+from leslied.cli.session_view import render_record
 from leslied.model.stats import Cost
 from leslied.sessions.reading_order import pair_results
 from leslied.sessions.text_diff import diff_entry, make_hunks
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
     )
     from leslied.model.session import Unit
 
-_MOST_LINES = 40
+_MAX_LINES = 40
 _WIDTH = 160
-_LEAD = 60
+_CHARS_BEFORE_CHANGE = 60
 """So many characters stand before the first change in a line that is cut."""
 _COLORS = {"-": "red", "+": "green"}
-_STANDINGS = {
+_STATUS_LABELS = {
     "same": "the same",
     "changed": "changed",
     "only_a": "only in A",
     "only_b": "only in B",
 }
-_FIELDS = {
+_FIELD_LABELS = {
     "started_at": "started",
     "duration_seconds": "duration",
     "tool_calls": "tool calls",
@@ -59,7 +59,7 @@ _FIELDS = {
     "stop_reason": "stop reason",
     "agent_mode": "mode",
 }
-_TYPES = {
+_TYPE_LABELS = {
     "user_message": "prompt",
     "assistant_message": "answer",
     "tool_use": "call of",
@@ -69,7 +69,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class DiffOptions:
     """How much of it is shown."""
 
     context: int
@@ -78,88 +78,96 @@ class Look:
     home: str
 
 
-def difference_lines(
-    facts: Sequence[FieldDifference], units: Sequence[UnitDifference], look: Look
+def render_diff(
+    facts: Sequence[FieldDifference],
+    units: Sequence[UnitDifference],
+    options: DiffOptions,
 ) -> Iterator[str]:
     """The facts side by side, and what differs, unit by unit."""
-    yield from _fact_lines(facts, look.home)
+    yield from _fact_lines(facts, options.home)
     if all(unit.status == "same" for unit in units):
         yield from ("", "The sessions say the same.")
     else:
-        yield from _unit_lines(units, look, "")
+        yield from _unit_lines(units, options, "")
 
 
 def _fact_lines(facts: Sequence[FieldDifference], home: str) -> Iterator[str]:
     rows = [
-        (_FIELDS.get(fact.field, fact.field), _say(fact.a, home), _say(fact.b, home))
+        (
+            _FIELD_LABELS.get(fact.field, fact.field),
+            _format_value(fact.a, home),
+            _format_value(fact.b, home),
+        )
         for fact in facts
         if (fact.a, fact.b) != (None, None)
     ]
-    head, *lines = table(("", "A", "B"), rows, stretch=1)
+    head, *lines = format_table(("", "A", "B"), rows, stretch=1)
     yield head
     for line, (_, said_a, said_b) in zip(lines, rows, strict=True):
         yield click.style(line, dim=True) if said_a == said_b else line
 
 
-def _say(fact: Any, home: str) -> str:
+def _format_value(fact: Any, home: str) -> str:
     match fact:
         case None:
             return "-"
         case Cost():
-            return say_cost(fact)
+            return format_cost(fact)
         case datetime():
-            return say_time(fact)
+            return format_time(fact)
         case int():
-            return say_number(fact)
+            return format_number(fact)
         case float():
             return str(timedelta(seconds=round(fact)))
         case _:
-            return say_path(str(fact), home)
+            return format_path(str(fact), home)
 
 
 def _unit_lines(
-    units: Iterable[UnitDifference], look: Look, indent: str
+    units: Iterable[UnitDifference], options: DiffOptions, indent: str
 ) -> Iterator[str]:
     for is_same, group in groupby(units, key=lambda unit: unit.status == "same"):
         if is_same:
-            yield from ("", indent + _say_same(list(group)))
+            yield from ("", indent + _format_same(list(group)))
             continue
         for unit in group:
-            yield from ("", indent + _head(unit))
-            yield from _prompt_lines(unit, look, indent)
+            yield from ("", indent + _format_unit_header(unit))
+            yield from _prompt_lines(unit, options, indent)
             yield from _field_lines(unit, indent)
-            if not look.is_summary:
-                yield from _entries_lines(unit.entries, look, indent)
-                yield from _lone_lines(unit, look, indent)
-            yield from _unit_lines(unit.subagents, look, indent + "    ")
+            if not options.is_summary:
+                yield from _entries_lines(unit.entries, options, indent)
+                yield from _one_sided_lines(unit, options, indent)
+            yield from _unit_lines(unit.subagents, options, indent + "    ")
 
 
-def _say_same(units: Sequence[UnitDifference]) -> str:
+def _format_same(units: Sequence[UnitDifference]) -> str:
     thing = "subagent" if units[0].either.summary.is_subagent else "unit"
     verb = "is" if len(units) == 1 else "are"
-    return click.style(f"{say_count(len(units), thing)} {verb} the same.", dim=True)
+    return click.style(f"{format_count(len(units), thing)} {verb} the same.", dim=True)
 
 
-def _head(unit: UnitDifference) -> str:
-    names = dict.fromkeys(_name(each) for each in (unit.a, unit.b) if each)
-    head = f"{_STANDINGS[unit.status]}: {' ↔ '.join(names)}"
+def _format_unit_header(unit: UnitDifference) -> str:
+    names = dict.fromkeys(_format_unit_name(each) for each in (unit.a, unit.b) if each)
+    head = f"{_STATUS_LABELS[unit.status]}: {' ↔ '.join(names)}"
     counts = ", ".join(
-        f"{count} {_STANDINGS[status]}"
+        f"{count} {_STATUS_LABELS[status]}"
         for status, count in unit.counts.items()
         if count
     )
-    told = counts or say_count(unit.either.tool_calls, "tool call")
-    return click.style(clean(f"── {head} · {told} ──"), bold=True)
+    detail = counts or format_count(unit.either.tool_calls, "tool call")
+    return click.style(sanitize(f"── {head} · {detail} ──"), bold=True)
 
 
-def _name(unit: Unit) -> str:
+def _format_unit_name(unit: Unit) -> str:
     if not unit.summary.is_subagent:
         return f"unit {unit.number} {unit.chat_id}"
     name = unit.summary.description or unit.summary.agent_type
     return " ".join(f"subagent {unit.summary.subagent_id} {name}".split())
 
 
-def _prompt_lines(unit: UnitDifference, look: Look, indent: str) -> Iterator[str]:
+def _prompt_lines(
+    unit: UnitDifference, options: DiffOptions, indent: str
+) -> Iterator[str]:
     """What was asked, where that is not told below as a change."""
     prompts = {
         "-": unit.a.prompt if unit.a else "",
@@ -167,15 +175,19 @@ def _prompt_lines(unit: UnitDifference, look: Look, indent: str) -> Iterator[str
     }
     if prompts["-"] == prompts["+"]:
         prompts = {" ": prompts["-"]}
-    elif unit.status == "changed" and not look.is_summary:
+    elif unit.status == "changed" and not options.is_summary:
         return
     for sign, prompt in prompts.items():
         if prompt.strip():
-            line = _cut(" ".join(prompt.split()))
-            yield indent + click.style(clean(f"{sign} > {line}"), fg=_COLORS.get(sign))
+            line = _truncate(" ".join(prompt.split()))
+            yield indent + click.style(
+                sanitize(f"{sign} > {line}"), fg=_COLORS.get(sign)
+            )
 
 
-def _lone_lines(unit: UnitDifference, look: Look, indent: str) -> Iterator[str]:
+def _one_sided_lines(
+    unit: UnitDifference, options: DiffOptions, indent: str
+) -> Iterator[str]:
     """All that followed a prompt which only one of them has."""
     if unit.a and unit.b:
         return
@@ -184,25 +196,25 @@ def _lone_lines(unit: UnitDifference, look: Look, indent: str) -> Iterator[str]:
         for each in filter(None, (placed, result)):
             if each.record.type == "user_message":
                 continue
-            for line in entry_lines(each.record, "", is_full=look.is_full):
+            for line in render_record(each.record, "", is_full=options.is_full):
                 plain = click.unstyle(line)
                 if plain.strip():
-                    told = click.style(f"{sign} {plain}", fg=_COLORS.get(sign))
-                    yield indent + told
+                    text = click.style(f"{sign} {plain}", fg=_COLORS.get(sign))
+                    yield indent + text
 
 
 def _field_lines(unit: UnitDifference, indent: str) -> Iterator[str]:
     for field in unit.fields:
-        name = _FIELDS.get(field.field, field.field)
-        yield indent + clean(f"  {name}: {field.a or '-'} → {field.b or '-'}")
+        name = _FIELD_LABELS.get(field.field, field.field)
+        yield indent + sanitize(f"  {name}: {field.a or '-'} → {field.b or '-'}")
 
 
-def _cut(line: str) -> str:
+def _truncate(line: str) -> str:
     return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
 
 def _entries_lines(
-    entries: Sequence[EntryDifference], look: Look, indent: str
+    entries: Sequence[EntryDifference], options: DiffOptions, indent: str
 ) -> Iterator[str]:
     """What differs; a call stands above its result, also where it is the same."""
     alike: list[EntryDifference] = []
@@ -211,12 +223,12 @@ def _entries_lines(
             alike.append(entry)
             continue
         call = alike.pop() if alike and _is_result_of(entry, alike[-1]) else None
-        yield from _alike_lines(len(alike), indent)
+        yield from _same_lines(len(alike), indent)
         if call:
-            yield from entry_lines(call.either.record, indent + "  ", is_full=False)
-        yield from _entry_lines(entry, look, indent)
+            yield from render_record(call.either.record, indent + "  ", is_full=False)
+        yield from _entry_lines(entry, options, indent)
         alike = []
-    yield from _alike_lines(len(alike), indent)
+    yield from _same_lines(len(alike), indent)
 
 
 def _is_result_of(result: EntryDifference, call: EntryDifference) -> bool:
@@ -229,74 +241,76 @@ def _is_result_of(result: EntryDifference, call: EntryDifference) -> bool:
     return is_result and record.tool_call_id == side.record.tool_call_id
 
 
-def _alike_lines(count: int, indent: str) -> Iterator[str]:
+def _same_lines(count: int, indent: str) -> Iterator[str]:
     if count:
-        told = "1 entry is the same" if count == 1 else f"{count} entries are the same"
-        yield indent + click.style(f"  … {told}", dim=True)
+        text = "1 entry is the same" if count == 1 else f"{count} entries are the same"
+        yield indent + click.style(f"  … {text}", dim=True)
 
 
-def _entry_lines(entry: EntryDifference, look: Look, indent: str) -> Iterator[str]:
+def _entry_lines(
+    entry: EntryDifference, options: DiffOptions, indent: str
+) -> Iterator[str]:
     compared = diff_entry(entry)
-    lines = list(_hunk_lines(make_hunks(compared.lines, look.context), look))
-    most = len(lines) if look.is_full else _MOST_LINES
-    yield indent + click.style(clean(_label(entry)), fg="cyan")
-    yield from (indent + line for line in lines[:most])
-    for note in _notes(compared, len(lines) - most):
+    lines = list(_hunk_lines(make_hunks(compared.lines, options.context), options))
+    limit = len(lines) if options.is_full else _MAX_LINES
+    yield indent + click.style(sanitize(_format_entry_header(entry)), fg="cyan")
+    yield from (indent + line for line in lines[:limit])
+    for note in _iter_notes(compared, len(lines) - limit):
         yield indent + click.style(f"  … {note}", dim=True)
 
 
-def _label(entry: EntryDifference) -> str:
+def _format_entry_header(entry: EntryDifference) -> str:
     record = entry.either.record
-    words = [f"{_TYPES.get(record.type, record.type)} {record.tool_name}".strip()]
+    words = [f"{_TYPE_LABELS.get(record.type, record.type)} {record.tool_name}".strip()]
     if entry.a is None or entry.b is None:
-        words.append(_STANDINGS[entry.status])
+        words.append(_STATUS_LABELS[entry.status])
     words += [f"failed in {'A' if field.a else 'B'} only" for field in entry.fields]
     return f"@@ {' '.join(', '.join(words).split())} @@"
 
 
-def _notes(compared: TextDifference, hidden: int) -> Iterator[str]:
+def _iter_notes(compared: TextDifference, hidden: int) -> Iterator[str]:
     if hidden > 0:
-        yield f"{say_count(hidden, 'more line')}; --full shows all"
+        yield f"{format_count(hidden, 'more line')}; --full shows all"
     if any(compared.uncompared):
-        a, b = (say_count(count, "more line") for count in compared.uncompared)
+        a, b = (format_count(count, "more line") for count in compared.uncompared)
         yield f"too long to be compared line by line: {a} in A, {b} in B"
     if compared.is_coarse:
         yield "too long to be compared word by word"
 
 
-def _hunk_lines(hunks: Iterable[Hunk], look: Look) -> Iterator[str]:
+def _hunk_lines(hunks: Iterable[Hunk], options: DiffOptions) -> Iterator[str]:
     for number, hunk in enumerate(hunks):
         if number or hunk.start_a > 1 or hunk.start_b > 1:
             yield click.style("  …", dim=True)
-        yield from (_line(line, look) for line in hunk.lines)
+        yield from (_format_line(line, options) for line in hunk.lines)
 
 
-def _line(line: TextDiffLine, look: Look) -> str:
+def _format_line(line: TextDiffLine, options: DiffOptions) -> str:
     """The line with its sign; what differs in it from its partner stands out."""
-    begin, end = _find_window(line, look)
+    begin, end = _find_window(line, options)
     color, is_dim = _COLORS.get(line.sign), line.sign == " "
     pieces = [
         (line.sign + (" …" if begin else " "), False),
-        *_cut_at_marks(line, begin, end),
+        *_split_at_marks(line, begin, end),
         ("…" if end < len(line.text) else "", False),
     ]
     return "".join(
-        click.style(clean(text), fg=color, dim=is_dim, reverse=is_marked)
+        click.style(sanitize(text), fg=color, dim=is_dim, reverse=is_marked)
         for text, is_marked in pieces
         if text
     )
 
 
-def _find_window(line: TextDiffLine, look: Look) -> tuple[int, int]:
+def _find_window(line: TextDiffLine, options: DiffOptions) -> tuple[int, int]:
     """The part of a long line in which it differs first."""
-    if look.is_full or len(line.text) <= _WIDTH:
+    if options.is_full or len(line.text) <= _WIDTH:
         return 0, len(line.text)
     first = line.marks[0][0] if line.marks else 0
-    begin = max(min(first - _LEAD, len(line.text) - _WIDTH), 0)
+    begin = max(min(first - _CHARS_BEFORE_CHANGE, len(line.text) - _WIDTH), 0)
     return begin, begin + _WIDTH
 
 
-def _cut_at_marks(
+def _split_at_marks(
     line: TextDiffLine, begin: int, end: int
 ) -> Iterator[tuple[str, bool]]:
     at = begin

@@ -9,8 +9,8 @@ import click
 import pytest
 from rich.cells import cell_len
 
-from leslied.cli.entry import Teller
-from leslied.cli.look import Gap, Look, squeeze
+from leslied.cli.record_view import RecordRenderer
+from leslied.cli.render_options import Gap, RenderOptions, collapse_gaps
 from leslied.model.record import Record, RecordType
 from tests.support.records import make_event, make_prompt, make_record
 
@@ -31,13 +31,13 @@ def make_result(content: str, call_id: str = "c", **told: object) -> Record:
     )
 
 
-def tell(look: Look, *records: Record, indent: str = "") -> list[str]:
-    teller = Teller(look)
-    lines = [line for record in records for line in teller.tell(record, indent)]
-    return [click.unstyle(line) for line in squeeze(lines)]
+def tell(look: RenderOptions, *records: Record, indent: str = "") -> list[str]:
+    teller = RecordRenderer(look)
+    lines = [line for record in records for line in teller.render(record, indent)]
+    return [click.unstyle(line) for line in collapse_gaps(lines)]
 
 
-PLAIN, RICH = Look(), Look(width=60, folder="/home/dev/app")
+PLAIN, RICH = RenderOptions(), RenderOptions(width=60, folder="/home/dev/app")
 
 
 def test_a_pipe_gets_the_answer_as_it_was_written():
@@ -50,9 +50,11 @@ def test_a_pipe_gets_no_escapes():
         make_call("Edit", {"file_path": "/x"}),
         make_event("x"),
     ]
-    teller = Teller(Look(is_full=True, has_thinking=True, output="whole"))
+    teller = RecordRenderer(
+        RenderOptions(is_full=True, include_thinking=True, tool_output="whole")
+    )
 
-    told = "".join(line for record in records for line in teller.tell(record, ""))
+    told = "".join(line for record in records for line in teller.render(record, ""))
 
     assert told
     assert "\x1b" not in told
@@ -67,8 +69,8 @@ def test_long_lines_keep_their_indent():
     assert max(map(cell_len, body)) <= 60
 
 
-@pytest.mark.parametrize("look", [RICH, Look(width=60, output="whole")])
-def test_wide_characters_are_counted_as_wide(look: Look):
+@pytest.mark.parametrize("look", [RICH, RenderOptions(width=60, tool_output="whole")])
+def test_wide_characters_are_counted_as_wide(look: RenderOptions):
     records = [
         make_prompt("日本語のプロンプト" * 20),
         make_record("日本語🎉" * 40),
@@ -125,22 +127,28 @@ def test_a_result_is_cut_unless_all_is_wanted():
     result = make_result("\n".join("123456"))
 
     assert tell(PLAIN, result)[-2:] == ["    4", "    … 2 more lines"]
-    assert tell(Look(output="whole"), result)[-1] == "    6"
-    assert tell(Look(output="none"), make_call("a", {}), result) == []
+    assert tell(RenderOptions(tool_output="whole"), result)[-1] == "    6"
+    assert tell(RenderOptions(tool_output="none"), make_call("a", {}), result) == []
 
 
 def test_thinking_is_shown_when_asked_for():
     thought = make_record("hm", type="thinking")
 
     assert tell(PLAIN, thought) == []
-    assert tell(Look(has_thinking=True), thought) == ["~ hm"]
+    assert tell(RenderOptions(include_thinking=True), thought) == ["~ hm"]
 
 
 @pytest.mark.parametrize(
     "look",
-    [PLAIN, RICH, Look(width=60, is_full=True, output="whole", has_thinking=True)],
+    [
+        PLAIN,
+        RICH,
+        RenderOptions(
+            width=60, is_full=True, tool_output="whole", include_thinking=True
+        ),
+    ],
 )
-def test_no_control_character_gets_through_any_record(look: Look):
+def test_no_control_character_gets_through_any_record(look: RenderOptions):
     evil = "".join(map(chr, [*range(9), *range(11, 32), *range(127, 160)]))
     evil += "\x1b]52;c;aGk=\x07\x1b]8;;http://x\x1b\\\x1b[2J\u202e"
     fields = {"tool_name": evil, "tool_input": json.dumps({"command": evil})}
@@ -157,4 +165,4 @@ def test_no_control_character_gets_through_any_record(look: Look):
 def test_gaps_are_one_and_stand_outside_of_what_ended():
     lines = ["a", Gap("  │"), Gap(""), Gap("  │"), "b", "", "", "c", Gap("")]
 
-    assert list(squeeze(lines)) == ["a", "", "b", "", "", "c"]
+    assert list(collapse_gaps(lines)) == ["a", "", "b", "", "", "c"]

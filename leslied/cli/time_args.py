@@ -7,17 +7,17 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from leslied.errors import UserError
 
-_AGO = re.compile(r"([0-9]{1,5}) ?(h|d|w)")
+_RELATIVE_TIME = re.compile(r"([0-9]{1,5}) ?(h|d|w)")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def parse_moment(
+def parse_time_arg(
     text: str, now: datetime, zone: tzinfo | None, *, is_end: bool = False
 ) -> int:
     """Microseconds since 1970; a day means its beginning or, as an end, all of it."""
     try:
-        return _to_us(_find_moment(text.strip(), now, zone, is_end=is_end))
+        return _to_us(_resolve_time(text.strip(), now, zone, is_end=is_end))
     except (ValueError, OverflowError):
         raise UserError(
             f"{text!r} is no day or time.",
@@ -25,12 +25,12 @@ def parse_moment(
         ) from None
 
 
-def _find_moment(
+def _resolve_time(
     text: str, now: datetime, zone: tzinfo | None, *, is_end: bool
 ) -> datetime:
     today = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
     day = {"today": today, "yesterday": today - timedelta(days=1)}.get(text.lower())
-    if ago := _AGO.fullmatch(text.lower()):
+    if ago := _RELATIVE_TIME.fullmatch(text.lower()):
         return now - int(ago[1]) * _UNITS[ago[2]]
     moment = day or datetime.fromisoformat(text)
     is_day = day is not None or len(text) <= len("2026-01-31")
@@ -38,11 +38,11 @@ def _find_moment(
         moment += timedelta(days=1)
     if day is not None or moment.tzinfo is None:
         # The offset of that day, which may not be today's.
-        moment = moment.replace(tzinfo=zone) if zone else _local(moment)
+        moment = moment.replace(tzinfo=zone) if zone else _to_local(moment)
     return moment
 
 
-def _local(moment: datetime) -> datetime:
+def _to_local(moment: datetime) -> datetime:
     return moment.replace(tzinfo=None).astimezone()
 
 

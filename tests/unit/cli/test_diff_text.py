@@ -7,8 +7,8 @@ from typing import Any
 import click
 import pytest
 
-from leslied.cli.diff_plain import plain_facts, plain_units
-from leslied.cli.diff_view import Look, difference_lines
+from leslied.cli.diff_json import fields_to_dicts, units_to_dicts
+from leslied.cli.diff_text import DiffOptions, render_diff
 from leslied.model.difference import FieldDifference
 from leslied.model.session import Unit
 from leslied.model.stats import Cost
@@ -25,13 +25,13 @@ from tests.support.units import (
 FACTS = [FieldDifference("agent", "claude-code", "codex")]
 
 
-def look(**fields: Any) -> Look:
+def look(**fields: Any) -> DiffOptions:
     known = {"context": 3, "is_full": False, "is_summary": False, "home": "/home/dev"}
-    return Look(**{**known, **fields})
+    return DiffOptions(**{**known, **fields})
 
 
 def styled(a: list[Unit], b: list[Unit], **fields: Any) -> list[str]:
-    return list(difference_lines(FACTS, align_units(a, b), look(**fields)))
+    return list(render_diff(FACTS, align_units(a, b), look(**fields)))
 
 
 def told(a: list[Unit], b: list[Unit], **fields: Any) -> str:
@@ -48,7 +48,7 @@ def test_facts_stand_side_by_side():
         FieldDifference("part", None, None),
     ]
 
-    lines = click.unstyle("\n".join(difference_lines(facts, (), look()))).split("\n")
+    lines = click.unstyle("\n".join(render_diff(facts, (), look()))).split("\n")
 
     assert [line.split() for line in lines[3:6]] == [
         ["duration", "1:01:01", "0:00:05"],
@@ -180,7 +180,7 @@ def test_control_characters_never_reach_the_terminal():
 def test_scripts_get_every_unit_and_every_change():
     a, b = [ask("one"), ask("go", "yes")], [ask("one"), ask("go", "no"), ask("more")]
 
-    same, changed, alone = plain_units(align_units(a, b), look())
+    same, changed, alone = units_to_dicts(align_units(a, b), look())
 
     (change,) = changed["changes"]
     assert (same["status"], same["changes"]) == ("same", [])
@@ -194,7 +194,7 @@ def test_scripts_get_every_unit_and_every_change():
 
 
 def test_a_summary_for_scripts_counts_and_shows_nothing():
-    (unit,) = plain_units(
+    (unit,) = units_to_dicts(
         align_units([ask("a", "x")], [ask("a", "y")]), look(is_summary=True)
     )
 
@@ -208,7 +208,7 @@ def test_facts_for_scripts_are_plain_values():
         FieldDifference("started_at", at(0), None),
     ]
 
-    assert plain_facts(facts) == [
+    assert fields_to_dicts(facts) == [
         {"field": "cost_usd", "a": 0.5, "b": None},
         {"field": "started_at", "a": "2026-11-16T10:00:00.000Z", "b": None},
     ]

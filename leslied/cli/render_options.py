@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-Output = Literal["none", "short", "whole"]
-PLAIN_WIDTH = 160
-_WIDEST_TEXT = 100
+ToolOutput = Literal["none", "short", "whole"]
+MAX_PLAIN_CHARS = 160
+_MAX_PROSE_WIDTH = 100
 """Longer lines of prose are hard to read, however wide the terminal is."""
-_NARROWEST = 20
+_MIN_WIDTH = 20
 
-_WIDEST = 1000
+_MAX_WIDTH = 1000
 
 
 class Gap(str):
@@ -30,7 +30,7 @@ class Gap(str):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class RenderOptions:
     """How entries are shown; by default cut, and plain as for a pipe."""
 
     width: int = 0
@@ -38,10 +38,10 @@ class Look:
     folder: str = ""
     """Where the session works: paths below it are shown from there."""
     is_full: bool = False
-    has_thinking: bool = False
-    output: Output = "short"
-    result_lines: int = 4
-    edit_lines: int = 16
+    include_thinking: bool = False
+    tool_output: ToolOutput = "short"
+    max_result_lines: int = 4
+    max_edit_lines: int = 16
 
     @property
     def is_rich(self) -> bool:
@@ -52,31 +52,37 @@ class Look:
         """The text in colour, where there is any."""
         return click.style(text, **style) if text and self.width else text
 
-    def room(self, indent: str, *, is_text: bool = False) -> int:
+    def width_after(self, indent: str, *, is_prose: bool = False) -> int:
         """The columns that are left behind the indent."""
-        left = self.width - measure(indent)
-        return max(min(left, _WIDEST_TEXT) if is_text else left, _NARROWEST)
+        left = self.width - measure_width(indent)
+        return max(min(left, _MAX_PROSE_WIDTH) if is_prose else left, _MIN_WIDTH)
 
-    def fit(self, line: str, room: int) -> Iterator[str]:
+    def wrap(self, line: str, width: int) -> Iterator[str]:
         """The line in as many pieces as it takes; in one, where nothing is wrapped."""
-        if not self.width or (line.isascii() and "\t" not in line and len(line) < room):
+        if not self.width or (
+            line.isascii() and "\t" not in line and len(line) < width
+        ):
             yield line
         else:
-            yield from _wrap(line, room)
+            yield from _wrap(line, width)
 
-    def cut(self, line: str, room: int) -> str:
+    def truncate(self, line: str, width: int) -> str:
         """As much of the line as there is room for, with a mark where it was cut."""
         if not self.width:
-            return line if len(line) <= PLAIN_WIDTH else line[: PLAIN_WIDTH - 1] + "…"
+            return (
+                line
+                if len(line) <= MAX_PLAIN_CHARS
+                else line[: MAX_PLAIN_CHARS - 1] + "…"
+            )
         from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
 
         # Only so much can be seen; a line may be a whole file.
-        line = line[: 2 * room].expandtabs(4)
-        if cell_len(line) <= room:
+        line = line[: 2 * width].expandtabs(4)
+        if cell_len(line) <= width:
             return line
-        return set_cell_size(line, room - 1).rstrip() + "…"
+        return set_cell_size(line, width - 1).rstrip() + "…"
 
-    def shorten(self, path: str) -> str:
+    def shorten_path(self, path: str) -> str:
         """The path from the session's folder on, where it lies below it."""
         base = self.folder.rstrip("/") + "/"
         if self.width and self.folder and path.startswith(base):
@@ -84,12 +90,12 @@ class Look:
         return path
 
 
-def say_more(number: int) -> str:
+def format_more_lines(number: int) -> str:
     """How many lines are left out."""
     return f"… {number} more line{'' if number == 1 else 's'}"
 
 
-def squeeze(lines: Iterable[str]) -> Iterator[str]:
+def collapse_gaps(lines: Iterable[str]) -> Iterator[str]:
     """The lines, with one empty line where several keep the same lines apart."""
     gap: str | None = None
     for line in lines:
@@ -103,14 +109,14 @@ def squeeze(lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def measure(text: str) -> int:
+def measure_width(text: str) -> int:
     """The columns that the text takes, colours aside."""
     from rich.cells import cell_len  # noqa: PLC0415 - plain text is never measured
 
     return cell_len(click.unstyle(text))
 
 
-def find_width() -> int:
+def find_terminal_width() -> int:
     """The columns of the terminal that output goes to; 0 where it takes no colours."""
     context = click.get_current_context(silent=True)
     is_muted = context is not None and context.color is False
@@ -118,13 +124,13 @@ def find_width() -> int:
         return 0
     from shutil import get_terminal_size  # noqa: PLC0415 - slow to load
 
-    return min(get_terminal_size().columns, _WIDEST)
+    return min(get_terminal_size().columns, _MAX_WIDTH)
 
 
-def _wrap(line: str, room: int) -> Iterator[str]:
+def _wrap(line: str, width: int) -> Iterator[str]:
     from rich.text import Text  # noqa: PLC0415 - only terminals wrap
 
-    for piece in Text(line).wrap(_console(), room, tab_size=4):
+    for piece in Text(line).wrap(_console(), width, tab_size=4):
         yield piece.plain.rstrip()
 
 

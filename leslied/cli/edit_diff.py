@@ -1,0 +1,55 @@
+"""Show file edits as coloured diff lines on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leslied.cli.output import sanitize
+from leslied.cli.render_options import format_more_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from leslied.cli.render_options import RenderOptions
+    from leslied.model.edits import Change, Edit
+
+_COLORS: dict[str, dict[str, Any]] = {
+    "+": {"fg": "green"},
+    "-": {"fg": "red"},
+    " ": {"dim": True},
+}
+
+
+def render_edits(
+    edits: Sequence[Edit], indent: str, options: RenderOptions
+) -> Iterator[str]:
+    """The changes, and above those of each file its name where there are several."""
+    for edit in edits:
+        if len(edits) > 1:
+            name = options.truncate(
+                sanitize(options.shorten_path(edit.path)),
+                options.width_after(indent) - 14,
+            )
+            yield f"{indent}  {name} {options.paint(edit.count, dim=True)}".rstrip()
+        yield from _change_lines(edit.changes, indent + "    ", options)
+
+
+def _change_lines(
+    changes: Sequence[Change], indent: str, options: RenderOptions
+) -> Iterator[str]:
+    is_whole = options.tool_output == "whole"
+    shown = changes if is_whole else changes[: options.max_edit_lines]
+    room = options.width_after(indent) - 2
+    for sign, text in shown:
+        if sign == "@":
+            yield indent + options.paint("⋮", dim=True)
+            continue
+        line = sanitize(text)
+        for piece in (
+            options.wrap(line, room) if is_whole else [options.truncate(line, room)]
+        ):
+            yield indent + options.paint(f"{sign} {piece}".rstrip(), **_COLORS[sign])
+    if len(shown) < len(changes):
+        yield indent + options.paint(
+            format_more_lines(len(changes) - len(shown)), dim=True
+        )

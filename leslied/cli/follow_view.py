@@ -1,0 +1,94 @@
+"""Entries of many sessions as they come, each line under its session's name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from leslied.cli.output import format_path, sanitize
+from leslied.cli.record_view import RecordRenderer
+from leslied.cli.session_labels import LABEL_WIDTH, SessionLabels, pick_color
+from leslied.model.record import TURN_ENDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from leslied.cli.render_options import RenderOptions
+    from leslied.model.record import Record, SessionKey
+    from leslied.model.session import SessionSummary
+
+
+class FollowView:
+    """What is said and done in sessions that go on side by side.
+
+    Of a turn's end there are often several signs: the first is told.
+    """
+
+    def __init__(
+        self,
+        options: RenderOptions,
+        home: str,
+        find_similar_ids: Callable[[list[str]], Iterable[str]],
+    ) -> None:
+        self._options = replace(options, width=max(options.width - LABEL_WIDTH - 1, 0))
+        self._home = home
+        self._labels = SessionLabels(find_similar_ids)
+        self._renderers: dict[SessionKey, RecordRenderer] = {}
+        self._busy_sessions: set[SessionKey] = set()
+
+    def render_record(
+        self, record: Record, summary: SessionSummary | None
+    ) -> Iterator[str]:
+        """One entry."""
+        key = record.session
+        if key not in self._renderers:
+            folder = summary.cwd if summary else ""
+            self._renderers[key] = RecordRenderer(replace(self._options, folder=folder))
+        label = self._format_label(key, summary)
+        for line in self._renderers[key].render(record, ""):
+            if line.strip():
+                yield label + line
+        if _is_turn_end(record) and key in self._busy_sessions:
+            self._busy_sessions.discard(key)
+            yield self._format_notice(key, summary, "turn ended")
+        elif record.type in ("user_message", "thinking", "tool_use", "tool_result"):
+            self._busy_sessions.add(key)
+
+    def format_start(self, key: SessionKey, summary: SessionSummary | None) -> str:
+        """That a session, or a subagent, begins."""
+        if summary is None:
+            return self._format_notice(key, summary, "begins")
+        if summary.is_subagent:
+            words = ["subagent begins", summary.description, summary.subagent_id]
+        else:
+            folder = format_path(summary.cwd, self._home)
+            words = ["session begins", key.agent, folder, key.session_id]
+        return self._format_notice(
+            key, summary, " · ".join(word for word in words if word)
+        )
+
+    def format_stop(self, key: SessionKey, summary: SessionSummary | None) -> str:
+        """That a session is over."""
+        self._busy_sessions.discard(key)
+        return self._format_notice(key, summary, "session stopped")
+
+    def _format_notice(
+        self, key: SessionKey, summary: SessionSummary | None, words: str
+    ) -> str:
+        options = self._options
+        line = sanitize(f"· {words}")
+        cut = options.truncate(line, options.width) if options.is_rich else line
+        return self._format_label(key, summary) + options.paint(cut, dim=True)
+
+    def _format_label(self, key: SessionKey, summary: SessionSummary | None) -> str:
+        name = self._labels.format_label(key, summary)
+        colour = pick_color(key.session_id)
+        return self._options.paint(name, fg=colour) + " "
+
+
+def _is_turn_end(record: Record) -> bool:
+    if record.type == "assistant_message":
+        return record.metadata.get("stop_reason") in TURN_ENDS
+    if record.type == "error":
+        return record.role == "assistant"
+    return record.metadata.get("kind") == "turn_ended"

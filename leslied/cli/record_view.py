@@ -1,0 +1,224 @@
+"""One record as a reader wants to see it; nothing for what only machines read."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from leslied.cli.edit_diff import render_edits
+from leslied.cli.output import sanitize
+from leslied.cli.render_options import (
+    MAX_PLAIN_CHARS,
+    Gap,
+    format_more_lines,
+    measure_width,
+)
+from leslied.model.edits import PATHS, find_edits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from leslied.cli.render_options import RenderOptions
+    from leslied.model.edits import Edit
+    from leslied.model.record import Record
+
+_KEY_ARGUMENTS = (
+    "command",
+    "cmd",
+    "pattern",
+    *PATHS,
+    "url",
+    "query",
+    "description",
+    "prompt",
+    "message",
+    "input",
+)
+"""Arguments that say what a call does, the most telling first."""
+
+
+class RecordRenderer:
+    """Tells records one after the other; a shown edit needs no answer that it is done.
+
+    In plain text every line is as the log has it. On a terminal answers are laid out,
+    edits are diffs, and lines keep their indent when they are wrapped.
+    """
+
+    def __init__(self, options: RenderOptions) -> None:
+        self._options = options
+        self._shown_edit_ids: set[str] = set()
+
+    def render(self, record: Record, indent: str) -> Iterator[str]:
+        """The lines of one record."""
+        options = self._options
+        match record.type:
+            case "user_message":
+                yield from self._prompt(record, indent)
+            case "assistant_message" if record.content.strip():
+                yield from self._answer(record, indent)
+            case "tool_use" if options.tool_output != "none":
+                yield from self._call(record, indent)
+            case "tool_result" if options.tool_output != "none":
+                yield from self._result(record, indent)
+            case "error":
+                yield from self._quote(f"✗ {record.content}", indent, fg="red")
+            case "thinking" if options.include_thinking and record.content.strip():
+                yield from self._thought(record, indent)
+            case "unknown" if options.is_full:
+                yield indent + sanitize(f"? {record.content[:MAX_PLAIN_CHARS]}")
+            case "system_event":
+                yield from self._event(record, indent)
+
+    def _prompt(self, record: Record, indent: str) -> Iterator[str]:
+        yield Gap(indent.rstrip())
+        mark = indent + self._options.paint("> ", fg="cyan", bold=True)
+        yield from self._quote(record.content, mark, bold=True)
+        yield Gap(indent.rstrip())
+
+    def _answer(self, record: Record, indent: str) -> Iterator[str]:
+        options = self._options
+        if not options.is_rich:
+            yield from self._quote(record.content, indent)
+            return
+        from leslied.cli.markdown import render_markdown  # noqa: PLC0415
+
+        yield Gap(indent.rstrip())
+        room = options.width_after(indent, is_prose=True)
+        laid_out = render_markdown(record.content.strip("\n"), room)
+        if laid_out is None:
+            yield from self._quote(record.content, indent)
+        else:
+            yield from ((indent + line).rstrip() for line in laid_out)
+        yield Gap(indent.rstrip())
+
+    def _thought(self, record: Record, indent: str) -> Iterator[str]:
+        options = self._options
+        if options.is_rich:
+            yield Gap(indent.rstrip())
+        mark = indent + options.paint("~ ", dim=True)
+        yield from self._quote(record.content, mark, dim=True, italic=True)
+        if options.is_rich:
+            yield Gap(indent.rstrip())
+
+    def _call(self, record: Record, indent: str) -> Iterator[str]:
+        options = self._options
+        name = sanitize(" ".join(record.tool_name.split()))
+        arguments = _parse_json(record.tool_input)
+        edits = find_edits(record.tool_name, arguments) if options.is_rich else []
+        words = self._format_arguments(record, arguments, edits)
+        if not options.is_rich:
+            yield f"{indent}● {name} {words}"
+        else:
+            yield from self._call_lines(name, words, indent)
+        if edits:
+            self._shown_edit_ids.add(record.tool_call_id)
+            yield from render_edits(edits, indent, options)
+        if record.metadata.get("is_unanswered"):
+            yield indent + options.paint("  └ no answer", dim=True)
+
+    def _call_lines(self, name: str, words: str, indent: str) -> Iterator[str]:
+        options = self._options
+        room = options.width_after(indent)
+        name = options.truncate(name, room - 12)
+        head = options.paint("● ", fg="blue") + options.paint(
+            name, fg="blue", bold=True
+        )
+        left = room - measure_width(name) - 3
+        if not options.is_full or len(words) <= left:
+            yield indent + f"{head} {options.truncate(words, left)}".rstrip()
+            return
+        yield indent + head
+        for piece in options.wrap(words, room - 2):
+            yield f"{indent}  {options.paint(piece, dim=True)}"
+
+    def _format_arguments(
+        self, record: Record, arguments: Any, edits: Sequence[Edit]
+    ) -> str:
+        """The call's arguments on one line: the telling one alone, or all of them."""
+        options = self._options
+        if edits:
+            only = edits[0] if len(edits) == 1 else None
+            return (
+                sanitize(f"{options.shorten_path(only.path)} {only.count}")
+                if only
+                else ""
+            )
+        if options.is_full or not isinstance(arguments, dict):
+            text = record.tool_input
+            return sanitize(text if options.is_full else text[:MAX_PLAIN_CHARS])
+        for name in _KEY_ARGUMENTS:
+            argument = _format_argument(arguments.get(name))
+            if argument:
+                argument = options.shorten_path(argument) if name in PATHS else argument
+                return self._format_line(argument)
+        return self._format_line(record.tool_input)
+
+    def _format_line(self, text: str) -> str:
+        line = sanitize(" ".join(text.split()))
+        return line if self._options.is_rich else self._options.truncate(line, 0)
+
+    def _result(self, record: Record, indent: str) -> Iterator[str]:
+        options = self._options
+        is_error = bool(record.metadata.get("is_error"))
+        is_whole = options.tool_output == "whole"
+        if record.tool_call_id in self._shown_edit_ids:
+            self._shown_edit_ids.discard(record.tool_call_id)
+            if not (is_error or is_whole):
+                return
+        lines = (record.spilled or record.content).strip("\n").split("\n")
+        shown = lines if is_whole else lines[: options.max_result_lines]
+        style: dict[str, Any] = {"fg": "red"} if is_error else {"dim": True}
+        mark = indent + options.paint("  ✗ " if is_error else "  └ ", **style)
+        for line in shown:
+            for piece in self._fit_line(line, mark, is_whole=is_whole):
+                yield (mark + options.paint(piece, **style)) if piece else mark
+                mark = indent + "    "
+        if len(shown) < len(lines):
+            yield mark + options.paint(
+                format_more_lines(len(lines) - len(shown)), dim=True
+            )
+
+    def _fit_line(self, line: str, mark: str, *, is_whole: bool) -> Iterator[str]:
+        options = self._options
+        if is_whole:
+            yield from options.wrap(
+                sanitize(line), options.width_after(mark) if options.is_rich else 0
+            )
+        elif options.is_rich:
+            yield options.truncate(sanitize(line), options.width_after(mark))
+        else:
+            yield options.truncate(sanitize(line), 0)
+
+    def _event(self, record: Record, indent: str) -> Iterator[str]:
+        kind, note = record.metadata.get("kind"), record.metadata.get("note")
+        if note == "interrupt":
+            yield indent + self._options.paint("✗ interrupted", fg="magenta")
+        elif kind == "compacted" and note == "compact_boundary":
+            yield indent + self._options.paint("≈ conversation compacted", fg="magenta")
+        elif self._options.is_full:
+            text = record.content.strip().replace("\n", " ")[:MAX_PLAIN_CHARS]
+            words = " ".join(str(word) for word in (kind, note, text) if word)
+            yield from self._quote(f"· {words}", indent, dim=True)
+
+    def _quote(self, text: str, mark: str, **style: Any) -> Iterator[str]:
+        """Every line of the text behind the mark."""
+        options = self._options
+        room = options.width_after(mark, is_prose=True) if options.is_rich else 0
+        for line in text.strip("\n").split("\n"):
+            for piece in options.wrap(sanitize(line), room):
+                yield mark + options.paint(piece, **style)
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _format_argument(value: Any) -> str:
+    """An argument as words; a command may be given as a list of them."""
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        is_shell = len(value) == 3 and value[1] in ("-c", "-lc")
+        return str(value[2]) if is_shell else " ".join(value)
+    return value if isinstance(value, str) else ""

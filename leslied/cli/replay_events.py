@@ -1,0 +1,96 @@
+"""What is played of a session: its entries as the page shows them, one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from leslied.cli.output import format_time, sanitize
+from leslied.cli.player import ReplayEvent
+from leslied.cli.session_view import render_record
+from leslied.sessions.timeline import build_timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from leslied.cli.player import Pacing
+    from leslied.model.record import Record
+    from leslied.model.session import Unit
+    from leslied.model.timed_entry import TimedEntry
+
+_INDENT = "    "
+
+
+def make_replay_events(
+    units: Sequence[Unit], *, is_full: bool
+) -> Iterator[ReplayEvent]:
+    """The entries as they came, and a line where another has the word."""
+
+    def is_visible(record: Record) -> bool:
+        return any(render_record(record, "", is_full=is_full))
+
+    heads = _HeaderTracker()
+    for entry in build_timeline(units, is_visible):
+        indent, pause = _INDENT * entry.depth, entry.pause.total_seconds()
+        head = [
+            indent + click.style(sanitize(line), dim=True)
+            for line in heads.lines_before(entry)
+        ]
+        if head:
+            yield ReplayEvent(pause, _join(head))
+            pause = 0.0
+        lines = render_record(entry.placed.record, indent, is_full=is_full)
+        yield ReplayEvent(pause, _join(lines), _choose_pacing(entry))
+
+
+def _join(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+class _HeaderTracker:
+    """What stands above an entry that the one before it does not explain."""
+
+    def __init__(self) -> None:
+        self._speaker_by_depth: dict[int, str] = {}
+        self._calls: dict[str, Record] = {}
+        self._last: Record | None = None
+
+    def lines_before(self, entry: TimedEntry) -> tuple[str, ...]:
+        """Whose word it is, or which call it answers; nothing where that is plain."""
+        record, before = entry.placed.record, self._last
+        self._last = record
+        call = self._calls.get(record.tool_call_id)
+        if record.type == "tool_use":
+            self._calls[record.tool_call_id] = record
+        if self._speaker_by_depth.get(entry.depth) != entry.unit.chat_id:
+            self._speaker_by_depth[entry.depth] = entry.unit.chat_id
+            return "", _format_speaker(entry)
+        if record.type == "tool_result" and call and call is not before:
+            return (_format_call(call),)
+        return ()
+
+
+def _format_speaker(entry: TimedEntry) -> str:
+    summary = entry.unit.summary
+    if summary.is_subagent:
+        name = summary.description or summary.agent_type or "subagent"
+        return f"── subagent {name} · {summary.subagent_id} ──"
+    at = format_time(entry.placed.record.created_at)
+    return f"── unit {entry.unit.number} · {entry.unit.chat_id} · {at} ──"
+
+
+def _format_call(call: Record) -> str:
+    """The call in one line, as when it was made."""
+    line = next(render_record(call, "", is_full=False))
+    return click.unstyle(line).replace("●", "○", 1)
+
+
+def _choose_pacing(entry: TimedEntry) -> Pacing:
+    match entry.placed.record.type:
+        case "user_message" if entry.depth == 0:
+            return "typed"
+        case "user_message" | "assistant_message" | "thinking":
+            return "spoken"
+        case _:
+            return "at once"

@@ -1,0 +1,61 @@
+"""A short name for every session that is followed, and a colour that stays its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from leslied.cli.output import sanitize, shorten_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from leslied.model.record import SessionKey
+    from leslied.model.session import SessionSummary
+
+LABEL_WIDTH = 24
+_COLORS = ("cyan", "magenta", "green", "blue")
+"""Those that can be read on light and on dark; red is for errors."""
+
+
+_SUBAGENT_MARK = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
+
+
+class SessionLabels:
+    """What stands before every line."""
+
+    def __init__(self, find_similar_ids: Callable[[list[str]], Iterable[str]]) -> None:
+        self._find_similar_ids = find_similar_ids
+        self._short_ids: dict[str, str] = {}
+
+    def format_label(self, key: SessionKey, summary: SessionSummary | None) -> str:
+        """Its id and folder, or for a subagent its parent's id and what it does."""
+        short = self._shorten_id(key.session_id)
+        if summary is None or not summary.is_subagent:
+            folder = summary.cwd.rstrip("/").rpartition("/")[2] if summary else ""
+            return _pad_label(f"{short} {folder or key.agent}")
+        # Several of one type may work side by side.
+        name = summary.description or summary.agent_type
+        name = name or self._shorten_id(summary.subagent_id)
+        return _pad_label(f"{short} {_SUBAGENT_MARK} {name}")
+
+    def _shorten_id(self, name: str) -> str:
+        """A beginning that nothing before it has: a name never changes."""
+        if name not in self._short_ids:
+            others = [*self._short_ids, *self._find_similar_ids([name])]
+            self._short_ids |= shorten_ids([name], others)
+        return self._short_ids[name]
+
+
+def pick_color(session_id: str) -> str:
+    """The same for this session, today and tomorrow."""
+    return _COLORS[crc32(session_id.encode(errors="replace")) % len(_COLORS)]
+
+
+def _pad_label(label: str) -> str:
+    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
+
+    line = sanitize(" ".join(label.split()))
+    if cell_len(line) > LABEL_WIDTH:
+        return set_cell_size(line, LABEL_WIDTH - 1) + "…"
+    return set_cell_size(line, LABEL_WIDTH)

@@ -1,0 +1,152 @@
+"""A session as a page: its head, unit by unit, and how to go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.cli.output import (
+    format_cost,
+    format_count,
+    format_number,
+    format_path,
+    format_time,
+    sanitize,
+)
+from leslied.cli.record_view import RecordRenderer
+from leslied.cli.render_options import (
+    Gap,
+    RenderOptions,
+    collapse_gaps,
+    find_terminal_width,
+    measure_width,
+)
+from leslied.sessions.reading_order import pair_results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from leslied.cli.render_options import ToolOutput
+    from leslied.model.record import PlacedRecord, Record
+    from leslied.model.session import SessionSummary, Status, Unit
+
+_CONVERSATION_TYPES = {
+    "user_message",
+    "assistant_message",
+    "tool_use",
+    "tool_result",
+    "error",
+}
+
+
+def render_header(
+    session: SessionSummary, status: Status, home: str, options: RenderOptions
+) -> Iterator[str]:
+    """What the session is called, and what is known of it."""
+    title = sanitize(" ".join((session.title or session.key.session_id).split()))
+    yield from (
+        options.paint(piece, bold=True) for piece in options.wrap(title, options.width)
+    )
+    facts = [
+        session.key.session_id,
+        session.key.agent,
+        format_path(session.cwd, home),
+        session.model,
+        f"{format_time(session.started_at)} to {format_time(session.ended_at)}",
+        status,
+        format_count(session.units, "unit"),
+        format_count(session.tool_calls, "tool call"),
+        f"{format_number(session.usage.output_tokens)} tokens out",
+        format_cost(session.cost) if session.cost.priced else "",
+    ]
+    text = sanitize(" · ".join(fact for fact in facts if fact))
+    yield from (
+        options.paint(piece, dim=True) for piece in options.wrap(text, options.width)
+    )
+
+
+def render_units(units: Iterable[Unit], options: RenderOptions) -> Iterator[str]:
+    """The units one after the other; each is asked for when it is needed."""
+    lines = (
+        line
+        for unit in units
+        if unit.number or options.is_full or has_conversation(unit)
+        for line in _render_unit(unit, "", RecordRenderer(options), options)
+    )
+    return collapse_gaps(lines) if options.is_rich else lines
+
+
+def render_answers(units: Iterable[Unit], options: RenderOptions) -> Iterator[str]:
+    """What the agent answered, and nothing else."""
+    renderer = RecordRenderer(options)
+    is_first = True
+    for unit in units:
+        for placed in unit.entries:
+            lines = list(renderer.render(placed.record, ""))
+            if lines and not is_first:
+                yield ""
+            is_first = is_first and not lines
+            yield from lines[1:-1] if options.is_rich else lines
+
+
+def render_record(record: Record, indent: str, *, is_full: bool) -> Iterator[str]:
+    """One record as a reader wants to see it; nothing for what only machines read."""
+    tool_output: ToolOutput = "whole" if is_full else "short"
+    options = RenderOptions(
+        width=find_terminal_width(),
+        is_full=is_full,
+        include_thinking=is_full,
+        tool_output=tool_output,
+    )
+    return RecordRenderer(options).render(record, indent)
+
+
+def has_conversation(unit: Unit) -> bool:
+    """Whether there is anything in it that people read."""
+    return any(placed.record.type in _CONVERSATION_TYPES for placed in unit.entries)
+
+
+def _render_unit(
+    unit: Unit, indent: str, renderer: RecordRenderer, options: RenderOptions
+) -> Iterator[str]:
+    yield Gap(indent.rstrip())
+    yield _format_unit_header(unit, indent, options)
+    if options.is_rich:
+        yield Gap(indent.rstrip())
+    below = indent + (options.paint("  │ ", dim=True) if options.is_rich else "    ")
+    waiting = list(unit.subagents)
+    for record in _iter_reading_order(unit.entries):
+        yield from renderer.render(record, indent)
+        for child in _list_spawned(record, waiting):
+            waiting.remove(child)
+            yield from _render_unit(child, below, renderer, options)
+    for child in waiting:
+        yield from _render_unit(child, below, renderer, options)
+
+
+def _list_spawned(record: Record, waiting: Sequence[Unit]) -> list[Unit]:
+    call = record.tool_call_id if record.type == "tool_use" else ""
+    return [child for child in waiting if call and child.summary.spawn_call_id == call]
+
+
+def _format_unit_header(unit: Unit, indent: str, options: RenderOptions) -> str:
+    if unit.summary.is_subagent:
+        name = unit.summary.description or unit.summary.agent_type
+        facts = [f"subagent {name}".strip(), unit.summary.subagent_id]
+    else:
+        facts = [str(unit.number), unit.chat_id, format_time(unit.started_at)]
+        facts.append(unit.stop_reason)
+        facts += [unit.agent_mode] if unit.agent_mode != "agent" else []
+    head = f"── {sanitize(' · '.join(facts))} ──"
+    if options.is_rich:
+        room = options.width_after(indent)
+        head = options.truncate(head, room)
+        head += "─" * (room - measure_width(head))
+    return indent + options.paint(head, dim=True)
+
+
+def _iter_reading_order(entries: Sequence[PlacedRecord]) -> Iterator[Record]:
+    """Every result right under its call, also when calls ran side by side."""
+    for placed, result in pair_results(entries):
+        yield placed.record
+        if result:
+            yield result.record
