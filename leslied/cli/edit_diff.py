@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.cli.render_options import RenderOptions
-    from leslied.model.edits import Change, Edit
+    from leslied.model.edits import DiffLine, FileEdit
 
 _COLORS: dict[str, dict[str, Any]] = {
     "+": {"fg": "green"},
@@ -21,7 +21,7 @@ _COLORS: dict[str, dict[str, Any]] = {
 
 
 def render_edits(
-    edits: Sequence[Edit], indent: str, options: RenderOptions
+    edits: Sequence[FileEdit], indent: str, options: RenderOptions
 ) -> Iterator[str]:
     """The changes, and above those of each file its name where there are several."""
     for edit in edits:
@@ -30,12 +30,12 @@ def render_edits(
                 sanitize(options.shorten_path(edit.path)),
                 options.width_after(indent) - 14,
             )
-            yield f"{indent}  {name} {options.paint(edit.count, dim=True)}".rstrip()
+            yield f"{indent}  {name} {options.paint(edit.diffstat, dim=True)}".rstrip()
         yield from _change_lines(edit.changes, indent + "    ", options)
 
 
 def _change_lines(
-    changes: Sequence[Change], indent: str, options: RenderOptions
+    changes: Sequence[DiffLine], indent: str, options: RenderOptions
 ) -> Iterator[str]:
     is_whole = options.tool_output == "whole"
     shown = changes if is_whole else changes[: options.max_edit_lines]

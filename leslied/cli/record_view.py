@@ -13,20 +13,20 @@ from leslied.cli.render_options import (
     format_more_lines,
     measure_width,
 )
-from leslied.model.edits import PATHS, find_edits
+from leslied.model.edits import PATH_ARGUMENTS, find_edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.cli.render_options import RenderOptions
-    from leslied.model.edits import Edit
+    from leslied.model.edits import FileEdit
     from leslied.model.record import Record
 
 _KEY_ARGUMENTS = (
     "command",
     "cmd",
     "pattern",
-    *PATHS,
+    *PATH_ARGUMENTS,
     "url",
     "query",
     "description",
@@ -132,14 +132,14 @@ class RecordRenderer:
             yield f"{indent}  {options.paint(piece, dim=True)}"
 
     def _format_arguments(
-        self, record: Record, arguments: Any, edits: Sequence[Edit]
+        self, record: Record, arguments: Any, edits: Sequence[FileEdit]
     ) -> str:
         """The call's arguments on one line: the telling one alone, or all of them."""
         options = self._options
         if edits:
             only = edits[0] if len(edits) == 1 else None
             return (
-                sanitize(f"{options.shorten_path(only.path)} {only.count}")
+                sanitize(f"{options.shorten_path(only.path)} {only.diffstat}")
                 if only
                 else ""
             )
@@ -149,7 +149,11 @@ class RecordRenderer:
         for name in _KEY_ARGUMENTS:
             argument = _format_argument(arguments.get(name))
             if argument:
-                argument = options.shorten_path(argument) if name in PATHS else argument
+                argument = (
+                    options.shorten_path(argument)
+                    if name in PATH_ARGUMENTS
+                    else argument
+                )
                 return self._format_line(argument)
         return self._format_line(record.tool_input)
 

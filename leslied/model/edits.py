@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     Sign = Literal["+", "-", " ", "@"]
-    Change = tuple[Sign, str]
+    DiffLine = tuple[Sign, str]
 
-PATHS = ("file_path", "filePath", "path", "notebook_path", "absolute_path")
+PATH_ARGUMENTS = ("file_path", "filePath", "path", "notebook_path", "absolute_path")
 """What agents call the argument that names a file."""
-_OLD = ("old_string", "oldString", "old_str", "oldText")
-_NEW = ("new_string", "newString", "new_str", "newText")
-_WHOLE = ("content", "file_text", "new_source")
-_PATCHES = ("input", "patchText", "patch")
-_WRITERS = frozenset(
+_OLD_TEXT_ARGUMENTS = ("old_string", "oldString", "old_str", "oldText")
+_NEW_TEXT_ARGUMENTS = ("new_string", "newString", "new_str", "newText")
+_CONTENT_ARGUMENTS = ("content", "file_text", "new_source")
+_PATCH_ARGUMENTS = ("input", "patchText", "patch")
+_WRITE_TOOLS = frozenset(
     [
         "write",
         "write_file",
@@ -35,72 +35,79 @@ _PATCH = re.compile(
 )
 _FILE = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
 _MOVE = "*** Move to: "
-_LONGEST = 60_000
+_MAX_DIFF_CHARS = 60_000
 """Texts longer than this are not compared: all goes, all comes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class FileEdit:
     """One file, and what became of its lines."""
 
     path: str
-    changes: tuple[Change, ...]
+    changes: tuple[DiffLine, ...]
 
     @property
-    def count(self) -> str:
+    def diffstat(self) -> str:
         """How many lines came and went: `+3 -1`."""
         signs = [sign for sign, _ in self.changes]
-        told = ((sign, signs.count(sign)) for sign in ("+", "-"))
-        return " ".join(f"{sign}{number}" for sign, number in told if number)
+        counts = ((sign, signs.count(sign)) for sign in ("+", "-"))
+        return " ".join(f"{sign}{number}" for sign, number in counts if number)
 
 
-def find_edits(tool: str, given: Any) -> list[Edit]:
+def find_edits(tool: str, arguments: Any) -> list[FileEdit]:
     """Return what the call changes in files; nothing where that cannot be read."""
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         return []
-    patched = find_patch_edits(tool, given)
+    patched = find_patch_edits(tool, arguments)
     if patched:
         return patched
-    path = _first(given, PATHS)
+    path = _first_string(arguments, PATH_ARGUMENTS)
     if not path:
         return []
-    changes = list(_changes(tool, given))
-    return [Edit(path, tuple(changes))] if changes else []
+    changes = list(_iter_changes(tool, arguments))
+    return [FileEdit(path, tuple(changes))] if changes else []
 
 
 def find_replacements(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the old and new text of each replacement that an edit makes."""
     several = arguments.get("edits")
     parts = several if isinstance(several, list) else [arguments]
-    return [pair for part in parts if (pair := _find_pair(part))]
+    return [pair for part in parts if (pair := _find_replacement(part))]
 
 
-def find_patch_edits(tool: str, arguments: Mapping[str, Any]) -> list[Edit]:
+def find_patch_edits(tool: str, arguments: Mapping[str, Any]) -> list[FileEdit]:
     """Return the edits of a patch, as `apply_patch` takes it; none without one."""
     return list(_read_patch(_find_patch(tool, arguments)))
 
 
-def _changes(tool: str, given: Mapping[str, Any]) -> Iterator[Change]:
-    pairs = find_replacements(given)
+def _iter_changes(tool: str, arguments: Mapping[str, Any]) -> Iterator[DiffLine]:
+    pairs = find_replacements(arguments)
     for number, (old, new) in enumerate(pairs):
         if number:
             yield "@", ""
-        yield from _compare(old, new)
+        yield from _diff_texts(old, new)
     name = tool.rpartition(".")[2].lower()
-    whole = _first(given, _WHOLE) if name in _WRITERS and not pairs else ""
-    yield from (("+", line) for line in _split(whole))
+    whole = (
+        _first_string(arguments, _CONTENT_ARGUMENTS)
+        if name in _WRITE_TOOLS and not pairs
+        else ""
+    )
+    yield from (("+", line) for line in _split_lines(whole))
 
 
-def _find_pair(part: Any) -> tuple[str, str] | None:
+def _find_replacement(part: Any) -> tuple[str, str] | None:
     if not isinstance(part, dict):
         return None
-    old, new = _first(part, _OLD), _first(part, _NEW)
+    old, new = (
+        _first_string(part, _OLD_TEXT_ARGUMENTS),
+        _first_string(part, _NEW_TEXT_ARGUMENTS),
+    )
     return (old, new) if old or new else None
 
 
-def _compare(old: str, new: str) -> Iterator[Change]:
-    before, after = _split(old), _split(new)
-    if len(old) + len(new) > _LONGEST:
+def _diff_texts(old: str, new: str) -> Iterator[DiffLine]:
+    before, after = _split_lines(old), _split_lines(new)
+    if len(old) + len(new) > _MAX_DIFF_CHARS:
         yield from (("-", line) for line in before)
         yield from (("+", line) for line in after)
         return
@@ -114,14 +121,14 @@ def _compare(old: str, new: str) -> Iterator[Change]:
             yield line[0], line[1:]  # type: ignore[misc]
 
 
-def _find_patch(tool: str, given: Mapping[str, Any]) -> str:
+def _find_patch(tool: str, arguments: Mapping[str, Any]) -> str:
     """The text of a patch, given as such or to a shell."""
-    command = given.get("command") or given.get("cmd")
+    command = arguments.get("command") or arguments.get("cmd")
     words = command if isinstance(command, list) else [command]
-    told = [given.get(name) for name in _PATCHES]
+    texts = [arguments.get(name) for name in _PATCH_ARGUMENTS]
     if "apply_patch" in tool or any(_is_patching(word) for word in words):
-        told += words
-    found = (_PATCH.search(text) for text in told if isinstance(text, str))
+        texts += words
+    found = (_PATCH.search(text) for text in texts if isinstance(text, str))
     return next((match[1] for match in found if match), "")
 
 
@@ -129,13 +136,13 @@ def _is_patching(word: Any) -> bool:
     return isinstance(word, str) and word.lstrip().startswith("apply_patch")
 
 
-def _read_patch(text: str) -> Iterator[Edit]:
+def _read_patch(text: str) -> Iterator[FileEdit]:
     path, changes = "", list[Any]()
     for line in text.split("\n"):
         head = _FILE.fullmatch(line)
         if head:
             if path:
-                yield Edit(path, tuple(changes))
+                yield FileEdit(path, tuple(changes))
             changes = []
             path = f"{head[2]} (deleted)" if head[1] == "Delete" else head[2]
         elif line.startswith(_MOVE):
@@ -145,13 +152,13 @@ def _read_patch(text: str) -> Iterator[Edit]:
         elif line[:1] in ("+", "-", " "):
             changes.append((line[0], line[1:]))
     if path:
-        yield Edit(path, tuple(changes))
+        yield FileEdit(path, tuple(changes))
 
 
-def _first(given: Mapping[str, Any], names: Sequence[str]) -> str:
-    found = (given[name] for name in names if isinstance(given.get(name), str))
+def _first_string(arguments: Mapping[str, Any], names: Sequence[str]) -> str:
+    found = (arguments[name] for name in names if isinstance(arguments.get(name), str))
     return next(found, "")
 
 
-def _split(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []

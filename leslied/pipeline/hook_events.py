@@ -86,31 +86,31 @@ class HookEvents:
         return report
 
     def _use_alone(
-        self, path: str, event: dict[str, str], heard: HookEventsReport, now_ns: int
+        self, path: str, event: dict[str, str], report: HookEventsReport, now_ns: int
     ) -> bool:
         """Use one event; return whether its file is no longer needed."""
         name, errors = Path(path).name, dict[str, str]()
-        work = partial(self._use, [event], heard, now_ns)
+        work = partial(self._use, [event], report, now_ns)
         if self.failures.attempt("hook event", name, work, errors):
             return True
-        heard.errors |= errors
+        report.errors |= errors
         if self.failures.attempts("hook event", name) < _MAX_ATTEMPTS:
             return False
         self.failures.clear("hook event", name)
-        heard.dropped.append(name)
+        report.dropped.append(name)
         return True
 
     def _use(
-        self, events: list[dict[str, str]], heard: HookEventsReport, now_ns: int
+        self, events: list[dict[str, str]], report: HookEventsReport, now_ns: int
     ) -> None:
-        self._ingest_named_logs(events, heard)
+        self._ingest_named_logs(events, report)
         ended = [
             event["session_id"]
             for event in events
             if event["hook_event_name"] == "SessionEnd" and "session_id" in event
         ]
         if ended:
-            heard.stopped += self.stop_detection.mark_ended(AGENT, ended)
+            report.stopped += self.stop_detection.mark_ended(AGENT, ended)
             injection_state.delete_old(str(self.data_dir), now_ns)
             inbox.delete_old(str(self.data_dir), now_ns)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from leslied.model.edits import Edit
+    from leslied.model.edits import FileEdit
     from leslied.model.session import Session, Unit
     from leslied.sinks._turns import ToolInvocation, Turn
 
@@ -130,7 +130,7 @@ def _compare(old: str, new: str) -> list[str]:
     return list(lines)[2:]
 
 
-def _list_changes(edit: Edit) -> Iterator[str]:
+def _list_changes(edit: FileEdit) -> Iterator[str]:
     yield f"@@ {replace_controls(edit.path)} @@"
     for sign, text in edit.changes:
         yield "@@" if sign == "@" else sign + replace_controls(text)

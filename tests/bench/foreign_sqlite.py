@@ -80,7 +80,7 @@ def time_commits(
     return json.loads(Path(f"{path}.times").read_text()), looks, rows
 
 
-def say(name: str, taken: list[float], looks: int, rows: int) -> None:
+def print_row(name: str, taken: list[float], looks: int, rows: int) -> None:
     ms = sorted(1000 * each for each in taken)
     p99 = ms[int(len(ms) * 0.99)]
     print(
@@ -94,7 +94,7 @@ def main() -> None:
     for name, pause in MODES.items():
         with tempfile.TemporaryDirectory() as home:
             (Path(home) / ".local" / "share" / "opencode").mkdir(parents=True)
-            say(name, *time_commits(Path(home), seconds, pause))
+            print_row(name, *time_commits(Path(home), seconds, pause))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from leslied.hooks import inbox
 from leslied.hooks.settings import make_command
-from tests.support.claude import SESSION, Talk, dump
+from tests.support.claude import SESSION, ClaudeLogBuilder, encode_json_lines
 
 LIMIT = 60.0
 
@@ -33,9 +33,9 @@ def make_event(folder: Path) -> dict[str, str]:
         (project / ".leslie/threads" / name).mkdir(parents=True)
     relations = project / ".leslie/thread_relations.json"
     relations.write_text(json.dumps({"threads": threads}))
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     log = folder / "log.jsonl"
-    log.write_bytes(dump(*(talk.answer("x" * 1000) for _ in range(4000))))
+    log.write_bytes(encode_json_lines(*(talk.answer("x" * 1000) for _ in range(4000))))
     return {
         "hook_event_name": "UserPromptSubmit",
         "session_id": SESSION,

@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.support.claude import Talk, dump
+from tests.support.claude import ClaudeLogBuilder, encode_json_lines
 
 
 def run(data: Path, folder: Path) -> tuple[float, float, dict]:
@@ -45,7 +45,7 @@ def make_tree(folder: Path) -> None:
     """About 20 MB in 40 sessions."""
     text = "the quick handler reads a line and writes another " * 100
     for number in range(40):
-        talk = Talk(f"{number:08x}-0000-4000-8000-000000000000")
+        talk = ClaudeLogBuilder(f"{number:08x}-0000-4000-8000-000000000000")
         lines = []
         for turn in range(25):
             call = f"toolu_{number}_{turn}"
@@ -57,7 +57,7 @@ def make_tree(folder: Path) -> None:
             ]
         log = folder / "projects" / "-app" / f"{talk.session_id}.jsonl"
         log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_bytes(dump(*lines))
+        log.write_bytes(encode_json_lines(*lines))
 
 
 def measure(folder: Path) -> None:
@@ -78,10 +78,10 @@ def measure_append() -> None:
     with tempfile.TemporaryDirectory() as name:
         for label, lines in (("5 KB", 1), ("500 MB", 100_000)):
             folder, data = Path(name) / label, Path(name) / f"data {label}"
-            talk = Talk()
+            talk = ClaudeLogBuilder()
             log = folder / "projects" / "-app" / f"{talk.session_id}.jsonl"
             log.parent.mkdir(parents=True)
-            line = dump(talk.prompt("x" * 4600))
+            line = encode_json_lines(talk.prompt("x" * 4600))
             with log.open("wb") as file:
                 for number in range(lines):
                     file.write(
@@ -89,7 +89,7 @@ def measure_append() -> None:
                     )
             run(data, folder)
             with log.open("ab") as file:
-                file.write(dump(talk.prompt("one more")))
+                file.write(encode_json_lines(talk.prompt("one more")))
             seconds, _, told = run(data, folder)
             print(
                 f"append to {label:>6}: {told['bytes_read']} bytes read, "

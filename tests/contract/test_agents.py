@@ -37,16 +37,20 @@ from leslied.store import StoreReader
 from tests.support import golden
 
 ADAPTERS = list(load_adapters().values())
-CASES = golden.all_cases()
-over_cases = pytest.mark.parametrize(("adapter", "case"), CASES, ids=golden.name_case)
-over_adapters = pytest.mark.parametrize("adapter", ADAPTERS, ids=golden.name_case)
+CASES = golden.list_all_cases()
+over_cases = pytest.mark.parametrize(
+    ("adapter", "case"), CASES, ids=golden.format_case_id
+)
+over_adapters = pytest.mark.parametrize("adapter", ADAPTERS, ids=golden.format_case_id)
 MOST_STATE = 4096
 FILLER = b"\0 \t\r\n\xef\xbb\xbf"
 
 
 def read_sources(adapter: AgentAdapter, home: Path) -> dict[SourceRef, list[RawEntry]]:
     """Every source in a home with its entries, as the reader cuts them."""
-    found = tail.discover(adapter.name, adapter.roots(golden.environment(home), []))
+    found = tail.discover(
+        adapter.name, adapter.roots(golden.make_environment(home), [])
+    )
     limits = tail.ReadLimits()
     return {
         source: [
@@ -81,21 +85,21 @@ def parse(data: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def strings_in(value: Any) -> Iterator[str]:
+def iter_strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from strings_in(key)
-            yield from strings_in(item)
+            yield from iter_strings(key)
+            yield from iter_strings(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from strings_in(item)
+            yield from iter_strings(item)
 
 
-def texts_of(record: Record) -> Iterator[str]:
+def list_texts(record: Record) -> Iterator[str]:
     fields = (getattr(record, name) for name in record.__struct_fields__)
-    return strings_in(list(fields))
+    return iter_strings(list(fields))
 
 
 def check_record(record: Record) -> None:
@@ -109,7 +113,7 @@ def check_record(record: Record) -> None:
     texts = (record.content, record.native_id, record.tool_name, record.tool_call_id)
     more = (record.tool_input, record.model, record.message_id, record.parent_id)
     assert all(type(text) is str for text in (*texts, *more))
-    for text in texts_of(record):
+    for text in list_texts(record):
         text.encode()
     if record.created_at:
         record.created_at.astimezone(UTC)
@@ -197,12 +201,12 @@ def test_reading_twice_changes_nothing(
     adapter: AgentAdapter, case: Path, home: Path, tmp_path: Path, clock
 ):
     golden.copy_home(case, home)
-    golden.sync(adapter, home, tmp_path / "store.db", clock)
+    golden.sync_home(adapter, home, tmp_path / "store.db", clock)
     first = golden.describe_store(tmp_path / "store.db")
     for path in home.rglob("*.json*"):
         os.utime(path)
 
-    golden.sync(adapter, home, tmp_path / "store.db", clock)
+    golden.sync_home(adapter, home, tmp_path / "store.db", clock)
 
     assert golden.describe_store(tmp_path / "store.db") == first
 
@@ -212,15 +216,15 @@ def test_the_order_of_files_changes_no_record(
     adapter: AgentAdapter, case: Path, home: Path, tmp_path: Path, clock
 ):
     golden.copy_home(case, home)
-    golden.sync(adapter, home, tmp_path / "one.db", clock)
+    golden.sync_home(adapter, home, tmp_path / "one.db", clock)
     paths = sorted((p for p in home.rglob("*") if p.is_file()), reverse=True)
     for age, path in enumerate(paths):
         os.utime(path, (age, age))
 
-    golden.sync(adapter, home, tmp_path / "other.db", clock)
+    golden.sync_home(adapter, home, tmp_path / "other.db", clock)
 
     one, other = (
-        [without_place(row) for row in golden.describe_store(tmp_path / name)]
+        [without_sequence(row) for row in golden.describe_store(tmp_path / name)]
         for name in ("one.db", "other.db")
     )
     links = '"kind": "subagent_linked"'
@@ -228,7 +232,7 @@ def test_the_order_of_files_changes_no_record(
     assert sorted(other) == sorted(one)
 
 
-def without_place(row: dict[str, Any]) -> str:
+def without_sequence(row: dict[str, Any]) -> str:
     """A row as text; a link's place among the others is nobody's concern."""
     return json.dumps({**row, "sequence": 0}, sort_keys=True)
 
@@ -308,22 +312,26 @@ def test_no_record_holds_half_a_character(adapter: AgentAdapter, case: Path):
         value = parse(entry.data)
         if value is None:
             continue
-        torn = RawEntry(entry.source, 0, json.dumps(tear(value)).encode())
+        torn = RawEntry(
+            entry.source, 0, json.dumps(add_lone_surrogates(value)).encode()
+        )
 
         decoded = adapter.decode(torn, state)
 
-        for text in [t for r in decoded.records for t in texts_of(r)]:
+        for text in [t for r in decoded.records for t in list_texts(r)]:
             text.encode()
         check_state(decoded.state)
 
 
-def tear(value: Any) -> Any:
+def add_lone_surrogates(value: Any) -> Any:
     """The value with a lone surrogate behind every text but the words for kinds."""
     kinds = ("type", "subtype", "role", "operation")
     if isinstance(value, dict):
-        return {n: v if n in kinds else tear(v) for n, v in value.items()}
+        return {
+            n: v if n in kinds else add_lone_surrogates(v) for n, v in value.items()
+        }
     if isinstance(value, list):
-        return [tear(item) for item in value]
+        return [add_lone_surrogates(item) for item in value]
     return value + "\udcb2" if isinstance(value, str) else value
 
 
@@ -332,12 +340,12 @@ def test_nothing_read_is_dropped(
     adapter: AgentAdapter, case: Path, home: Path, tmp_path: Path, clock
 ):
     golden.copy_home(case, home)
-    golden.sync(adapter, home, tmp_path / "store.db", clock)
+    golden.sync_home(adapter, home, tmp_path / "store.db", clock)
 
     with StoreReader(tmp_path / "store.db") as reader:
         held = {row[0] for row in reader._db.execute("SELECT entry_id FROM record")}
         for source, entries in read_sources(adapter, home).items():
-            covered = cover(reader, source.path)
+            covered = covered_offsets(reader, source.path)
             for entry in entries:
                 left = [
                     entry.data[at : at + 1]
@@ -346,10 +354,12 @@ def test_nothing_read_is_dropped(
                 ]
                 is_covered = not b"".join(left).strip(FILLER)
 
-                assert is_covered or is_held(adapter, entry, held), entry.data[:200]
+                assert is_covered or is_stored_elsewhere(adapter, entry, held), (
+                    entry.data[:200]
+                )
 
 
-def cover(reader: StoreReader, path: Path) -> set[int]:
+def covered_offsets(reader: StoreReader, path: Path) -> set[int]:
     """Every byte of a source that became a record, noise, or a reject."""
     query = " UNION ALL ".join(
         f"SELECT t.offset, t.length FROM {table} t JOIN source s ON s.id = t.source "
@@ -360,7 +370,9 @@ def cover(reader: StoreReader, path: Path) -> set[int]:
     return {at for offset, length in rows for at in range(offset, offset + length)}
 
 
-def is_held(adapter: AgentAdapter, entry: RawEntry, held: set[bytes]) -> bool:
+def is_stored_elsewhere(
+    adapter: AgentAdapter, entry: RawEntry, held: set[bytes]
+) -> bool:
     """Whether the entry repeats one that stands elsewhere."""
     records = adapter.decode(entry, {}).records
     names = [
@@ -375,7 +387,7 @@ def mutable_entries(adapter: AgentAdapter) -> list[tuple[RawEntry, dict[str, Any
     """Every small fixture entry that is an object, with the state before it."""
     return [
         (entry, state)
-        for case in golden.cases(adapter)
+        for case in golden.list_cases(adapter)
         for entry, state, _ in decode_all(adapter, case / "home")
         if entry.length < 4000 and parse(entry.data)
     ]
@@ -406,7 +418,7 @@ values = st.recursive(
 )
 
 
-def paths_in(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def iter_paths(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     items = (
         value.items()
         if isinstance(value, dict)
@@ -416,16 +428,16 @@ def paths_in(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
     )
     for name, item in items:
         yield (*here, name)
-        yield from paths_in(item, (*here, name))
+        yield from iter_paths(item, (*here, name))
 
 
-def put(value: Any, path: tuple[Any, ...], new: Any) -> None:
+def set_at_path(value: Any, path: tuple[Any, ...], new: Any) -> None:
     for step in path[:-1]:
         value = value[step]
     value[path[-1]] = new
 
 
-def dump(value: Any) -> bytes:
+def encode_json(value: Any) -> bytes:
     return json.dumps(value).replace(f'"{LONG}"', "7" * 4400).encode()
 
 
@@ -460,10 +472,10 @@ def test_any_value_in_any_field_is_understood_or_refused(
     entry, state = data.draw(st.sampled_from(POOL[adapter.name]))
     value = parse(entry.data)
     for _ in range(data.draw(st.integers(1, 3))):
-        paths = list(paths_in(value))
-        put(value, data.draw(st.sampled_from(paths)), data.draw(values))
+        paths = list(iter_paths(value))
+        set_at_path(value, data.draw(st.sampled_from(paths)), data.draw(values))
 
-    try_decode(adapter, RawEntry(entry.source, 0, dump(value)), state)
+    try_decode(adapter, RawEntry(entry.source, 0, encode_json(value)), state)
 
 
 @over_adapters
@@ -471,12 +483,14 @@ def test_every_odd_value_in_every_field_is_understood_or_refused(
     adapter: AgentAdapter,
 ):
     failed = []
-    for entry, state, path in every_field(adapter):
+    for entry, state, path in iter_fields(adapter):
         for odd in ODD:
             value = parse(entry.data)
-            put(value, path, odd)
+            set_at_path(value, path, odd)
             try:
-                try_decode(adapter, RawEntry(entry.source, 0, dump(value)), state)
+                try_decode(
+                    adapter, RawEntry(entry.source, 0, encode_json(value)), state
+                )
             except Exception as error:  # noqa: BLE001 - all of them, not the first
                 where = ".".join(map(str, path))
                 failed.append(f"{where} = {odd!r}: {type(error).__name__}")
@@ -484,7 +498,7 @@ def test_every_odd_value_in_every_field_is_understood_or_refused(
     assert failed == []
 
 
-def every_field(
+def iter_fields(
     adapter: AgentAdapter,
 ) -> Iterator[tuple[RawEntry, dict[str, Any], tuple[Any, ...]]]:
     """Each field that an entry of its kind can have, once."""
@@ -492,15 +506,15 @@ def every_field(
     for entry, state in POOL[adapter.name]:
         value = parse(entry.data)
         kind = tuple(
-            find_word(value, name) for name in ("type", "subtype", "operation")
+            kind_signature(value, name) for name in ("type", "subtype", "operation")
         )
-        for path in paths_in(value):
+        for path in iter_paths(value):
             if len(path) <= 4 and (kind, path) not in seen:
                 seen.add((kind, path))
                 yield entry, state, path
 
 
-def find_word(value: Any, name: str) -> str:
+def kind_signature(value: Any, name: str) -> str:
     """The values an entry's kind is known by, wherever they stand."""
     found = [value.get(name)]
     for inner in ("attachment", "data", "message", "payload"):
@@ -546,7 +560,9 @@ def test_no_line_stops_the_reading(
     adapter: AgentAdapter, home: Path, tmp_path: Path, clock
 ):
     chance = random.Random(7)
-    lines = [spoil(entry, path, chance) for entry, _, path in every_field(adapter)]
+    lines = [
+        corrupt_field(entry, path, chance) for entry, _, path in iter_fields(adapter)
+    ]
     logs = (e.source for e, _ in POOL[adapter.name])
     place = next((log for log in logs if log.shape is Shape.APPEND_LOG), None)
     if place is None:
@@ -558,7 +574,7 @@ def test_no_line_stops_the_reading(
         log.write_bytes(b"".join(line + b"\n" for line in lines[start : start + 100]))
         path = tmp_path / f"{start}.db"
         try:
-            golden.sync(adapter, home, path, clock)
+            golden.sync_home(adapter, home, path, clock)
             golden.describe_store(path)
         except Exception as error:  # noqa: BLE001 - whatever it is, it stops us
             failed.append(f"lines from {start}: {error!r}")
@@ -566,10 +582,12 @@ def test_no_line_stops_the_reading(
     assert failed == []
 
 
-def spoil(entry: RawEntry, path: tuple[Any, ...], chance: random.Random) -> bytes:
+def corrupt_field(
+    entry: RawEntry, path: tuple[Any, ...], chance: random.Random
+) -> bytes:
     value = parse(entry.data)
-    put(value, path, chance.choice(ODD))
-    return dump(value)
+    set_at_path(value, path, chance.choice(ODD))
+    return encode_json(value)
 
 
 @over_cases
@@ -582,18 +600,18 @@ def test_golden_records(
     pytestconfig: pytest.Config,
 ):
     golden.copy_home(case, home)
-    golden.sync(adapter, home, tmp_path / "store.db", clock)
+    golden.sync_home(adapter, home, tmp_path / "store.db", clock)
 
     told = golden.dump_rows(golden.describe_store(tmp_path / "store.db"))
 
-    wanted = golden.recall(case / "records.jsonl", told, pytestconfig)
+    wanted = golden.load_golden(case / "records.jsonl", told, pytestconfig)
     assert told.splitlines() == wanted.splitlines()
 
 
-def tell_capabilities(adapter: AgentAdapter) -> set[str]:
+def find_shown_capabilities(adapter: AgentAdapter) -> set[str]:
     """What the adapter's fixtures show that its files can tell."""
     shown = set()
-    for case in golden.cases(adapter):
+    for case in golden.list_cases(adapter):
         for _, _, decoded in decode_all(adapter, case / "home"):
             for record in decoded.records:
                 shown.update(name for name, has in SIGNS.items() if has(record))
@@ -619,7 +637,7 @@ SIGNS: dict[str, typing.Callable[[Record], object]] = {
 def test_what_an_agent_declares_is_what_its_fixtures_show(adapter: AgentAdapter):
     declared = adapter.capabilities - {"live"}
 
-    assert tell_capabilities(adapter) == declared
+    assert find_shown_capabilities(adapter) == declared
 
 
 @over_adapters
@@ -649,7 +667,7 @@ def test_an_agent_looks_at_no_variable_that_it_does_not_name(
 def test_an_agent_says_that_it_is_live_if_and_only_if_files_name_its_processes(
     adapter: AgentAdapter, tmp_path: Path
 ):
-    registries = list(adapter.live_registries(golden.environment(tmp_path), []))
+    registries = list(adapter.live_registries(golden.make_environment(tmp_path), []))
 
     assert bool(registries) == ("live" in adapter.capabilities)
 

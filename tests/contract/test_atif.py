@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.clock import FakeClock
-from tests.support.exports import load_case, render_one
-from tests.support.golden import all_cases
+from tests.support.exports import read_case_session, render_one
+from tests.support.golden import list_all_cases
 
 CHECK = """
 import json, sys
@@ -44,10 +44,10 @@ def test_every_fixture_is_a_valid_trajectory(
     harbor: Path, tmp_path: Path, clock: FakeClock
 ):
     told = []
-    for number, (adapter, case) in enumerate(all_cases()):
+    for number, (adapter, case) in enumerate(list_all_cases()):
         home = tmp_path / f"home{number}"
         store = tmp_path / f"{number}.db"
-        session = load_case(adapter, case, home, store, clock)
+        session = read_case_session(adapter, case, home, store, clock)
         if session is not None:
             told.append(render_one(session, "atif"))
 

@@ -16,15 +16,20 @@ from leslied.model.session import LiveProcess, SessionSummary
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
 from leslied.sessions import RecordStream, assemble
 from leslied.store import StoreReader
-from tests.support.claude import SESSION, ClaudeHome, Talk, dump
-from tests.support.golden import FIXTURES, copy_home, environment
+from tests.support.claude import (
+    SESSION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+    encode_json_lines,
+)
+from tests.support.golden import FIXTURES, copy_home, make_environment
 
 ADAPTER = load_adapters()["claude-code"]
 OTHER = "99999999-2222-4333-8444-555555555555"
 LOG = f"-home-dev-app/{SESSION}.jsonl"
 
 
-class Told:
+class ClaudeStoreContents:
     """What the store tells after a sync."""
 
     def __init__(self, path: Path) -> None:
@@ -75,18 +80,18 @@ class Told:
 def read(claude: ClaudeHome):
     """Reads a fixture case, or whatever stands in the home."""
 
-    def read_case(case: str = "", *, is_final: bool = False) -> Told:
+    def read_case(case: str = "", *, is_final: bool = False) -> ClaudeStoreContents:
         if case:
             copy_home(FIXTURES / "claude_code" / case, claude.home)
         claude.sync(is_final=is_final)
-        return Told(claude.store_path)
+        return ClaudeStoreContents(claude.store_path)
 
     return read_case
 
 
 def decode(line: Any, state: dict[str, Any] | None = None) -> Any:
     """One line of a main log, decoded."""
-    data = line if isinstance(line, bytes) else dump(line)
+    data = line if isinstance(line, bytes) else encode_json_lines(line)
     root = Path("/projects")
     source = SourceRef(
         agent=ADAPTER.name,
@@ -179,7 +184,7 @@ def test_a_warmup_is_no_task(read):
 
 
 def test_a_person_may_say_warmup(read, claude: ClaudeHome):
-    claude.write(Talk().prompt("Warmup"))
+    claude.write(ClaudeLogBuilder().prompt("Warmup"))
 
     assert read().said() == [("prompt", "Warmup")]
 
@@ -209,7 +214,7 @@ def test_the_same_words_typed_twice_are_two_prompts(read):
 
 
 def test_a_removal_without_words_means_the_oldest_that_waits(read, claude: ClaudeHome):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt("go"),
         queue("enqueue", "one"),
@@ -236,7 +241,7 @@ def test_a_prompt_that_became_a_turn_waits_no_more(read):
 
 
 def test_words_given_back_to_the_person_are_not_delivered(read, claude: ClaudeHome):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt("go"),
         queue("enqueue", "never mind"),
@@ -249,7 +254,7 @@ def test_words_given_back_to_the_person_are_not_delivered(read, claude: ClaudeHo
 
 
 def test_a_long_prompt_that_waits_is_not_forgotten(read, claude: ClaudeHome):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt("go"),
         queue("enqueue", "long " * 600),
@@ -323,7 +328,10 @@ def test_unit_numbers_are_the_same_read_at_once_or_line_by_line(
         with claude.log().open("ab") as file:
             file.write(line)
         claude.sync()
-    slowly = [(p.unit, p.record.content) for p in Told(claude.store_path).records()]
+    slowly = [
+        (p.unit, p.record.content)
+        for p in ClaudeStoreContents(claude.store_path).records()
+    ]
     claude.store_path.unlink()
 
     assert [(p.unit, p.record.content) for p in read().records()] == slowly
@@ -386,7 +394,7 @@ def test_a_skill_s_text_is_not_said(read):
 
 
 def test_an_interrupt_ends_the_turn(read, claude: ClaudeHome):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt("go"),
         talk.answer("I was", stop_reason=None),
@@ -400,7 +408,7 @@ def test_an_interrupt_ends_the_turn(read, claude: ClaudeHome):
 
 
 def test_an_interrupt_beside_a_result_ends_the_turn(read, claude: ClaudeHome):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "stopped"}
     words = {"type": "text", "text": "[Request interrupted by user for tool use]"}
     claude.write(
@@ -418,7 +426,7 @@ def test_an_interrupt_beside_a_result_ends_the_turn(read, claude: ClaudeHome):
 def test_an_answer_cut_at_the_limit_ends_the_turn_until_the_client_goes_on(
     read, claude: ClaudeHome
 ):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(talk.prompt("go"), talk.answer("I was", stop_reason="max_tokens"))
     ended = read().main().has_turn_ended
     claude.write(talk.answer(" going on", stop_reason=None))
@@ -436,7 +444,7 @@ def test_a_request_that_failed_for_good_ends_the_turn(read):
 
 
 def test_a_retry_ends_no_turn(read, claude: ClaudeHome):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt("go"), talk.line("system", subtype="api_error", retryAttempt=1)
     )
@@ -507,7 +515,7 @@ def test_a_side_file_that_came_first_names_the_subagent(read, claude: ClaudeHome
     meta.write_text('{"agentType":"explorer","toolUseId":"toolu_1","description":"d"}')
     claude.sync()
     claude.write(
-        Talk().prompt("look", isSidechain=True),
+        ClaudeLogBuilder().prompt("look", isSidechain=True),
         name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl",
     )
 
@@ -653,7 +661,7 @@ def test_a_fork_s_zeroed_usage_takes_nothing_away(read):
 
 
 def test_a_fork_with_new_ids_costs_nothing(read, claude: ClaudeHome):
-    talk, fork = Talk(), Talk(OTHER)
+    talk, fork = ClaudeLogBuilder(), ClaudeLogBuilder(OTHER)
     answer = talk.answer("yes", id="msg_1")
     prompt = talk.prompt("go")
     claude.write(prompt, {**answer, "requestId": "req_1"})
@@ -669,7 +677,7 @@ def test_a_fork_with_new_ids_costs_nothing(read, claude: ClaudeHome):
 
 
 def test_a_log_s_name_tells_the_session_not_its_lines(read, claude: ClaudeHome):
-    claude.write(Talk(OTHER).prompt("whose am I?"))
+    claude.write(ClaudeLogBuilder(OTHER).prompt("whose am I?"))
 
     assert read().main().key.session_id == SESSION
 
@@ -703,7 +711,7 @@ def test_a_spilled_result_is_found_whichever_fork_is_read_first(
 def test_a_spilled_result_is_never_looked_for_elsewhere(
     read, claude: ClaudeHome, name: str
 ):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     (claude.log().parent / "secret").write_text("a secret")
     claude.write(
         talk.result("toolu_1", "short", toolUseResult={"persistedOutputPath": name})
@@ -750,7 +758,7 @@ def test_the_best_title_stands_and_of_equals_the_last(read, session, title):
 
 
 def test_of_several_summaries_the_last_stands(read, claude: ClaudeHome):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     answers = [talk.answer(f"answer {number}") for number in range(8)]
     titles = [
         {"type": "summary", "summary": f"tale {number}", "leafUuid": answer["uuid"]}
@@ -762,7 +770,7 @@ def test_of_several_summaries_the_last_stands(read, claude: ClaudeHome):
 
 
 def test_a_title_waits_for_the_session_it_names(read, claude: ClaudeHome):
-    other, talk = Talk(OTHER), Talk()
+    other, talk = ClaudeLogBuilder(OTHER), ClaudeLogBuilder()
     leaf = talk.answer("the end")
     summary = {"type": "summary", "summary": "A tale", "leafUuid": leaf["uuid"]}
     claude.write(summary, other.prompt("x"), name=f"-home-dev-app/{OTHER}.jsonl")
@@ -785,7 +793,7 @@ def test_a_line_of_an_unknown_type_is_kept_as_it_stands(read):
 
 @pytest.mark.parametrize("role", ["assistant", "user"])
 def test_a_block_of_an_unknown_type_is_kept_as_it_stands(read, claude, role: str):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     block = {"type": "brand_new_block", "payload": {"deep": [1, 2]}}
     message = {"role": role, "content": [block], "model": "m", "id": "msg_1"}
     claude.write(talk.prompt("go"), talk.line(role, message=message))
@@ -813,7 +821,9 @@ def test_blocks_of_one_message_leave_no_trace_on_each_other():
         {"type": "text", "text": "found"},
         {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {}},
     ]
-    line = Talk().line("assistant", message={"role": "assistant", "content": blocks})
+    line = ClaudeLogBuilder().line(
+        "assistant", message={"role": "assistant", "content": blocks}
+    )
 
     records = [r for r in decode(line).records if r.type != "system_event"]
 
@@ -826,7 +836,7 @@ def test_blocks_of_one_message_leave_no_trace_on_each_other():
 
 
 def test_a_message_that_is_only_words_loses_none(read, claude: ClaudeHome):
-    claude.write(Talk().line("user", message="only words"))
+    claude.write(ClaudeLogBuilder().line("user", message="only words"))
 
     kept = " ".join(p.record.content for p in read().records())
 
@@ -834,13 +844,15 @@ def test_a_message_that_is_only_words_loses_none(read, claude: ClaudeHome):
 
 
 def test_a_result_of_no_call_keeps_its_words(read, claude: ClaudeHome):
-    claude.write(Talk().prompt([{"type": "tool_result", "content": "of no call"}]))
+    claude.write(
+        ClaudeLogBuilder().prompt([{"type": "tool_result", "content": "of no call"}])
+    )
 
     assert [p.record.content for p in read().of_type("tool_result")] == ["of no call"]
 
 
 def test_an_object_where_a_list_should_be_is_one_block(read, claude: ClaudeHome):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt({"type": "text", "text": "one block"}),
         talk.result("toolu_1", {"type": "text", "text": "one part"}),
@@ -869,7 +881,7 @@ def test_whole_entries_are_cut_out_of_damaged_lines(read):
 
 
 def test_tokens_beyond_the_machine_stop_nothing(read, claude: ClaudeHome):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     many = {"input_tokens": 2**63, "output_tokens": 7}
     claude.write(talk.prompt("go"), talk.answer("one", usage=many), talk.answer("two"))
 
@@ -880,7 +892,7 @@ def test_tokens_beyond_the_machine_stop_nothing(read, claude: ClaudeHome):
     "time", ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", 10**30, "soon"]
 )
 def test_a_time_that_cannot_be_is_no_time(read, claude: ClaudeHome, time: Any):
-    claude.write({**Talk().prompt("when?"), "timestamp": time})
+    claude.write({**ClaudeLogBuilder().prompt("when?"), "timestamp": time})
 
     told = read()
 
@@ -889,10 +901,16 @@ def test_a_time_that_cannot_be_is_no_time(read, claude: ClaudeHome, time: Any):
 
 @pytest.mark.parametrize("depth", [400, 1100, 1400, 100_000])
 def test_deep_nesting_stops_nothing(read, claude: ClaudeHome, depth: int):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     deep = b'"input": ' + b"[" * depth + b"]" * depth
-    call = dump(talk.call("Nest", 1, "toolu_1")).replace(b'"input": 1', deep)
-    claude.log().write_bytes(dump(talk.prompt("go")) + call + dump(talk.answer("end")))
+    call = encode_json_lines(talk.call("Nest", 1, "toolu_1")).replace(
+        b'"input": 1', deep
+    )
+    claude.log().write_bytes(
+        encode_json_lines(talk.prompt("go"))
+        + call
+        + encode_json_lines(talk.answer("end"))
+    )
 
     assert [p.record.content for p in read().of_type("assistant_message")] == ["end"]
 
@@ -931,7 +949,7 @@ def test_a_plain_call_and_its_result_know_each_other(read):
 
 
 def test_both_homes_are_looked_at(home: Path):
-    roots = ADAPTER.roots(environment(home), [])
+    roots = ADAPTER.roots(make_environment(home), [])
 
     assert [root.path.relative_to(home) for root in roots] == [
         Path(".claude/projects"),
@@ -940,7 +958,7 @@ def test_both_homes_are_looked_at(home: Path):
 
 
 def test_a_config_folder_of_one_s_own_takes_their_place(home: Path):
-    env = environment(home)
+    env = make_environment(home)
     env = type(env)(
         home=home, environ={"CLAUDE_CONFIG_DIR": "/a, /b/projects"}, platform="linux"
     )

@@ -18,7 +18,13 @@ from leslied.model.session import LiveProcess, SessionSummary
 from leslied.model.source import Environment, FileStamp, RawEntry, Shape, SourceRef
 from leslied.sessions import RecordStream, assemble
 from leslied.store import StoreReader
-from tests.support.golden import FIXTURES, copy_home, describe_store, environment, sync
+from tests.support.golden import (
+    FIXTURES,
+    copy_home,
+    describe_store,
+    make_environment,
+    sync_home,
+)
 
 ADAPTER = load_adapters()["codex"]
 THREAD = "019c2310-0000-7000-8000-00000000000a"
@@ -26,7 +32,7 @@ FORK = "019c2380-0000-7000-8000-00000000000b"
 ROOT = Path("/home/dev/.codex/sessions")
 
 
-class Told:
+class CodexStoreContents:
     """What the store tells after a sync."""
 
     def __init__(self, path: Path) -> None:
@@ -68,11 +74,11 @@ class Told:
 def read(home: Path, tmp_path: Path, clock):
     """Reads a fixture case, or whatever stands in the home."""
 
-    def read_case(case: str = "") -> Told:
+    def read_case(case: str = "") -> CodexStoreContents:
         if case:
             copy_home(FIXTURES / "codex" / case, home)
-        sync(ADAPTER, home, tmp_path / "store.db", clock)
-        return Told(tmp_path / "store.db")
+        sync_home(ADAPTER, home, tmp_path / "store.db", clock)
+        return CodexStoreContents(tmp_path / "store.db")
 
     return read_case
 
@@ -92,7 +98,7 @@ def decode(
     return ADAPTER.decode(RawEntry(source, 0, json.dumps(line).encode()), state or {})
 
 
-def ask(*texts: str, kinds: list[str] | None = None) -> Record:
+def decode_user_message(*texts: str, kinds: list[str] | None = None) -> Record:
     """What becomes of a user message made of these texts."""
     content = [{"type": "input_text", "text": text} for text in texts]
     told = {"content_item_kinds": kinds} if kinds else {}
@@ -194,11 +200,13 @@ def test_the_name_a_thread_was_given_is_its_title(read):
     ],
 )
 def test_the_client_s_own_words_are_no_prompt(text: str):
-    assert ask(text).type == "system_event"
+    assert decode_user_message(text).type == "system_event"
 
 
 def test_a_prompt_may_follow_an_envelope():
-    record = ask("<environment_context>\nx\n</environment_context>\n\nMend the sail")
+    record = decode_user_message(
+        "<environment_context>\nx\n</environment_context>\n\nMend the sail"
+    )
 
     assert (record.content, record.metadata["origin"]) == ("Mend the sail", "prompt")
 
@@ -206,17 +214,17 @@ def test_a_prompt_may_follow_an_envelope():
 def test_an_envelope_that_never_ends_is_somebody_s_words():
     text = "<skill> is a tag I do not understand"
 
-    assert ask(text).content == text
+    assert decode_user_message(text).content == text
 
 
 def test_words_the_log_calls_a_person_s_are_a_prompt_whatever_they_look_like():
     text = "<skill>\nwhat is this?\n</skill>"
 
-    assert ask(text, kinds=["user.text"]).content == text
+    assert decode_user_message(text, kinds=["user.text"]).content == text
 
 
 def test_words_the_log_calls_context_are_no_prompt_whatever_they_look_like():
-    record = ask("Mind the wind", kinds=["weather.report"])
+    record = decode_user_message("Mind the wind", kinds=["weather.report"])
 
     assert (record.type, record.metadata["note"]) == ("system_event", "report")
 
@@ -424,7 +432,7 @@ def test_an_old_document_that_grew_tells_only_what_is_new(read, home: Path):
     assert len(told.of_type("assistant_message")) == 1
 
 
-def shelve(home: Path) -> None:
+def archive_thread(home: Path) -> None:
     """The thread is put away, as `codex archive` does."""
     (path,) = home.rglob("rollout-*.jsonl")
     folder = home / ".codex" / "archived_sessions"
@@ -432,7 +440,7 @@ def shelve(home: Path) -> None:
     shutil.move(path, folder / path.name)
 
 
-def pack(home: Path) -> None:
+def compress_thread(home: Path) -> None:
     """The thread is compressed where it stands."""
     (path,) = home.rglob("rollout-*.jsonl")
     packed = zstandard.ZstdCompressor(level=3).compress(path.read_bytes())
@@ -440,7 +448,7 @@ def pack(home: Path) -> None:
     path.unlink()
 
 
-@pytest.mark.parametrize("put_away", [shelve, pack])
+@pytest.mark.parametrize("put_away", [archive_thread, compress_thread])
 @pytest.mark.parametrize("case", ["tools", "legacy", "bare-lines"])
 def test_a_thread_that_was_put_away_is_not_told_again(
     read, home: Path, tmp_path: Path, put_away, case: str
@@ -481,7 +489,7 @@ def test_the_folders_are_those_of_the_home_codex_uses(home: Path):
     roots = [
         [str(root.path) for root in ADAPTER.roots(env, configured)]
         for env, configured in (
-            (environment(home), []),
+            (make_environment(home), []),
             (own, []),
             (own, [Path("/d/sessions"), Path("/d/archived_sessions")]),
         )
@@ -516,7 +524,7 @@ def test_a_thread_is_live_while_its_lock_is_held(home: Path):
 
 
 def find(home: Path) -> dict[str, bool]:
-    registries = ADAPTER.live_registries(environment(home), [])
+    registries = ADAPTER.live_registries(make_environment(home), [])
     return tail.find_processes(registries, ADAPTER.parse_live_process)
 
 

@@ -72,7 +72,7 @@ def test_a_session_goes_on_by_its_id():
 
 
 def test_the_older_flat_file_is_named_after_its_session(copilot: AgentHome):
-    told = copilot.case("old-flat")
+    told = copilot.read_case("old-flat")
 
     assert told.main.key.session_id == "5b1d2c3e-4f50-4a61-8b72-9c83ad94be05"
 
@@ -98,7 +98,7 @@ def test_a_lock_file_without_a_number_tells_nothing(name: str):
 
 
 def test_who_said_what(copilot: AgentHome):
-    assert copilot.case("speech").said() == [
+    assert copilot.read_case("speech").user_messages() == [
         ("prompt", "Plan the dam."),
         ("queued", "And mind the fish."),
         ("prompt", "Build it."),
@@ -108,14 +108,14 @@ def test_who_said_what(copilot: AgentHome):
 
 
 def test_what_a_skill_or_the_autopilot_puts_in_is_no_prompt(copilot: AgentHome):
-    told = copilot.case("speech")
+    told = copilot.read_case("speech")
 
     assert "skill-pdf" in told.notes("context")
     assert "autopilot" in told.notes("notice")
 
 
 def test_words_that_steer_a_turn_stay_in_its_unit(copilot: AgentHome):
-    told = copilot.case("interactive")
+    told = copilot.read_case("interactive")
 
     units = {p.record.content: p.unit for p in told.records("user_message")}
     assert units["steer me [[again]]"] == units["run it [[cp-slowtool]]"] == 3
@@ -132,7 +132,7 @@ def test_a_persons_shell_command_starts_no_unit_and_leaves_nobody_working(
 
     told = copilot.read()
 
-    assert told.said() == [("shell", "! ls")]
+    assert told.user_messages() == [("shell", "! ls")]
     assert (told.main.units, told.main.has_turn_ended) == (0, True)
 
 
@@ -173,7 +173,7 @@ def test_an_attachment_is_told_by_its_name(copilot: AgentHome):
 
 
 def test_a_call_between_two_answers_does_not_end_the_turn(copilot: AgentHome):
-    told = copilot.case("tools")
+    told = copilot.read_case("tools")
 
     ends = [
         p.record.metadata.get("stop_reason") for p in told.records("assistant_message")
@@ -182,7 +182,7 @@ def test_a_call_between_two_answers_does_not_end_the_turn(copilot: AgentHome):
 
 
 def test_an_answer_in_pieces_ends_with_the_last_one(copilot: AgentHome):
-    told = copilot.case("speech")
+    told = copilot.read_case("speech")
 
     ends = [
         p.record.metadata.get("stop_reason") for p in told.records("assistant_message")
@@ -191,14 +191,14 @@ def test_an_answer_in_pieces_ends_with_the_last_one(copilot: AgentHome):
 
 
 def test_a_shutdown_ends_the_session_and_a_resume_opens_it_again(copilot: AgentHome):
-    told = copilot.case("resume")
+    told = copilot.read_case("resume")
 
     assert told.notes("ended") == ["routine", "routine"]
     assert (told.main.units, told.main.is_stopped) == (2, True)
 
 
 def test_a_resume_does_not_make_the_unit_before_it_longer(copilot: AgentHome):
-    first, second = copilot.case("resume").units()[1:]
+    first, second = copilot.read_case("resume").units()[1:]
 
     assert first.ended_at
     assert second.started_at
@@ -216,7 +216,7 @@ def test_a_resume_in_another_folder_is_told(copilot: AgentHome):
 
 
 def test_a_killed_session_has_a_call_without_an_answer_and_no_end(copilot: AgentHome):
-    told = copilot.case("killed")
+    told = copilot.read_case("killed")
 
     (unit,) = [u for u in told.units() if u.number]
     assert unit.entries[-2].record.metadata["is_unanswered"]
@@ -228,11 +228,11 @@ def test_a_killed_session_has_a_call_without_an_answer_and_no_end(copilot: Agent
     [("hello", "end_turn"), ("interrupted", "cancelled"), ("error", "error")],
 )
 def test_how_a_turn_ended(copilot: AgentHome, case: str, reason: str):
-    assert copilot.case(case).units()[-1].stop_reason == reason
+    assert copilot.read_case(case).units()[-1].stop_reason == reason
 
 
 def test_plan_mode_shows_in_the_unit(copilot: AgentHome):
-    modes = [unit.agent_mode for unit in copilot.case("speech").units()]
+    modes = [unit.agent_mode for unit in copilot.read_case("speech").units()]
 
     assert modes == ["agent", "plan", "agent", "agent"]
 
@@ -241,21 +241,21 @@ def test_plan_mode_shows_in_the_unit(copilot: AgentHome):
 
 
 def test_a_call_is_told_once_though_the_log_tells_it_twice(copilot: AgentHome):
-    told = copilot.case("tools")
+    told = copilot.read_case("tools")
 
     calls = [p.record.tool_name for p in told.records("tool_use")]
     assert calls == ["bash", "create"]
 
 
 def test_a_call_nobody_asked_for_is_told_when_it_starts(copilot: AgentHome):
-    told = copilot.case("speech")
+    told = copilot.read_case("speech")
 
     (call,) = told.records("tool_use")
     assert call.record.tool_input == '{"path":"dam.md"}'
 
 
 def test_arguments_may_be_json_text(copilot: AgentHome):
-    told = copilot.case("old-flat")
+    told = copilot.read_case("old-flat")
 
     first = told.records("tool_use")[0].record
     assert json.loads(first.tool_input) == {"path": "/home/dev/mill/plan.md"}
@@ -272,7 +272,7 @@ def test_arguments_are_always_json(copilot: AgentHome, given: Any):
 
 
 def test_a_failed_call_is_an_error_and_a_failed_command_is_not(copilot: AgentHome):
-    results = copilot.case("tool-errors").records("tool_result")
+    results = copilot.read_case("tool-errors").records("tool_result")
 
     told = [(p.record.content[:4], p.record.metadata) for p in results]
     assert told == [("Path", {"is_error": True}), ("out\n", {})]
@@ -282,7 +282,7 @@ def test_a_failed_call_is_an_error_and_a_failed_command_is_not(copilot: AgentHom
 
 
 def test_a_thought_is_told_once_though_older_logs_tell_it_twice(copilot: AgentHome):
-    assert copilot.case("old-flat").words("thinking") == ["The plan should say."]
+    assert copilot.read_case("old-flat").texts("thinking") == ["The plan should say."]
 
 
 def test_an_answer_of_nothing_but_a_told_thought_still_ends_the_turn(
@@ -301,13 +301,13 @@ def test_an_answer_of_nothing_but_a_told_thought_still_ends_the_turn(
 
 
 def test_tokens_are_counted_by_message_and_not_again_at_the_end(copilot: AgentHome):
-    told = copilot.case("resume")
+    told = copilot.read_case("resume")
 
     assert told.main.usage == Usage(24054, 46, 22, 0)
 
 
 def test_without_tokens_by_message_every_runs_end_counts(copilot: AgentHome):
-    told = copilot.case("old-flat")
+    told = copilot.read_case("old-flat")
 
     assert told.main.usage == Usage(1600, 100, 4800, 500)
 
@@ -326,7 +326,7 @@ def test_an_end_that_sums_up_earlier_runs_counts_once(copilot: AgentHome):
 
 
 def test_a_subagents_tokens_are_its_own(copilot: AgentHome):
-    told = copilot.case("subagent")
+    told = copilot.read_case("subagent")
 
     (child,) = told.subagents
     assert told.main.usage == Usage(24099, 46, 22, 0)
@@ -349,7 +349,7 @@ def test_a_number_of_tokens_that_is_none_counts_nothing(copilot: AgentHome, coun
 def test_every_subagent_hangs_under_the_call_that_spawned_it(
     copilot: AgentHome, case: str
 ):
-    told = copilot.case(case)
+    told = copilot.read_case(case)
 
     calls = {p.record.tool_call_id for p in told.records("tool_use")}
     assert {child.spawn_call_id for child in told.subagents} <= calls
@@ -357,21 +357,21 @@ def test_every_subagent_hangs_under_the_call_that_spawned_it(
 
 
 def test_a_subagent_keeps_the_description_it_started_with(copilot: AgentHome):
-    told = copilot.case("parallel-agents")
+    told = copilot.read_case("parallel-agents")
 
     assert {s.description for s in told.subagents} == {"Count A", "Count B"}
 
 
 def test_older_lines_name_a_subagent_by_its_call(copilot: AgentHome):
-    told = copilot.case("old-flat")
+    told = copilot.read_case("old-flat")
 
     (child,) = told.subagents
     assert child.subagent_id == child.spawn_call_id == "toolu_02"
-    assert told.words("assistant_message", child) == ["Two of them turn."]
+    assert told.texts("assistant_message", child) == ["Two of them turn."]
 
 
 def test_a_subagents_task_is_no_prompt(copilot: AgentHome):
-    told = copilot.case("subagent")
+    told = copilot.read_case("subagent")
 
     (child,) = told.subagents
     (task,) = told.records("user_message", child)
@@ -383,21 +383,21 @@ def test_a_subagents_task_is_no_prompt(copilot: AgentHome):
 
 
 def test_the_name_beside_the_log_is_the_title(copilot: AgentHome):
-    assert copilot.case("interactive").main.title == "Wheel work"
+    assert copilot.read_case("interactive").main.title == "Wheel work"
 
 
 def test_a_given_name_outranks_one_in_the_log(copilot: AgentHome):
-    assert copilot.case("speech").main.title == "The dam's plan"
+    assert copilot.read_case("speech").main.title == "The dam's plan"
 
 
 def test_a_side_file_alone_makes_no_session(copilot: AgentHome):
-    told = copilot.case("broken")
+    told = copilot.read_case("broken")
 
     assert told.main.key.session_id == "7d3f4e50-6172-4c83-8d94-be05cf16d027"
 
 
 def test_a_later_name_is_the_title(copilot: AgentHome):
-    copilot.case("hello")
+    copilot.read_case("hello")
     (side,) = copilot.home.rglob("workspace.yaml")
     side.write_text("name: Second thoughts\nupdated_at: 2026-11-16T12:00:00Z\n")
 
@@ -435,7 +435,7 @@ def test_a_side_file_tells_the_folder_so_that_it_can_be_kept_out(copilot: AgentH
 
 
 def test_the_session_knows_folder_branch_version_and_model(copilot: AgentHome):
-    told = copilot.case("speech")
+    told = copilot.read_case("speech")
 
     opened = told.records()[0].record.metadata
     assert (opened["git_branch"], opened["version"]) == ("main", "1.0.102")
@@ -461,7 +461,7 @@ def test_the_longest_facts_and_the_most_calls_are_remembered_in_a_small_note(
 
 
 def test_a_rewind_is_told(copilot: AgentHome):
-    assert copilot.case("interactive").notes("rewound") == ["rewind"]
+    assert copilot.read_case("interactive").notes("rewound") == ["rewind"]
 
 
 def test_what_a_rewind_took_out_of_the_log_stays_in_the_store(copilot: AgentHome):
@@ -472,11 +472,14 @@ def test_what_a_rewind_took_out_of_the_log_stays_in_the_store(copilot: AgentHome
     (copilot.home / log).unlink()
     copilot.write(log, event("session.start"), said[0])
 
-    assert [text for _, text in copilot.read().said()] == ["prompt 2", "prompt 3"]
+    assert [text for _, text in copilot.read().user_messages()] == [
+        "prompt 2",
+        "prompt 3",
+    ]
 
 
 def test_a_compaction_that_failed_is_only_a_notice(copilot: AgentHome):
-    told = copilot.case("speech")
+    told = copilot.read_case("speech")
 
     assert told.notes("compacted") == [""]
     assert "compaction_failed" in told.notes("notice")

@@ -16,11 +16,11 @@ from tests.support.gemini import (
     SESSION,
     TOKENS,
     GeminiHome,
-    Talk,
-    call,
-    checkpoint,
+    GeminiLogBuilder,
+    make_checkpoint,
+    make_tool_call,
 )
-from tests.support.golden import FIXTURES, copy_home, describe_store, environment
+from tests.support.golden import FIXTURES, copy_home, describe_store, make_environment
 
 SECOND = LOG.replace("T10-00", "T10-05")
 CHILD = "99999999-2222-4333-8444-555555555555"
@@ -34,15 +34,15 @@ def gemini(home: Path, tmp_path: Path, clock) -> GeminiHome:
 
 
 @pytest.fixture
-def talk() -> Talk:
-    return Talk()
+def talk() -> GeminiLogBuilder:
+    return GeminiLogBuilder()
 
 
 # Where
 
 
 def test_logs_are_looked_for_in_the_home(home: Path):
-    (root,) = ADAPTER.roots(environment(home), [])
+    (root,) = ADAPTER.roots(make_environment(home), [])
 
     assert root.path == home / ".gemini" / "tmp"
 
@@ -58,13 +58,13 @@ def test_a_home_of_its_own_takes_the_place_of_the_home(home: Path):
 
 @pytest.mark.parametrize("folder", ["/a/.gemini", "/a/.gemini/tmp"])
 def test_a_configured_folder_may_be_either(home: Path, folder: str):
-    (root,) = ADAPTER.roots(environment(home), [Path(folder)])
+    (root,) = ADAPTER.roots(make_environment(home), [Path(folder)])
 
     assert root.path == Path("/a/.gemini/tmp")
 
 
 def test_the_older_file_is_a_document(home: Path):
-    (root,) = ADAPTER.roots(environment(home), [])
+    (root,) = ADAPTER.roots(make_environment(home), [])
 
     shapes = {pattern.glob: pattern.shape for pattern in root.patterns}
     assert shapes["*/chats/session-*.json"] is Shape.DOCUMENT
@@ -96,16 +96,16 @@ def test_the_marker_tells_a_subagent_s_folder_too(gemini: GeminiHome):
 
 
 def test_without_the_marker_the_context_tells_the_folder(
-    gemini: GeminiHome, talk: Talk
+    gemini: GeminiHome, talk: GeminiLogBuilder
 ):
     context = talk.prompt(CONTEXT.format("/home/dev/app"))
-    gemini.write(talk.header(), checkpoint(context), talk.prompt("hello"))
+    gemini.write(talk.header(), make_checkpoint(context), talk.prompt("hello"))
 
     assert gemini.read().main().cwd == "/home/dev/app"
 
 
 def test_a_log_that_lost_its_header_is_named_by_its_file(
-    gemini: GeminiHome, talk: Talk
+    gemini: GeminiHome, talk: GeminiLogBuilder
 ):
     gemini.write(talk.prompt("hello"))
 
@@ -115,17 +115,17 @@ def test_a_log_that_lost_its_header_is_named_by_its_file(
 def test_the_injected_context_is_no_prompt(gemini: GeminiHome):
     told = gemini.read("hello")
 
-    assert told.said() == [("prompt", "say hi [[hello]]")]
+    assert told.user_messages() == [("prompt", "say hi [[hello]]")]
     assert len(told.events("context")) == 1
 
 
-def test_a_summary_is_the_title(gemini: GeminiHome, talk: Talk):
+def test_a_summary_is_the_title(gemini: GeminiHome, talk: GeminiLogBuilder):
     gemini.write(talk.header(), talk.prompt("hello"), {"$set": {"summary": "Greets"}})
 
     assert gemini.read().main().title == "Greets"
 
 
-def test_a_newer_summary_is_the_title(gemini: GeminiHome, talk: Talk):
+def test_a_newer_summary_is_the_title(gemini: GeminiHome, talk: GeminiLogBuilder):
     titles = [{"$set": {"summary": name}} for name in ("Greets", "Greets twice")]
     gemini.write(talk.header(), talk.prompt("hello"), *titles)
 
@@ -145,29 +145,37 @@ def test_a_message_that_gains_calls_is_told_once(gemini: GeminiHome):
     assert told.main().tool_calls == 2
 
 
-def test_a_result_sent_back_to_the_model_is_told_once(gemini: GeminiHome, talk: Talk):
-    made = call("ls", "a.txt")
+def test_a_result_sent_back_to_the_model_is_told_once(
+    gemini: GeminiHome, talk: GeminiLogBuilder
+):
+    made = make_tool_call("ls", "a.txt")
     gemini.write(
         talk.header(), talk.prompt("list"), talk.answer("", toolCalls=[made]),
-        talk.respond(made),
+        talk.tool_results(made),
     )  # fmt: skip
 
     assert gemini.read().texts("tool_result") == ["a.txt"]
 
 
-def test_a_result_that_only_the_model_was_told_is_kept(gemini: GeminiHome, talk: Talk):
-    gemini.write(talk.header(), talk.prompt("list"), talk.respond(call("ls", "a.txt")))
+def test_a_result_that_only_the_model_was_told_is_kept(
+    gemini: GeminiHome, talk: GeminiLogBuilder
+):
+    gemini.write(
+        talk.header(),
+        talk.prompt("list"),
+        talk.tool_results(make_tool_call("ls", "a.txt")),
+    )
 
     assert gemini.read().texts("tool_result") == ["a.txt"]
 
 
 def test_the_result_keeps_its_failure_when_it_is_sent_back(
-    gemini: GeminiHome, talk: Talk
+    gemini: GeminiHome, talk: GeminiLogBuilder
 ):
-    made = call("ls", "no such folder", status="error")
+    made = make_tool_call("ls", "no such folder", status="error")
     gemini.write(
         talk.header(), talk.prompt("list"), talk.answer("", toolCalls=[made]),
-        talk.respond(made),
+        talk.tool_results(made),
     )  # fmt: skip
 
     (result,) = [
@@ -176,7 +184,9 @@ def test_the_result_keeps_its_failure_when_it_is_sent_back(
     assert result.metadata == {"is_error": True}
 
 
-def test_a_grown_message_replaces_what_it_was(gemini: GeminiHome, talk: Talk):
+def test_a_grown_message_replaces_what_it_was(
+    gemini: GeminiHome, talk: GeminiLogBuilder
+):
     answer = talk.answer("One.")
     grown = {**answer, "content": "One. Two."}
     gemini.write(talk.header(), talk.prompt("count"), answer, grown)
@@ -191,7 +201,7 @@ def test_the_tokens_of_a_message_that_comes_again_count_once(gemini: GeminiHome)
 
 
 def test_cached_tokens_are_no_input_and_thoughts_are_output(
-    gemini: GeminiHome, talk: Talk
+    gemini: GeminiHome, talk: GeminiLogBuilder
 ):
     gemini.write(talk.header(), talk.prompt("hello"), talk.answer("Hello."))
 
@@ -200,7 +210,7 @@ def test_cached_tokens_are_no_input_and_thoughts_are_output(
 
 
 def test_a_message_of_calls_alone_has_its_tokens_before_they_end(
-    gemini: GeminiHome, talk: Talk
+    gemini: GeminiHome, talk: GeminiLogBuilder
 ):
     gemini.write(talk.header(), talk.prompt("hello"), talk.answer(""))
 
@@ -215,7 +225,7 @@ def test_a_message_of_calls_alone_has_its_tokens_before_they_end(
 def test_a_resume_tells_nothing_twice(gemini: GeminiHome):
     told = gemini.read("resume")
 
-    assert [words for _, words in told.said()] == [
+    assert [words for _, words in told.user_messages()] == [
         "please do it [[ge-tools]] [cwd=/home/dev/work/resume]",
         "please do it [[again]] [cwd=/home/dev/work/resume]",
     ]
@@ -240,7 +250,9 @@ def test_a_resume_in_a_later_minute_opens_no_second_session(gemini: GeminiHome):
     assert len(told.events("context")) == 1
 
 
-def test_the_second_file_of_a_session_may_come_first(gemini: GeminiHome, talk: Talk):
+def test_the_second_file_of_a_session_may_come_first(
+    gemini: GeminiHome, talk: GeminiLogBuilder
+):
     gemini.write(talk.header(startTime="2026-11-16T10:05:00.000Z"), name=SECOND)
     gemini.read()
     gemini.write(talk.header(), talk.prompt("hello"), talk.answer("Hello."))
@@ -256,24 +268,31 @@ def test_a_checkpoint_cuts_no_result(gemini: GeminiHome):
     assert told.texts("tool_result") == ["x" * 400]
 
 
-def test_a_checkpoint_adds_what_was_never_told(gemini: GeminiHome, talk: Talk):
+def test_a_checkpoint_adds_what_was_never_told(
+    gemini: GeminiHome, talk: GeminiLogBuilder
+):
     old = [talk.prompt("from a saved chat"), talk.answer([{"text": "Loaded."}])]
-    gemini.write(talk.header(), checkpoint(*old), talk.prompt("go on"))
+    gemini.write(talk.header(), make_checkpoint(*old), talk.prompt("go on"))
 
     told = gemini.read()
-    assert told.said() == [("prompt", "from a saved chat"), ("prompt", "go on")]
+    assert told.user_messages() == [
+        ("prompt", "from a saved chat"),
+        ("prompt", "go on"),
+    ]
     assert told.texts("assistant_message") == ["Loaded."]
 
 
 def test_parts_of_a_checkpoint_are_thoughts_words_and_calls(
-    gemini: GeminiHome, talk: Talk
+    gemini: GeminiHome, talk: GeminiLogBuilder
 ):
     parts = [
         {"text": "**Look** around.", "thought": True},
         {"text": "I look."},
         {"functionCall": {"id": "call-9", "name": "ls", "args": {"path": "."}}},
     ]
-    gemini.write(talk.header(), checkpoint(talk.prompt("look"), talk.answer(parts)))
+    gemini.write(
+        talk.header(), make_checkpoint(talk.prompt("look"), talk.answer(parts))
+    )
 
     told = gemini.read()
     assert told.texts("thinking") == ["**Look** around."]
@@ -283,13 +302,14 @@ def test_parts_of_a_checkpoint_are_thoughts_words_and_calls(
 
 
 def test_a_call_takes_only_its_own_result_of_a_merged_list(
-    gemini: GeminiHome, talk: Talk
+    gemini: GeminiHome, talk: GeminiLogBuilder
 ):
-    made = [call("ls", "a.txt", "one"), call("cat", "hello", "two")]
+    made = [make_tool_call("ls", "a.txt", "one"), make_tool_call("cat", "hello", "two")]
     merged = [part for each in made for part in each["result"]]
     calls = [{**each, "result": merged} for each in made]
     gemini.write(
-        talk.header(), checkpoint(talk.prompt("x"), talk.answer("", toolCalls=calls))
+        talk.header(),
+        make_checkpoint(talk.prompt("x"), talk.answer("", toolCalls=calls)),
     )
 
     assert gemini.read().texts("tool_result") == ["a.txt", "hello"]
@@ -303,9 +323,11 @@ def test_a_compaction_tells_its_summary_and_no_copies(gemini: GeminiHome):
     assert len(told.texts("assistant_message")) == 5
 
 
-def test_a_compaction_in_mid_turn_takes_no_prompt_back(gemini: GeminiHome, talk: Talk):
+def test_a_compaction_in_mid_turn_takes_no_prompt_back(
+    gemini: GeminiHome, talk: GeminiLogBuilder
+):
     summary, thanks = talk.prompt("All of it."), talk.answer([{"text": THANKS}])
-    gemini.write(talk.header(), talk.prompt("go"), checkpoint(summary, thanks))
+    gemini.write(talk.header(), talk.prompt("go"), make_checkpoint(summary, thanks))
 
     assert gemini.read().texts("error") == []
 
@@ -314,7 +336,7 @@ def test_a_rewind_is_told_and_takes_nothing_away(gemini: GeminiHome):
     told = gemini.read("notes")
 
     assert len(told.events("rewound")) == 1
-    assert ("prompt", "delete it") in told.said()
+    assert ("prompt", "delete it") in told.user_messages()
 
 
 def test_a_document_and_the_log_made_of_it_are_one(gemini: GeminiHome):
@@ -325,7 +347,9 @@ def test_a_document_and_the_log_made_of_it_are_one(gemini: GeminiHome):
     assert told.main().title == "Write a file"
 
 
-def test_a_document_written_anew_adds_what_is_new(gemini: GeminiHome, talk: Talk):
+def test_a_document_written_anew_adds_what_is_new(
+    gemini: GeminiHome, talk: GeminiLogBuilder
+):
     messages = [talk.prompt("hello"), talk.answer("Hello.")]
     gemini.write_document({**talk.header(), "messages": messages})
     gemini.read()
@@ -344,18 +368,22 @@ def test_an_answer_without_calls_ends_the_turn(gemini: GeminiHome):
     assert gemini.read("hello").main().has_turn_ended
 
 
-def test_calls_that_come_later_open_the_turn_again(gemini: GeminiHome, talk: Talk):
+def test_calls_that_come_later_open_the_turn_again(
+    gemini: GeminiHome, talk: GeminiLogBuilder
+):
     answer = talk.answer("I look.")
     gemini.write(talk.header(), talk.prompt("look"), answer)
     before = gemini.read().main().has_turn_ended
-    gemini.write({**answer, "toolCalls": [call("ls", "a.txt")]})
+    gemini.write({**answer, "toolCalls": [make_tool_call("ls", "a.txt")]})
 
     told = gemini.read()
     assert (before, told.main().has_turn_ended) == (True, False)
     assert told.units()[-1].stop_reason == "unknown"
 
 
-def test_a_message_without_words_ends_no_turn(gemini: GeminiHome, talk: Talk):
+def test_a_message_without_words_ends_no_turn(
+    gemini: GeminiHome, talk: GeminiLogBuilder
+):
     thoughts = [{"subject": "Plan", "description": "I will call."}]
     answer = talk.answer("", thoughts=thoughts)
     gemini.write(talk.header(), talk.prompt("look"), answer)
@@ -370,15 +398,17 @@ def test_a_prompt_that_is_taken_back_ends_in_an_error(gemini: GeminiHome):
     assert told.units()[-1].stop_reason == "error"
 
 
-def test_an_answered_prompt_is_never_taken_back(gemini: GeminiHome, talk: Talk):
+def test_an_answered_prompt_is_never_taken_back(
+    gemini: GeminiHome, talk: GeminiLogBuilder
+):
     gemini.write(
-        talk.header(), talk.prompt("hello"), talk.answer("Hello."), checkpoint()
+        talk.header(), talk.prompt("hello"), talk.answer("Hello."), make_checkpoint()
     )
 
     assert gemini.read().texts("error") == []
 
 
-def test_a_cancelled_request_ends_the_turn(gemini: GeminiHome, talk: Talk):
+def test_a_cancelled_request_ends_the_turn(gemini: GeminiHome, talk: GeminiLogBuilder):
     gemini.write(
         talk.header(), talk.prompt("go"), talk.message("info", "Request cancelled.")
     )
@@ -386,14 +416,16 @@ def test_a_cancelled_request_ends_the_turn(gemini: GeminiHome, talk: Talk):
     assert gemini.read().units()[-1].stop_reason == "cancelled"
 
 
-def test_an_error_in_mid_turn_ends_the_turn(gemini: GeminiHome, talk: Talk):
+def test_an_error_in_mid_turn_ends_the_turn(gemini: GeminiHome, talk: GeminiLogBuilder):
     error = talk.message("error", "[API Error: quota]")
     gemini.write(talk.header(), talk.prompt("go"), error)
 
     assert gemini.read().units()[-1].stop_reason == "error"
 
 
-def test_an_error_between_turns_is_no_failed_turn(gemini: GeminiHome, talk: Talk):
+def test_an_error_between_turns_is_no_failed_turn(
+    gemini: GeminiHome, talk: GeminiLogBuilder
+):
     gemini.write(
         talk.header(), talk.prompt("go"), talk.answer("Done."),
         talk.message("error", "Unknown command: /foo"),
@@ -406,7 +438,7 @@ def test_an_error_between_turns_is_no_failed_turn(gemini: GeminiHome, talk: Talk
 
 
 def test_words_are_told_apart(gemini: GeminiHome):
-    assert gemini.read("speech").said() == [
+    assert gemini.read("speech").user_messages() == [
         ("prompt", "Read @a.txt please"),
         ("command", "/plan the work"),
         ("prompt", "what is this?\n[image image/png, 82 B]"),
@@ -453,8 +485,10 @@ def test_a_subagent_hangs_under_the_call_that_started_it(gemini: GeminiHome):
     assert told.subagent().spawn_call_id.startswith("invoke_agent__")
 
 
-def test_a_subagent_s_first_words_are_its_task(gemini: GeminiHome, talk: Talk):
-    child = Talk(CHILD)
+def test_a_subagent_s_first_words_are_its_task(
+    gemini: GeminiHome, talk: GeminiLogBuilder
+):
+    child = GeminiLogBuilder(CHILD)
     gemini.write(
         child.header(kind="subagent"), child.prompt("count"), child.answer("Hm."),
         child.prompt("You must finish now."), name=f"app/chats/{SESSION}/{CHILD}.jsonl",
@@ -487,9 +521,9 @@ def test_damage_is_counted(gemini: GeminiHome):
 
 
 def test_a_checkpoint_larger_than_what_is_mended_is_read(
-    gemini: GeminiHome, talk: Talk
+    gemini: GeminiHome, talk: GeminiLogBuilder
 ):
-    gemini.write(talk.header(), checkpoint(talk.prompt("x" * 5_000_000)))
+    gemini.write(talk.header(), make_checkpoint(talk.prompt("x" * 5_000_000)))
 
     told = gemini.read()
     assert (told.main().units, told.rejected) == (1, [])

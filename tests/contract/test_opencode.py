@@ -14,13 +14,13 @@ from leslied.model.source import Environment, WatchDepth
 from leslied.pipeline.archiver import Archiver
 from leslied.sessions import RecordStream, assemble
 from leslied.store import Store, StoreReader
-from tests.support.claude import ClaudeHome, Talk
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
-from tests.support.golden import FIXTURES, copy_home, environment, sync
+from tests.support.golden import FIXTURES, copy_home, make_environment, sync_home
 from tests.support.opencode import ADAPTER, NOW, OpenCodeHome
 
 
-class Told:
+class OpenCodeStoreContents:
     """What the store tells of its sessions."""
 
     def __init__(self, path: Path) -> None:
@@ -62,9 +62,9 @@ def opencode(home: Path, tmp_path: Path, clock: FakeClock) -> OpenCodeHome:
 def tell(opencode: OpenCodeHome):
     """Reads what is new and tells all there is."""
 
-    def look(**more: Any) -> Told:
+    def look(**more: Any) -> OpenCodeStoreContents:
         opencode.sync(**more)
-        return Told(opencode.store_path)
+        return OpenCodeStoreContents(opencode.store_path)
 
     return look
 
@@ -73,17 +73,17 @@ def tell(opencode: OpenCodeHome):
 def read(home: Path, tmp_path: Path, clock: FakeClock):
     """Reads a fixture case."""
 
-    def read_case(case: str) -> Told:
+    def read_case(case: str) -> OpenCodeStoreContents:
         copy_home(FIXTURES / "opencode" / case, home)
-        sync(ADAPTER, home, tmp_path / "case.db", clock)
-        return Told(tmp_path / "case.db")
+        sync_home(ADAPTER, home, tmp_path / "case.db", clock)
+        return OpenCodeStoreContents(tmp_path / "case.db")
 
     return read_case
 
 
 class TestWhereItWrites:
     def test_the_data_folder_and_the_tree_in_it(self, tmp_path: Path):
-        database, tree = ADAPTER.roots(environment(tmp_path), [])
+        database, tree = ADAPTER.roots(make_environment(tmp_path), [])
 
         assert database.path == tmp_path / ".local/share/opencode"
         assert database.watch is WatchDepth.FLAT
@@ -97,7 +97,7 @@ class TestWhereItWrites:
         assert next(iter(ADAPTER.roots(env, []))).path == tmp_path / "data/opencode"
 
     def test_a_configured_folder_replaces_it(self, tmp_path: Path):
-        database, _ = ADAPTER.roots(environment(tmp_path), [tmp_path / "other"])
+        database, _ = ADAPTER.roots(make_environment(tmp_path), [tmp_path / "other"])
 
         assert database.path == tmp_path / "other"
 
@@ -530,7 +530,7 @@ class TestManyProjectsInOneDatabase:
     ):
         opencode.db.close()
         (opencode.folder / "opencode.db").write_bytes(b"no database " * 500)
-        claude.write(Talk().prompt("Hello"))
+        claude.write(ClaudeLogBuilder().prompt("Hello"))
 
         done = opencode.sync()
         claude.sync()
@@ -545,7 +545,7 @@ class TestManyProjectsInOneDatabase:
         opencode.session()
         opencode.prompt("Hello")
         opencode.sync()
-        roots = tuple(ADAPTER.roots(environment(opencode.home), []))
+        roots = tuple(ADAPTER.roots(make_environment(opencode.home), []))
         with Store(opencode.store_path, opencode.clock) as store:
             store.mark_all_stopped()
             keep = Archiver(

@@ -18,8 +18,15 @@ from leslied.sinks import load_sinks
 from leslied.sinks._turns import iter_units, sum_unit_usage
 from leslied.sinks.leslie import parse_document
 from tests.support.clock import FakeClock
-from tests.support.exports import Devflow, load_case, render, render_one, tell, write
-from tests.support.golden import FIXTURES, all_cases, name_case, recall
+from tests.support.exports import (
+    DevflowRun,
+    join_artifacts,
+    read_case_session,
+    render,
+    render_one,
+    write_artifacts,
+)
+from tests.support.golden import FIXTURES, format_case_id, list_all_cases, load_golden
 
 SCHEMAS = Path(leslied.__file__).parent / "schemas"
 RECORD, SESSION = (
@@ -38,17 +45,19 @@ def session(
     request: pytest.FixtureRequest, home: Path, tmp_path: Path, clock: FakeClock
 ) -> Session:
     adapter, case = request.param
-    found = load_case(adapter, case, home, tmp_path / "store.db", clock)
+    found = read_case_session(adapter, case, home, tmp_path / "store.db", clock)
     if found is None:
         pytest.skip("the fixture tells of no session")
     return found
 
 
 def ids(value: tuple[AgentAdapter, Path]) -> str:
-    return "-".join(filter(None, map(name_case, value)))
+    return "-".join(filter(None, map(format_case_id, value)))
 
 
-every_case = pytest.mark.parametrize("session", all_cases(), indirect=True, ids=ids)
+every_case = pytest.mark.parametrize(
+    "session", list_all_cases(), indirect=True, ids=ids
+)
 shown_cases = pytest.mark.parametrize(
     "session",
     [(load_adapters()["claude-code"], FIXTURES / "claude_code" / n) for n in SHOWN],
@@ -70,11 +79,11 @@ def test_every_sink_is_offered_and_every_offer_is_a_sink():
 def test_an_output_looks_like_its_golden_file(
     session: Session, form: str, home: Path, request: pytest.FixtureRequest
 ):
-    told = tell(render(session, form), home)
+    told = join_artifacts(render(session, form), home)
 
     case = next(name for name in SHOWN if name[:4] in session.summary.cwd)
     path = GOLDEN / f"{case}.{form}.txt"
-    assert told == recall(path, told, request.config)
+    assert told == load_golden(path, told, request.config)
 
 
 @every_case
@@ -120,10 +129,10 @@ def test_weakincentives_entries_are_complete_and_numbered(session: Session):
 def test_devflow_loads_every_run_and_its_tokens_add_up(
     session: Session, tmp_path: Path
 ):
-    write(tmp_path / "base", load_sinks()["devflow"].render(session))
+    write_artifacts(tmp_path / "base", load_sinks()["devflow"].render(session))
 
     runs = sorted((tmp_path / "base" / "runs").iterdir())
-    loaded = [Devflow(tmp_path / "base", run.name) for run in runs]
+    loaded = [DevflowRun(tmp_path / "base", run.name) for run in runs]
 
     for run, folder in zip(loaded, runs, strict=True):
         assert run.run_id == folder.name

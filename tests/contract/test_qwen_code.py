@@ -73,7 +73,7 @@ def test_a_session_goes_on_by_its_id():
 
 
 def test_who_said_what(qwen: AgentHome):
-    assert qwen.case("speech").said() == [
+    assert qwen.read_case("speech").user_messages() == [
         ("command", "/about"),
         ("prompt", "Read @plan.md"),
         ("prompt", "What is in this picture?\n\n[image image/png, 6 B]"),
@@ -83,16 +83,16 @@ def test_who_said_what(qwen: AgentHome):
 
 
 def test_a_file_named_in_a_prompt_is_not_part_of_it(qwen: AgentHome):
-    told = qwen.case("interactive")
+    told = qwen.read_case("interactive")
 
-    assert ("prompt", "read @plan.md now [[again]]") in told.said()
+    assert ("prompt", "read @plan.md now [[again]]") in told.user_messages()
 
 
 @pytest.mark.parametrize(
     ("case", "note"), [("speech", "cron"), ("background-agent", "notification")]
 )
 def test_what_a_program_says_is_no_prompt(qwen: AgentHome, case: str, note: str):
-    assert qwen.case(case).notes("notice") == [note]
+    assert qwen.read_case(case).notes("notice") == [note]
 
 
 def test_news_for_a_subagent_is_no_task(qwen: AgentHome):
@@ -112,7 +112,7 @@ def test_a_slash_command_starts_no_unit_and_leaves_nobody_working(qwen: AgentHom
 
     told = qwen.read()
 
-    assert told.said() == [("command", "/rename Mill")]
+    assert told.user_messages() == [("command", "/rename Mill")]
     assert (told.main.units, told.main.has_turn_ended) == (0, True)
 
 
@@ -131,7 +131,7 @@ def test_an_answer_inside_a_users_line_is_a_tools(qwen: AgentHome):
 
 
 def test_a_call_between_two_answers_does_not_end_the_turn(qwen: AgentHome):
-    told = qwen.case("tools")
+    told = qwen.read_case("tools")
 
     ends = [
         p.record.metadata.get("stop_reason") for p in told.records("assistant_message")
@@ -144,11 +144,11 @@ def test_a_call_between_two_answers_does_not_end_the_turn(qwen: AgentHome):
     [("hello", "end_turn"), ("interactive", "cancelled"), ("error", "error")],
 )
 def test_how_a_turn_ended(qwen: AgentHome, case: str, reason: str):
-    assert qwen.case(case).units()[-1].stop_reason == reason
+    assert qwen.read_case(case).units()[-1].stop_reason == reason
 
 
 def test_a_killed_session_has_a_call_without_an_answer_and_no_end(qwen: AgentHome):
-    told = qwen.case("killed")
+    told = qwen.read_case("killed")
 
     (unit,) = [u for u in told.units() if u.number]
     assert unit.entries[-1].record.metadata["is_unanswered"]
@@ -156,17 +156,17 @@ def test_a_killed_session_has_a_call_without_an_answer_and_no_end(qwen: AgentHom
 
 
 def test_an_error_that_is_tried_again_does_not_end_the_turn(qwen: AgentHome):
-    told = qwen.case("speech")
+    told = qwen.read_case("speech")
 
     (error,) = told.records("error")
     assert (error.record.role, error.record.content) == ("system", "503 overloaded")
 
 
 def test_words_of_a_subagent_do_not_end_its_work(qwen: AgentHome):
-    told = qwen.case("background-agent")
+    told = qwen.read_case("background-agent")
 
     (child,) = told.subagents
-    assert told.words("assistant_message", child) == ["I begin.", "Slow worker result."]
+    assert told.texts("assistant_message", child) == ["I begin.", "Slow worker result."]
     assert not child.has_turn_ended
 
 
@@ -174,13 +174,13 @@ def test_words_of_a_subagent_do_not_end_its_work(qwen: AgentHome):
 
 
 def test_a_failed_call_is_an_error_and_a_failed_command_is_not(qwen: AgentHome):
-    results = qwen.case("tool-errors").records("tool_result")
+    results = qwen.read_case("tool-errors").records("tool_result")
 
     assert [p.record.metadata for p in results] == [{}, {"is_error": True}]
 
 
 def test_a_picture_beside_an_answer_is_told_with_it(qwen: AgentHome):
-    told = qwen.case("speech").words("tool_result")
+    told = qwen.read_case("speech").texts("tool_result")
 
     assert told[0].endswith("was processed.\n[image image/png, 6 B]")
 
@@ -205,7 +205,7 @@ def test_a_file_without_a_name_for_its_kind_is_told_by_its_size(qwen: AgentHome)
 
 
 def test_input_is_told_without_what_was_cached(qwen: AgentHome):
-    (first, *_) = qwen.case("hello").records("thinking")
+    (first, *_) = qwen.read_case("hello").records("thinking")
 
     assert first.record.usage == Usage(19688, 23, 11)
 
@@ -242,7 +242,7 @@ def test_the_tokens_of_helpers_count_and_their_model_is_not_the_sessions(
 
 
 def test_a_branched_sessions_shared_messages_count_once(qwen: AgentHome):
-    told = qwen.case("fork")
+    told = qwen.read_case("fork")
 
     assert [s.usage for s in told.sessions if s.usage] == [Usage(60, 9, 50)]
 
@@ -251,7 +251,7 @@ def test_a_branched_sessions_shared_messages_count_once(qwen: AgentHome):
 
 
 def test_a_subagent_in_the_background_hangs_under_its_call(qwen: AgentHome):
-    told = qwen.case("background-agent")
+    told = qwen.read_case("background-agent")
 
     (child,) = told.subagents
     assert child.spawn_call_id == "call_404f48de000001"
@@ -273,18 +273,18 @@ def test_a_side_file_tells_whether_its_subagent_still_works(qwen: AgentHome):
 
 
 def test_a_side_file_alone_makes_no_session(qwen: AgentHome):
-    assert len(qwen.case("broken").sessions) == 1
+    assert len(qwen.read_case("broken").sessions) == 1
 
 
 # Sessions
 
 
 def test_a_name_given_by_a_person_outranks_the_models(qwen: AgentHome):
-    assert qwen.case("speech").main.title == "Mill"
+    assert qwen.read_case("speech").main.title == "Mill"
 
 
 def test_a_change_of_folder_is_told_once(qwen: AgentHome):
-    told = [p.record.metadata for p in qwen.case("speech").records("system_event")]
+    told = [p.record.metadata for p in qwen.read_case("speech").records("system_event")]
 
     moved = [m["cwd"] for m in told if "cwd" in m]
     assert moved == ["/home/dev/mill", "/home/dev/mill/dam"]
@@ -299,7 +299,7 @@ def test_the_model_may_be_told_before_it_answers(qwen: AgentHome):
 
 
 def test_compression_and_rewind_are_told(qwen: AgentHome):
-    told = qwen.case("speech")
+    told = qwen.read_case("speech")
 
     assert told.notes("compacted") == ["chat_compression"]
     assert told.notes("rewound") == ["rewind"]
@@ -309,17 +309,17 @@ def test_a_piece_of_a_damaged_line_is_only_taken_if_it_is_a_line(qwen: AgentHome
     torn = json.dumps({"text": "inner"}) + json.dumps(line("user", message=parts("Hi")))
     qwen.write(f".qwen/projects/{LOG}", torn + "\n")
 
-    assert qwen.read().said() == [("prompt", "Hi")]
+    assert qwen.read().user_messages() == [("prompt", "Hi")]
 
 
 # Old documents
 
 
 def test_an_old_document_is_a_session(qwen: AgentHome):
-    told = qwen.case("old-document")
+    told = qwen.read_case("old-document")
 
-    assert told.said() == [("prompt", "List the files.")]
-    assert told.words("tool_result") == ["plan.md", "File not found"]
+    assert told.user_messages() == [("prompt", "List the files.")]
+    assert told.texts("tool_result") == ["plan.md", "File not found"]
     assert told.main.usage == Usage(150, 20, 120)
 
 

@@ -56,7 +56,7 @@ MACHINE = (
 )
 
 
-def objects_in(path: Path) -> Iterator[dict[str, Any]]:
+def iter_objects(path: Path) -> Iterator[dict[str, Any]]:
     """Every object in a log, two on a line as two."""
     decoder = json.JSONDecoder()
     for line in path.read_bytes().split(b"\n"):
@@ -71,7 +71,7 @@ def blocks_of(line: dict[str, Any]) -> list[dict[str, Any]]:
     return content if isinstance(content, list) else [{"type": "text", "text": content}]
 
 
-def who_speaks(line: dict[str, Any], text: str) -> str:
+def find_origin(line: dict[str, Any], text: str) -> str:
     """`prompt`, `command` or `shell` where a person speaks; empty where nobody does."""
     kind = (line.get("origin") or {}).get("kind", "human")
     is_system = kind != "human" or line.get("promptSource") == "system"
@@ -100,18 +100,18 @@ def count_message(line: dict[str, Any], counts: Counter[str]) -> None:
         counts["results"] += sum(b["type"] == "tool_result" for b in blocks_of(line))
 
 
-def count_words(line: dict[str, Any], counts: Counter[str]) -> None:
+def count_user_text(line: dict[str, Any], counts: Counter[str]) -> None:
     """What a person said in a user line; beside a result it is said in mid-turn."""
     blocks = blocks_of(line)
     spoken = [block for block in blocks if block["type"] != "tool_result"]
     words = [block.get("text") or "an image" for block in spoken]
-    speaker = who_speaks(line, "\n\n".join(words)) if spoken else ""
+    speaker = find_origin(line, "\n\n".join(words)) if spoken else ""
     is_beside = len(spoken) < len(blocks)
     if speaker:
         counts["queued" if is_beside and speaker == "prompt" else speaker] += 1
 
 
-class Session:
+class ExpectedSession:
     """One main log, and what it tells of its subagents."""
 
     def __init__(self, path: Path, counts: Counter[str]) -> None:
@@ -121,7 +121,7 @@ class Session:
         self._waiting: list[str] = []
         self._has_asked = False
         seen: set[str] = set()
-        for line in objects_in(path):
+        for line in iter_objects(path):
             name = line.get("uuid")
             if name and name in seen:
                 continue
@@ -136,7 +136,7 @@ class Session:
             before = +self.counts
             count_message(line, self.counts)
             if kind == "user":
-                count_words(line, self.counts)
+                count_user_text(line, self.counts)
             self._add_unit(self.counts - before, line)
         elif kind == "progress" and line["data"]["type"] == "agent_progress":
             self.inner[line["data"]["agentId"]].append(line["data"]["message"])
@@ -165,7 +165,7 @@ class Session:
     def _add_operation(self, line: dict[str, Any]) -> None:
         """No log here has attachments beside its removals."""
         text, operation = line.get("content"), line["operation"]
-        if operation == "enqueue" and who_speaks(line, text or ""):
+        if operation == "enqueue" and find_origin(line, text or ""):
             self._waiting.append(text)
         elif operation == "dequeue" and self._waiting:
             self._waiting.pop(0)
@@ -180,10 +180,10 @@ def count_logs(projects: Path) -> Counts:
     inner: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for path in sorted(projects.glob("*/*.jsonl")):
         if not path.name.startswith("agent-"):
-            session = Session(path, counts[path.stem, False])
+            session = ExpectedSession(path, counts[path.stem, False])
             inner |= {(path.stem, agent): ls for agent, ls in session.inner.items()}
     for path in projects.glob("*/**/agent-*.jsonl"):
-        lines = list(objects_in(path))
+        lines = list(iter_objects(path))
         is_sibling = path.parent.parent == projects
         owner = lines[0]["sessionId"] if is_sibling else path.parents[1].name
         inner[owner, path.stem.removeprefix("agent-")] = lines
@@ -223,7 +223,7 @@ def count_store(path: Path) -> Counts:
     return {key: found for key, found in told.items() if found}
 
 
-def rejected_in(path: Path) -> list[str]:
+def count_rejects(path: Path) -> list[str]:
     with StoreReader(path) as reader:
         return [row["reason"] for row in reader.list_rejected(99)]
 
@@ -238,7 +238,7 @@ def test_every_session_is_read_and_counted_alike(
 
     claude.sync(is_final=True)
 
-    assert rejected_in(claude.store_path) == []
+    assert count_rejects(claude.store_path) == []
     assert count_store(claude.store_path) == count_logs(claude.projects)
 
 
@@ -250,7 +250,7 @@ def test_logs_of_the_first_versions_are_read_and_counted_alike(
 
     claude.sync(is_final=True)
 
-    assert rejected_in(claude.store_path) == []
+    assert count_rejects(claude.store_path) == []
     assert count_store(claude.store_path) == count_logs(claude.projects)
 
 
@@ -277,7 +277,7 @@ def test_a_real_fork_s_tokens_count_once(shared: Path, claude: ClaudeHome):
     shutil.copytree(shared / "corpus" / "fork-pair" / "projects", claude.projects)
     largest: dict[tuple[str, str], int] = {}
     for path in claude.projects.glob("*/*.jsonl"):
-        for line in objects_in(path):
+        for line in iter_objects(path):
             said = line["data"].get("message") if line["type"] == "progress" else line
             if said and said["type"] == "assistant":
                 message, request = said["message"], said.get("requestId", "")

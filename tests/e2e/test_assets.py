@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.claude import LATER, ClaudeHome, Talk
-from tests.support.cli import Command
+from tests.support.claude import AFTER_STORE_CREATION, ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
 
 pytestmark = pytest.mark.e2e
 THREAD = ".leslie/threads/thread-11111111"
 
 
 @pytest.fixture
-def leslied(home: Path) -> Command:
-    return Command(home)
+def leslied(home: Path) -> LesliedRunner:
+    return LesliedRunner(home)
 
 
 @pytest.fixture
@@ -29,10 +29,13 @@ def project(home: Path) -> Path:
 
 
 @pytest.fixture
-def plan(claude: ClaudeHome, leslied: Command, project: Path) -> Path:
+def plan(claude: ClaudeHome, leslied: LesliedRunner, project: Path) -> Path:
     """A session wrote a plan and edited it twice; then it was indexed."""
     leslied("sync")  # What ended before there was a store goes elsewhere.
-    talk, path = Talk(cwd=str(project), began=LATER), project / THREAD / "plan.md"
+    talk, path = (
+        ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION),
+        project / THREAD / "plan.md",
+    )
     claude.write(talk.prompt("plan the mill"))
     for number, tool in enumerate(("Write", "Edit", "Edit"), 1):
         claude.write(
@@ -60,7 +63,7 @@ def test_the_index_names_the_three_calls_that_made_a_plan(plan: Path):
     assert asset["history"][0]["calls"] == ["toolu_1", "toolu_2", "toolu_3"]
 
 
-def test_assets_shows_a_table(leslied: Command, plan: Path):
+def test_assets_shows_a_table(leslied: LesliedRunner, plan: Path):
     table = leslied("assets", "thread-1111").out.split("\n")
 
     assert table[0].split() == ["TYPE", "PATH", "TITLE", "SIZE", "CHANGED", "BY"]
@@ -70,7 +73,7 @@ def test_assets_shows_a_table(leslied: Command, plan: Path):
     assert table[2].split()[0] == "transcript"
 
 
-def test_what_a_person_changed_is_no_calls_work(leslied: Command, plan: Path):
+def test_what_a_person_changed_is_no_calls_work(leslied: LesliedRunner, plan: Path):
     plan.write_text("# By hand\n")
     leslied("sync")
 
@@ -80,21 +83,23 @@ def test_what_a_person_changed_is_no_calls_work(leslied: Command, plan: Path):
     assert line.endswith("  -")
 
 
-def test_assets_as_json_is_what_stands_in_the_index(leslied: Command, plan: Path):
+def test_assets_as_json_is_what_stands_in_the_index(leslied: LesliedRunner, plan: Path):
     (thread,) = leslied("assets", "last", "--json").json["data"]["threads"]
 
     index = json.loads((plan.parent / ".meta" / "assets.json").read_text())
     assert thread == {**index, "folder": str(plan.parents[3])}
 
 
-def test_without_a_thread_the_projects_threads_are_shown(leslied: Command, plan: Path):
+def test_without_a_thread_the_projects_threads_are_shown(
+    leslied: LesliedRunner, plan: Path
+):
     page = leslied("assets").out
 
     assert page.startswith("thread-11111111  plan the mill\n")
     assert "plan.md" in page
 
 
-def test_a_second_sync_leaves_every_byte(leslied: Command, plan: Path):
+def test_a_second_sync_leaves_every_byte(leslied: LesliedRunner, plan: Path):
     folder = plan.parents[2]
     before = {p: p.stat().st_mtime_ns for p in folder.rglob("*")}
 
@@ -104,7 +109,7 @@ def test_a_second_sync_leaves_every_byte(leslied: Command, plan: Path):
     assert {p: p.stat().st_mtime_ns for p in folder.rglob("*")} == before
 
 
-def test_only_the_agents_own_files_are_for_git(leslied: Command, plan: Path):
+def test_only_the_agents_own_files_are_for_git(leslied: LesliedRunner, plan: Path):
     status = ["git", "-C", str(plan.parents[3]), "status", "--short", "-uall"]
 
     told = subprocess.run(status, capture_output=True, text=True, check=True).stdout
@@ -112,7 +117,7 @@ def test_only_the_agents_own_files_are_for_git(leslied: Command, plan: Path):
     assert told == f"?? {THREAD}/plan.md\n"
 
 
-def test_lint_tells_what_to_mend_and_ends_with_one(leslied: Command, plan: Path):
+def test_lint_tells_what_to_mend_and_ends_with_one(leslied: LesliedRunner, plan: Path):
     assert leslied("assets", "lint").code == 0
     (plan.parent / "Plan2.md").write_text("x")
 
@@ -125,7 +130,7 @@ def test_lint_tells_what_to_mend_and_ends_with_one(leslied: Command, plan: Path)
     assert [finding["rule"] for finding in data["findings"]] == ["unknown-name"]
 
 
-def test_a_damaged_index_is_no_index(leslied: Command, plan: Path):
+def test_a_damaged_index_is_no_index(leslied: LesliedRunner, plan: Path):
     (plan.parent / ".meta" / "assets.json").write_text('{"assets": [7]}')
 
     ran = leslied("assets", "last")
@@ -135,20 +140,22 @@ def test_a_damaged_index_is_no_index(leslied: Command, plan: Path):
     assert leslied("assets", "last").code == 0
 
 
-def test_a_thread_nobody_knows_is_told_in_a_sentence(leslied: Command, plan: Path):
+def test_a_thread_nobody_knows_is_told_in_a_sentence(
+    leslied: LesliedRunner, plan: Path
+):
     ran = leslied("assets", "thread-9")
 
     assert ran.code == 2
     assert "leslied list" in ran.err
 
 
-def test_before_any_index_there_is_a_next_step(leslied: Command):
+def test_before_any_index_there_is_a_next_step(leslied: LesliedRunner):
     leslied("sync")
 
     assert "leslied sync" in leslied("assets").out
 
 
-def test_a_rebuild_writes_the_same_index(leslied: Command, plan: Path):
+def test_a_rebuild_writes_the_same_index(leslied: LesliedRunner, plan: Path):
     before = (plan.parent / ".meta" / "assets.json").read_bytes()
 
     assert leslied("rebuild").code == 0
@@ -157,7 +164,9 @@ def test_a_rebuild_writes_the_same_index(leslied: Command, plan: Path):
     assert leslied("sync", "--json").json["data"]["index_files_written"] == 0
 
 
-def test_a_thread_that_leslie_names_takes_its_index_along(leslied: Command, plan: Path):
+def test_a_thread_that_leslie_names_takes_its_index_along(
+    leslied: LesliedRunner, plan: Path
+):
     file = plan.parents[2] / "thread_relations.json"
     relations = json.loads(file.read_text())
     thread = relations["threads"].pop("thread-11111111")

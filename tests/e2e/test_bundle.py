@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.claude import ClaudeHome, Talk
-from tests.support.cli import Command
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
 
 pytestmark = pytest.mark.e2e
 
@@ -18,9 +18,9 @@ KEY = "ghp_" + "A1b2" * 9
 
 
 @pytest.fixture
-def leslied(home: Path, claude: ClaudeHome) -> Command:
-    leslied = Command(home, cwd=home)
-    talk = Talk(cwd=f"{home}/app")
+def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
+    leslied = LesliedRunner(home, cwd=home)
+    talk = ClaudeLogBuilder(cwd=f"{home}/app")
     claude.write(talk.prompt(f"my words {KEY}"), "broken", talk.answer("Done."))
     with claude.log().open("a") as log:
         log.write("this is no entry\n")
@@ -36,7 +36,7 @@ def unpack(path: Path) -> dict[str, str]:
         return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
-def test_every_file_in_it_is_proven(leslied: Command):
+def test_every_file_in_it_is_proven(leslied: LesliedRunner):
     ran = leslied("bundle")
 
     path = leslied.home / "leslied-bundle.zip"
@@ -51,7 +51,7 @@ def test_every_file_in_it_is_proven(leslied: Command):
     assert json.loads(files["rejected.json"])[0]["reason"]
 
 
-def test_no_secret_no_home_and_no_talk_is_in_it(leslied: Command):
+def test_no_secret_no_home_and_no_talk_is_in_it(leslied: LesliedRunner):
     leslied("bundle", "-o", "report.zip")
 
     told = "".join(unpack(leslied.home / "report.zip").values())
@@ -62,7 +62,7 @@ def test_no_secret_no_home_and_no_talk_is_in_it(leslied: Command):
     assert "this is no entry" not in told
 
 
-def test_a_session_is_in_it_when_asked(leslied: Command):
+def test_a_session_is_in_it_when_asked(leslied: LesliedRunner):
     leslied("bundle", "last", "-o", "report.zip")
 
     told = unpack(leslied.home / "report.zip")["session.json"]
@@ -72,14 +72,14 @@ def test_a_session_is_in_it_when_asked(leslied: Command):
 
 
 def test_without_a_store_there_is_still_a_report(home: Path):
-    ran = Command(home, cwd=home)("bundle", "--json")
+    ran = LesliedRunner(home, cwd=home)("bundle", "--json")
 
     files = unpack(home / "leslied-bundle.zip")
     assert ran.code == 0
     assert "error" in json.loads(files["status.json"])
 
 
-def test_a_place_that_cannot_be_is_a_sentence(leslied: Command):
+def test_a_place_that_cannot_be_is_a_sentence(leslied: LesliedRunner):
     ran = leslied("bundle", "-o", "nowhere/report.zip")
 
     assert ran.code == 2

@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.claude import SESSION, ClaudeHome, Talk
-from tests.support.cli import Command
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
 from tests.support.golden import FIXTURES, copy_home
 
 pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def leslied(home: Path) -> Command:
-    return Command(home)
+def leslied(home: Path) -> LesliedRunner:
+    return LesliedRunner(home)
 
 
 @pytest.fixture
-def talk(claude: ClaudeHome) -> Talk:
+def talk(claude: ClaudeHome) -> ClaudeLogBuilder:
     """A session with a tool call in it."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt("fix the login bug"),
         talk.call("Bash", {"command": "grep -n login app.py"}, "toolu_1"),
@@ -35,7 +35,9 @@ def talk(claude: ClaudeHome) -> Talk:
     return talk
 
 
-def test_sync_then_list_shows_the_session(leslied: Command, talk: Talk):
+def test_sync_then_list_shows_the_session(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder
+):
     assert leslied("sync").code == 0
 
     (session,) = leslied("list", "--json").json["data"]["sessions"]
@@ -48,7 +50,9 @@ def test_sync_then_list_shows_the_session(leslied: Command, talk: Talk):
     assert session["usage"]["input_tokens"] == 20
 
 
-def test_a_second_sync_says_that_nothing_is_new(leslied: Command, talk: Talk):
+def test_a_second_sync_says_that_nothing_is_new(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder
+):
     leslied("sync")
 
     again = leslied("sync", "--json").json["data"]
@@ -57,7 +61,7 @@ def test_a_second_sync_says_that_nothing_is_new(leslied: Command, talk: Talk):
 
 
 def test_an_id_that_begins_with_its_time_is_listed_long_enough(
-    leslied: Command, home: Path
+    leslied: LesliedRunner, home: Path
 ):
     copy_home(FIXTURES / "codex" / "subagent", home)
     leslied("sync")
@@ -68,7 +72,7 @@ def test_an_id_that_begins_with_its_time_is_listed_long_enough(
     assert (shown.code, "● exec_command ls | wc -l" in shown.out) == (0, True)
 
 
-def test_show_tells_the_whole_talk(leslied: Command, talk: Talk):
+def test_show_tells_the_whole_talk(leslied: LesliedRunner, talk: ClaudeLogBuilder):
     leslied("sync")
 
     page = leslied("show", "last").out
@@ -79,7 +83,7 @@ def test_show_tells_the_whole_talk(leslied: Command, talk: Talk):
     assert "The login works again." in page
 
 
-def test_show_takes_any_kind_of_id(leslied: Command, talk: Talk):
+def test_show_takes_any_kind_of_id(leslied: LesliedRunner, talk: ClaudeLogBuilder):
     leslied("sync")
     data = leslied("show", SESSION[:6], "--json").json["data"]
     (unit,) = [u for u in data["units"] if u["prompt"]]
@@ -91,7 +95,9 @@ def test_show_takes_any_kind_of_id(leslied: Command, talk: Talk):
     assert [u["chat_id"] for u in by_chat["units"]] == [unit["chat_id"]]
 
 
-def test_search_finds_prompts_calls_and_results(leslied: Command, talk: Talk):
+def test_search_finds_prompts_calls_and_results(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder
+):
     leslied("sync")
 
     found = leslied("search", "login", "--json").json["data"]["hits"]
@@ -121,7 +127,9 @@ def test_search_finds_prompts_calls_and_results(leslied: Command, talk: Talk):
         "日本",
     ],
 )
-def test_any_string_is_a_valid_query(leslied: Command, talk: Talk, words: str):
+def test_any_string_is_a_valid_query(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder, words: str
+):
     leslied("sync")
 
     ran = leslied("search", "--json", "--", words)
@@ -130,7 +138,9 @@ def test_any_string_is_a_valid_query(leslied: Command, talk: Talk, words: str):
     assert ran.json["success"]
 
 
-def test_stop_all_marks_every_session_stopped(leslied: Command, talk: Talk):
+def test_stop_all_marks_every_session_stopped(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder
+):
     leslied("sync", "--stop-all")
 
     (session,) = leslied("list", "--json").json["data"]["sessions"]
@@ -138,7 +148,9 @@ def test_stop_all_marks_every_session_stopped(leslied: Command, talk: Talk):
     assert session["status"] == "stopped"
 
 
-def test_status_names_agents_store_and_daemon(leslied: Command, talk: Talk):
+def test_status_names_agents_store_and_daemon(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder
+):
     leslied("sync")
 
     data = leslied("status", "--json").json["data"]
@@ -151,7 +163,7 @@ def test_status_names_agents_store_and_daemon(leslied: Command, talk: Talk):
 
 
 def test_rejected_entries_are_counted_and_explained(
-    leslied: Command, claude: ClaudeHome
+    leslied: LesliedRunner, claude: ClaudeHome
 ):
     claude.log().write_bytes(b"this is no JSON\n[1, 2]\n")
     leslied("sync")
@@ -163,7 +175,9 @@ def test_rejected_entries_are_counted_and_explained(
     assert all(each["reason"] for each in data["rejected"])
 
 
-def test_an_unknown_id_gets_a_sentence_and_the_next_step(leslied: Command, talk: Talk):
+def test_an_unknown_id_gets_a_sentence_and_the_next_step(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder
+):
     leslied("sync")
 
     ran = leslied("show", "nope")
@@ -174,7 +188,9 @@ def test_an_unknown_id_gets_a_sentence_and_the_next_step(leslied: Command, talk:
     assert "Traceback" not in ran.err
 
 
-def test_an_error_as_json_is_an_envelope(leslied: Command, talk: Talk):
+def test_an_error_as_json_is_an_envelope(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder
+):
     leslied("sync")
 
     ran = leslied("show", "nope", "--json")
@@ -186,7 +202,7 @@ def test_an_error_as_json_is_an_envelope(leslied: Command, talk: Talk):
 
 @pytest.mark.parametrize("words", [("list",), ("show", "last"), ("search", "x")])
 def test_before_the_first_sync_a_look_says_what_to_do(
-    leslied: Command, words: tuple[str, ...]
+    leslied: LesliedRunner, words: tuple[str, ...]
 ):
     ran = leslied(*words)
 
@@ -194,7 +210,7 @@ def test_before_the_first_sync_a_look_says_what_to_do(
     assert "leslied sync" in ran.err
 
 
-def test_a_home_without_agents_is_told_where_we_looked(leslied: Command):
+def test_a_home_without_agents_is_told_where_we_looked(leslied: LesliedRunner):
     ran = leslied("sync")
 
     assert ran.code == 0
@@ -211,7 +227,7 @@ def test_a_home_without_agents_is_told_where_we_looked(leslied: Command):
     ],
 )
 def test_a_wrong_config_is_one_sentence(
-    leslied: Command, tmp_path: Path, text: str, said: str
+    leslied: LesliedRunner, tmp_path: Path, text: str, said: str
 ):
     config = tmp_path / "config.toml"
     config.write_text(text)
@@ -224,7 +240,7 @@ def test_a_wrong_config_is_one_sentence(
 
 
 def test_an_excluded_project_keeps_no_content(
-    leslied: Command, talk: Talk, tmp_path: Path
+    leslied: LesliedRunner, talk: ClaudeLogBuilder, tmp_path: Path
 ):
     config = tmp_path / "config.toml"
     config.write_text('[projects]\nexclude = ["/home/dev/*"]\n')
@@ -239,7 +255,7 @@ def test_an_excluded_project_keeps_no_content(
 
 
 def test_a_log_that_names_no_folder_is_reported_while_projects_are_excluded(
-    leslied: Command, claude: ClaudeHome, tmp_path: Path
+    leslied: LesliedRunner, claude: ClaudeHome, tmp_path: Path
 ):
     log = claude.write({"type": "summary", "summary": "login", "leafUuid": "x"})
     config = tmp_path / "config.toml"
@@ -255,7 +271,7 @@ def test_a_log_that_names_no_folder_is_reported_while_projects_are_excluded(
 
 
 def test_roots_in_the_config_replace_the_usual_ones(
-    leslied: Command, talk: Talk, tmp_path: Path, claude: ClaudeHome
+    leslied: LesliedRunner, talk: ClaudeLogBuilder, tmp_path: Path, claude: ClaudeHome
 ):
     elsewhere = tmp_path / "elsewhere"
     (claude.home / ".claude").rename(elsewhere)
@@ -268,7 +284,7 @@ def test_roots_in_the_config_replace_the_usual_ones(
 
 
 def test_claude_config_dir_is_followed(
-    leslied: Command, talk: Talk, tmp_path: Path, claude: ClaudeHome
+    leslied: LesliedRunner, talk: ClaudeLogBuilder, tmp_path: Path, claude: ClaudeHome
 ):
     elsewhere = tmp_path / "elsewhere"
     (claude.home / ".claude").rename(elsewhere)
@@ -279,7 +295,7 @@ def test_claude_config_dir_is_followed(
 
 
 def test_an_unreadable_root_is_said_and_nothing_is_lost(
-    leslied: Command, talk: Talk, claude: ClaudeHome
+    leslied: LesliedRunner, talk: ClaudeLogBuilder, claude: ClaudeHome
 ):
     leslied("sync")
     claude.projects.rename(claude.projects.with_name("away"))
@@ -291,7 +307,9 @@ def test_an_unreadable_root_is_said_and_nothing_is_lost(
     assert len(leslied("list", "--json").json["data"]["sessions"]) == 1
 
 
-def test_nothing_we_write_can_be_read_by_others(leslied: Command, talk: Talk):
+def test_nothing_we_write_can_be_read_by_others(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder
+):
     os.umask(0o000)
     try:
         leslied("sync")
@@ -305,7 +323,7 @@ def test_nothing_we_write_can_be_read_by_others(leslied: Command, talk: Talk):
 
 
 def test_the_agents_folder_stays_as_it_was(
-    leslied: Command, talk: Talk, claude: ClaudeHome
+    leslied: LesliedRunner, talk: ClaudeLogBuilder, claude: ClaudeHome
 ):
     def look() -> dict[Path, tuple[int, int, bytes]]:
         files = [p for p in (claude.home / ".claude").rglob("*") if p.is_file()]
@@ -321,9 +339,9 @@ def test_the_agents_folder_stays_as_it_was(
 
 
 def test_control_characters_never_reach_the_terminal(
-    leslied: Command, claude: ClaudeHome
+    leslied: LesliedRunner, claude: ClaudeHome
 ):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     evil = "\x1b]52;c;aGk=\x07\x1b[2J\u202egnp.exe\x9b31m\r"
     claude.write(talk.prompt(evil), talk.answer(evil), talk.call(evil, {}, "t1"))
     leslied("sync")
@@ -336,7 +354,7 @@ def test_control_characters_never_reach_the_terminal(
 
 
 def test_two_syncs_at_once_leave_one_writer(
-    leslied: Command, talk: Talk, tmp_path: Path
+    leslied: LesliedRunner, talk: ClaudeLogBuilder, tmp_path: Path
 ):
     from leslied.clock import SystemClock  # noqa: PLC0415
     from leslied.store import Store  # noqa: PLC0415
@@ -349,7 +367,7 @@ def test_two_syncs_at_once_leave_one_writer(
     assert "Another leslied" in ran.err
 
 
-def test_without_a_home_there_is_a_sentence(leslied: Command):
+def test_without_a_home_there_is_a_sentence(leslied: LesliedRunner):
     ran = leslied("sync", HOME="")
 
     assert ran.code == 2
@@ -357,7 +375,7 @@ def test_without_a_home_there_is_a_sentence(leslied: Command):
 
 
 def test_a_reader_that_leaves_early_ends_the_command_quietly(
-    leslied: Command, talk: Talk
+    leslied: LesliedRunner, talk: ClaudeLogBuilder
 ):
     leslied("sync")
 
@@ -372,7 +390,7 @@ def test_a_reader_that_leaves_early_ends_the_command_quietly(
     assert b"Traceback" not in done.stderr
 
 
-def test_config_path_and_show_agree(leslied: Command):
+def test_config_path_and_show_agree(leslied: LesliedRunner):
     shown = leslied("config", "show", "--json").json["data"]
     path = leslied("config", "path").out.strip()
 
@@ -382,10 +400,10 @@ def test_config_path_and_show_agree(leslied: Command):
 
 
 def test_a_side_file_of_an_excluded_project_is_kept_out_too(
-    leslied: Command, talk: Talk, claude: ClaudeHome, tmp_path: Path
+    leslied: LesliedRunner, talk: ClaudeLogBuilder, claude: ClaudeHome, tmp_path: Path
 ):
     folder = f"-home-dev-app/{SESSION}/subagents"
-    child = Talk()
+    child = ClaudeLogBuilder()
     claude.write(
         child.prompt("look", isSidechain=True), name=f"{folder}/agent-a1.jsonl"
     )
@@ -402,7 +420,9 @@ def test_a_side_file_of_an_excluded_project_is_kept_out_too(
     assert b"zebra" not in store.read_bytes()
 
 
-def test_a_filter_given_to_search_as_an_option_is_told_as_a_word(leslied: Command):
+def test_a_filter_given_to_search_as_an_option_is_told_as_a_word(
+    leslied: LesliedRunner,
+):
     ran = leslied("search", "hello", "--since", "7d")
 
     assert ran.code == 2

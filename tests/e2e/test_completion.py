@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.claude import SESSION, ClaudeHome, Talk
-from tests.support.cli import Command
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
 from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
@@ -28,21 +28,21 @@ print -r -- $seen
 
 
 @pytest.fixture
-def leslied(home: Path, claude: ClaudeHome) -> Command:
+def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
     """A home with one session in it, and `leslied` where a shell finds it."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(talk.prompt("fix the mill, please"), talk.answer("Done."))
     program = home / "bin" / "leslied"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m leslied "$@"\n')
     program.chmod(0o755)
-    command = Command(home)
+    command = LesliedRunner(home)
     command.environ["PATH"] = f"{program.parent}:{os.environ['PATH']}"
     command("sync")
     return command
 
 
-def run_shell(leslied: Command, shell: str, *words: str) -> str:
+def run_shell(leslied: LesliedRunner, shell: str, *words: str) -> str:
     if not shutil.which(shell):
         pytest.skip(f"there is no {shell}")
     assert leslied("completion", "install", shell).code == 0
@@ -59,7 +59,7 @@ def run_shell(leslied: Command, shell: str, *words: str) -> str:
     return done.stdout
 
 
-def ask_bash(leslied: Command, *typed: str) -> list[str]:
+def complete_in_bash(leslied: LesliedRunner, *typed: str) -> list[str]:
     script = (
         ". ~/.local/share/bash-completion/completions/leslied; "
         'COMP_WORDS=(leslied "$@"); COMP_CWORD=$#; _leslied_completion leslied; '
@@ -68,42 +68,44 @@ def ask_bash(leslied: Command, *typed: str) -> list[str]:
     return run_shell(leslied, "bash", "-c", script, "bash", *typed).split()
 
 
-def ask_fish(leslied: Command, typed: str) -> list[str]:
+def complete_in_fish(leslied: LesliedRunner, typed: str) -> list[str]:
     return run_shell(leslied, "fish", "-c", f"complete -C '{typed}'").split("\n")
 
 
-def ask_zsh(leslied: Command, typed: str, awaited: str) -> str:
+def complete_in_zsh(leslied: LesliedRunner, typed: str, awaited: str) -> str:
     return run_shell(leslied, "zsh", "-f", "-c", ZSH, "zsh", typed, awaited)
 
 
-def test_bash_offers_commands_choices_and_ids(leslied: Command):
-    assert ask_bash(leslied, "stat") == ["stats", "statusline", "status"]
-    assert ask_bash(leslied, "export", "--format", "h") == ["html"]
-    assert ask_bash(leslied, "export", "") == ["last", SESSION]
+def test_bash_offers_commands_choices_and_ids(leslied: LesliedRunner):
+    assert complete_in_bash(leslied, "stat") == ["stats", "statusline", "status"]
+    assert complete_in_bash(leslied, "export", "--format", "h") == ["html"]
+    assert complete_in_bash(leslied, "export", "") == ["last", SESSION]
 
 
-def test_fish_offers_them_with_their_descriptions(leslied: Command):
-    offered = ask_fish(leslied, "leslied export ")
+def test_fish_offers_them_with_their_descriptions(leslied: LesliedRunner):
+    offered = complete_in_fish(leslied, "leslied export ")
 
     assert offered[:2] == [
         "last\tthe newest session",
         f"{SESSION}\tfix the mill, please",
     ]
-    assert ask_fish(leslied, "leslied stats --b")[0].startswith("--by\t")
+    assert complete_in_fish(leslied, "leslied stats --b")[0].startswith("--by\t")
 
 
-def test_zsh_offers_them_with_their_descriptions(leslied: Command):
-    offered = ask_zsh(leslied, "leslied export ", "*fix the mill*")
+def test_zsh_offers_them_with_their_descriptions(leslied: LesliedRunner):
+    offered = complete_in_zsh(leslied, "leslied export ", "*fix the mill*")
 
     assert f"{SESSION}  -- fix the mill" in offered
 
 
-def test_zsh_completes_what_is_begun(leslied: Command):
-    assert "leslied unpause" in ask_zsh(leslied, "leslied unp", "*unpause*")
+def test_zsh_completes_what_is_begun(leslied: LesliedRunner):
+    assert "leslied unpause" in complete_in_zsh(leslied, "leslied unp", "*unpause*")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_nothing_is_said_where_nothing_can_be_offered(leslied: Command, shell: str):
+def test_nothing_is_said_where_nothing_can_be_offered(
+    leslied: LesliedRunner, shell: str
+):
     (leslied.home / ".local/share/leslied/store.db").write_bytes(b"no store" * 999)
 
     told = leslied(

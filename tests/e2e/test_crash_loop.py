@@ -22,8 +22,13 @@ import pytest
 
 from leslied.sinks.leslie import parse_document
 from leslied.store import StoreReader
-from tests.support.claude import LATER, ClaudeHome, Talk, dump
-from tests.support.cli import Command
+from tests.support.claude import (
+    AFTER_STORE_CREATION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+    encode_json_lines,
+)
+from tests.support.cli import LesliedRunner
 
 pytestmark = pytest.mark.e2e
 
@@ -46,7 +51,7 @@ LOGS = 6
 TURNS_PER_LIFE = 40
 
 
-class Writer(threading.Thread):
+class LogWriter(threading.Thread):
     """Append turns to several logs, in pieces that end anywhere.
 
     The first turns of each life come fast, the others slowly: the logs grow with the
@@ -57,7 +62,11 @@ class Writer(threading.Thread):
         super().__init__(daemon=True)
         self.rng = random.Random(7)
         self.talks = [
-            Talk(f"{n:08x}-0000-4000-8000-000000000000", str(project), LATER)
+            ClaudeLogBuilder(
+                f"{n:08x}-0000-4000-8000-000000000000",
+                str(project),
+                AFTER_STORE_CREATION,
+            )
             for n in range(LOGS)
         ]
         self.logs = [claude.log(f"-app/{talk.session_id}.jsonl") for talk in self.talks]
@@ -79,7 +88,7 @@ class Writer(threading.Thread):
             talk.result(call, "y" * 9000),
             talk.answer("z" * self.rng.randrange(1, 9000)),
         ]
-        data = dump(*lines)
+        data = encode_json_lines(*lines)
         cut = self.rng.randrange(len(data))
         with self.logs[number].open("ab", buffering=0) as log:
             log.write(data[:cut])
@@ -91,7 +100,7 @@ class Killer:
     """Start the daemon and kill it, and count where it was killed."""
 
     def __init__(self, home: Path) -> None:
-        self.leslied = Command(home)
+        self.leslied = LesliedRunner(home)
         self.rng = random.Random(11)
         self.deaths: collections.Counter[str] = collections.Counter()
         self.recent_seconds: collections.deque[float] = collections.deque(maxlen=12)
@@ -135,7 +144,7 @@ def test_kills_lose_nothing_double_nothing_and_tear_nothing(
     """E1, FAULTS figure 1."""
     project = home / "app"
     (project / ".git").mkdir(parents=True)
-    writer = Writer(claude, project)
+    writer = LogWriter(claude, project)
     for number in range(LOGS):
         writer.turn(number)
     writer.start()
@@ -143,7 +152,7 @@ def test_kills_lose_nothing_double_nothing_and_tear_nothing(
     writer.done.set()
     writer.join()
 
-    last = Command(home)("sync", "--stop-all")
+    last = LesliedRunner(home)("sync", "--stop-all")
 
     print(dict(deaths))
     assert last.code == 0, last.err
@@ -153,7 +162,7 @@ def test_kills_lose_nothing_double_nothing_and_tear_nothing(
     check_files(project, writer)
 
 
-def kill_again_and_again(home: Path, writer: Writer) -> collections.Counter[str]:
+def kill_again_and_again(home: Path, writer: LogWriter) -> collections.Counter[str]:
     """Return how often the daemon was killed where."""
     killer = Killer(home)
     stored = 0
@@ -175,7 +184,7 @@ def count_records(home: Path) -> int:
         return reader.count_rows()["records"]
 
 
-def check_store(home: Path, writer: Writer) -> None:
+def check_store(home: Path, writer: LogWriter) -> None:
     with StoreReader(home / ".local/share/leslied/store.db") as reader:
         found = {s.key.session_id: s for s in reader.list_sessions()}
         for talk, uuids in zip(writer.talks, writer.written, strict=True):
@@ -185,7 +194,7 @@ def check_store(home: Path, writer: Writer) -> None:
         assert reader.count_rows()["rejected"] == 0
 
 
-def check_files(project: Path, writer: Writer) -> None:
+def check_files(project: Path, writer: LogWriter) -> None:
     """Every transcript is whole, and none stands for the same unit as another."""
     texts = [path.read_text() for path in project.rglob("*.txt")]
     chats = [parse_document(text).chat_id for text in texts]

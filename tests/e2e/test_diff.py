@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.claude import SESSION, ClaudeHome, Talk
-from tests.support.cli import Command
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
 
 pytestmark = pytest.mark.e2e
 
@@ -16,21 +16,21 @@ KEY = "sk-ant-api03-" + "a" * 93 + "AA"
 
 
 @pytest.fixture
-def leslied(home: Path, claude: ClaudeHome) -> Command:
+def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
     """A session and a fork of it that went another way."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     history = [talk.prompt("fix the login"), talk.answer("It works.")]
     mine = [talk.prompt("test it"), talk.answer(f"All pass with {KEY}.")]
     other = [talk.prompt("test it"), talk.answer("One fails.")]
     name = f"-home-dev-app/{FORK}.jsonl"
     claude.write(*history, *mine)
     claude.write(*({**line, "sessionId": FORK} for line in history + other), name=name)
-    command = Command(home)
+    command = LesliedRunner(home)
     command("sync")
     return command
 
 
-def test_forks_are_told_apart_by_what_they_do_not_share(leslied: Command):
+def test_forks_are_told_apart_by_what_they_do_not_share(leslied: LesliedRunner):
     ran = leslied("diff", SESSION[:6], FORK[:6])
 
     assert ran.code == 0
@@ -41,17 +41,17 @@ def test_forks_are_told_apart_by_what_they_do_not_share(leslied: Command):
     assert "\x1b" not in ran.out
 
 
-def test_secrets_are_told_when_asked_for(leslied: Command):
+def test_secrets_are_told_when_asked_for(leslied: LesliedRunner):
     assert KEY in leslied("diff", SESSION[:6], FORK[:6], "--reveal").out
 
 
-def test_a_session_and_itself_say_the_same(leslied: Command):
+def test_a_session_and_itself_say_the_same(leslied: LesliedRunner):
     ran = leslied("diff", SESSION, SESSION)
 
     assert (ran.code, ran.out.endswith("\nThe sessions say the same.\n")) == (0, True)
 
 
-def test_scripts_are_told_the_same_in_an_envelope(leslied: Command):
+def test_scripts_are_told_the_same_in_an_envelope(leslied: LesliedRunner):
     data = leslied("diff", SESSION[:6], FORK[:6], "--json").json["data"]
 
     assert (data["a"]["id"], data["b"]["id"]) == (SESSION, FORK)
@@ -61,7 +61,7 @@ def test_scripts_are_told_the_same_in_an_envelope(leslied: Command):
     assert KEY not in str(data)
 
 
-def test_units_are_compared_however_unlike(leslied: Command):
+def test_units_are_compared_however_unlike(leslied: LesliedRunner):
     units = leslied("show", SESSION, "--json").json["data"]["units"]
     one, two = (unit["chat_id"] for unit in units if unit["prompt"])
 
@@ -73,7 +73,7 @@ def test_units_are_compared_however_unlike(leslied: Command):
     assert (facts["title"], facts["output_tokens"]) == ("fix the login", None)
 
 
-def test_an_id_that_nobody_has_is_a_sentence(leslied: Command):
+def test_an_id_that_nobody_has_is_a_sentence(leslied: LesliedRunner):
     ran = leslied("diff", "last", "zzz")
 
     assert (ran.code, ran.out) == (2, "")

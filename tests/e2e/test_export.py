@@ -10,9 +10,9 @@ import pytest
 
 from leslied.cli.export_command import FORMATS
 from leslied.sinks.leslie import parse_document
-from tests.support.claude import SESSION, ClaudeHome, Talk
-from tests.support.cli import Command
-from tests.support.exports import Devflow
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
+from tests.support.exports import DevflowRun
 from tests.support.golden import FIXTURES, copy_home
 
 pytestmark = pytest.mark.e2e
@@ -23,14 +23,14 @@ PRINTED = ("leslie", "markdown", "html", "json", "jsonl", "devflow", "weakincent
 
 
 @pytest.fixture
-def leslied(home: Path) -> Command:
-    return Command(home)
+def leslied(home: Path) -> LesliedRunner:
+    return LesliedRunner(home)
 
 
 @pytest.fixture
-def talk(claude: ClaudeHome, leslied: Command) -> Talk:
+def talk(claude: ClaudeHome, leslied: LesliedRunner) -> ClaudeLogBuilder:
     """A session with a secret in every place that a log has for one."""
-    talk = Talk(cwd=f"/home/dev/{KEY}")
+    talk = ClaudeLogBuilder(cwd=f"/home/dev/{KEY}")
     claude.write(
         talk.line("ai-title", aiTitle=f"the key {KEY}"),
         talk.prompt(f"use {KEY} please"),
@@ -51,7 +51,7 @@ def files(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("form", PRINTED)
 def test_a_form_that_is_one_text_goes_to_standard_output(
-    leslied: Command, talk: Talk, form: str
+    leslied: LesliedRunner, talk: ClaudeLogBuilder, form: str
 ):
     ran = leslied("export", "last", "--format", form)
 
@@ -60,7 +60,9 @@ def test_a_form_that_is_one_text_goes_to_standard_output(
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_no_secret_leaves_in_any_form(leslied: Command, talk: Talk, form: str):
+def test_no_secret_leaves_in_any_form(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder, form: str
+):
     folder = leslied.home / "out"
 
     ran = leslied("export", SESSION, "--format", form, "-o", f"{folder}/")
@@ -74,9 +76,9 @@ def test_no_secret_leaves_in_any_form(leslied: Command, talk: Talk, form: str):
 
 
 def test_a_secret_behind_escapes_does_not_leave_either(
-    leslied: Command, claude: ClaudeHome
+    leslied: LesliedRunner, claude: ClaudeHome
 ):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     call = talk.call("Bash", {"command": "echo SECRET"}, "toolu_1")
     hidden = KEY.replace("_", "\\u005f")
     claude.write(talk.prompt("go"))
@@ -88,13 +90,15 @@ def test_a_secret_behind_escapes_does_not_leave_either(
         assert KEY not in leslied("export", "last", "-f", form).out
 
 
-def test_secrets_are_revealed_when_asked(leslied: Command, talk: Talk):
+def test_secrets_are_revealed_when_asked(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder
+):
     ran = leslied("export", "last", "-f", "markdown", "--reveal")
 
     assert f"Used {KEY}." in ran.out
 
 
-def test_files_are_private_and_told(leslied: Command, talk: Talk):
+def test_files_are_private_and_told(leslied: LesliedRunner, talk: ClaudeLogBuilder):
     target = leslied.home / "talk.html"
 
     ran = leslied("export", "last", "-f", "html", "-o", str(target), "--json")
@@ -105,7 +109,9 @@ def test_files_are_private_and_told(leslied: Command, talk: Talk):
     assert leslied("export", "last", "-f", "html").out == target.read_text()
 
 
-def test_a_form_of_many_files_asks_for_a_folder(leslied: Command, talk: Talk):
+def test_a_form_of_many_files_asks_for_a_folder(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder
+):
     ran = leslied("export", "last", "-f", "chibi")
 
     assert ran.code == 2
@@ -113,7 +119,7 @@ def test_a_form_of_many_files_asks_for_a_folder(leslied: Command, talk: Talk):
     assert "-o FOLDER" in ran.err
 
 
-def test_a_unit_and_a_subagent_can_be_taken_alone(leslied: Command):
+def test_a_unit_and_a_subagent_can_be_taken_alone(leslied: LesliedRunner):
     copy_home(FIXTURES / "claude_code" / "sub2-old", leslied.home)
     leslied("sync", "--stop-all")
     (unit,) = [
@@ -130,7 +136,7 @@ def test_a_unit_and_a_subagent_can_be_taken_alone(leslied: Command):
     assert parse_document(alone).source == f"subagent:{child}"
 
 
-def test_all_sessions_go_into_one_folder_and_none_hides_another(leslied: Command):
+def test_all_sessions_go_into_one_folder_and_none_hides_another(leslied: LesliedRunner):
     for case in ("fork", "hello", "tools-old"):
         copy_home(FIXTURES / "claude_code" / case, leslied.home)
     leslied("sync", "--stop-all")
@@ -140,14 +146,14 @@ def test_all_sessions_go_into_one_folder_and_none_hides_another(leslied: Command
     ran = leslied("export", "--all", "-f", "devflow", "-o", str(folder), "--json")
 
     assert ran.json["data"]["sessions"] == len(ids)
-    loaded = [Devflow(folder, run.name) for run in (folder / "runs").iterdir()]
+    loaded = [DevflowRun(folder, run.name) for run in (folder / "runs").iterdir()]
     assert {run.metadata["input"]["sessionId"] for run in loaded} == ids
 
 
 def test_a_run_that_grows_past_its_limit_is_there_once(
-    leslied: Command, claude: ClaudeHome
+    leslied: LesliedRunner, claude: ClaudeHome
 ):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(talk.prompt("short"))
     leslied("sync", "--stop-all")
     folder = leslied.home / "out"
@@ -164,7 +170,7 @@ def test_a_run_that_grows_past_its_limit_is_there_once(
         "transcript.json.gz",
     ]
     (run,) = (folder / "runs").iterdir()
-    assert "long long" in Devflow(folder, run.name).turns[-1]["content"]
+    assert "long long" in DevflowRun(folder, run.name).turns[-1]["content"]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +189,7 @@ def test_a_run_that_grows_past_its_limit_is_there_once(
     ],
 )
 def test_what_cannot_be_done_is_a_sentence(
-    leslied: Command, talk: Talk, words: list[str], said: str
+    leslied: LesliedRunner, talk: ClaudeLogBuilder, words: list[str], said: str
 ):
     ran = leslied("export", *words)
 
@@ -192,7 +198,7 @@ def test_what_cannot_be_done_is_a_sentence(
 
 
 def test_a_session_that_stops_has_the_outputs_that_the_settings_ask_for(
-    leslied: Command, claude: ClaudeHome
+    leslied: LesliedRunner, claude: ClaudeHome
 ):
     config = leslied.home / ".config/leslied/config.toml"
     config.parent.mkdir(parents=True)
@@ -200,7 +206,7 @@ def test_a_session_that_stops_has_the_outputs_that_the_settings_ask_for(
     leslied("sync")
     project = leslied.home / "app"
     (project / ".git").mkdir(parents=True)
-    talk, now = Talk(cwd=str(project)), datetime.now(UTC).isoformat()
+    talk, now = ClaudeLogBuilder(cwd=str(project)), datetime.now(UTC).isoformat()
     claude.write(
         talk.prompt("go", timestamp=now), talk.answer("Done.") | {"timestamp": now}
     )
@@ -215,7 +221,9 @@ def test_a_session_that_stops_has_the_outputs_that_the_settings_ask_for(
     assert leslied("sync", "--json").json["data"]["exports_written"] == 0
 
 
-def test_a_link_is_never_written_through(leslied: Command, talk: Talk):
+def test_a_link_is_never_written_through(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder
+):
     victim = leslied.home / "victim"
     victim.write_text("mine")
     link = leslied.home / "link"

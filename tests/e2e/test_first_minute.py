@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.claude import SESSION, ClaudeHome, Talk
-from tests.support.cli import Command
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
 
 pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def leslied(home: Path) -> Command:
-    return Command(home)
+def leslied(home: Path) -> LesliedRunner:
+    return LesliedRunner(home)
 
 
-def test_the_demo_shows_a_transcript_appear(leslied: Command):
+def test_the_demo_shows_a_transcript_appear(leslied: LesliedRunner):
     ran = leslied("demo", "--fast")
 
     assert ran.code == 0, ran.err
@@ -27,11 +27,11 @@ def test_the_demo_shows_a_transcript_appear(leslied: Command):
 
 
 def test_sync_writes_the_transcript_of_a_finished_session(
-    leslied: Command, claude: ClaudeHome
+    leslied: LesliedRunner, claude: ClaudeHome
 ):
     project = leslied.home / "app"
     (project / ".git").mkdir(parents=True)
-    talk = Talk(cwd=str(project))
+    talk = ClaudeLogBuilder(cwd=str(project))
     claude.write(talk.prompt("fix it"), talk.answer("fixed"))
 
     first = leslied("sync", "--stop-all", "--json").json["data"]
@@ -42,8 +42,8 @@ def test_sync_writes_the_transcript_of_a_finished_session(
     assert len(written) == 1
 
 
-def test_doctor_finds_a_healthy_home(leslied: Command, claude: ClaudeHome):
-    claude.write(Talk().prompt("one"))
+def test_doctor_finds_a_healthy_home(leslied: LesliedRunner, claude: ClaudeHome):
+    claude.write(ClaudeLogBuilder().prompt("one"))
     leslied("sync")
 
     ran = leslied("doctor", "--json")
@@ -53,8 +53,8 @@ def test_doctor_finds_a_healthy_home(leslied: Command, claude: ClaudeHome):
     assert "fail" not in verdicts
 
 
-def test_doctor_finds_what_others_can_read(leslied: Command, claude: ClaudeHome):
-    claude.write(Talk().prompt("one"))
+def test_doctor_finds_what_others_can_read(leslied: LesliedRunner, claude: ClaudeHome):
+    claude.write(ClaudeLogBuilder().prompt("one"))
     leslied("sync")
     store = leslied.home / ".local/share/leslied/store.db"
     store.chmod(0o644)
@@ -65,9 +65,9 @@ def test_doctor_finds_what_others_can_read(leslied: Command, claude: ClaudeHome)
     assert "can be read by others" in ran.out
 
 
-def test_doctor_finds_a_damaged_store(leslied: Command, claude: ClaudeHome):
+def test_doctor_finds_a_damaged_store(leslied: LesliedRunner, claude: ClaudeHome):
     """E4."""
-    claude.write(*[Talk(f"{n}").prompt("x" * 3000) for n in range(50)])
+    claude.write(*[ClaudeLogBuilder(f"{n}").prompt("x" * 3000) for n in range(50)])
     leslied("sync")
     store = leslied.home / ".local/share/leslied/store.db"
     data = bytearray(store.read_bytes())
@@ -80,8 +80,8 @@ def test_doctor_finds_a_damaged_store(leslied: Command, claude: ClaudeHome):
     assert "Traceback" not in ran.err
 
 
-def test_pause_is_told_by_status(leslied: Command, claude: ClaudeHome):
-    claude.write(Talk().prompt("one"))
+def test_pause_is_told_by_status(leslied: LesliedRunner, claude: ClaudeHome):
+    claude.write(ClaudeLogBuilder().prompt("one"))
     leslied("sync")
 
     leslied("pause")
@@ -92,8 +92,10 @@ def test_pause_is_told_by_status(leslied: Command, claude: ClaudeHome):
     assert (paused, going) == (True, False)
 
 
-def test_follow_labels_each_line_with_its_session(leslied: Command, claude: ClaudeHome):
-    talk = Talk()
+def test_follow_labels_each_line_with_its_session(
+    leslied: LesliedRunner, claude: ClaudeHome
+):
+    talk = ClaudeLogBuilder()
     claude.write(talk.prompt("one"), talk.answer("two"))
     leslied("sync")
 
@@ -104,10 +106,12 @@ def test_follow_labels_each_line_with_its_session(leslied: Command, claude: Clau
     assert "two" in told
 
 
-def test_no_command_prints_a_secret_unless_asked(leslied: Command, claude: ClaudeHome):
+def test_no_command_prints_a_secret_unless_asked(
+    leslied: LesliedRunner, claude: ClaudeHome
+):
     """S3."""
     secret = "ghp_" + "a1B2" * 9
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt(f"{secret} is my token"),
         talk.call("Bash", {"command": f"echo {secret}"}, "t1"),
@@ -130,8 +134,8 @@ def test_no_command_prints_a_secret_unless_asked(leslied: Command, claude: Claud
     assert secret in leslied("show", "last", "--reveal").out
 
 
-def test_doctor_finds_a_damaged_archive(leslied: Command, claude: ClaudeHome):
-    claude.write(Talk().prompt("hello"))
+def test_doctor_finds_a_damaged_archive(leslied: LesliedRunner, claude: ClaudeHome):
+    claude.write(ClaudeLogBuilder().prompt("hello"))
     leslied("sync", "--stop-all")
     (file,) = (leslied.home / ".local/share/leslied/archive").glob("*/??/*.zst")
     file.write_bytes(file.read_bytes()[:-1] + b"?")
@@ -142,8 +146,10 @@ def test_doctor_finds_a_damaged_archive(leslied: Command, claude: ClaudeHome):
     assert f"{file} is damaged" in ran.out
 
 
-def test_doctor_names_agents_that_are_not_used(leslied: Command, claude: ClaudeHome):
-    claude.write(Talk().prompt("hello"))
+def test_doctor_names_agents_that_are_not_used(
+    leslied: LesliedRunner, claude: ClaudeHome
+):
+    claude.write(ClaudeLogBuilder().prompt("hello"))
     leslied("sync")
 
     ran = leslied("doctor", "--json")
@@ -152,7 +158,7 @@ def test_doctor_names_agents_that_are_not_used(leslied: Command, claude: ClaudeH
     assert "fail" not in verdicts
 
 
-def test_agents_are_told_before_anything_was_read(leslied: Command):
+def test_agents_are_told_before_anything_was_read(leslied: LesliedRunner):
     ran = leslied("agents", "--json")
 
     agents = {each["name"]: each for each in ran.json["data"]["agents"]}
@@ -162,9 +168,9 @@ def test_agents_are_told_before_anything_was_read(leslied: Command):
 
 
 def test_agents_say_where_and_how_far_they_are_read(
-    leslied: Command, claude: ClaudeHome
+    leslied: LesliedRunner, claude: ClaudeHome
 ):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(talk.prompt("hello"), talk.answer("hi"))
     leslied("sync")
 
@@ -177,7 +183,7 @@ def test_agents_say_where_and_how_far_they_are_read(
     assert {"path": str(claude.projects), "exists": True} in told["roots"]
 
 
-def test_status_says_so_where_no_agent_was_ever_used(leslied: Command):
+def test_status_says_so_where_no_agent_was_ever_used(leslied: LesliedRunner):
     leslied("sync")
 
     assert "No agent has written anything here yet" in leslied("status").out

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.claude import SESSION, ClaudeHome, Talk
-from tests.support.cli import Command
-from tests.support.golden import FIXTURES, recall
-from tests.support.pages import write_everything
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
+from tests.support.golden import FIXTURES, load_golden
+from tests.support.pages import write_sample_session
 from tests.support.terminal import run_at_terminal, show_escapes
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -24,18 +24,18 @@ OTHER = "99999999-2222-4333-8444-555555555555"
 
 
 @pytest.fixture
-def leslied(home: Path, claude: ClaudeHome) -> Command:
+def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
     """A session with something of everything, and another in another folder."""
-    write_everything(claude)
-    talk = Talk(OTHER, cwd="/home/dev/shop")
+    write_sample_session(claude)
+    talk = ClaudeLogBuilder(OTHER, cwd="/home/dev/shop")
     claude.write(talk.prompt("sell"), talk.answer("sold"), name=f"b/{OTHER}.jsonl")
-    command = Command(home)
+    command = LesliedRunner(home)
     assert command("sync", "--stop-all").code == 0
     return command
 
 
 @contextmanager
-def following(leslied: Command, *words: str) -> Iterator[subprocess.Popen[str]]:
+def run_follow(leslied: LesliedRunner, *words: str) -> Iterator[subprocess.Popen[str]]:
     """`leslied follow`, until the block ends."""
     process = leslied.start(
         "follow",
@@ -55,18 +55,20 @@ def following(leslied: Command, *words: str) -> Iterator[subprocess.Popen[str]]:
                 stream.close()
 
 
-def test_a_pipe_gets_the_golden_lines(leslied: Command, request: pytest.FixtureRequest):
+def test_a_pipe_gets_the_golden_lines(
+    leslied: LesliedRunner, request: pytest.FixtureRequest
+):
     told = leslied("follow", "--once").out
 
-    assert told == recall(GOLDEN / "follow.txt", told, request.config)
+    assert told == load_golden(GOLDEN / "follow.txt", told, request.config)
 
 
 def test_a_terminal_gets_the_golden_lines(
-    leslied: Command, request: pytest.FixtureRequest
+    leslied: LesliedRunner, request: pytest.FixtureRequest
 ):
     told = show_escapes(run_at_terminal(leslied, "follow", "--once", columns=90))
 
-    assert told == recall(GOLDEN / "follow-terminal.txt", told, request.config)
+    assert told == load_golden(GOLDEN / "follow-terminal.txt", told, request.config)
 
 
 @pytest.mark.parametrize(
@@ -78,20 +80,22 @@ def test_a_terminal_gets_the_golden_lines(
         ("--agent", "claude-code", "--project", "shop"),
     ],
 )
-def test_only_those_asked_for_are_followed(leslied: Command, words: tuple[str, ...]):
+def test_only_those_asked_for_are_followed(
+    leslied: LesliedRunner, words: tuple[str, ...]
+):
     told = leslied("follow", "--once", *words).out
 
     assert "> sell" in told
     assert {line[:8] for line in told.split("\n") if line} == {OTHER[:8]}
 
 
-def test_several_ids_are_several_sessions(leslied: Command):
+def test_several_ids_are_several_sessions(leslied: LesliedRunner):
     told = leslied("follow", "--once", OTHER, SESSION).out
 
     assert {line[:8] for line in told.split("\n") if line} == {OTHER[:8], SESSION[:8]}
 
 
-def test_an_unknown_agent_is_a_sentence(leslied: Command):
+def test_an_unknown_agent_is_a_sentence(leslied: LesliedRunner):
     ran = leslied("follow", "--once", "--agent", "nobody")
 
     assert ran.code == 2
@@ -99,7 +103,7 @@ def test_an_unknown_agent_is_a_sentence(leslied: Command):
     assert "claude-code" in ran.err
 
 
-def test_json_is_a_record_a_line_as_show_tells_it(leslied: Command):
+def test_json_is_a_record_a_line_as_show_tells_it(leslied: LesliedRunner):
     lines = leslied("follow", "--once", "--json", OTHER).out.split("\n")[:-1]
 
     shown = leslied("show", OTHER, "--json").json["data"]["units"]
@@ -108,9 +112,9 @@ def test_json_is_a_record_a_line_as_show_tells_it(leslied: Command):
     ]
 
 
-def test_what_comes_while_it_runs_is_told(leslied: Command, claude: ClaudeHome):
-    talk = Talk("77777777-2222-4333-8444-555555555555", cwd="/home/dev/new")
-    with following(leslied, "--last", "1") as process:
+def test_what_comes_while_it_runs_is_told(leslied: LesliedRunner, claude: ClaudeHome):
+    talk = ClaudeLogBuilder("77777777-2222-4333-8444-555555555555", cwd="/home/dev/new")
+    with run_follow(leslied, "--last", "1") as process:
         assert process.stdout
         assert process.stderr
         warning = process.stderr.readline()
@@ -129,11 +133,11 @@ def test_what_comes_while_it_runs_is_told(leslied: Command, claude: ClaudeHome):
 
 
 def test_a_session_that_tells_its_folder_late_is_followed_from_then_on(
-    leslied: Command, claude: ClaudeHome
+    leslied: LesliedRunner, claude: ClaudeHome
 ):
-    talk = Talk("77777777-2222-4333-8444-555555555555", cwd="")
+    talk = ClaudeLogBuilder("77777777-2222-4333-8444-555555555555", cwd="")
     log = f"c/{talk.session_id}.jsonl"
-    with following(leslied, "--last", "1", "--project", "shop") as process:
+    with run_follow(leslied, "--last", "1", "--project", "shop") as process:
         assert process.stdout
         process.stdout.readline()
         claude.write(talk.prompt("nowhere yet"), name=log)
@@ -155,8 +159,8 @@ def handler(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("handler")
-def test_ctrl_c_ends_it_without_a_word(leslied: Command):
-    with following(leslied, "--last", "1") as process:
+def test_ctrl_c_ends_it_without_a_word(leslied: LesliedRunner):
+    with run_follow(leslied, "--last", "1") as process:
         assert process.stdout
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
@@ -168,8 +172,8 @@ def test_ctrl_c_ends_it_without_a_word(leslied: Command):
     assert "Traceback" not in said
 
 
-def test_it_ends_when_nobody_reads_any_more(leslied: Command):
-    with following(leslied, "--last", "1") as process:
+def test_it_ends_when_nobody_reads_any_more(leslied: LesliedRunner):
+    with run_follow(leslied, "--last", "1") as process:
         assert process.stdout
         process.stdout.readline()
         process.stdout.close()

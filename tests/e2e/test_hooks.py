@@ -12,8 +12,13 @@ from typing import Any
 import pytest
 
 from leslied.hooks.settings import EVENTS
-from tests.support.claude import LATER, SESSION, ClaudeHome, Talk
-from tests.support.cli import Command
+from tests.support.claude import (
+    AFTER_STORE_CREATION,
+    SESSION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+)
+from tests.support.cli import LesliedRunner
 from tests.support.daemon import Daemon
 from tests.support.hooks import THREAD
 from tests.support.waiting import wait_until
@@ -22,8 +27,8 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def leslied(home: Path) -> Command:
-    return Command(home)
+def leslied(home: Path) -> LesliedRunner:
+    return LesliedRunner(home)
 
 
 @pytest.fixture
@@ -34,8 +39,8 @@ def project(home: Path) -> Path:
 
 
 @pytest.fixture
-def talk(claude: ClaudeHome, project: Path) -> Talk:
-    talk = Talk(cwd=str(project), began=LATER)
+def talk(claude: ClaudeHome, project: Path) -> ClaudeLogBuilder:
+    talk = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
     claude.write(
         talk.prompt("fix the login bug"),
         talk.answer("I look at it.", stop_reason="tool_use"),
@@ -69,7 +74,7 @@ def call_hook(home: Path, name: str, **fields: Any) -> str:
     return json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
 
 
-def test_hooks_come_and_go_without_a_trace(leslied: Command, home: Path):
+def test_hooks_come_and_go_without_a_trace(leslied: LesliedRunner, home: Path):
     file = home / ".claude/settings.json"
     file.parent.mkdir()
     before = b'\xef\xbb\xbf{\r\n   "model" : "opus" ,\r\n   "x": [ ]\r\n}'
@@ -92,7 +97,7 @@ def test_hooks_come_and_go_without_a_trace(leslied: Command, home: Path):
     assert "no hooks" in leslied("hooks", "uninstall").out
 
 
-def test_settings_that_are_no_json_are_left_alone(leslied: Command, home: Path):
+def test_settings_that_are_no_json_are_left_alone(leslied: LesliedRunner, home: Path):
     file = home / ".claude/settings.json"
     file.parent.mkdir()
     file.write_text('{"model": }')
@@ -106,7 +111,7 @@ def test_settings_that_are_no_json_are_left_alone(leslied: Command, home: Path):
 
 
 def test_a_message_is_queued_claimed_and_delivered(
-    leslied: Command, home: Path, claude: ClaudeHome, talk: Talk
+    leslied: LesliedRunner, home: Path, claude: ClaudeHome, talk: ClaudeLogBuilder
 ):
     leslied("hooks", "install")
     leslied("sync")
@@ -127,7 +132,9 @@ def test_a_message_is_queued_claimed_and_delivered(
     assert row.split()[:3] == [sent["id"], THREAD, "delivered"]
 
 
-def test_a_message_that_no_hook_can_bring_is_told(leslied: Command, talk: Talk):
+def test_a_message_that_no_hook_can_bring_is_told(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder
+):
     leslied("sync")
 
     warned = leslied("inject", "last", "hello").err
@@ -138,7 +145,9 @@ def test_a_message_that_no_hook_can_bring_is_told(leslied: Command, talk: Talk):
 
 
 @pytest.mark.parametrize("text", ["", "  ", "x" * 8001])
-def test_a_message_has_a_measure(leslied: Command, talk: Talk, text: str):
+def test_a_message_has_a_measure(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder, text: str
+):
     leslied("sync")
 
     done = leslied("inject", "last", text)
@@ -146,7 +155,9 @@ def test_a_message_has_a_measure(leslied: Command, talk: Talk, text: str):
     assert (done.code, "characters" in done.err) == (2, True)
 
 
-def test_an_unknown_thread_is_a_sentence(leslied: Command, talk: Talk):
+def test_an_unknown_thread_is_a_sentence(
+    leslied: LesliedRunner, talk: ClaudeLogBuilder
+):
     leslied("sync")
 
     for words in (("inject", "nobody", "x"), ("inbox", "nobody"), ("resume", "nobody")):
@@ -155,7 +166,7 @@ def test_an_unknown_thread_is_a_sentence(leslied: Command, talk: Talk):
 
 
 def test_resume_tells_the_next_agent_where_it_stands(
-    leslied: Command, talk: Talk, project: Path
+    leslied: LesliedRunner, talk: ClaudeLogBuilder, project: Path
 ):
     folder = project / ".leslie/threads" / THREAD
     folder.mkdir(parents=True)
@@ -181,10 +192,10 @@ def test_resume_tells_the_next_agent_where_it_stands(
 
 
 def test_a_daemon_hears_what_hooks_tell(
-    leslied: Command, home: Path, claude: ClaudeHome, project: Path
+    leslied: LesliedRunner, home: Path, claude: ClaudeHome, project: Path
 ):
     leslied("hooks", "install")
-    talk = Talk(cwd=str(project), began=LATER)
+    talk = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
     claude.write(talk.prompt("one"), talk.answer("two"))
     daemon = Daemon(home)
     try:

@@ -12,8 +12,13 @@ from typing import Any
 import pytest
 
 from leslied.cli.export_command import FORMATS
-from tests.support.claude import LATER, SESSION, ClaudeHome, Talk
-from tests.support.cli import Command
+from tests.support.claude import (
+    AFTER_STORE_CREATION,
+    SESSION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+)
+from tests.support.cli import LesliedRunner
 
 pytestmark = pytest.mark.e2e
 
@@ -43,19 +48,21 @@ def project(home: Path) -> Path:
 
 
 @pytest.fixture
-def leslied(home: Path) -> Command:
+def leslied(home: Path) -> LesliedRunner:
     config = home / ".config" / "leslied" / "config.toml"
     config.parent.mkdir(parents=True)
     formats = json.dumps([name for name in FORMATS if name != "leslie"])
     config.write_text(f"[output]\nformats = {formats}\n")
-    command = Command(home)
+    command = LesliedRunner(home)
     command("sync")  # Sessions from before the store are not written into projects.
     return command
 
 
 def make_lines(project: Path, session_id: str = SESSION) -> list[Line]:
     """Build a session with a title, a subagent's call, and a written asset."""
-    talk = Talk(session_id, cwd=str(project), began=LATER)
+    talk = ClaudeLogBuilder(
+        session_id, cwd=str(project), started_at=AFTER_STORE_CREATION
+    )
     asset = {"file_path": str(project / THREAD / "plan.md"), "content": "x"}
     return [
         talk.line("ai-title", aiTitle="A title"),
@@ -79,7 +86,7 @@ def replace_texts(value: Any, change: Callable[[str, str], str], key: str = "") 
     return value
 
 
-def check_everything(leslied: Command) -> None:
+def check_everything(leslied: LesliedRunner) -> None:
     """Sync twice, then run what reads the store; none of it may fail."""
     for words in (
         ("sync", "--stop-all"),
@@ -109,7 +116,7 @@ def write_healthy(claude: ClaudeHome, project: Path) -> None:
     claude.write(*make_lines(project, HEALTHY), name=f"-p/{HEALTHY}.jsonl")
 
 
-def test_every_text_of_a_log(leslied: Command, claude: ClaudeHome, project: Path):
+def test_every_text_of_a_log(leslied: LesliedRunner, claude: ClaudeHome, project: Path):
     for number, lone in enumerate(LONE):
         lines = make_lines(project, f"{number}{SESSION[1:]}")
         instead = [replace_texts(line, lambda *_, new=lone: new) for line in lines]
@@ -123,7 +130,7 @@ def test_every_text_of_a_log(leslied: Command, claude: ClaudeHome, project: Path
     check_everything(leslied)
 
 
-def test_one_text_of_a_log(leslied: Command, claude: ClaudeHome, project: Path):
+def test_one_text_of_a_log(leslied: LesliedRunner, claude: ClaudeHome, project: Path):
     for number, field in enumerate(FIELDS):
         session_id = f"{number}{SESSION[1:]}"
 
@@ -140,7 +147,7 @@ def test_one_text_of_a_log(leslied: Command, claude: ClaudeHome, project: Path):
 
 
 def test_names_of_files_that_are_no_utf8(
-    leslied: Command, claude: ClaudeHome, project: Path
+    leslied: LesliedRunner, claude: ClaudeHome, project: Path
 ):
     """Of logs, of their folders, of a project, and of what a thread holds."""
     odd = os.fsdecode(b"caf\xe9")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.browser import find_browser, look
-from tests.support.claude import ClaudeHome, Talk
+from tests.support.browser import find_browser, open_page
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
-from tests.support.exports import load, render_one
+from tests.support.exports import read_session, render_one
 
 pytestmark = pytest.mark.e2e
 
@@ -28,7 +28,7 @@ MARKDOWN = (
 @pytest.fixture
 def page(claude: ClaudeHome, clock: FakeClock) -> str:
     """One payload in every field that a log has."""
-    talk = Talk(cwd=f"/home/dev/{EVIL}")
+    talk = ClaudeLogBuilder(cwd=f"/home/dev/{EVIL}")
     claude.write(
         talk.line("ai-title", aiTitle=EVIL),
         talk.prompt(f"fix it {EVIL}"),
@@ -43,7 +43,7 @@ def page(claude: ClaudeHome, clock: FakeClock) -> str:
         talk.answer("All is well."),
     )
     claude.sync(is_final=True)
-    return render_one(load(claude.store_path, clock), "html")
+    return render_one(read_session(claude.store_path, clock), "html")
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_the_page_shows_everything_and_runs_and_fetches_nothing(
     file = tmp_path / "page.html"
     file.write_text(page, encoding="utf-8")
 
-    seen = look(browser, file, tmp_path)
+    seen = open_page(browser, file, tmp_path)
 
     assert seen.console == []
     assert [url for url in seen.requests if "example" in url] == []
@@ -73,7 +73,7 @@ def test_the_look_would_see_a_script_and_a_request(browser: str, tmp_path: Path)
     file = tmp_path / "page.html"
     file.write_text(f'<p title="{EVIL}')
 
-    seen = look(browser, file, tmp_path)
+    seen = open_page(browser, file, tmp_path)
 
     assert len(seen.console) >= 2
     assert any("evil.example" in url for url in seen.requests)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from leslied.guide import load_guide
-from tests.support.cli import Command
+from tests.support.cli import LesliedRunner
 from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
@@ -34,15 +34,15 @@ def file(project: Path) -> Path:
 
 
 @pytest.fixture
-def leslied(home: Path, project: Path) -> Command:
-    return Command(home, project)
+def leslied(home: Path, project: Path) -> LesliedRunner:
+    return LesliedRunner(home, project)
 
 
 def with_version(version: str) -> str:
     return MINE + "\n" + re.sub(r"\d+\.\d+\.\d+", version, GUIDE.text.decode(), count=1)
 
 
-def answer(leslied: Command, word: str) -> tuple[int, str]:
+def run_init_with_answer(leslied: LesliedRunner, word: str) -> tuple[int, str]:
     """`leslied init` on a terminal, and what a person types there."""
     upper, lower = pty.openpty()
     try:
@@ -63,14 +63,14 @@ def answer(leslied: Command, word: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_init_makes_the_file(leslied: Command, file: Path):
+def test_init_makes_the_file(leslied: LesliedRunner, file: Path):
     done = leslied("init")
 
     assert done.out.startswith("~/work/AGENTS.md is new, with the guide for agents")
     assert file.read_bytes() == GUIDE.text + b"\n"
 
 
-def test_a_script_learns_status_and_versions(leslied: Command, file: Path):
+def test_a_script_learns_status_and_versions(leslied: LesliedRunner, file: Path):
     file.write_text(MINE)
 
     done = leslied("init", "--json").json
@@ -83,7 +83,7 @@ def test_a_script_learns_status_and_versions(leslied: Command, file: Path):
     }
 
 
-def test_init_twice_touches_nothing(leslied: Command, file: Path):
+def test_init_twice_touches_nothing(leslied: LesliedRunner, file: Path):
     file.write_text(MINE)
     leslied("init")
     before = file.stat()
@@ -95,7 +95,7 @@ def test_init_twice_touches_nothing(leslied: Command, file: Path):
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_init_then_remove_gives_the_file_back(leslied: Command, file: Path):
+def test_init_then_remove_gives_the_file_back(leslied: LesliedRunner, file: Path):
     file.write_bytes(b"\xef\xbb\xbf# Mine\r\n\xff no newline")
     before = file.read_bytes()
     leslied("init")
@@ -106,7 +106,7 @@ def test_init_then_remove_gives_the_file_back(leslied: Command, file: Path):
     assert file.read_bytes() == before
 
 
-def test_removing_what_init_made_removes_the_file(leslied: Command, file: Path):
+def test_removing_what_init_made_removes_the_file(leslied: LesliedRunner, file: Path):
     leslied("init")
 
     done = leslied("init", "--remove")
@@ -115,7 +115,7 @@ def test_removing_what_init_made_removes_the_file(leslied: Command, file: Path):
     assert not file.exists()
 
 
-def test_a_minor_step_is_taken_with_a_notice(leslied: Command, file: Path):
+def test_a_minor_step_is_taken_with_a_notice(leslied: LesliedRunner, file: Path):
     major = GUIDE.version.partition(".")[0]
     file.write_text(with_version(f"{major}.0.0"))
 
@@ -127,7 +127,7 @@ def test_a_minor_step_is_taken_with_a_notice(leslied: Command, file: Path):
 
 @pytest.mark.parametrize("version", ["1.0.0", "latest"])
 def test_a_major_step_without_a_terminal_says_what_to_type(
-    leslied: Command, file: Path, version: str
+    leslied: LesliedRunner, file: Path, version: str
 ):
     file.write_text(with_version(version))
 
@@ -139,7 +139,7 @@ def test_a_major_step_without_a_terminal_says_what_to_type(
     assert file.read_text() == with_version(version)
 
 
-def test_yes_takes_a_major_step(leslied: Command, file: Path):
+def test_yes_takes_a_major_step(leslied: LesliedRunner, file: Path):
     file.write_text(with_version("1.0.0"))
 
     done = leslied("init", "--yes", "--json").json["data"]
@@ -148,10 +148,10 @@ def test_yes_takes_a_major_step(leslied: Command, file: Path):
     assert file.read_text() == MINE + "\n" + GUIDE.text.decode()
 
 
-def test_a_person_may_say_no(leslied: Command, file: Path):
+def test_a_person_may_say_no(leslied: LesliedRunner, file: Path):
     file.write_text(with_version("1.0.0"))
 
-    code, said = answer(leslied, "n")
+    code, said = run_init_with_answer(leslied, "n")
 
     assert code == 0
     assert f"Replace it with {GUIDE.version}? [y/N]" in said
@@ -159,16 +159,16 @@ def test_a_person_may_say_no(leslied: Command, file: Path):
     assert file.read_text() == with_version("1.0.0")
 
 
-def test_a_person_may_say_yes(leslied: Command, file: Path):
+def test_a_person_may_say_yes(leslied: LesliedRunner, file: Path):
     file.write_text(with_version("1.0.0"))
 
-    code, said = answer(leslied, "y")
+    code, said = run_init_with_answer(leslied, "y")
 
     assert (code, "went from version 1.0.0" in said) == (0, True)
     assert file.read_text() == MINE + "\n" + GUIDE.text.decode()
 
 
-def test_the_way_back_is_refused_even_with_yes(leslied: Command, file: Path):
+def test_the_way_back_is_refused_even_with_yes(leslied: LesliedRunner, file: Path):
     file.write_text(with_version("99.0.0"))
 
     done = leslied("init", "--yes")
@@ -178,7 +178,7 @@ def test_the_way_back_is_refused_even_with_yes(leslied: Command, file: Path):
     assert file.read_text() == with_version("99.0.0")
 
 
-def test_a_broken_block_is_told_with_its_line(leslied: Command, file: Path):
+def test_a_broken_block_is_told_with_its_line(leslied: LesliedRunner, file: Path):
     file.write_text(MINE + '<leslie_system_guide version="1.0.0">\nwords\n')
     before = file.read_bytes()
 
@@ -191,7 +191,7 @@ def test_a_broken_block_is_told_with_its_line(leslied: Command, file: Path):
 
 @pytest.mark.parametrize("words", [(), ("--remove",)])
 def test_diff_shows_the_change_and_writes_nothing(
-    leslied: Command, file: Path, words: tuple[str, ...]
+    leslied: LesliedRunner, file: Path, words: tuple[str, ...]
 ):
     file.write_text(with_version("1.0.0") + "\n")
     before = file.stat()
@@ -205,7 +205,7 @@ def test_diff_shows_the_change_and_writes_nothing(
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_diff_of_a_new_file_names_no_old_one(leslied: Command, file: Path):
+def test_diff_of_a_new_file_names_no_old_one(leslied: LesliedRunner, file: Path):
     shown = leslied("init", "--diff", "--json").json["data"]
 
     assert shown["status"] == "created"
@@ -214,7 +214,7 @@ def test_diff_of_a_new_file_names_no_old_one(leslied: Command, file: Path):
 
 
 def test_diff_leaves_nothing_anywhere_and_shows_no_secret(
-    leslied: Command, home: Path, file: Path
+    leslied: LesliedRunner, home: Path, file: Path
 ):
     file.write_text("key: ghp_" + "a1B2" * 9 + "\n")
 
@@ -225,7 +225,7 @@ def test_diff_leaves_nothing_anywhere_and_shows_no_secret(
     assert [*home.iterdir()] == [file.parent]
 
 
-def test_diff_of_nothing_says_so(leslied: Command, file: Path):
+def test_diff_of_nothing_says_so(leslied: LesliedRunner, file: Path):
     leslied("init")
 
     assert leslied("init", "--diff").out == "Nothing would change.\n"
@@ -237,7 +237,7 @@ def test_from_a_folder_inside_the_top_one_is_meant(
     inside = project / "src" / "deep"
     inside.mkdir(parents=True)
 
-    Command(home, inside)("init")
+    LesliedRunner(home, inside)("init")
 
     assert file.exists()
     assert not (inside / "AGENTS.md").exists()
@@ -247,13 +247,13 @@ def test_without_git_this_folder_is_meant(home: Path):
     folder = home / "notes"
     folder.mkdir()
 
-    Command(home, folder)("init")
+    LesliedRunner(home, folder)("init")
 
     assert (folder / "AGENTS.md").exists()
 
 
 def test_the_home_folder_is_no_project(home: Path):
-    done = Command(home, home)("init")
+    done = LesliedRunner(home, home)("init")
 
     assert (done.code, [*home.glob("*.md")]) == (2, [])
     assert "is no project" in done.err
@@ -264,13 +264,13 @@ def test_a_repository_around_the_whole_home_is_not_the_project(home: Path):
     folder = home / "notes"
     folder.mkdir()
 
-    Command(home, folder)("init")
+    LesliedRunner(home, folder)("init")
 
     assert (folder / "AGENTS.md").exists()
     assert not (home / "AGENTS.md").exists()
 
 
-def test_a_link_is_not_followed(leslied: Command, project: Path, file: Path):
+def test_a_link_is_not_followed(leslied: LesliedRunner, project: Path, file: Path):
     (project / "CLAUDE.md").symlink_to("AGENTS.md")
     file.write_text(MINE)
 
@@ -281,7 +281,9 @@ def test_a_link_is_not_followed(leslied: Command, project: Path, file: Path):
     assert file.read_text() == MINE
 
 
-def test_another_file_is_named_in_what_to_type_next(leslied: Command, project: Path):
+def test_another_file_is_named_in_what_to_type_next(
+    leslied: LesliedRunner, project: Path
+):
     (project / "CLAUDE.md").write_text(with_version("1.0.0"))
 
     done = leslied("init", "--file", "CLAUDE.md")
@@ -289,20 +291,24 @@ def test_another_file_is_named_in_what_to_type_next(leslied: Command, project: P
     assert "To agree: leslied init --file CLAUDE.md --yes" in done.err
 
 
-def test_a_claude_md_that_hides_the_guide_is_told(leslied: Command, project: Path):
+def test_a_claude_md_that_hides_the_guide_is_told(
+    leslied: LesliedRunner, project: Path
+):
     (project / "CLAUDE.md").write_text("Use tabs.\n")
 
     assert "Claude Code reads CLAUDE.md here, not AGENTS.md" in leslied("init").err
 
 
-def test_a_claude_md_that_shows_the_guide_is_well(leslied: Command, project: Path):
+def test_a_claude_md_that_shows_the_guide_is_well(
+    leslied: LesliedRunner, project: Path
+):
     (project / "CLAUDE.md").write_text("@AGENTS.md\n")
 
     assert leslied("init").err == ""
 
 
 def test_a_new_claude_md_that_hides_agents_md_is_told(
-    leslied: Command, project: Path, file: Path
+    leslied: LesliedRunner, project: Path, file: Path
 ):
     file.write_text(MINE)
 
@@ -314,7 +320,7 @@ def test_a_new_claude_md_that_hides_agents_md_is_told(
 
 
 def test_words_changed_by_hand_are_put_back_with_a_warning(
-    leslied: Command, file: Path
+    leslied: LesliedRunner, file: Path
 ):
     leslied("init")
     file.write_text(file.read_text().replace("## Threads", "## My threads"))
@@ -326,7 +332,7 @@ def test_words_changed_by_hand_are_put_back_with_a_warning(
 
 
 @pytest.mark.parametrize("point", ["guide.half", "guide.before"])
-def test_a_kill_leaves_the_old_file(leslied: Command, file: Path, point: str):
+def test_a_kill_leaves_the_old_file(leslied: LesliedRunner, file: Path, point: str):
     """D8: the file is old or new, never half."""
     file.write_text(MINE)
 
@@ -335,7 +341,7 @@ def test_a_kill_leaves_the_old_file(leslied: Command, file: Path, point: str):
     assert file.read_text() == MINE
 
 
-def test_what_a_kill_left_is_swept_away(leslied: Command, project: Path):
+def test_what_a_kill_left_is_swept_away(leslied: LesliedRunner, project: Path):
     leslied("init", LESLIED_CRASH_AT="guide.half")
     assert [*project.glob(".*.leslied-new")]
 

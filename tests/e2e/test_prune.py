@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.claude import ClaudeHome, Talk
-from tests.support.cli import Command
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
 from tests.support.golden import FIXTURES, copy_home
-from tests.support.prune import find_bytes
+from tests.support.prune import list_files_containing
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -28,17 +28,17 @@ ALL = [f"{n:08x}-0000-4000-8000-000000000000" for n in range(4)]
 """The first is the newest; the last two will go."""
 
 
-class Home:
+class FourSessions:
     """Four sessions, a day apart."""
 
     def __init__(self, claude: ClaudeHome, home: Path) -> None:
-        self.leslied = Command(home)
+        self.leslied = LesliedRunner(home)
         self.project = home / "app"
         (self.project / ".git").mkdir(parents=True)
         self.data = home / ".local" / "share" / "leslied"
         assert self.leslied("sync").code == 0
         for days, session_id in enumerate(ALL):
-            talk = Talk(session_id, str(self.project))
+            talk = ClaudeLogBuilder(session_id, str(self.project))
             at = (datetime.now(UTC) - timedelta(days=days, hours=1)).isoformat()
             claude.write(
                 talk.prompt(f"marker{days}x {'long ' * 900}", timestamp=at),
@@ -58,11 +58,11 @@ class Home:
 
 
 @pytest.fixture
-def four(claude: ClaudeHome, home: Path) -> Home:
-    return Home(claude, home)
+def four(claude: ClaudeHome, home: Path) -> FourSessions:
+    return FourSessions(claude, home)
 
 
-def test_it_is_only_shown_until_somebody_says_yes(four: Home):
+def test_it_is_only_shown_until_somebody_says_yes(four: FourSessions):
     shown = four.leslied("prune", "--keep", "2")
 
     assert shown.code == 0
@@ -71,14 +71,14 @@ def test_it_is_only_shown_until_somebody_says_yes(four: Home):
     assert four.ids() == set(ALL)
 
 
-def test_those_of_a_project_can_be_had_elsewhere_first(four: Home):
+def test_those_of_a_project_can_be_had_elsewhere_first(four: FourSessions):
     shown = four.leslied("prune", "--keep", "2", "--project", "app").out
     (line,) = [line for line in shown.splitlines() if "elsewhere" in line]
 
     assert line.endswith("leslied export --all --project app -f jsonl -o FOLDER")
 
 
-def test_with_yes_it_is_done_and_stays_done(four: Home):
+def test_with_yes_it_is_done_and_stays_done(four: FourSessions):
     done = four.leslied("prune", "--keep", "2", "--yes", "--json").json["data"]
 
     assert {each["id"] for each in done["sessions"]} == set(ALL[2:])
@@ -91,7 +91,7 @@ def test_with_yes_it_is_done_and_stays_done(four: Home):
     assert len(four.transcripts()) == 4
 
 
-def test_the_projects_index_follows_at_the_next_sync(four: Home):
+def test_the_projects_index_follows_at_the_next_sync(four: FourSessions):
     index = next(four.data.rglob("INDEX.md"))
     before = index.read_text()
     four.leslied("prune", "--keep", "1", "--yes")
@@ -105,7 +105,7 @@ def test_the_projects_index_follows_at_the_next_sync(four: Home):
 def test_one_session_of_a_database_can_go(home: Path):
     """Its rows still stand in the agent's own database."""
     copy_home(FIXTURES / "opencode" / "fork", home)
-    leslied = Command(home)
+    leslied = LesliedRunner(home)
     leslied("sync", "--stop-all")
     done = leslied("prune", "--keep", "1", "--failed", "--yes", "--json").json["data"]
     left = [leslied("list", "--json").json["data"]["sessions"]]
@@ -119,7 +119,7 @@ def test_one_session_of_a_database_can_go(home: Path):
     ] * 3
 
 
-def test_transcripts_go_when_asked_for_unless_somebody_changed_them(four: Home):
+def test_transcripts_go_when_asked_for_unless_somebody_changed_them(four: FourSessions):
     found = [*four.project.rglob("*.txt"), *four.data.rglob("*.txt")]
     (changed,) = [path for path in found if "marker3x" in path.name]
     changed.write_text("mine")
@@ -131,14 +131,14 @@ def test_transcripts_go_when_asked_for_unless_somebody_changed_them(four: Home):
     assert len(four.transcripts()) == 3
 
 
-def test_nothing_is_removed_without_a_criterion(four: Home):
+def test_nothing_is_removed_without_a_criterion(four: FourSessions):
     told = four.leslied("prune", "--yes")
 
     assert told.code == 2
     assert "--older-than 90d" in told.err
 
 
-def test_another_writer_is_told_and_nothing_is_removed(four: Home):
+def test_another_writer_is_told_and_nothing_is_removed(four: FourSessions):
     daemon = four.leslied.start("run")
     try:
         # To read is enough: whoever tried the lock could be in the daemon's way.
@@ -156,7 +156,7 @@ def test_another_writer_is_told_and_nothing_is_removed(four: Home):
 
 @pytest.mark.parametrize("point", POINTS)
 def test_a_crash_leaves_each_session_there_or_gone_and_the_next_run_ends_it(
-    four: Home, point: str
+    four: FourSessions, point: str
 ):
     crashed = four.leslied("prune", "--keep", "2", "--yes", LESLIED_CRASH_AT=point)
     db = sqlite3.connect(four.data / "store.db")
@@ -172,7 +172,7 @@ def test_a_crash_leaves_each_session_there_or_gone_and_the_next_run_ends_it(
     assert {each for each, is_found in found.items() if is_found} == four.ids()
     assert four.leslied("prune", "--keep", "2", "--yes").code == 0
     assert four.ids() == set(ALL[:2])
-    assert find_bytes(four.data / "archive", "marker3x") == []
+    assert list_files_containing(four.data / "archive", "marker3x") == []
     assert "marker3x" not in _raw(four.data / "store.db")
 
 
@@ -181,7 +181,7 @@ def _raw(path: Path) -> str:
     return "".join(p.read_bytes().decode("latin-1") for p in sides if p.exists())
 
 
-def test_disk_tells_where_the_room_goes(four: Home):
+def test_disk_tells_where_the_room_goes(four: FourSessions):
     told = four.leslied("disk", "--json").json["data"]
     shown = four.leslied("disk")
 

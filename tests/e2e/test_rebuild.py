@@ -10,10 +10,15 @@ from typing import Any
 import pytest
 
 from leslied.store import StoreReader
-from tests.support.claude import SESSION, ClaudeHome, Talk, dump
-from tests.support.cli import Command
+from tests.support.claude import (
+    SESSION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+    encode_json_lines,
+)
+from tests.support.cli import LesliedRunner
 from tests.support.golden import FIXTURES, copy_home
-from tests.support.records import modes_of
+from tests.support.records import list_modes
 
 pytestmark = pytest.mark.e2e
 
@@ -24,8 +29,8 @@ CASES = sorted(
 
 
 @pytest.fixture
-def leslied(home: Path) -> Command:
-    return Command(home)
+def leslied(home: Path) -> LesliedRunner:
+    return LesliedRunner(home)
 
 
 @pytest.fixture
@@ -34,8 +39,8 @@ def data(home: Path) -> Path:
 
 
 @pytest.fixture
-def talk() -> Talk:
-    return Talk()
+def talk() -> ClaudeLogBuilder:
+    return ClaudeLogBuilder()
 
 
 def all_records(data: Path) -> list[Any]:
@@ -77,25 +82,25 @@ def all_files(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*.txt")}
 
 
-def sync(leslied: Command) -> None:
+def sync(leslied: LesliedRunner) -> None:
     ran = leslied("sync", "--stop-all", "--json")
     assert ran.code == 0, ran.err
     assert ran.json["warnings"] == []
 
 
-def lose_logs(home: Path) -> None:
+def delete_logs(home: Path) -> None:
     for folder in AGENTS.values():
         shutil.rmtree(home / folder, ignore_errors=True)
 
 
-def rebuild(leslied: Command, *words: str) -> dict[str, Any]:
+def rebuild(leslied: LesliedRunner, *words: str) -> dict[str, Any]:
     ran = leslied("rebuild", "--json", *words)
     assert ran.code == 0, ran.out + ran.err
     return ran.json["data"]
 
 
 @pytest.fixture
-def full(home: Path, leslied: Command) -> Path:
+def full(home: Path, leslied: LesliedRunner) -> Path:
     """A home with every fixture in it, read and archived."""
     for case in CASES:
         copy_home(case, home)
@@ -105,11 +110,11 @@ def full(home: Path, leslied: Command) -> Path:
 
 @pytest.mark.parametrize("store", ["whole", "damaged", "gone"])
 def test_the_archive_alone_gives_back_everything(
-    full: Path, leslied: Command, data: Path, store: str
+    full: Path, leslied: LesliedRunner, data: Path, store: str
 ):
     """E4, E6, G11."""
     records, names, files = all_records(data), all_names(data), all_files(data)
-    lose_logs(full)
+    delete_logs(full)
     if store == "gone":
         (data / "store.db").unlink()
     elif store == "damaged":
@@ -136,10 +141,10 @@ def without_observation(records: list[Any]) -> list[Any]:
 
 
 def test_a_whole_store_gives_back_even_when_a_line_was_seen(
-    full: Path, leslied: Command, data: Path
+    full: Path, leslied: LesliedRunner, data: Path
 ):
     records = all_records(data)
-    lose_logs(full)
+    delete_logs(full)
 
     told = rebuild(leslied)
 
@@ -150,7 +155,7 @@ def test_a_whole_store_gives_back_even_when_a_line_was_seen(
 
 
 def test_logs_that_are_still_there_go_on(
-    claude: ClaudeHome, leslied: Command, talk: Talk, data: Path
+    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
 ):
     claude.write(talk.prompt("one"), talk.answer("1"))
     sync(leslied)
@@ -165,11 +170,11 @@ def test_logs_that_are_still_there_go_on(
 
 
 def test_every_generation_of_a_rewritten_log_comes_back(
-    claude: ClaudeHome, leslied: Command, talk: Talk, data: Path
+    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
 ):
     log = claude.write(talk.prompt("one"), talk.answer("1"))
     sync(leslied)
-    log.write_bytes(dump(talk.prompt("all new")))
+    log.write_bytes(encode_json_lines(talk.prompt("all new")))
     sync(leslied)
     records = all_records(data)
     log.unlink()
@@ -181,7 +186,7 @@ def test_every_generation_of_a_rewritten_log_comes_back(
 
 
 def test_entries_that_came_between_stay_between(
-    claude: ClaudeHome, leslied: Command, talk: Talk, data: Path
+    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
 ):
     """A subagent's side file is read while its log grows."""
     folder = f"-home-dev-app/{SESSION}/subagents"
@@ -194,7 +199,7 @@ def test_entries_that_came_between_stay_between(
     claude.write(talk.answer("done"), name=name)
     sync(leslied)
     records = all_records(data)
-    lose_logs(claude.home)
+    delete_logs(claude.home)
 
     rebuild(leslied)
     by_store = all_records(data)
@@ -206,12 +211,12 @@ def test_entries_that_came_between_stay_between(
 
 
 def test_what_only_the_old_store_has_is_not_given_up_unasked(
-    claude: ClaudeHome, leslied: Command, talk: Talk, data: Path
+    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
 ):
     claude.write(talk.prompt("one"), talk.answer("1"))
     sync(leslied)
     shutil.rmtree(data / "archive")
-    lose_logs(claude.home)
+    delete_logs(claude.home)
     before = (data / "store.db").read_bytes()
 
     ran = leslied("rebuild")
@@ -224,7 +229,7 @@ def test_what_only_the_old_store_has_is_not_given_up_unasked(
 
 
 def test_the_old_store_is_kept_beside_the_new(
-    claude: ClaudeHome, leslied: Command, talk: Talk, data: Path
+    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
 ):
     claude.write(talk.prompt("one"), talk.answer("1"))
     sync(leslied)
@@ -235,12 +240,12 @@ def test_the_old_store_is_kept_beside_the_new(
     old = data / "store.db.before-rebuild"
     with StoreReader(old) as reader:
         assert len(reader.list_sessions()) == 1
-    assert modes_of([old, data / "store.db"]) == {0o600}
+    assert list_modes([old, data / "store.db"]) == {0o600}
     assert not list(data.glob("store.db.new*"))
 
 
 def test_a_damaged_archive_is_named_and_the_log_is_read_instead(
-    claude: ClaudeHome, leslied: Command, talk: Talk, data: Path
+    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
 ):
     """E4."""
     claude.write(talk.prompt("one"), talk.answer("1"))
@@ -259,7 +264,7 @@ def test_a_damaged_archive_is_named_and_the_log_is_read_instead(
 
 
 def test_a_newer_archive_or_store_is_refused(
-    claude: ClaudeHome, leslied: Command, talk: Talk, data: Path
+    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
 ):
     """E6, E7."""
     claude.write(talk.prompt("one"), talk.answer("1"))
@@ -278,7 +283,11 @@ def test_a_newer_archive_or_store_is_refused(
 
 
 def test_an_excluded_project_stays_out(
-    home: Path, claude: ClaudeHome, leslied: Command, talk: Talk, data: Path
+    home: Path,
+    claude: ClaudeHome,
+    leslied: LesliedRunner,
+    talk: ClaudeLogBuilder,
+    data: Path,
 ):
     config = home / ".config" / "leslied" / "config.toml"
     config.parent.mkdir(parents=True)
@@ -293,7 +302,7 @@ def test_an_excluded_project_stays_out(
 
 
 def test_a_spilled_result_outlives_its_file(
-    claude: ClaudeHome, leslied: Command, talk: Talk, data: Path
+    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
 ):
     spill = claude.log(f"-home-dev-app/{SESSION}/tool-results/big.txt")
     spill.write_text("the whole text")
@@ -304,7 +313,7 @@ def test_a_spilled_result_outlives_its_file(
         talk.result("t1", told),
     )
     sync(leslied)
-    lose_logs(claude.home)
+    delete_logs(claude.home)
     (data / "store.db").unlink()
 
     rebuild(leslied)

@@ -14,8 +14,8 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.support.claude import SESSION, ClaudeHome, Talk
-from tests.support.cli import Command
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
 from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
@@ -24,8 +24,8 @@ KEY = "sk-ant-api03-" + "a" * 93 + "AA"
 
 
 @pytest.fixture
-def leslied(home: Path, claude: ClaudeHome) -> Command:
-    talk = Talk()
+def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt("fix the login"),
         talk.call("Bash", {"command": "make"}, "t1"),
@@ -34,15 +34,15 @@ def leslied(home: Path, claude: ClaudeHome) -> Command:
         talk.prompt("thank you"),
         talk.answer("You are welcome."),
     )
-    command = Command(home)
+    command = LesliedRunner(home)
     command("sync")
     return command
 
 
-class Terminal:
+class PtyTerminal:
     """The program on a terminal of its own."""
 
-    def __init__(self, leslied: Command, *words: str) -> None:
+    def __init__(self, leslied: LesliedRunner, *words: str) -> None:
         self.ours, theirs = pty.openpty()
         self.theirs = theirs
         self.before = termios.tcgetattr(theirs)
@@ -86,16 +86,16 @@ class Terminal:
 
 
 @pytest.fixture
-def held(leslied: Command) -> Iterator[Terminal]:
+def held(leslied: LesliedRunner) -> Iterator[PtyTerminal]:
     """A session that would play for hours and has begun."""
     slow = ("--speed", "0.125", "--max-pause", "3600")
-    terminal = Terminal(leslied, "replay", "last", *slow)
+    terminal = PtyTerminal(leslied, "replay", "last", *slow)
     terminal.read_until("unit 1")
     yield terminal
     terminal.close()
 
 
-def test_piped_it_comes_plain_and_at_once(leslied: Command):
+def test_piped_it_comes_plain_and_at_once(leslied: LesliedRunner):
     ran = leslied("replay", "last")
 
     assert ran.code == 0
@@ -106,14 +106,14 @@ def test_piped_it_comes_plain_and_at_once(leslied: Command):
     assert "space pauses" not in ran.out
 
 
-def test_it_begins_where_it_is_told_to(leslied: Command):
+def test_it_begins_where_it_is_told_to(leslied: LesliedRunner):
     shown = leslied("replay", SESSION[:8], "--from", "2").out
 
     assert "> thank you" in shown
     assert "> fix the login" not in shown
 
 
-def test_a_unit_that_is_not_there_is_a_sentence(leslied: Command):
+def test_a_unit_that_is_not_there_is_a_sentence(leslied: LesliedRunner):
     ran = leslied("replay", "last", "--from", "3")
 
     assert (ran.code, ran.out) == (2, "")
@@ -121,15 +121,17 @@ def test_a_unit_that_is_not_there_is_a_sentence(leslied: Command):
 
 
 @pytest.mark.parametrize("speed", ["-1", "nan", "inf", "fast"])
-def test_a_speed_that_is_none_is_a_sentence(leslied: Command, speed: str):
+def test_a_speed_that_is_none_is_a_sentence(leslied: LesliedRunner, speed: str):
     ran = leslied("replay", "last", f"--speed={speed}")
 
     assert (ran.code, ran.out) == (2, "")
     assert "Traceback" not in ran.err
 
 
-def test_on_a_terminal_it_plays_to_its_end_and_leaves_it_as_it_was(leslied: Command):
-    terminal = Terminal(leslied, "replay", "last", "--speed", "1000")
+def test_on_a_terminal_it_plays_to_its_end_and_leaves_it_as_it_was(
+    leslied: LesliedRunner,
+):
+    terminal = PtyTerminal(leslied, "replay", "last", "--speed", "1000")
     terminal.read_until("welcome.")
 
     assert terminal.end() == 0
@@ -138,7 +140,7 @@ def test_on_a_terminal_it_plays_to_its_end_and_leaves_it_as_it_was(leslied: Comm
     terminal.close()
 
 
-def test_next_brings_the_next_entry_and_quit_ends(held: Terminal):
+def test_next_brings_the_next_entry_and_quit_ends(held: PtyTerminal):
     held.press(b"\x1b[C")
     held.read_until("● Bash make")
     held.press(b"q")
@@ -147,7 +149,7 @@ def test_next_brings_the_next_entry_and_quit_ends(held: Terminal):
     assert held.is_restored
 
 
-def test_while_it_plays_keys_are_not_echoed(held: Terminal):
+def test_while_it_plays_keys_are_not_echoed(held: PtyTerminal):
     held.press(b"\r")
     held.read_until("● Bash make")
 
@@ -159,7 +161,7 @@ def test_while_it_plays_keys_are_not_echoed(held: Terminal):
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 )
 def test_a_signal_ends_it_and_leaves_the_terminal_as_it_was(
-    held: Terminal, number: int, code: int
+    held: PtyTerminal, number: int, code: int
 ):
     held.press(b"\r")
     held.read_until("● Bash make")

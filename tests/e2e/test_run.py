@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.claude import SESSION, ClaudeHome, Talk
-from tests.support.cli import Command
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
 from tests.support.daemon import Daemon, list_prompts, store_of
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -30,7 +30,7 @@ def daemon(home: Path, claude: ClaudeHome) -> Iterator[Daemon]:
 
 
 def test_what_an_agent_appends_is_soon_in_the_store(daemon: Daemon, claude: ClaudeHome):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(talk.prompt("one"))
     wait_until(lambda: daemon.prompts() == ["one"])
 
@@ -42,7 +42,7 @@ def test_what_an_agent_appends_is_soon_in_the_store(daemon: Daemon, claude: Clau
 def test_a_subagent_folder_made_at_once_is_read(daemon: Daemon, claude: ClaudeHome):
     """C4."""
     for number in range(20):
-        child = Talk()
+        child = ClaudeLogBuilder()
         claude.write(
             child.prompt(f"task {number}", isSidechain=True),
             name=f"p{number}/{SESSION}/subagents/agent-a{number}.jsonl",
@@ -56,7 +56,7 @@ def test_a_daemon_told_to_stop_leaves_cleanly(
     daemon: Daemon, claude: ClaudeHome, number: int
 ):
     """F8."""
-    claude.write(Talk().prompt("one"))
+    claude.write(ClaudeLogBuilder().prompt("one"))
     wait_until(lambda: daemon.prompts() == ["one"])
 
     assert daemon.end(number) == 0
@@ -67,11 +67,11 @@ def test_a_daemon_in_the_background_of_a_script_stops_on_sigterm(
     home: Path, claude: ClaudeHome
 ):
     """`nohup` ignores SIGHUP, and a shell without job control ignores SIGINT."""
-    claude.write(Talk().prompt("one"))
+    claude.write(ClaudeLogBuilder().prompt("one"))
     script = 'nohup "$0" -m leslied run 2>&1 & echo $!; wait $!; echo "exit code $?"'
     shell = subprocess.Popen(
         ["/bin/sh", "-c", script, sys.executable],
-        env=Command(home).environ,
+        env=LesliedRunner(home).environ,
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -92,7 +92,7 @@ def test_a_daemon_in_the_background_of_a_script_stops_on_sigterm(
 def test_after_a_kill_the_next_start_goes_on(
     daemon: Daemon, claude: ClaudeHome, home: Path
 ):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(talk.prompt("one"))
     wait_until(lambda: daemon.prompts() == ["one"])
     daemon.end(signal.SIGKILL)
@@ -106,7 +106,7 @@ def test_after_a_kill_the_next_start_goes_on(
 
 def test_a_second_daemon_is_refused(daemon: Daemon, home: Path):
     """E11."""
-    ran = Command(home)("run")
+    ran = LesliedRunner(home)("run")
 
     assert ran.code == 4
     assert "Another leslied" in ran.err

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.claude import ClaudeHome, Talk
-from tests.support.cli import Command
-from tests.support.golden import FIXTURES, recall
-from tests.support.pages import write_everything
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
+from tests.support.golden import FIXTURES, load_golden
+from tests.support.pages import write_sample_session
 from tests.support.terminal import run_at_terminal, show_escapes
 
 pytestmark = pytest.mark.e2e
@@ -22,15 +22,15 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @pytest.fixture
-def leslied(home: Path, claude: ClaudeHome) -> Command:
+def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
     """One session with something of everything, over and read."""
-    write_everything(claude)
-    command = Command(home)
+    write_sample_session(claude)
+    command = LesliedRunner(home)
     assert command("sync", "--stop-all").code == 0
     return command
 
 
-def units(leslied: Command, *words: str) -> list[dict[str, Any]]:
+def units(leslied: LesliedRunner, *words: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = leslied("show", "last", "--json", *words).json[
         "data"
     ]["units"]
@@ -49,27 +49,32 @@ def units(leslied: Command, *words: str) -> list[dict[str, Any]]:
     ],
 )
 def test_a_pipe_gets_the_golden_text(
-    leslied: Command, name: str, words: tuple[str, ...], request: pytest.FixtureRequest
+    leslied: LesliedRunner,
+    name: str,
+    words: tuple[str, ...],
+    request: pytest.FixtureRequest,
 ):
     told = leslied("show", "last", *words).out
 
     assert "\x1b" not in told
-    assert told == recall(GOLDEN / f"{name}.txt", told, request.config)
+    assert told == load_golden(GOLDEN / f"{name}.txt", told, request.config)
 
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_a_terminal_gets_the_golden_page(
-    leslied: Command, columns: int, request: pytest.FixtureRequest
+    leslied: LesliedRunner, columns: int, request: pytest.FixtureRequest
 ):
     told = run_at_terminal(leslied, "show", "last", "--thinking", columns=columns)
 
     shown = show_escapes(told)
-    assert shown == recall(GOLDEN / f"terminal-{columns}.txt", shown, request.config)
+    assert shown == load_golden(
+        GOLDEN / f"terminal-{columns}.txt", shown, request.config
+    )
 
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_a_terminal_without_colours_gets_what_a_pipe_gets(
-    leslied: Command, environ: dict[str, str]
+    leslied: LesliedRunner, environ: dict[str, str]
 ):
     told = run_at_terminal(leslied, "show", "last", **environ)
 
@@ -77,13 +82,13 @@ def test_a_terminal_without_colours_gets_what_a_pipe_gets(
 
 
 def test_nothing_in_a_log_can_command_the_terminal(
-    leslied: Command, claude: ClaudeHome
+    leslied: LesliedRunner, claude: ClaudeHome
 ):
     """R1: every control character, and sequences that terminals obey."""
     evil = "".join(map(chr, [*range(32), *range(127, 160)])) + "\u202e"
     evil += "\x1b]52;c;aGk=\x07\x1b]8;;http://x\x1b\\x\x1b]0;t\x07\x1b[2J\x1bc\x9b31m"
     evil += "&#27;[2J&#13;&#155;&#x202e;"
-    talk = Talk("22222222-2222-4333-8444-555555555555", cwd=f"/home/{evil}")
+    talk = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555", cwd=f"/home/{evil}")
     edit = {"file_path": evil, "old_string": evil, "new_string": "x" + evil}
     claude.write(
         talk.prompt(evil),
@@ -115,7 +120,7 @@ def test_nothing_in_a_log_can_command_the_terminal(
     assert not {c for c in rest if ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e"}
 
 
-def test_the_pager_gets_the_page(leslied: Command, tmp_path: Path):
+def test_the_pager_gets_the_page(leslied: LesliedRunner, tmp_path: Path):
     kept = tmp_path / "page"
     pager = f"{sys.executable} -c \"import sys; open('{kept}', 'w').write(input())\""
 
@@ -126,26 +131,28 @@ def test_the_pager_gets_the_page(leslied: Command, tmp_path: Path):
 
 
 @pytest.mark.parametrize("pager", ["true", "no-such-pager-anywhere"])
-def test_a_pager_that_quits_or_is_missing_is_no_trouble(leslied: Command, pager: str):
+def test_a_pager_that_quits_or_is_missing_is_no_trouble(
+    leslied: LesliedRunner, pager: str
+):
     told = run_at_terminal(leslied, "show", "last", LESLIED_PAGER=pager)
 
     assert "Traceback" not in told
     assert ("Gladly." in told) == (pager != "true")
 
 
-def test_no_pager_prints_at_once(leslied: Command):
+def test_no_pager_prints_at_once(leslied: LesliedRunner):
     told = run_at_terminal(leslied, "show", "last", "--no-pager", LESLIED_PAGER="true")
 
     assert "Gladly." in told
 
 
-def test_only_the_answers_are_told_for_a_pipe(leslied: Command):
+def test_only_the_answers_are_told_for_a_pipe(leslied: LesliedRunner):
     told = leslied("show", "last", "--assistant", "--last", "1").out
 
     assert told == "Gladly.\n"
 
 
-def test_json_honours_what_was_chosen(leslied: Command):
+def test_json_honours_what_was_chosen(leslied: LesliedRunner):
     (last,) = units(leslied, "--unit", "-1")
     (first,) = units(leslied, "--first", "1", "--no-tools", "--no-subagents")
     (answers,) = units(leslied, "--unit", "1", "--assistant")
@@ -156,7 +163,7 @@ def test_json_honours_what_was_chosen(leslied: Command):
     assert {e["type"] for e in answers["entries"]} == {"assistant_message"}
 
 
-def test_json_stays_whole_where_nothing_was_chosen(leslied: Command):
+def test_json_stays_whole_where_nothing_was_chosen(leslied: LesliedRunner):
     before, first, _ = units(leslied)
 
     assert before["prompt"] == ""
@@ -164,7 +171,7 @@ def test_json_stays_whole_where_nothing_was_chosen(leslied: Command):
     assert first["subagents"][0]["id"] == "a5c0041"
 
 
-def test_a_summary_as_json_has_no_entries(leslied: Command):
+def test_a_summary_as_json_has_no_entries(leslied: LesliedRunner):
     first = units(leslied, "--summary")[1]
 
     assert (first["tool_calls"], first["entries"]) == (5, [])
@@ -182,7 +189,7 @@ def test_a_summary_as_json_has_no_entries(leslied: Command):
     ],
 )
 def test_what_cannot_be_meant_is_a_sentence(
-    leslied: Command, words: tuple[str, ...], said: str
+    leslied: LesliedRunner, words: tuple[str, ...], said: str
 ):
     ran = leslied("show", "last", *words)
 
@@ -191,7 +198,7 @@ def test_what_cannot_be_meant_is_a_sentence(
     assert "Traceback" not in ran.err
 
 
-def test_a_chat_is_one_unit_already(leslied: Command):
+def test_a_chat_is_one_unit_already(leslied: LesliedRunner):
     chat = units(leslied)[1]["chat_id"]
 
     ran = leslied("show", chat, "--last", "1")
@@ -200,9 +207,11 @@ def test_a_chat_is_one_unit_already(leslied: Command):
     assert "nothing in it to choose from" in ran.err
 
 
-def test_secrets_are_hidden_at_a_terminal_too(leslied: Command, claude: ClaudeHome):
+def test_secrets_are_hidden_at_a_terminal_too(
+    leslied: LesliedRunner, claude: ClaudeHome
+):
     secret = "ghp_" + "a1B2" * 9
-    talk = Talk("33333333-2222-4333-8444-555555555555")
+    talk = ClaudeLogBuilder("33333333-2222-4333-8444-555555555555")
     write = {"file_path": "/x", "content": f"token = {secret}"}
     claude.write(
         talk.prompt("go"),
@@ -220,7 +229,7 @@ def test_secrets_are_hidden_at_a_terminal_too(leslied: Command, claude: ClaudeHo
 
 
 @pytest.mark.parametrize("command", ["show", "follow"])
-def test_help_needs_nothing_heavy(leslied: Command, command: str):
+def test_help_needs_nothing_heavy(leslied: LesliedRunner, command: str):
     code = (
         "import sys; from leslied.cli import leslied\n"
         f"leslied.main(['{command}', '--help'], standalone_mode=False)\n"

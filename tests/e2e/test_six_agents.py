@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import Command
+from tests.support.cli import LesliedRunner
 from tests.support.golden import FIXTURES
 
 pytestmark = pytest.mark.e2e
@@ -32,19 +32,19 @@ FOLDERS = {
 
 
 @pytest.fixture
-def leslied(home: Path) -> Command:
+def leslied(home: Path) -> LesliedRunner:
     """A home in which each agent has worked once."""
     for case in CASES.values():
         shutil.copytree(FIXTURES / case / "home", home, dirs_exist_ok=True)
-    return Command(home)
+    return LesliedRunner(home)
 
 
-def sessions(leslied: Command) -> dict[str, dict[str, Any]]:
+def sessions(leslied: LesliedRunner) -> dict[str, dict[str, Any]]:
     listed = leslied("list", "--json").json["data"]["sessions"]
     return {each["agent"]: each for each in listed}
 
 
-def test_every_agent_has_its_session_in_one_list(leslied: Command):
+def test_every_agent_has_its_session_in_one_list(leslied: LesliedRunner):
     leslied("sync")
 
     found = sessions(leslied)
@@ -59,7 +59,7 @@ def test_every_agent_has_its_session_in_one_list(leslied: Command):
         assert session["started_at"] < session["ended_at"], agent
 
 
-def test_every_agent_has_its_transcript(leslied: Command):
+def test_every_agent_has_its_transcript(leslied: LesliedRunner):
     leslied("sync", "--stop-all")
 
     again = leslied("sync", "--stop-all", "--json").json["data"]
@@ -71,7 +71,7 @@ def test_every_agent_has_its_transcript(leslied: Command):
     assert (again["transcripts_written"], again["entries_decoded"]) == (0, 0)
 
 
-def test_every_agent_is_told_with_how_far_it_is_read(leslied: Command):
+def test_every_agent_is_told_with_how_far_it_is_read(leslied: LesliedRunner):
     leslied("sync")
 
     agents = leslied("agents", "--json").json["data"]["agents"]
@@ -83,7 +83,7 @@ def test_every_agent_is_told_with_how_far_it_is_read(leslied: Command):
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_variable_that_moves_an_agent_is_honoured(leslied: Command, name: str):
+def test_a_variable_that_moves_an_agent_is_honoured(leslied: LesliedRunner, name: str):
     moved = leslied.home / "elsewhere"
     (leslied.home / FOLDERS[name]).rename(moved)
     leslied.environ[name] = str(moved)
@@ -121,7 +121,9 @@ def garble_logs(home: Path) -> None:
         (garble_logs, {"codex"}),
     ],
 )
-def test_no_agents_failure_stops_another(leslied: Command, harm: Any, harmed: set[str]):
+def test_no_agents_failure_stops_another(
+    leslied: LesliedRunner, harm: Any, harmed: set[str]
+):
     harm(leslied.home)
 
     ran = leslied("sync", "--json")
@@ -130,7 +132,7 @@ def test_no_agents_failure_stops_another(leslied: Command, harm: Any, harmed: se
     assert CASES.keys() - sessions(leslied).keys() <= harmed
 
 
-def test_a_locked_database_is_told_and_read_later(leslied: Command):
+def test_a_locked_database_is_told_and_read_later(leslied: LesliedRunner):
     db = sqlite3.connect(leslied.home / DATABASE, isolation_level=None)
     db.execute("PRAGMA locking_mode = EXCLUSIVE")
     db.execute("BEGIN EXCLUSIVE")

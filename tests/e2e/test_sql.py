@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from leslied.store import VIEWS
-from tests.support.claude import ClaudeHome, Talk
-from tests.support.cli import Command
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
 
 pytestmark = pytest.mark.e2e
 
@@ -21,21 +21,21 @@ KEY = "ghp_" + "A1b2" * 9
 
 
 @pytest.fixture
-def leslied(home: Path, claude: ClaudeHome) -> Command:
+def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
     """A store with a secret and hostile text in it."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt(f"use {KEY} please"),
         talk.call("Bash", {"command": f"echo {KEY}"}, "toolu_1"),
         talk.result("toolu_1", "\x1b[31mred\u202e\n=1+1"),
         talk.answer("=cmd|' /C calc'!A0"),
     )
-    command = Command(home)
+    command = LesliedRunner(home)
     command("sync")
     return command
 
 
-def test_rows_are_a_table_for_people(leslied: Command):
+def test_rows_are_a_table_for_people(leslied: LesliedRunner):
     ran = leslied(
         "sql", "SELECT type, count(*) AS n FROM transcript_entries GROUP BY 1"
     )
@@ -45,7 +45,7 @@ def test_rows_are_a_table_for_people(leslied: Command):
     assert "tool_result        1\n" in ran.out
 
 
-def test_rows_are_objects_for_scripts(leslied: Command):
+def test_rows_are_objects_for_scripts(leslied: LesliedRunner):
     ran = leslied("sql", "--json", "SELECT 1 AS a, 'x' AS a, x'ff' AS b, 9e999 AS c")
 
     assert ran.json["data"] == {
@@ -55,7 +55,7 @@ def test_rows_are_objects_for_scripts(leslied: Command):
     assert (ran.json["success"], ran.json["warnings"]) == (True, [])
 
 
-def test_rows_are_cells_that_no_spreadsheet_takes_for_formulas(leslied: Command):
+def test_rows_are_cells_that_no_spreadsheet_takes_for_formulas(leslied: LesliedRunner):
     query = "SELECT content, -1 FROM transcript_entries WHERE role = 'assistant'"
 
     ran = leslied("sql", "--csv", query)
@@ -65,7 +65,7 @@ def test_rows_are_cells_that_no_spreadsheet_takes_for_formulas(leslied: Command)
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]])
-def test_secrets_leave_only_when_told_to(leslied: Command, form: list[str]):
+def test_secrets_leave_only_when_told_to(leslied: LesliedRunner, form: list[str]):
     query = "SELECT content, tool_input FROM transcript_entries"
 
     assert KEY not in leslied("sql", query, *form).out
@@ -73,7 +73,7 @@ def test_secrets_leave_only_when_told_to(leslied: Command, form: list[str]):
     assert KEY in leslied("sql", query, *form, "--reveal").out
 
 
-def test_no_control_character_reaches_a_terminal(leslied: Command):
+def test_no_control_character_reaches_a_terminal(leslied: LesliedRunner):
     query = "SELECT content AS 'a\x1b[0m' FROM transcript_entries WHERE role = 'tool'"
 
     for form in ([], ["--csv"]):
@@ -83,7 +83,7 @@ def test_no_control_character_reaches_a_terminal(leslied: Command):
         assert "\u202e" not in out
 
 
-def test_a_row_that_is_too_wide_for_a_table_stands_upright(leslied: Command):
+def test_a_row_that_is_too_wide_for_a_table_stands_upright(leslied: LesliedRunner):
     query = "SELECT * FROM transcript_entries WHERE role = 'tool'"
 
     out = leslied("sql", query).out
@@ -93,7 +93,7 @@ def test_a_row_that_is_too_wide_for_a_table_stands_upright(leslied: Command):
     assert "\x1b" not in out
 
 
-def test_a_table_says_when_there_is_more(leslied: Command):
+def test_a_table_says_when_there_is_more(leslied: LesliedRunner):
     query = "SELECT sequence FROM transcript_entries"
 
     ran = leslied("sql", query, "-n", "2")
@@ -106,7 +106,7 @@ def test_a_table_says_when_there_is_more(leslied: Command):
     assert leslied("sql", query, "-n", "2", "--csv").out == "sequence\n1\n2\n"
 
 
-def test_a_query_may_come_from_standard_input(leslied: Command):
+def test_a_query_may_come_from_standard_input(leslied: LesliedRunner):
     done = subprocess.run(
         [sys.executable, "-m", "leslied", "sql", "--json", "-"],
         env=leslied.environ,
@@ -119,7 +119,7 @@ def test_a_query_may_come_from_standard_input(leslied: Command):
 
 
 @pytest.mark.parametrize("words", [["--views"], []])
-def test_the_views_are_listed(leslied: Command, words: list[str]):
+def test_the_views_are_listed(leslied: LesliedRunner, words: list[str]):
     out = leslied("sql", *words).out
 
     told = leslied("sql", *words, "--json").json["data"]["views"]
@@ -142,7 +142,7 @@ def test_the_views_are_listed(leslied: Command, words: list[str]):
         ["SELECT 1", "-n", "0"],
     ],
 )
-def test_wrong_use_is_a_sentence_and_a_hint(leslied: Command, words: list[str]):
+def test_wrong_use_is_a_sentence_and_a_hint(leslied: LesliedRunner, words: list[str]):
     ran = leslied("sql", *words)
 
     assert (ran.code, "Traceback" in ran.err) == (2, False)
@@ -151,7 +151,7 @@ def test_wrong_use_is_a_sentence_and_a_hint(leslied: Command, words: list[str]):
     assert hint.strip()
 
 
-def test_a_query_that_takes_too_long_is_stopped(leslied: Command):
+def test_a_query_that_takes_too_long_is_stopped(leslied: LesliedRunner):
     endless = (
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
         "SELECT count(*) FROM n"
@@ -163,14 +163,14 @@ def test_a_query_that_takes_too_long_is_stopped(leslied: Command):
     assert "took too long" in ran.err
 
 
-def test_a_time_limit_that_is_no_number_is_refused(leslied: Command):
+def test_a_time_limit_that_is_no_number_is_refused(leslied: LesliedRunner):
     ran = leslied("sql", "--timeout", "nan", "SELECT 1")
 
     assert (ran.code, "nan is no number" in ran.err) == (2, True)
 
 
 @pytest.mark.parametrize("words", [("list",), ("search", "use"), ("sql", "SELECT 1")])
-def test_more_than_can_be_counted_is_all_there_is(leslied: Command, words: tuple):
+def test_more_than_can_be_counted_is_all_there_is(leslied: LesliedRunner, words: tuple):
     ran = leslied(*words, "-n", "9" * 30)
 
     assert (ran.code, ran.err) == (0, "")

@@ -17,8 +17,8 @@ import pytest
 
 from leslied.prices import load_prices
 from tests.e2e.test_six_agents import CASES
-from tests.support.claude import SESSION, ClaudeHome, Talk
-from tests.support.cli import Command, Ran
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import CommandResult, LesliedRunner
 from tests.support.golden import FIXTURES
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -33,7 +33,9 @@ TOKENS = (
 GROUPS = ("day", "week", "month", "model", "project", "agent", "session", "block")
 
 
-def answer(talk: Talk, model: str, day: int, **usage: int) -> dict[str, Any]:
+def make_answer(
+    talk: ClaudeLogBuilder, model: str, day: int, **usage: int
+) -> dict[str, Any]:
     """A line with an answer of this model, as large as it is told."""
     line = talk.answer("done")
     line["timestamp"] = f"2026-01-{day:02d}T10:00:00.000Z"
@@ -42,12 +44,12 @@ def answer(talk: Talk, model: str, day: int, **usage: int) -> dict[str, Any]:
 
 
 @pytest.fixture
-def leslied(home: Path) -> Command:
-    return Command(home)
+def leslied(home: Path) -> LesliedRunner:
+    return LesliedRunner(home)
 
 
 @pytest.fixture
-def six(home: Path, leslied: Command) -> Command:
+def six(home: Path, leslied: LesliedRunner) -> LesliedRunner:
     """A home in which each agent has worked once."""
     for case in CASES.values():
         shutil.copytree(FIXTURES / case / "home", home, dirs_exist_ok=True)
@@ -56,12 +58,12 @@ def six(home: Path, leslied: Command) -> Command:
 
 
 @pytest.fixture
-def two_days(claude: ClaudeHome, leslied: Command) -> Command:
-    talk = Talk()
+def two_days(claude: ClaudeHome, leslied: LesliedRunner) -> LesliedRunner:
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt("work"),
-        answer(talk, "claude-sonnet-4-5", 1, input_tokens=10, output_tokens=500),
-        answer(
+        make_answer(talk, "claude-sonnet-4-5", 1, input_tokens=10, output_tokens=500),
+        make_answer(
             talk,
             "claude-opus-4-5",
             3,
@@ -74,44 +76,46 @@ def two_days(claude: ClaudeHome, leslied: Command) -> Command:
     return leslied
 
 
-def rows(leslied: Command, *words: str) -> list[dict[str, Any]]:
+def rows(leslied: LesliedRunner, *words: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = leslied("stats", "--json", *words).json["data"][
         "rows"
     ]
     return found
 
 
-def total(found: list[dict[str, Any]]) -> list[int]:
+def sum_tokens(found: list[dict[str, Any]]) -> list[int]:
     return [sum(row[name] for row in found) for name in TOKENS]
 
 
-def test_every_grouping_comes_to_what_the_list_does(six: Command):
+def test_every_grouping_comes_to_what_the_list_does(six: LesliedRunner):
     listed = six("list", "--json").json["data"]["sessions"]
-    wanted = total([session["usage"] for session in listed])
+    wanted = sum_tokens([session["usage"] for session in listed])
     cost = sum(session["cost_usd"] or 0 for session in listed)
 
     for by in GROUPS:
         found = rows(six, "--by", by)
-        assert total(found) == wanted, by
+        assert sum_tokens(found) == wanted, by
         assert sum(row["cost_usd"] or 0 for row in found) == pytest.approx(cost), by
         assert all(row["key"] == row[by] for row in found), by
 
 
-def test_each_agent_has_a_row(six: Command):
+def test_each_agent_has_a_row(six: LesliedRunner):
     found = {row["agent"]: row for row in rows(six, "--by", "agent")}
 
     assert found.keys() == CASES.keys()
     assert all(row["output_tokens"] > 0 for row in found.values())
 
 
-def test_tokens_are_what_somebody_else_counts_in_the_logs(home: Path, leslied: Command):
+def test_tokens_are_what_somebody_else_counts_in_the_logs(
+    home: Path, leslied: LesliedRunner
+):
     """Plain JSON, the largest of each message, over every captured run."""
     for case in (FIXTURES / "claude_code").glob("*/case.toml"):
         if "captured" in case.read_text():
             shutil.copytree(case.parent / "home", home, dirs_exist_ok=True)
     leslied("sync")
 
-    assert total(rows(leslied)) == count_by_hand(home / ".claude/projects")
+    assert sum_tokens(rows(leslied)) == count_by_hand(home / ".claude/projects")
 
 
 def count_by_hand(projects: Path) -> list[int]:
@@ -141,7 +145,7 @@ def _parse(line: bytes) -> dict[str, Any]:
     return message if isinstance(message, dict) else {}
 
 
-def test_a_table_for_people(two_days: Command):
+def test_a_table_for_people(two_days: LesliedRunner):
     shown = two_days("stats").out
 
     assert shown == (
@@ -158,7 +162,7 @@ def test_a_table_for_people(two_days: Command):
     )
 
 
-def test_the_answer_tells_whose_prices_it_has(two_days: Command):
+def test_the_answer_tells_whose_prices_it_has(two_days: LesliedRunner):
     data = two_days("stats", "--json").json["data"]
 
     assert data["prices"]["source"] == "genai-prices"
@@ -167,9 +171,9 @@ def test_the_answer_tells_whose_prices_it_has(two_days: Command):
     assert data["totals"]["cost_usd"] == pytest.approx(0.00753 + 0.51255)
 
 
-def test_a_model_without_a_price_is_named(claude: ClaudeHome, leslied: Command):
-    talk = Talk()
-    claude.write(talk.prompt("x"), answer(talk, "mock-1", 1, input_tokens=5))
+def test_a_model_without_a_price_is_named(claude: ClaudeHome, leslied: LesliedRunner):
+    talk = ClaudeLogBuilder()
+    claude.write(talk.prompt("x"), make_answer(talk, "mock-1", 1, input_tokens=5))
     leslied("sync")
 
     data = leslied("stats", "--json").json["data"]
@@ -184,7 +188,7 @@ def test_a_model_without_a_price_is_named(claude: ClaudeHome, leslied: Command):
     )
 
 
-def test_show_tells_the_cost_that_list_tells(two_days: Command):
+def test_show_tells_the_cost_that_list_tells(two_days: LesliedRunner):
     (listed,) = two_days("list", "--json").json["data"]["sessions"]
     shown = two_days("show", "last", "--json").json["data"]["session"]
 
@@ -192,17 +196,17 @@ def test_show_tells_the_cost_that_list_tells(two_days: Command):
     assert "$0.52" in two_days("show", "last").out
 
 
-def test_days_can_be_left_out(two_days: Command):
+def test_days_can_be_left_out(two_days: LesliedRunner):
     assert [r["day"] for r in rows(two_days, "--since", "2026-01-02")] == ["2026-01-03"]
     assert [r["day"] for r in rows(two_days, "--until", "2026-01-01")] == ["2026-01-01"]
     assert [r["day"] for r in rows(two_days, "-n", "1")] == ["2026-01-03"]
 
 
 def test_a_spreadsheet_takes_nothing_for_a_formula(
-    claude: ClaudeHome, leslied: Command
+    claude: ClaudeHome, leslied: LesliedRunner
 ):
-    talk = Talk()
-    claude.write(talk.prompt("x"), answer(talk, "=cmd()|x", 1, input_tokens=5))
+    talk = ClaudeLogBuilder()
+    claude.write(talk.prompt("x"), make_answer(talk, "=cmd()|x", 1, input_tokens=5))
     leslied("sync")
 
     (row,) = csv.DictReader(io.StringIO(leslied("stats", "--by", "model", "--csv").out))
@@ -211,8 +215,8 @@ def test_a_spreadsheet_takes_nothing_for_a_formula(
     assert row["input_tokens"] == "5"
 
 
-def test_tools_that_fail_are_told(claude: ClaudeHome, leslied: Command):
-    talk = Talk()
+def test_tools_that_fail_are_told(claude: ClaudeHome, leslied: LesliedRunner):
+    talk = ClaudeLogBuilder()
     prompt, call = talk.prompt("x"), talk.call("Bash", {"command": "false"}, "t1")
     failed = talk.result("t1", "exit 1")
     failed["message"]["content"][0]["is_error"] = True
@@ -233,9 +237,9 @@ def test_tools_that_fail_are_told(claude: ClaudeHome, leslied: Command):
 
 
 def test_the_total_is_of_all_tools_however_few_are_shown(
-    claude: ClaudeHome, leslied: Command
+    claude: ClaudeHome, leslied: LesliedRunner
 ):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     calls = [talk.call(name, {}, name) for name in ("Bash", "Read", "Edit")]
     claude.write(talk.prompt("x"), *calls)
     leslied("sync")
@@ -257,14 +261,14 @@ def test_the_total_is_of_all_tools_however_few_are_shown(
         (("--json", "--csv"), "--json and --csv exclude each other."),
     ],
 )
-def test_what_cannot_be_is_told_in_a_sentence(two_days: Command, words, said):
+def test_what_cannot_be_is_told_in_a_sentence(two_days: LesliedRunner, words, said):
     told = two_days("stats", *words)
 
     assert told.code != 0
     assert said in told.out + told.err
 
 
-def test_nothing_to_count_is_told(home: Path, leslied: Command):
+def test_nothing_to_count_is_told(home: Path, leslied: LesliedRunner):
     leslied("sync")
 
     assert leslied("stats").out.startswith("Nothing to count.")
@@ -272,11 +276,11 @@ def test_nothing_to_count_is_told(home: Path, leslied: Command):
 
 
 def test_a_secret_in_a_project_name_does_not_get_out(
-    claude: ClaudeHome, leslied: Command
+    claude: ClaudeHome, leslied: LesliedRunner
 ):
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
-    talk = Talk()
-    line = answer(talk, "claude-opus-4-5", 1, input_tokens=5)
+    talk = ClaudeLogBuilder()
+    line = make_answer(talk, "claude-opus-4-5", 1, input_tokens=5)
     claude.write(
         *({**each, "cwd": f"/src/{secret}"} for each in (talk.prompt("x"), line))
     )
@@ -289,7 +293,7 @@ def test_a_secret_in_a_project_name_does_not_get_out(
 # The status line
 
 
-def say(leslied: Command, given: str) -> Ran:
+def run_statusline(leslied: LesliedRunner, given: str) -> CommandResult:
     done = subprocess.run(
         [sys.executable, "-m", "leslied", "statusline"],
         env=leslied.environ,
@@ -298,7 +302,7 @@ def say(leslied: Command, given: str) -> Ran:
         check=False,
         timeout=PATIENCE_SECONDS,
     )
-    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return CommandResult(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 GIVEN = {
@@ -309,14 +313,14 @@ GIVEN = {
 }
 
 
-def test_the_status_line_is_one_short_line(two_days: Command):
-    told = say(two_days, json.dumps(GIVEN))
+def test_the_status_line_is_one_short_line(two_days: LesliedRunner):
+    told = run_statusline(two_days, json.dumps(GIVEN))
 
     assert told.out == "Opus 4.5 · session 1.0M tokens, $3.40 · context 42%\n"
 
 
-def test_without_claude_codes_figure_the_stores_counts(two_days: Command):
-    told = say(two_days, json.dumps({"session_id": SESSION}))
+def test_without_claude_codes_figure_the_stores_counts(two_days: LesliedRunner):
+    told = run_statusline(two_days, json.dumps({"session_id": SESSION}))
 
     assert told.out == "session 1.0M tokens, $0.52\n"
 
@@ -325,17 +329,17 @@ def test_without_claude_codes_figure_the_stores_counts(two_days: Command):
     "given",
     ["", "no json", "[]", "null", '{"model": 1, "cost": [], "context_window": "x"}'],
 )
-def test_the_status_line_never_fails(leslied: Command, given: str):
-    told = say(leslied, given)
+def test_the_status_line_never_fails(leslied: LesliedRunner, given: str):
+    told = run_statusline(leslied, given)
 
     assert (told.code, told.out, told.err) == (0, "leslied\n", "")
 
 
-def test_the_status_line_survives_a_broken_store(two_days: Command, home: Path):
+def test_the_status_line_survives_a_broken_store(two_days: LesliedRunner, home: Path):
     (store,) = home.rglob("store.db")
     os.truncate(store, 100)
 
-    told = say(two_days, json.dumps(GIVEN))
+    told = run_statusline(two_days, json.dumps(GIVEN))
 
     assert (told.code, told.err) == (0, "")
     assert told.out == "Opus 4.5 · session $3.40 · context 42%\n"

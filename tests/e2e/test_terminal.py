@@ -10,19 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.claude import ClaudeHome, Talk
-from tests.support.cli import Command
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
 from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def leslied(home: Path) -> Command:
-    return Command(home)
+def leslied(home: Path) -> LesliedRunner:
+    return LesliedRunner(home)
 
 
-def watch(leslied: Command, *words: str, **environ: str) -> tuple[str, str]:
+def run_with_tty_stderr(
+    leslied: LesliedRunner, *words: str, **environ: str
+) -> tuple[str, str]:
     """What goes to a pipe, and what is told on a terminal."""
     ours, theirs = os.openpty()
     done = subprocess.run(
@@ -46,25 +48,25 @@ def watch(leslied: Command, *words: str, **environ: str) -> tuple[str, str]:
     return done.stdout.decode(), told.decode()
 
 
-def test_an_error_is_red_on_a_terminal(leslied: Command):
-    _, told = watch(leslied, "lst")
+def test_an_error_is_red_on_a_terminal(leslied: LesliedRunner):
+    _, told = run_with_tty_stderr(leslied, "lst")
 
     assert told.startswith("\x1b[31mleslied: \x1b[0mThere is no command")
 
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_an_error_is_plain_where_no_colour_is_wanted(
-    leslied: Command, environ: dict[str, str]
+    leslied: LesliedRunner, environ: dict[str, str]
 ):
-    _, told = watch(leslied, "lst", **environ)
+    _, told = run_with_tty_stderr(leslied, "lst", **environ)
 
     assert told.startswith("leslied: There is no command")
 
 
 def test_colours_go_through_a_pipe_where_they_are_forced(
-    leslied: Command, claude: ClaudeHome
+    leslied: LesliedRunner, claude: ClaudeHome
 ):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(talk.prompt("fix it"), talk.answer("Done."))
     leslied("sync")
 
@@ -73,11 +75,11 @@ def test_colours_go_through_a_pipe_where_they_are_forced(
     assert "\x1b[" not in leslied("list", FORCE_COLOR="1", NO_COLOR="1").out
 
 
-def test_nothing_is_left_of_a_bar(leslied: Command, claude: ClaudeHome):
-    talk = Talk()
+def test_nothing_is_left_of_a_bar(leslied: LesliedRunner, claude: ClaudeHome):
+    talk = ClaudeLogBuilder()
     claude.write(*(talk.prompt("x" * 20_000) for _ in range(200)))
 
-    out, told = watch(leslied, "sync", "--stop-all", "--json")
+    out, told = run_with_tty_stderr(leslied, "sync", "--stop-all", "--json")
 
     assert json.loads(out)["data"]["units_settled"] == 50
     assert told.rpartition("\x1b[K")[2] == ""

@@ -11,7 +11,7 @@ import pytest
 
 from leslied.guide import load_guide
 from tests.live.test_live import PREFIX, TOOLS
-from tests.support.cli import Command
+from tests.support.cli import LesliedRunner
 
 pytestmark = [
     pytest.mark.skipif(not PREFIX or not TOOLS.exists(), reason="no live agents"),
@@ -20,7 +20,9 @@ pytestmark = [
 GUIDE = load_guide().text.decode()
 
 
-def ask(client: str, work: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def capture_first_request(
+    client: str, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> str:
     """The text of the first thing that the agent sends to its model."""
     monkeypatch.setattr(sys, "path", [str(TOOLS), *sys.path])
     from agents import Model, run_agent  # noqa: PLC0415 - stands beside the repository
@@ -43,7 +45,7 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-def is_in(request: str) -> bool:
+def has_guide(request: str) -> bool:
     return json.dumps(GUIDE)[1:-1] in request
 
 
@@ -54,9 +56,9 @@ def is_in(request: str) -> bool:
 def test_the_first_request_carries_the_guide(
     client: str, name: str, work: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    Command(work.parent, work)("init", "--file", name)
+    LesliedRunner(work.parent, work)("init", "--file", name)
 
-    assert is_in(ask(client, work, monkeypatch))
+    assert has_guide(capture_first_request(client, work, monkeypatch))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,9 @@ def test_claude_md_hides_agents_md_as_the_warning_says(
     line: str, is_read: object, work: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (work / "CLAUDE.md").write_text(f"{line}\n")
-    warned = "Claude Code reads CLAUDE.md" in Command(work.parent, work)("init").err
+    warned = (
+        "Claude Code reads CLAUDE.md" in LesliedRunner(work.parent, work)("init").err
+    )
 
-    assert is_in(ask("claude", work, monkeypatch)) == is_read
+    assert has_guide(capture_first_request("claude", work, monkeypatch)) == is_read
     assert warned is not is_read

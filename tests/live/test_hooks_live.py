@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from leslied.hooks.settings import PROGRAM
-from tests.support.cli import Command, Ran
+from tests.support.cli import CommandResult, LesliedRunner
 
 ROOT = Path(__file__).resolve().parents[2]
 BESIDE = ROOT.parent / "shared" / "tools" / "agents"
@@ -51,7 +51,7 @@ pytestmark = [
 ]
 
 
-class Stage:
+class HookHarness:
     """A home with the hooks in it, and a model that writes down what it is asked."""
 
     def __init__(self, home: Path, model: Any, dump: Path) -> None:
@@ -63,23 +63,25 @@ class Stage:
         self.model = model
         self.dump = dump
 
-    def leslied(self, *words: str) -> Ran:
-        return Command(self.home)(*words)
+    def leslied(self, *words: str) -> CommandResult:
+        return LesliedRunner(self.home)(*words)
 
-    def place(self) -> dict[str, Any]:
+    def agent_options(self) -> dict[str, Any]:
         return {"prefix": PREFIX, "home": self.home, "work": self.work}
 
     def run(self, scenario: str, **more: Any) -> Any:
         from agents import run_agent  # noqa: PLC0415 - stands beside the repository
 
-        return run_agent("claude", scenario, model=self.model, **self.place(), **more)
+        return run_agent(
+            "claude", scenario, model=self.model, **self.agent_options(), **more
+        )
 
     def type(self, *script: str) -> Any:
         from agents import run_terminal  # noqa: PLC0415
 
-        return run_terminal(script, model=self.model, **self.place())
+        return run_terminal(script, model=self.model, **self.agent_options())
 
-    def asked(self) -> list[str]:
+    def main_requests(self) -> list[str]:
         """Every request of the main talk so far: its messages, as text."""
         told = [json.loads(line) for line in self.dump.read_text().splitlines()]
         bodies = [each["body"] for each in told if each["path"].endswith("/messages")]
@@ -97,7 +99,7 @@ class Stage:
         return [(each["id"], each["state"]) for each in told]
 
 
-def wait(is_true: Callable[[], Any], seconds: float) -> float:
+def wait_until(is_true: Callable[[], Any], seconds: float) -> float:
     began = time.monotonic()
     while not is_true():
         assert time.monotonic() - began < seconds, f"not within {seconds} s"
@@ -106,12 +108,14 @@ def wait(is_true: Callable[[], Any], seconds: float) -> float:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
+def stage(tmp_path: Path) -> Iterator[HookHarness]:
     sys.path.insert(0, str(TOOLS))
     from agents import Model  # noqa: PLC0415
 
     with Model(scenarios=SCENARIOS, dump=tmp_path / "asked.jsonl") as model:
-        stage = Stage(tmp_path / "stage" / "home", model, tmp_path / "asked.jsonl")
+        stage = HookHarness(
+            tmp_path / "stage" / "home", model, tmp_path / "asked.jsonl"
+        )
         assert stage.leslied("hooks", "install").code == 0
         yield stage
 
@@ -120,18 +124,18 @@ def count_contexts(request: str, thread: str) -> int:
     return request.count(f'<thread_context thread=\\"{thread}\\"')
 
 
-def test_the_first_request_carries_the_context(stage: Stage):
+def test_the_first_request_carries_the_context(stage: HookHarness):
     result = stage.run("hello")
 
-    print(stage.asked()[0][-1500:])
+    print(stage.main_requests()[0][-1500:])
     assert result.exit_code == 0
-    assert count_contexts(stage.asked()[0], stage.thread()) == 1
+    assert count_contexts(stage.main_requests()[0], stage.thread()) == 1
     assert stage.leslied("hooks", "uninstall").code == 0
     assert not stage.settings.exists()
 
 
 def test_a_changed_context_is_told_with_the_next_prompt_and_an_old_one_is_not(
-    stage: Stage,
+    stage: HookHarness,
 ):
     result = stage.type(
         "type: hello [[hello]]",
@@ -150,7 +154,7 @@ def test_a_changed_context_is_told_with_the_next_prompt_and_an_old_one_is_not(
         "exit:",
     )
 
-    requests = stage.asked()
+    requests = stage.main_requests()
     (again,) = [each for each in requests if each.count("[[") == 2]
     assert not result.error, result.error
     assert count_contexts(again, stage.thread()) == 1
@@ -158,7 +162,7 @@ def test_a_changed_context_is_told_with_the_next_prompt_and_an_old_one_is_not(
     assert f"{stage.thread()}/plan.md" in requests[-1]
 
 
-def test_after_a_compaction_the_context_is_there_again(stage: Stage):
+def test_after_a_compaction_the_context_is_there_again(stage: HookHarness):
     result = stage.type(
         "type: hello [[hello]]",
         "wait: Hello from",
@@ -173,7 +177,7 @@ def test_after_a_compaction_the_context_is_there_again(stage: Stage):
         "exit:",
     )
 
-    last = stage.asked()[-1]
+    last = stage.main_requests()[-1]
     _, _, after = stage.log().read_text().partition("compact_boundary")
     assert not result.error, result.error
     assert "[[again]]" in last
@@ -182,17 +186,17 @@ def test_after_a_compaction_the_context_is_there_again(stage: Stage):
     assert "<thread_context" in after
 
 
-def test_a_message_arrives_exactly_once(stage: Stage):
+def test_a_message_arrives_exactly_once(stage: HookHarness):
     stage.run("hello")
     stage.leslied("sync")
     sent = stage.leslied("inject", "last", "Mind the gap.", "--json").json["data"]
-    before = len(stage.asked())
+    before = len(stage.main_requests())
 
     stage.run("again", resume=True)
     states = stage.messages()
     stage.run("third", resume=True)
 
-    requests = stage.asked()
+    requests = stage.main_requests()
     assert all(sent["id"] not in each for each in requests[:before])
     assert requests[before].count(sent["id"]) == 1
     assert requests[-1].count(sent["id"]) == 1
@@ -202,7 +206,7 @@ def test_a_message_arrives_exactly_once(stage: Stage):
 
 @pytest.mark.parametrize("delay", [0.0, 0.05, 0.3])
 def test_a_message_to_an_agent_that_dies_arrives_all_the_same(
-    stage: Stage, delay: float
+    stage: HookHarness, delay: float
 ):
     from agents import start_agent  # noqa: PLC0415
 
@@ -211,11 +215,11 @@ def test_a_message_to_an_agent_that_dies_arrives_all_the_same(
     sent = stage.leslied("inject", "last", "Mind the gap.", "--json").json["data"]
 
     agent = start_agent(
-        "claude", "slow", model=stage.model, resume=True, **stage.place()
+        "claude", "slow", model=stage.model, resume=True, **stage.agent_options()
     )
     with agent:
         folder = stage.data / "inbox" / stage.thread()
-        wait(lambda: list(folder.glob("*.claimed.*")), 30)
+        wait_until(lambda: list(folder.glob("*.claimed.*")), 30)
         time.sleep(delay)
         agent.send("KILL")
         agent.wait()
@@ -224,14 +228,14 @@ def test_a_message_to_an_agent_that_dies_arrives_all_the_same(
     stage.run("again", resume=True)
 
     print(f"\nkilled after {delay} s; in the log by then: {is_in_log}")
-    assert stage.asked()[-1].count(sent["id"]) == 1
+    assert stage.main_requests()[-1].count(sent["id"]) == 1
     assert stage.messages() == [(sent["id"], "delivered")]
 
 
 IDS = re.compile(r"toolu_\w+|msg_\w+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def said(result: Any) -> list[str]:
+def normalized_output(result: Any) -> list[str]:
     """What the agent printed, without ids, times and counts."""
     told = []
     for line in map(json.loads, Path(result.stdout).read_text().splitlines()):
@@ -241,22 +245,22 @@ def said(result: Any) -> list[str]:
     return told
 
 
-def break_program(stage: Stage) -> None:
+def break_program(stage: HookHarness) -> None:
     text = stage.settings.read_text()
     stage.settings.write_text(text.replace(str(PROGRAM), f"/gone{PROGRAM}"))
 
 
-def break_python(stage: Stage) -> None:
+def break_python(stage: HookHarness) -> None:
     text = stage.settings.read_text()
     stage.settings.write_text(text.replace(sys.executable, "/gone/python"))
 
 
-def break_data(stage: Stage) -> None:
+def break_data(stage: HookHarness) -> None:
     shutil.rmtree(stage.data)
     stage.data.write_text("no folder")
 
 
-def fill_disk(stage: Stage) -> None:
+def fill_disk(stage: HookHarness) -> None:
     shutil.rmtree(stage.data)
     stage.data.mkdir()
     made = subprocess.run(
@@ -268,7 +272,7 @@ def fill_disk(stage: Stage) -> None:
         (stage.data / "all").write_bytes(b"x" * 1_000_000)
 
 
-def leave_garbage(stage: Stage) -> None:
+def leave_garbage(stage: HookHarness) -> None:
     for name in ("spool", "given"):
         folder = stage.data / "hooks" / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -283,7 +287,7 @@ def leave_garbage(stage: Stage) -> None:
     ids=lambda each: each.__name__,
 )
 def test_an_agent_does_not_notice_that_leslied_is_broken(
-    stage: Stage, spoil: Callable[[Stage], None]
+    stage: HookHarness, spoil: Callable[[HookHarness], None]
 ):
     whole = stage.run("calm")
     spoil(stage)
@@ -294,21 +298,25 @@ def test_an_agent_does_not_notice_that_leslied_is_broken(
     stage.settings.unlink()
     without = stage.run("calm")
 
-    print("\n".join(said(broken)))
+    print("\n".join(normalized_output(broken)))
     assert (broken.exit_code, without.exit_code) == (0, 0)
     assert Path(broken.stderr).read_text() == Path(without.stderr).read_text()
-    assert said(broken) == said(whole)
-    assert [each for each in said(broken) if "hook_" not in each] == said(without)
+    assert normalized_output(broken) == normalized_output(whole)
+    assert [
+        each for each in normalized_output(broken) if "hook_" not in each
+    ] == normalized_output(without)
 
 
-def test_the_daemon_hears_at_once_that_a_session_ended(stage: Stage):
+def test_the_daemon_hears_at_once_that_a_session_ended(stage: HookHarness):
     with (stage.home / "log").open("w") as log:
-        daemon = Command(stage.home).start("run", "--log-json", stderr=log)
+        daemon = LesliedRunner(stage.home).start("run", "--log-json", stderr=log)
     try:
-        wait((stage.data / "store.db").exists, 20)
+        wait_until((stage.data / "store.db").exists, 20)
         stage.run("hello")
         list_all = lambda: stage.leslied("list", "--json").json["data"]["sessions"]  # noqa: E731
-        took = wait(lambda: list_all() and list_all()[0]["status"] == "stopped", 10)
+        took = wait_until(
+            lambda: list_all() and list_all()[0]["status"] == "stopped", 10
+        )
         print(f"\nstopped {took:.2f} s after the agent left")
         assert not list((stage.data / "hooks/spool").iterdir())
     finally:

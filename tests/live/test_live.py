@@ -50,7 +50,7 @@ pytestmark = [
 ]
 
 
-class Live:
+class LiveHarness:
     """A home with a daemon in it; what the daemon opens for writing is written down."""
 
     def __init__(self, home: Path) -> None:
@@ -75,7 +75,7 @@ class Live:
                 env=self.environ,
                 stderr=log,
             )
-        wait((home / ".local/share/leslied/store.db").exists, 20)
+        wait_until((home / ".local/share/leslied/store.db").exists, 20)
 
     def run(self, client: str, scenario: str, **more: Any) -> Any:
         from agents import run_agent  # noqa: PLC0415 - stands beside the repository
@@ -120,7 +120,7 @@ class Live:
         return self.daemon.wait(10)
 
 
-def wait(is_true: Callable[[], Any], seconds: float) -> float:
+def wait_until(is_true: Callable[[], Any], seconds: float) -> float:
     """Seconds until it was true."""
     began = time.monotonic()
     while not is_true():
@@ -130,9 +130,9 @@ def wait(is_true: Callable[[], Any], seconds: float) -> float:
 
 
 @pytest.fixture
-def live(tmp_path: Path) -> Iterator[Live]:
+def live(tmp_path: Path) -> Iterator[LiveHarness]:
     sys.path.insert(0, str(TOOLS))
-    live = Live(tmp_path / "live" / "home")
+    live = LiveHarness(tmp_path / "live" / "home")
     yield live
     if live.daemon.poll() is None:
         live.end()
@@ -140,10 +140,10 @@ def live(tmp_path: Path) -> Iterator[Live]:
 
 @over_agents
 def test_a_turn_with_tools_is_a_transcript_within_three_seconds(
-    live: Live, client: str
+    live: LiveHarness, client: str
 ):
     result = live.run(client, "tools")
-    took = wait(live.transcripts, QUIET + SOON)
+    took = wait_until(live.transcripts, QUIET + SOON)
 
     (session,) = live.sessions(client)
     print(f"\n{client}: transcript {took:.2f} s after the agent left")
@@ -160,26 +160,26 @@ def test_a_turn_with_tools_is_a_transcript_within_three_seconds(
 
 
 @over_agents
-def test_a_killed_agent_is_stopped(live: Live, client: str):
+def test_a_killed_agent_is_stopped(live: LiveHarness, client: str):
     killed = live.run(client, "slowtool", signal="KILL", after=12)
 
     assert killed.exit_code == -signal.SIGKILL
-    assert wait(lambda: live.sessions(client), QUIET + SOON) < SOON
+    assert wait_until(lambda: live.sessions(client), QUIET + SOON) < SOON
     has_registry = client in ("claude", "codex", "copilot")
     if has_registry:
-        took = wait(lambda: live.sessions(client)[0]["status"] == "stopped", 35)
+        took = wait_until(lambda: live.sessions(client)[0]["status"] == "stopped", 35)
         print(f"\n{client}: stopped {took:.2f} s after the kill")
     assert len(live.sessions(client)) == 1
     assert live.forbidden() == []
 
 
 @over_agents
-def test_a_resumed_session_goes_on(live: Live, client: str):
+def test_a_resumed_session_goes_on(live: LiveHarness, client: str):
     live.run(client, "hello")
-    wait(live.transcripts, QUIET + SOON)
+    wait_until(live.transcripts, QUIET + SOON)
     live.run(client, "again", resume=True)
 
-    wait(lambda: len(live.transcripts()) == 2, QUIET + SOON)
+    wait_until(lambda: len(live.transcripts()) == 2, QUIET + SOON)
 
     (session,) = live.sessions(client)
     assert session["units"] == 2
@@ -195,11 +195,11 @@ def test_a_resumed_session_goes_on(live: Live, client: str):
     ],
 )
 def test_subagents_have_files_of_their_own(
-    live: Live, client: str, scenario: str, count: int
+    live: LiveHarness, client: str, scenario: str, count: int
 ):
     live.run(client, scenario)
 
-    took = wait(lambda: len(live.transcripts("subagents")) == count, QUIET + SOON)
+    took = wait_until(lambda: len(live.transcripts("subagents")) == count, QUIET + SOON)
 
     print(f"\n{client} {scenario}: {took:.2f} s")
     parent = live.transcripts()[0].read_text()
@@ -210,18 +210,18 @@ def test_subagents_have_files_of_their_own(
     assert live.forbidden() == []
 
 
-def test_six_agents_share_one_home(live: Live):
+def test_six_agents_share_one_home(live: LiveHarness):
     for client in NAMES:
         live.run(client, "tools")
 
-    wait(lambda: len(live.transcripts()) == len(NAMES), QUIET + SOON)
+    wait_until(lambda: len(live.transcripts()) == len(NAMES), QUIET + SOON)
 
     assert all(len(live.sessions(client)) == 1 for client in NAMES)
     assert live.forbidden() == []
     assert live.end() == 0
 
 
-def test_a_plan_is_indexed_with_the_calls_that_made_it(live: Live):
+def test_a_plan_is_indexed_with_the_calls_that_made_it(live: LiveHarness):
     from agents import Model  # noqa: PLC0415 - stands beside the repository
 
     session = str(uuid.uuid4())
@@ -243,5 +243,5 @@ def test_a_plan_is_indexed_with_the_calls_that_made_it(live: Live):
         return [[call["tool"] for call in asset["calls"]] for asset in assets[:2]]
 
     wanted = [["Write", "Edit", "Edit"], ["Bash"]]
-    print(f"\nindexed after {wait(lambda: read() == wanted, QUIET + SOON):.2f} s")
+    print(f"\nindexed after {wait_until(lambda: read() == wanted, QUIET + SOON):.2f} s")
     assert live.forbidden() == []

@@ -18,7 +18,13 @@ from leslied.sessions.align import align_units
 from leslied.sessions.sequence_alignment import align_sequences
 from leslied.sessions.text_diff import diff_texts
 from tests.support.records import make_prompt, make_record
-from tests.support.units import make_call, make_child, make_result, make_unit, place
+from tests.support.units import (
+    make_call,
+    make_child,
+    make_placed,
+    make_result,
+    make_unit,
+)
 
 EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "200"))
 MIRRORED = {"only_a": "only_b", "only_b": "only_a"}
@@ -55,7 +61,7 @@ def units(draw: st.DrawFn) -> Unit:
     shared = draw(st.sampled_from(["", "", "shared-1", "shared-2"]))
     prompt = make_prompt(draw(words) or "go")
     subagents = tuple(draw(st.lists(children, max_size=2)))
-    return make_unit(place(prompt, shared), *draw(bodies), subagents=subagents)
+    return make_unit(make_placed(prompt, shared), *draw(bodies), subagents=subagents)
 
 
 sessions = st.lists(units(), max_size=5)
@@ -74,20 +80,22 @@ def mirror(found: Any) -> Any:
     return replace(found, **changed)
 
 
-def tell(found: Iterable[UnitDifference]) -> list[Any]:
+def sorted_differences(found: Iterable[UnitDifference]) -> list[Any]:
     """All that was found, in an order that has no sides."""
     return sorted(
         (
-            *_name(each, "chat_id"),
+            *_status_and_ids(each, "chat_id"),
             sorted((f.field, f.a, f.b) for f in each.fields),
-            sorted(_name(entry, "entry_id") for entry in each.entries),
-            tell(each.subagents),
+            sorted(_status_and_ids(entry, "entry_id") for entry in each.entries),
+            sorted_differences(each.subagents),
         )
         for each in found
     )
 
 
-def _name(each: UnitDifference | EntryDifference, id_: str) -> tuple[str, str, str]:
+def _status_and_ids(
+    each: UnitDifference | EntryDifference, id_: str
+) -> tuple[str, str, str]:
     return each.status, getattr(each.a, id_, ""), getattr(each.b, id_, "")
 
 
@@ -103,7 +111,9 @@ def test_a_session_does_not_differ_from_itself(found: list[Unit]):
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(sessions, sessions)
 def test_what_differs_one_way_differs_the_other_way(a: list[Unit], b: list[Unit]):
-    assert tell(align_units(a, b)) == tell(map(mirror, align_units(b, a)))
+    assert sorted_differences(align_units(a, b)) == sorted_differences(
+        map(mirror, align_units(b, a))
+    )
 
 
 @settings(max_examples=EXAMPLES, deadline=None)

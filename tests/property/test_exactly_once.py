@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
-from tests.support.claude import ClaudeHome, Talk
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
 
 EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "150"))
@@ -55,7 +55,7 @@ LIMITS = st.builds(
 @st.composite
 def logs(draw: st.DrawFn) -> bytes:
     """The bytes of a session's log: lines with and without ids, some of them twice."""
-    talk, written = Talk(), []
+    talk, written = ClaudeLogBuilder(), []
     for kind, text in draw(st.lists(st.tuples(KINDS, TEXTS), min_size=1, max_size=8)):
         line = json.dumps(_make(talk, kind, text), ensure_ascii=False).encode()
         written.append(line + draw(ENDS))
@@ -64,7 +64,7 @@ def logs(draw: st.DrawFn) -> bytes:
     return b"".join(written)
 
 
-def _make(talk: Talk, kind: str, text: str) -> dict[str, Any]:
+def _make(talk: ClaudeLogBuilder, kind: str, text: str) -> dict[str, Any]:
     match kind:
         case "prompt":
             return talk.prompt(text)
@@ -80,7 +80,7 @@ def _make(talk: Talk, kind: str, text: str) -> dict[str, Any]:
 
 
 @contextmanager
-def a_home() -> Iterator[ClaudeHome]:
+def temporary_home() -> Iterator[ClaudeHome]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         yield ClaudeHome(root / "home", root / "data" / "store.db", FakeClock())
@@ -91,7 +91,7 @@ def append(home: ClaudeHome, data: bytes) -> None:
         file.write(data)
 
 
-def told(path: Path) -> list[tuple[Any, ...]]:
+def read_store(path: Path) -> list[tuple[Any, ...]]:
     """Everything a store tells of its records, in order, positions included."""
     with StoreReader(path) as reader:
         return [
@@ -109,15 +109,15 @@ def without_paths(records: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     ]
 
 
-def told_at_once(data: bytes) -> list[tuple[Any, ...]]:
+def read_in_one_pass(data: bytes) -> list[tuple[Any, ...]]:
     """What one look at the whole log makes of it."""
-    with a_home() as home:
+    with temporary_home() as home:
         append(home, data)
         home.sync()
-        return without_paths(told(home.store_path))
+        return without_paths(read_store(home.store_path))
 
 
-def pieces_of(data: bytes, cuts: list[int]) -> list[bytes]:
+def split_at(data: bytes, cuts: list[int]) -> list[bytes]:
     """The data cut anywhere, inside a character too."""
     at = sorted({cut % (len(data) + 1) for cut in cuts} | {0, len(data)})
     return [data[start:end] for start, end in pairwise(at)]
@@ -126,12 +126,12 @@ def pieces_of(data: bytes, cuts: list[int]) -> list[bytes]:
 @GIVEN
 @given(data=logs(), cuts=CUTS)
 def test_a_log_written_in_pieces_gives_what_it_gives_at_once(data, cuts):
-    with a_home() as home, Store(home.store_path, home.clock) as store:
-        for piece in pieces_of(data, cuts):
+    with temporary_home() as home, Store(home.store_path, home.clock) as store:
+        for piece in split_at(data, cuts):
             append(home, piece)
             home.sync(store)
 
-        assert without_paths(told(home.store_path)) == told_at_once(data)
+        assert without_paths(read_store(home.store_path)) == read_in_one_pass(data)
 
 
 @GIVEN
@@ -141,9 +141,9 @@ def test_a_log_written_in_pieces_gives_what_it_gives_at_once(data, cuts):
 )
 def test_restarts_between_looks_change_nothing(data, steps):
     restarts = {cut % (len(data) + 1) for cut, is_restart in steps if is_restart}
-    with a_home() as home:
+    with temporary_home() as home:
         store, written = Store(home.store_path, home.clock), 0
-        for piece in pieces_of(data, [cut for cut, _ in steps]):
+        for piece in split_at(data, [cut for cut, _ in steps]):
             append(home, piece)
             home.sync(store)
             written += len(piece)
@@ -152,19 +152,19 @@ def test_restarts_between_looks_change_nothing(data, steps):
                 store = Store(home.store_path, home.clock)
         store.close()
 
-        assert without_paths(told(home.store_path)) == told_at_once(data)
+        assert without_paths(read_store(home.store_path)) == read_in_one_pass(data)
 
 
 @GIVEN
 @given(data=logs(), cuts=CUTS, limits=st.lists(LIMITS, min_size=1, max_size=4))
 def test_the_sizes_of_reads_change_nothing(data, cuts, limits):
-    with a_home() as home, Store(home.store_path, home.clock) as store:
-        for number, piece in enumerate(pieces_of(data, cuts)):
+    with temporary_home() as home, Store(home.store_path, home.clock) as store:
+        for number, piece in enumerate(split_at(data, cuts)):
             append(home, piece)
             home.limits = limits[number % len(limits)]
             home.sync(store)
 
-        assert without_paths(told(home.store_path)) == told_at_once(data)
+        assert without_paths(read_store(home.store_path)) == read_in_one_pass(data)
 
 
 @GIVEN
@@ -172,9 +172,9 @@ def test_the_sizes_of_reads_change_nothing(data, cuts, limits):
 def test_no_line_is_decoded_twice_and_an_unchanged_log_costs_no_byte(
     data, cuts, limits
 ):
-    with a_home() as home, Store(home.store_path, home.clock) as store:
+    with temporary_home() as home, Store(home.store_path, home.clock) as store:
         home.limits, entries = limits, 0
-        for piece in pieces_of(data, cuts):
+        for piece in split_at(data, cuts):
             append(home, piece)
             entries += home.sync(store).entries
             again = home.sync(store)
@@ -189,48 +189,48 @@ def test_a_line_up_to_the_limit_is_kept_and_a_longer_one_is_told(chunk, line, le
     title = {"type": "custom-title", "customTitle": "x" * length}
     data = json.dumps(title).encode() + b"\n"
     short = b'{"type":"mode","mode":"plan"}\n'
-    with a_home() as home:
+    with temporary_home() as home:
         home.limits = ReadLimits(chunk=chunk, line=line, anchor=8)
         append(home, short + data + short)
         done = home.sync()
 
         is_kept = len(data) <= line
         assert (done.entries, done.rejected) == ((3, 0) if is_kept else (2, 1))
-        texts = [placed.record.content for *_, placed in told(home.store_path)]
+        texts = [placed.record.content for *_, placed in read_store(home.store_path)]
         assert texts == ["", *(["x" * length] if is_kept else []), ""]
 
 
 def test_a_store_cut_off_anywhere_is_made_whole_by_the_next_look():
     """The write-ahead log ends at, or just beside, any of its frames, or is gone."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     lines = [
         [talk.prompt("first"), {"type": "custom-title", "customTitle": "twice"}],
         [talk.answer("second"), {"type": "custom-title", "customTitle": "twice"}],
         [talk.call("Bash", {"command": "ls"}, "toolu_1"), talk.prompt("last")],
     ]
-    with a_home() as home:
+    with temporary_home() as home:
         with Store(home.store_path, home.clock) as store:
             for some in lines:
                 home.write(*some)
                 home.sync(store)
             saved = home.store_path.read_bytes()
             wal = home.store_path.with_name("store.db-wal").read_bytes()
-        whole = told(home.store_path)
+        whole = read_store(home.store_path)
         ends = range(WAL_HEADER, len(wal) + 1, FRAME)
         assert len(whole) > 6
         assert len(ends) > len(lines)
 
         for end in (0, *ends):
             for nudge in (-1, 0, 1):
-                _put_store(home, saved, wal[: max(end + nudge, 0)])
+                _restore_store(home, saved, wal[: max(end + nudge, 0)])
                 home.sync()
-                assert told(home.store_path) == whole, (end, nudge)
-        _put_store(home, saved, None)
+                assert read_store(home.store_path) == whole, (end, nudge)
+        _restore_store(home, saved, None)
         home.sync()
-        assert told(home.store_path) == whole
+        assert read_store(home.store_path) == whole
 
 
-def _put_store(home: ClaudeHome, saved: bytes, wal: bytes | None) -> None:
+def _restore_store(home: ClaudeHome, saved: bytes, wal: bytes | None) -> None:
     """A power loss left these files, and no index of the log."""
     shutil.rmtree(home.store_path.parent)
     home.store_path.parent.mkdir()

@@ -14,9 +14,14 @@ from hypothesis import strategies as st
 
 from leslied.lookup import ResolvedId, list_sessions, load_units, parse_query
 from leslied.store import StoreReader
-from tests.support.claude import ClaudeHome, Talk
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
-from tests.support.prune import check, find_bytes, prune, read_home
+from tests.support.prune import (
+    check_store,
+    list_files_containing,
+    prune_sessions,
+    sync_and_archive,
+)
 
 EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "150"))
 WORDS = ("apple", "birne", "中文", "naïve", "plum")
@@ -25,7 +30,7 @@ pytestmark = pytest.mark.timeout(60 + EXAMPLES)
 
 
 @dataclass
-class Log:
+class SessionLog:
     """One session as it will be written."""
 
     id: str
@@ -34,12 +39,12 @@ class Log:
 
 
 @st.composite
-def homes(draw: st.DrawFn) -> tuple[list[Log], set[str]]:
+def homes(draw: st.DrawFn) -> tuple[list[SessionLog], set[str]]:
     """Sessions, some of them forks of earlier ones, and which of them go."""
-    logs: list[Log] = []
+    logs: list[SessionLog] = []
     for number in range(draw(st.integers(1, 5))):
-        log = Log(f"{number:08x}-0000-4000-8000-000000000000")
-        talk = Talk(log.id)
+        log = SessionLog(f"{number:08x}-0000-4000-8000-000000000000")
+        talk = ClaudeLogBuilder(log.id)
         if logs and draw(st.booleans()):
             parent = draw(st.sampled_from(logs))
             copied = parent.lines[: draw(st.integers(0, len(parent.lines)))]
@@ -53,7 +58,7 @@ def homes(draw: st.DrawFn) -> tuple[list[Log], set[str]]:
     return logs, set(draw(st.sets(st.sampled_from([log.id for log in logs]))))
 
 
-def _turn(talk: Talk, text: str, has_call: bool) -> list[dict[str, Any]]:  # noqa: FBT001
+def _turn(talk: ClaudeLogBuilder, text: str, has_call: bool) -> list[dict[str, Any]]:  # noqa: FBT001
     lines = [talk.prompt(text)]
     if has_call:
         call = f"call-{text}"
@@ -63,12 +68,12 @@ def _turn(talk: Talk, text: str, has_call: bool) -> list[dict[str, Any]]:  # noq
 
 
 def _child(session_id: str, nth: int, text: str) -> dict[str, Any]:
-    talk = Talk(f"{session_id}/{nth}")
+    talk = ClaudeLogBuilder(f"{session_id}/{nth}")
     line = talk.prompt(text, isSidechain=True, agentId=f"a{nth}")
     return {**line, "sessionId": session_id}
 
 
-def make_home(folder: Path, logs: list[Log]) -> ClaudeHome:
+def make_home(folder: Path, logs: list[SessionLog]) -> ClaudeHome:
     """The logs, written one after the other, and read."""
     (folder / "home").mkdir(parents=True)
     claude = ClaudeHome(folder / "home", folder / "data" / "store.db", FakeClock())
@@ -78,11 +83,11 @@ def make_home(folder: Path, logs: list[Log]) -> ClaudeHome:
             files[f"-app/{log.id}/subagents/agent-a{nth}.jsonl"] = lines
         for name, lines in files.items():
             os.utime(claude.write(*lines, name=name), (second + 1, second + 1))
-    read_home(claude)
+    sync_and_archive(claude)
     return claude
 
 
-def look(claude: ClaudeHome) -> dict[str, Any]:
+def snapshot_store(claude: ClaudeHome) -> dict[str, Any]:
     """All that can be seen, but for the store's own numbers."""
     with StoreReader(claude.store_path) as reader:
         found = list_sessions(reader)
@@ -92,7 +97,7 @@ def look(claude: ClaudeHome) -> dict[str, Any]:
                 for s in found
             ],
             "streams": sorted(
-                (s.key, s.usage, [_tell(p) for p in reader.list_records(s.row)])
+                (s.key, s.usage, [_record_row(p) for p in reader.list_records(s.row)])
                 for s in reader.list_sessions()
             ),
             "chats": sorted(chat for _, _, chat in reader.find_units_by_prefix("")),
@@ -110,7 +115,7 @@ def look(claude: ClaudeHome) -> dict[str, Any]:
         }
 
 
-def _tell(placed: Any) -> tuple[Any, ...]:
+def _record_row(placed: Any) -> tuple[Any, ...]:
     record = placed.record
     return (placed.entry_id, placed.sequence, placed.unit, record.type, record.content)
 
@@ -124,27 +129,27 @@ def _tell(placed: Any) -> tuple[Any, ...]:
 )
 @given(homes())
 def test_what_is_left_is_what_the_others_alone_would_be(
-    drawn: tuple[list[Log], set[str]],
+    drawn: tuple[list[SessionLog], set[str]],
 ):
     logs, going = drawn
     with tempfile.TemporaryDirectory() as folder:
         claude = make_home(Path(folder) / "all", logs)
-        prune(claude, going)
-        check(claude)
+        prune_sessions(claude, going)
+        check_store(claude)
         others = [log for log in logs if log.id not in going]
         alone = make_home(Path(folder) / "alone", others)
 
-        assert look(claude) == look(alone)
-        read_home(claude)
-        assert look(claude) == look(alone)
+        assert snapshot_store(claude) == snapshot_store(alone)
+        sync_and_archive(claude)
+        assert snapshot_store(claude) == snapshot_store(alone)
         _check_words(claude, logs, going)
 
 
-def _check_words(claude: ClaudeHome, logs: list[Log], going: set[str]) -> None:
+def _check_words(claude: ClaudeHome, logs: list[SessionLog], going: set[str]) -> None:
     """No file holds a word that only a session which is gone had."""
     texts = {log.id: str((log.lines, log.children)) for log in logs}
     left = "".join(text for name, text in texts.items() if name not in going)
     words = {f"w{n}x{turn}" for n in range(5) for turn in range(3)}
     for word in sorted(words):
         if word in "".join(texts.values()) and word not in left:
-            assert find_bytes(claude.store_path.parent, word) == []
+            assert list_files_containing(claude.store_path.parent, word) == []

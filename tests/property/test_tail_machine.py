@@ -77,7 +77,7 @@ NEVER = (b"",)
 VERSION = re.compile(rb"v\d")
 
 
-def cursors_of(store: Store) -> dict[bytes, Cursor]:
+def load_cursors(store: Store) -> dict[bytes, Cursor]:
     """How far each source was read."""
     found = {
         path: store.find_cursor(ADAPTER.name, path)
@@ -86,29 +86,29 @@ def cursors_of(store: Store) -> dict[bytes, Cursor]:
     return {path: cursor for path, cursor in found.items() if cursor}
 
 
-class Look(NamedTuple):
+class ReadOptions(NamedTuple):
     """How much is read and committed at once, and whether an unended line is taken."""
 
     limits: ReadLimits = ReadLimits()
     weight: int = BATCH_WEIGHT
     is_final: bool = False
-    is_told: bool = False
+    has_events: bool = False
     """Whether the paths were named by events, not found by a scan."""
 
 
-class Said(NamedTuple):
+class LineContents(NamedTuple):
     """What a line says: contents by entry id, or a title that has no id."""
 
     contents: tuple[tuple[str, str], ...] = ()
     title: str = ""
 
 
-class Saying(NamedTuple):
+class CandidateContent(NamedTuple):
     """One content of one entry as a file holds it; a damaged line is not sure."""
 
     entry: str
     content: str
-    is_sure: bool
+    is_certain: bool
 
 
 PICKS = st.integers(0, 40)
@@ -131,7 +131,7 @@ LIMITS = st.one_of(
 )
 WEIGHTS = st.sampled_from([1, 3, BATCH_WEIGHT])
 SELDOM = st.sampled_from([False, False, False, True])
-LOOKS = st.builds(Look, LIMITS, WEIGHTS, SELDOM, SELDOM)
+LOOKS = st.builds(ReadOptions, LIMITS, WEIGHTS, SELDOM, SELDOM)
 
 
 def to_bytes(line: dict[str, Any]) -> bytes:
@@ -175,13 +175,13 @@ def ends_in(data: bytes) -> list[int]:
     return [0, *(at + 1 for at, byte in enumerate(data) if byte == 0x0A)]
 
 
-def halved(data: bytes, cut: int) -> bytes:
+def truncated(data: bytes, cut: int) -> bytes:
     """The data up to somewhere: 0 or less counts from its end, where edges are."""
     end = len(data) + cut if cut <= 0 else cut % len(data)
     return data[: max(end, 0)]
 
 
-def reworded(data: bytes, at: int) -> bytes:
+def change_version(data: bytes, at: int) -> bytes:
     """As many bytes, of which one line with the same id says something else."""
     found = [match.start() + 1 for match in VERSION.finditer(data)]
     if not found:
@@ -191,24 +191,24 @@ def reworded(data: bytes, at: int) -> bytes:
     return data[:where] + digit + data[where + 1 :]
 
 
-def understand(text: str) -> Said | None:
+def parse_known_line(text: str) -> LineContents | None:
     """What a whole line of a known shape says; None for any other line."""
     try:
-        return _understand(json.loads(text))
+        return _parse_known_object(json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def _understand(value: dict[str, Any]) -> Said | None:
+def _parse_known_object(value: dict[str, Any]) -> LineContents | None:
     match value:
         case {"type": "custom-title", "customTitle": str(title)} if len(value) == 2:
-            return Said(title=title) if title else None
+            return LineContents(title=title) if title else None
         case {
             "type": "user",
             "uuid": str(uuid),
             "message": {"role": _, "id": _, "content": str(text)},
         } if len(value) == 3:
-            return Said(((_entry(uuid, 0), text),))
+            return LineContents(((_entry(uuid, 0), text),))
         case {
             "type": "assistant",
             "uuid": str(uuid),
@@ -221,7 +221,7 @@ def _understand(value: dict[str, Any]) -> Said | None:
                 ],
             },
         } if len(value) == 3:
-            return Said(((_entry(uuid, 0), text), (_entry(uuid, 1), thought)))
+            return LineContents(((_entry(uuid, 0), text), (_entry(uuid, 1), thought)))
     return None
 
 
@@ -229,45 +229,49 @@ def _entry(uuid: str, block: int) -> str:
     return make_record_id(ADAPTER.name, uuid, block).hex()
 
 
-def sure(line: bytes) -> Said | None:
+def parse_certain_line(line: bytes) -> LineContents | None:
     """What a line says that must be kept, whichever limits a look has."""
     if len(line) >= SMALL_LINE:
         return None
-    return understand(line.decode(errors="replace"))
+    return parse_known_line(line.decode(errors="replace"))
 
 
-def sayings_in(data: bytes, *, with_tail: bool) -> list[Saying]:
+def list_candidates(data: bytes, *, with_tail: bool) -> list[CandidateContent]:
     """Every content the file may give an entry, in order."""
-    found: list[Saying] = []
+    found: list[CandidateContent] = []
     for line in lines_in(data):
-        said = sure(line)
+        said = parse_certain_line(line)
         if said:
-            found += [Saying(*each, is_sure=True) for each in said.contents]
+            found += [
+                CandidateContent(*each, is_certain=True) for each in said.contents
+            ]
         else:
-            found += _salvageable(line)
-    return found + (_salvageable(tail_of(data)) if with_tail else [])
+            found += _list_salvageable(line)
+    return found + (_list_salvageable(tail_of(data)) if with_tail else [])
 
 
-def _salvageable(line: bytes) -> list[Saying]:
+def _list_salvageable(line: bytes) -> list[CandidateContent]:
     text, found = line.decode(errors="replace"), []
     for start in (match.start() for match in re.finditer(r'\{\s*"', text)):
         with suppress(ValueError):
             _, end = json.JSONDecoder(strict=False).raw_decode(text, start)
-            said = understand(text[start:end]) or Said()
-            found += [Saying(*each, is_sure=False) for each in said.contents]
+            said = parse_known_line(text[start:end]) or LineContents()
+            found += [
+                CandidateContent(*each, is_certain=False) for each in said.contents
+            ]
     return found
 
 
-def wild_entries(line: bytes) -> set[str]:
+def list_unknown_entries(line: bytes) -> set[str]:
     """Entries that a line of an unknown shape names: their content is anyone's."""
     text = line.decode(errors="replace")
-    if understand(text):
+    if parse_known_line(text):
         return set()
     named = re.findall(r'"uuid"\s*:\s*"([^"]*)"', text)
     return {_entry(uuid, block) for uuid in named for block in (0, 1)}
 
 
-class Model:
+class StoreModel:
     """What must be in the store, and what may be, after the looks so far."""
 
     def __init__(self) -> None:
@@ -282,7 +286,7 @@ class Model:
         self.texts: set[str] = set()
         """Every line that stood in a file at a look."""
 
-    def see(
+    def finish_read(
         self,
         files: dict[Path, bytes],
         looked: dict[Path, tuple[bytes, ...]],
@@ -292,26 +296,34 @@ class Model:
         """A look ended; what its files hold beyond what they held before was read."""
         for path, data in files.items():
             session = path.stem
-            whole = [line for line in lines_in(data) if sure(line)]
+            whole = [line for line in lines_in(data) if parse_certain_line(line)]
             for line in whole:
-                self.entries[session] |= {e for e, _ in sure(line).contents}
-            self.least[session] |= Counter(x for x in whole if sure(x).title)
-        self.glimpse(files, final=final)
-        self._settle(files, looked, final=final)
+                self.entries[session] |= {
+                    e for e, _ in parse_certain_line(line).contents
+                }
+            self.least[session] |= Counter(
+                x for x in whole if parse_certain_line(x).title
+            )
+        self.start_read(files, final=final)
+        self._update_current(files, looked, final=final)
 
-    def glimpse(self, files: dict[Path, bytes], *, final: bool) -> None:
+    def start_read(self, files: dict[Path, bytes], *, final: bool) -> None:
         """A look that may have been killed showed these files."""
         for path, data in files.items():
             lines = lines_in(data) + ([tail_of(data)] if final else [])
-            titles = Counter(line for line in lines if (sure(line) or Said()).title)
+            titles = Counter(
+                line
+                for line in lines
+                if (parse_certain_line(line) or LineContents()).title
+            )
             self.most[path.stem] |= titles
             for line in lines:
                 self.texts.add(line.decode(errors="replace"))
-                self.wild |= wild_entries(line)
-            for saying in sayings_in(data, with_tail=final):
+                self.wild |= list_unknown_entries(line)
+            for saying in list_candidates(data, with_tail=final):
                 self.current[saying.entry].add(saying.content)
 
-    def _settle(
+    def _update_current(
         self,
         files: dict[Path, bytes],
         looked: dict[Path, tuple[bytes, ...]],
@@ -323,8 +335,8 @@ class Model:
         given: dict[str, set[str]] = defaultdict(set)
         for path, data in files.items():
             before = looked.get(path, NEVER)
-            sayings = sayings_in(data, with_tail=final)
-            if before == (data,) and all(saying.is_sure for saying in sayings):
+            sayings = list_candidates(data, with_tail=final)
+            if before == (data,) and all(saying.is_certain for saying in sayings):
                 continue
             news |= _new_entries(sayings, before)
             for entry in {saying.entry for saying in sayings}:
@@ -333,43 +345,45 @@ class Model:
             self.current[entry] = given[entry]
 
 
-def _new_entries(now: list[Saying], before: tuple[bytes, ...]) -> set[str]:
+def _new_entries(now: list[CandidateContent], before: tuple[bytes, ...]) -> set[str]:
     """Entries with a content that stood in none of the earlier states as often."""
-    more = Counter(saying for saying in now if saying.is_sure)
-    known: Counter[Saying] = Counter()
+    more = Counter(saying for saying in now if saying.is_certain)
+    known: Counter[CandidateContent] = Counter()
     for data in before:
-        known |= Counter(sayings_in(data, with_tail=False))
+        known |= Counter(list_candidates(data, with_tail=False))
     return {saying.entry for saying in more - known}
 
 
-def _last_contents(entry: str, sayings: list[Saying]) -> set[str]:
+def _last_contents(entry: str, sayings: list[CandidateContent]) -> set[str]:
     """A file gives an entry its last content; a damaged line gives it or does not."""
     mine = [saying for saying in sayings if saying.entry == entry]
-    if all(saying.is_sure for saying in mine):
+    if all(saying.is_certain for saying in mine):
         return {mine[-1].content}
     return {saying.content for saying in mine}
 
 
-class Row(NamedTuple):
+class CurrentRecordRow(NamedTuple):
     session: str
     entry: str
     native_id: str
     content: str
 
 
-def rows_in(db: sqlite3.Connection) -> dict[str, list[Row]]:
+def rows_in(db: sqlite3.Connection) -> dict[str, list[CurrentRecordRow]]:
     """The current records of every session, in order."""
-    found: dict[str, list[Row]] = defaultdict(list)
+    found: dict[str, list[CurrentRecordRow]] = defaultdict(list)
     for session, entry, *rest in db.execute(
         "SELECT s.session_id, r.entry_id, r.native_id, r.content FROM placement p "
         "JOIN session s ON s.id = p.session JOIN record r ON r.entry = p.entry "
         "AND r.is_current ORDER BY p.id"
     ):
-        found[session].append(Row(session, entry.hex(), *rest))
+        found[session].append(CurrentRecordRow(session, entry.hex(), *rest))
     return found
 
 
-def assert_nothing_missing(model: Model, rows: dict[str, list[Row]]) -> None:
+def assert_nothing_missing(
+    model: StoreModel, rows: dict[str, list[CurrentRecordRow]]
+) -> None:
     for session, wanted in model.entries.items():
         missing = wanted - {row.entry for row in rows[session]}
         assert not missing, f"{session} lost entries"
@@ -378,7 +392,9 @@ def assert_nothing_missing(model: Model, rows: dict[str, list[Row]]) -> None:
         assert _by_title(least) <= titles, f"{session} lost lines without an id"
 
 
-def assert_nothing_twice(model: Model, rows: dict[str, list[Row]]) -> None:
+def assert_nothing_twice(
+    model: StoreModel, rows: dict[str, list[CurrentRecordRow]]
+) -> None:
     for session, mine in rows.items():
         twice = [e for e, times in Counter(r.entry for r in mine).items() if times > 1]
         assert not twice, f"{session} holds entries twice"
@@ -386,7 +402,9 @@ def assert_nothing_twice(model: Model, rows: dict[str, list[Row]]) -> None:
         assert _titles(mine) <= most, f"{session} holds lines too often"
 
 
-def assert_newest_is_current(model: Model, rows: dict[str, list[Row]]) -> None:
+def assert_newest_is_current(
+    model: StoreModel, rows: dict[str, list[CurrentRecordRow]]
+) -> None:
     for row in (row for mine in rows.values() for row in mine):
         if row.native_id and row.entry not in model.wild:
             assert row.content in model.current[row.entry], f"{row} is not the newest"
@@ -404,7 +422,7 @@ def assert_rows_agree(db: sqlite3.Connection) -> None:
         assert all(counts == (1, 1) for counts in db.execute(query + column))
 
 
-def _titles(rows: list[Row]) -> Counter[str]:
+def _titles(rows: list[CurrentRecordRow]) -> Counter[str]:
     found = Counter(row.content for row in rows if not row.native_id)
     return Counter({t: n for t, n in found.items() if t.startswith("title ")})
 
@@ -413,14 +431,14 @@ def _by_title(lines: Counter[bytes]) -> Counter[str]:
     """Damaged UTF-8 may make one title of two lines; they are kept apart."""
     found: Counter[str] = Counter()
     for line, times in lines.items():
-        title = sure(line).title
+        title = parse_certain_line(line).title
         found[title] += times if title.startswith("title ") else 0
     return found
 
 
-def assert_in_file_order(data: bytes, rows: list[Row]) -> None:
+def assert_in_file_order(data: bytes, rows: list[CurrentRecordRow]) -> None:
     expected: list[str] = []
-    for said in filter(None, map(sure, lines_in(data))):
+    for said in filter(None, map(parse_certain_line, lines_in(data))):
         names = [said.title] if said.title else [entry for entry, _ in said.contents]
         expected += [n for n in names if said.title or n not in expected]
     known = set(expected)
@@ -439,7 +457,7 @@ class TailMachine(RuleBasedStateMachine):
         root = Path(self.temp.name)
         self.home = ClaudeHome(root / "home", root / "data-0" / "store.db", FakeClock())
         self.store = self._open()
-        self.model = Model()
+        self.model = StoreModel()
         self.live: list[Path] = []
         self.dead: list[Path] = []
         self.rests: dict[Path, bytes] = {}
@@ -458,7 +476,7 @@ class TailMachine(RuleBasedStateMachine):
         try:
             # What a rule found must not be covered by what follows from it.
             if sys.exc_info()[0] is None:
-                self._look(Look())
+                self._look(ReadOptions())
                 self._restart()
         finally:
             self._kill()
@@ -494,7 +512,7 @@ class TailMachine(RuleBasedStateMachine):
     def append_a_part(self, pick, specs, cut):
         path = self._pick(pick)
         data = self.rests.pop(path, b"") + self._compose(specs)
-        part = halved(data, cut)
+        part = truncated(data, cut)
         self._append(path, part)
         self.rests[path] = data[len(part) :]
 
@@ -567,7 +585,7 @@ class TailMachine(RuleBasedStateMachine):
         self._append(path, make_prompt(self._number(), "z" * 100)[:-1])
         self._look(how)
         self._truncate(path, 0, 0)
-        self._append(path, halved(self._compose(specs), cut))
+        self._append(path, truncated(self._compose(specs), cut))
         self._look(then)
 
     @precondition(lambda self: self.live)
@@ -579,7 +597,7 @@ class TailMachine(RuleBasedStateMachine):
             self._look(how)
 
     def _reword(self, path: Path, at: int, *, keep_mtime: bool) -> None:
-        data = reworded(path.read_bytes(), at)
+        data = change_version(path.read_bytes(), at)
         self._overwrite(path, data, keep_mtime=keep_mtime)
 
     @precondition(lambda self: self.live)
@@ -615,7 +633,9 @@ class TailMachine(RuleBasedStateMachine):
     def replace_by_almost_the_same_and_more(self, pick, at, specs):
         path = self._pick(pick)
         self._spoil(path)
-        self._replace(path, reworded(path.read_bytes(), at) + self._compose(specs))
+        self._replace(
+            path, change_version(path.read_bytes(), at) + self._compose(specs)
+        )
 
     @precondition(lambda self: self.live)
     @rule(pick=PICKS, line=PICKS, specs=SPECS)
@@ -698,7 +718,7 @@ class TailMachine(RuleBasedStateMachine):
         """A new log is half read; before the next look, a line may become another."""
         path = self._new_path()
         self._write(path, self._compose(specs) + self._compose(specs))
-        self._kill_while_writing(Look(limits, 1), cut, 0)
+        self._kill_while_writing(ReadOptions(limits, 1), cut, 0)
         if at is not None:
             self._reword(path, at, keep_mtime=False)
 
@@ -787,11 +807,11 @@ class TailMachine(RuleBasedStateMachine):
 
     # Looking.
 
-    def _look(self, how: Look) -> None:
+    def _look(self, how: ReadOptions) -> None:
         self._show_what_would_hide(how)
         files = self._files()
         most = self._count_news(files, how)
-        self.model.see(files, self.looked, final=how.is_final)
+        self.model.finish_read(files, self.looked, final=how.is_final)
         done = self._sync(how)
         assert done.entries <= most, "what was read before is decoded again"
         self.looked |= {path: (data,) for path, data in files.items()}
@@ -800,7 +820,7 @@ class TailMachine(RuleBasedStateMachine):
         again = self._sync(how)
         assert (again.entries, again.bytes_read, again.commits) == (0, 0, 0)
 
-    def _sync(self, how: Look) -> IngestReport:
+    def _sync(self, how: ReadOptions) -> IngestReport:
         env = Environment(home=self.home.home, environ={}, platform="linux")
         ingest = Ingest(
             adapter=ADAPTER,
@@ -810,18 +830,18 @@ class TailMachine(RuleBasedStateMachine):
             is_final=how.is_final,
             weight=how.weight,
         )
-        return ingest.ingest_files(self.live) if how.is_told else ingest.scan()
+        return ingest.ingest_files(self.live) if how.has_events else ingest.scan()
 
-    def _glimpse(self, how: Look) -> None:
+    def _glimpse(self, how: ReadOptions) -> None:
         """A look begins that may not end."""
         self._show_what_would_hide(how)
         files = self._files()
-        self.model.glimpse(files, final=how.is_final)
+        self.model.start_read(files, final=how.is_final)
         for path, data in files.items():
             before = self.looked.get(path, NEVER)
             self.looked[path] = before if data in before else (*before, data)
 
-    def _count_news(self, files: dict[Path, bytes], how: Look) -> int:
+    def _count_news(self, files: dict[Path, bytes], how: ReadOptions) -> int:
         """The most entries a look has to decode."""
         most = 0
         for path, data in files.items():
@@ -859,7 +879,7 @@ class TailMachine(RuleBasedStateMachine):
         self.store = self._open()
         self._check()
 
-    def _kill_while_writing(self, how: Look, cut: int, nudge: int) -> None:
+    def _kill_while_writing(self, how: ReadOptions, cut: int, nudge: int) -> None:
         before = self._wal_bytes()
         self._glimpse(how)
         self._sync(how)
@@ -873,7 +893,9 @@ class TailMachine(RuleBasedStateMachine):
         self._kill()
         self._reopen()
 
-    def _sync_interrupted(self, how: Look, calls: int, every: int, at_once) -> None:
+    def _sync_interrupted(
+        self, how: ReadOptions, calls: int, every: int, at_once
+    ) -> None:
         self._glimpse(how)
         left = [calls]
 
@@ -908,15 +930,15 @@ class TailMachine(RuleBasedStateMachine):
     def _reopen(self) -> None:
         self.store = self._open()
         self._check()
-        cursors = cursors_of(self.store).values()
+        cursors = load_cursors(self.store).values()
         if not UNSTAMPED_CURSOR_IS_CHECKED and any(not c.stamp for c in cursors):
-            self._look(Look())
+            self._look(ReadOptions())
 
     # Known limits.
 
-    def _show_what_would_hide(self, how: Look) -> None:
+    def _show_what_would_hide(self, how: ReadOptions) -> None:
         """A change behind a known limit, or within one tick, comes as a new file."""
-        cursors = cursors_of(self.store)
+        cursors = load_cursors(self.store)
         for path in self.live:
             while self._would_hide(path, cursors, how):
                 # The old file stays somewhere: its inode must not come back at once.
@@ -929,9 +951,11 @@ class TailMachine(RuleBasedStateMachine):
             elif os.fsencode(path) not in cursors and _is_reused(stamp, cursors):
                 self.looked[path] = (*NEVER, *self.shown[path.name])
 
-    def _would_hide(self, path: Path, cursors: dict[bytes, Cursor], how: Look) -> bool:
+    def _would_hide(
+        self, path: Path, cursors: dict[bytes, Cursor], how: ReadOptions
+    ) -> bool:
         stamp = make_stamp(path.stat())
-        change = Change(path.read_bytes(), stamp, how.limits.rescan)
+        change = PendingFile(path.read_bytes(), stamp, how.limits.rescan)
         return any(
             hides(before, change, cursor)
             for before in self.shown[path.name]
@@ -961,7 +985,7 @@ def _is_reused(stamp: FileStamp, cursors: dict[bytes, Cursor]) -> bool:
     return len(same) > 1 and not REUSED_INODE_IS_TOLD_APART
 
 
-class Change(NamedTuple):
+class PendingFile(NamedTuple):
     """A file as the next look will find it, and how long a half line it reads again."""
 
     data: bytes
@@ -969,7 +993,7 @@ class Change(NamedTuple):
     rescan: int
 
 
-def hides(before: bytes, now: Change, cursor: Cursor) -> bool:
+def hides(before: bytes, now: PendingFile, cursor: Cursor) -> bool:
     """Whether bytes that gave the cursor may be others now without a sign of it."""
     data, old, end = now.data, cursor.stamp, cursor.offset
     if old is None or zlib.crc32(before[:end]) != cursor.crc:

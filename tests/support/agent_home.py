@@ -13,7 +13,7 @@ from leslied.model.session import SessionSummary, Unit
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
 from leslied.sessions import RecordStream, assemble
 from leslied.store import StoreReader
-from tests.support.golden import FIXTURES, copy_home, environment, sync
+from tests.support.golden import FIXTURES, copy_home, make_environment, sync_home
 
 
 class AgentHome:
@@ -27,7 +27,7 @@ class AgentHome:
         self.store = store
         self.clock = clock
 
-    def case(self, name: str) -> Told:
+    def read_case(self, name: str) -> StoreContents:
         """What a fixture case tells."""
         folder = FIXTURES / self.adapter.name.replace("-", "_") / name
         copy_home(folder, self.home)
@@ -41,16 +41,16 @@ class AgentHome:
         with file.open("a", encoding="utf-8") as log:
             log.write("".join(lines))
 
-    def read(self) -> Told:
+    def read(self) -> StoreContents:
         """Everything in the home is read."""
-        sync(self.adapter, self.home, self.store, self.clock)
-        return Told(self.store)
+        sync_home(self.adapter, self.home, self.store, self.clock)
+        return StoreContents(self.store)
 
     def decode(
         self, path: str, entry: Any, state: dict[str, Any] | None = None
     ) -> DecodeResult:
         """What one entry of the file at this path below the first root means."""
-        root = next(iter(self.adapter.roots(environment(self.home), []))).path
+        root = next(iter(self.adapter.roots(make_environment(self.home), []))).path
         shape = Shape.APPEND_LOG if path.endswith(".jsonl") else Shape.DOCUMENT
         stamp = FileStamp(0, 0, 0, 0, 0)
         source = SourceRef(
@@ -64,7 +64,7 @@ class AgentHome:
         return self.adapter.decode(RawEntry(source, 0, data), state or {})
 
 
-class Told:
+class StoreContents:
     """Sessions and records of a store."""
 
     def __init__(self, path: Path) -> None:
@@ -89,10 +89,10 @@ class Told:
         placed = self._records[(session or self.main).row]
         return [p for p in placed if type_ in ("", p.record.type)]
 
-    def words(self, type_: str, session: SessionSummary | None = None) -> list[str]:
+    def texts(self, type_: str, session: SessionSummary | None = None) -> list[str]:
         return [p.record.content for p in self.records(type_, session)]
 
-    def said(self) -> list[tuple[str, str]]:
+    def user_messages(self) -> list[tuple[str, str]]:
         """Whose words, and the words, of every user message."""
         spoken = self.records("user_message")
         return [(p.record.metadata["origin"], p.record.content) for p in spoken]

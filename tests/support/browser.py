@@ -11,23 +11,23 @@ from pathlib import Path
 
 from tests.support.waiting import PATIENCE_SECONDS
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSER_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 def find_browser() -> str:
     """The browser that LESLIED_BROWSER names, or one that is installed."""
-    named = [os.environ.get("LESLIED_BROWSER", ""), *NAMES]
+    named = [os.environ.get("LESLIED_BROWSER", ""), *BROWSER_NAMES]
     return next((path for name in named if name and (path := shutil.which(name))), "")
 
 
 @dataclass(frozen=True)
-class Seen:
+class PageResult:
     console: list[str]
     requests: list[str]
     dom: str
 
 
-def look(browser: str, page: Path, folder: Path, *options: str) -> Seen:
+def open_page(browser: str, page: Path, folder: Path, *options: str) -> PageResult:
     """What the browser said, asked for and made of a page, without a network."""
     net = folder / "net.json"
     environ = {k: v for k, v in os.environ.items() if not k.startswith("XDG_")}
@@ -45,4 +45,4 @@ def look(browser: str, page: Path, folder: Path, *options: str) -> Seen:
     said = [line for line in done.stderr.split("\n") if ":CONSOLE:" in line]
     events = json.loads(net.read_text())["events"]
     asked = {str(e.get("params", {}).get("url", "")) for e in events}
-    return Seen(said, sorted(url for url in asked if url), done.stdout)
+    return PageResult(said, sorted(url for url in asked if url), done.stdout)

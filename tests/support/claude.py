@@ -18,23 +18,23 @@ from leslied.tail import ReadLimits
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 ADAPTER = load_adapters()["claude-code"]
-BEGAN = datetime(2026, 11, 16, 10)  # noqa: DTZ001 - the zone is written beside it
-LATER = datetime(2100, 1, 1)  # noqa: DTZ001
+START_TIME = datetime(2026, 11, 16, 10)  # noqa: DTZ001 - the zone is written beside it
+AFTER_STORE_CREATION = datetime(2100, 1, 1)  # noqa: DTZ001
 """After any store is made: what began before it is not written into a project."""
 
 
-class Talk:
+class ClaudeLogBuilder:
     """Lines of one session, with ids and times that count up from a seed."""
 
     def __init__(
         self,
         session_id: str = SESSION,
         cwd: str = "/home/dev/app",
-        began: datetime = BEGAN,
+        started_at: datetime = START_TIME,
     ) -> None:
         self.session_id = session_id
         self.cwd = cwd
-        self.began = began
+        self.started_at = started_at
         self._numbers = itertools.count(1)
         self._last: str | None = None
 
@@ -46,7 +46,8 @@ class Talk:
             "isSidechain": False,
             "type": type_,
             "uuid": str(name),
-            "timestamp": (self.began + timedelta(seconds=number)).isoformat() + ".000Z",
+            "timestamp": (self.started_at + timedelta(seconds=number)).isoformat()
+            + ".000Z",
             "sessionId": self.session_id,
             "cwd": self.cwd,
             "version": "2.1.325",
@@ -88,7 +89,7 @@ class Talk:
         return self.line("assistant", message=message, requestId=f"req_{self._last}")
 
 
-def dump(*lines: Any) -> bytes:
+def encode_json_lines(*lines: Any) -> bytes:
     """The lines as an agent writes them."""
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
@@ -112,7 +113,7 @@ class ClaudeHome:
         """Append whole lines to a log."""
         path = self.log(name)
         with path.open("ab") as file:
-            file.write(dump(*lines))
+            file.write(encode_json_lines(*lines))
         return path
 
     def sync(

@@ -17,7 +17,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandResult:
     code: int
     out: str
     err: str
@@ -45,7 +45,7 @@ def interruptible_children() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-class Command:
+class LesliedRunner:
     """`leslied` in one home, with an environment of its own."""
 
     def __init__(self, home: Path, cwd: Path | None = None) -> None:
@@ -59,7 +59,7 @@ class Command:
             "TZ": "UTC",
         }
 
-    def __call__(self, *words: str, **environ: str) -> Ran:
+    def __call__(self, *words: str, **environ: str) -> CommandResult:
         done = subprocess.run(
             [sys.executable, "-m", "leslied", *words],
             env=self.environ | environ,
@@ -69,7 +69,7 @@ class Command:
             timeout=PATIENCE_SECONDS,
             text=True,
         )
-        return Ran(done.returncode, done.stdout, done.stderr)
+        return CommandResult(done.returncode, done.stdout, done.stderr)
 
     def start(
         self, *words: str, environ: dict[str, str] | None = None, **options: Any

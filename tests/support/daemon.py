@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from leslied.store import StoreReader
-from tests.support.cli import Command
+from tests.support.cli import LesliedRunner
 from tests.support.waiting import PATIENCE_SECONDS
 
 
@@ -35,7 +35,7 @@ class Daemon:
 
     def __init__(self, home: Path) -> None:
         self.store = store_of(home)
-        self.process = Command(home).start(
+        self.process = LesliedRunner(home).start(
             "run", "--log-json", stderr=subprocess.PIPE, text=True
         )
 

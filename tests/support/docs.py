@@ -8,7 +8,7 @@ from pathlib import Path
 from leslied.agents import AgentAdapter, load_adapters
 from leslied.model.source import Environment
 from leslied.store import VIEWS
-from tests.support.command_pages import make_pages, tell_commands
+from tests.support.command_pages import format_command_table, render_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ROOT / "docs" / "commands"
@@ -26,16 +26,16 @@ COLUMNS = (
 _HOME = Path("/~")
 
 
-def tell_agents() -> str:
+def format_agent_table() -> str:
     """Every agent: where it writes, and what its files can tell."""
     head = ("agent", "reads", *COLUMNS, "goes on with")
     rows = [head, ("---",) * len(head)]
     adapters = sorted(load_adapters().values(), key=lambda adapter: adapter.title)
-    rows += [_tell_agent(adapter) for adapter in adapters]
+    rows += [_format_agent_row(adapter) for adapter in adapters]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def _tell_agent(adapter: AgentAdapter) -> tuple[str, ...]:
+def _format_agent_row(adapter: AgentAdapter) -> tuple[str, ...]:
     env = Environment(home=_HOME, environ={}, platform="linux")
     roots = [str(root.path).removeprefix("/") for root in adapter.roots(env, [])]
     command = adapter.resume_command("ID")
@@ -47,22 +47,24 @@ def _tell_agent(adapter: AgentAdapter) -> tuple[str, ...]:
     )
 
 
-def fill(text: str, name: str, made: str) -> str:
+def replace_section(text: str, name: str, content: str) -> str:
     """The text with what stands between the marks of this name made anew."""
     marks = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
-    return re.sub(marks, lambda m: m[1] + made + m[2], text, flags=re.DOTALL)
+    return re.sub(marks, lambda m: m[1] + content + m[2], text, flags=re.DOTALL)
 
 
-def fill_readme() -> str:
+def render_readme() -> str:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    text = fill(text, "commands", tell_commands("docs/commands/", "docs/"))
-    return fill(text, "agents", tell_agents())
+    text = replace_section(
+        text, "commands", format_command_table("docs/commands/", "docs/")
+    )
+    return replace_section(text, "agents", format_agent_table())
 
 
 def write_pages() -> None:
     """Every command has its page, and no page is without a command."""
     COMMANDS.mkdir(exist_ok=True)
-    pages = make_pages()
+    pages = render_pages()
     for path in COMMANDS.iterdir():
         if path.name not in pages:
             path.unlink()
@@ -70,7 +72,7 @@ def write_pages() -> None:
         (COMMANDS / name).write_text(text, encoding="utf-8")
 
 
-def tell_views() -> str:
+def format_views() -> str:
     """Every view with its columns."""
     return "\n".join(
         f"### {view.name}\n\n{view.about}\n\n| column | holds |\n|---|---|\n"
@@ -79,12 +81,12 @@ def tell_views() -> str:
     )
 
 
-def fill_sql() -> str:
+def render_sql_page() -> str:
     text = (ROOT / "docs/sql.md").read_text(encoding="utf-8")
-    return fill(text, "views", tell_views())
+    return replace_section(text, "views", format_views())
 
 
 if __name__ == "__main__":
-    (ROOT / "README.md").write_text(fill_readme(), encoding="utf-8")
+    (ROOT / "README.md").write_text(render_readme(), encoding="utf-8")
     write_pages()
-    (ROOT / "docs/sql.md").write_text(fill_sql(), encoding="utf-8")
+    (ROOT / "docs/sql.md").write_text(render_sql_page(), encoding="utf-8")

@@ -16,26 +16,26 @@ from leslied.model.output import Artifact
 from leslied.model.session import Session
 from leslied.sinks import load_sinks, write_artifact
 from leslied.store import StoreReader
-from tests.support.golden import copy_home, sync
+from tests.support.golden import copy_home, sync_home
 
 
-def load(path: Path, clock: Clock, wanted: str = "last") -> Session:
+def read_session(path: Path, clock: Clock, query: str = "last") -> Session:
     with StoreReader(path) as reader:
         return load_session(
-            reader, resolve_id(reader, wanted, with_costs=True), clock.now(), UTC
+            reader, resolve_id(reader, query, with_costs=True), clock.now(), UTC
         )
 
 
-def load_case(
+def read_case_session(
     adapter: AgentAdapter, case: Path, home: Path, store: Path, clock: Clock
 ) -> Session | None:
     """The last session of a fixture; None where the fixture has none."""
     copy_home(case, home)
-    sync(adapter, home, store, clock)
+    sync_home(adapter, home, store, clock)
     with StoreReader(store) as reader:
         if not reader.list_sessions():
             return None
-    return load(store, clock)
+    return read_session(store, clock)
 
 
 def render(session: Session, form: str) -> dict[str, bytes]:
@@ -49,7 +49,7 @@ def render_one(session: Session, form: str) -> str:
     return only.body.decode()
 
 
-def tell(artifacts: dict[str, bytes], home: Path) -> str:
+def join_artifacts(artifacts: dict[str, bytes], home: Path) -> str:
     """All files as one text, with the home's path taken out."""
     parts = []
     for path, body in artifacts.items():
@@ -59,13 +59,13 @@ def tell(artifacts: dict[str, bytes], home: Path) -> str:
     return "\n".join(parts)
 
 
-def write(folder: Path, artifacts: tuple[Artifact, ...]) -> None:
+def write_artifacts(folder: Path, artifacts: tuple[Artifact, ...]) -> None:
     folder.mkdir(exist_ok=True)
     for artifact in artifacts:
         write_artifact(folder, artifact)
 
 
-class Devflow:
+class DevflowRun:
     """Loads a run as devflow does: gzip first, then plain, into its own types."""
 
     roles = ("system", "user", "assistant", "tool_result")
@@ -78,44 +78,44 @@ class Devflow:
         except OSError:
             data = (run / "transcript.json").read_bytes()
         told = json.loads(data)
-        self.run_id = _typed(told, "runId", str)
-        self.metadata = self._check_metadata(_typed(told, "metadata", dict))
+        self.run_id = _get_typed(told, "runId", str)
+        self.metadata = self._check_metadata(_get_typed(told, "metadata", dict))
         self.turns = [
             self._check_turn(turn, number)
-            for number, turn in enumerate(_typed(told, "turns", list), 1)
+            for number, turn in enumerate(_get_typed(told, "turns", list), 1)
         ]
 
     def _check_metadata(self, told: dict[str, Any]) -> dict[str, Any]:
-        _typed(told, "flowId", str)
-        _typed(told, "startedAt", "time")
-        _typed(told, "endedAt", "time", is_optional=True)
-        assert _typed(told, "status", str) in self.statuses
-        _typed(told, "totalTokensIn", int)
-        _typed(told, "totalTokensOut", int)
-        _typed(told, "totalCost", (int, float))
-        _typed(told, "nodeId", str, is_optional=True)
-        _typed(told, "input", dict, is_optional=True)
-        _typed(told, "error", str, is_optional=True)
+        _get_typed(told, "flowId", str)
+        _get_typed(told, "startedAt", "time")
+        _get_typed(told, "endedAt", "time", is_optional=True)
+        assert _get_typed(told, "status", str) in self.statuses
+        _get_typed(told, "totalTokensIn", int)
+        _get_typed(told, "totalTokensOut", int)
+        _get_typed(told, "totalCost", (int, float))
+        _get_typed(told, "nodeId", str, is_optional=True)
+        _get_typed(told, "input", dict, is_optional=True)
+        _get_typed(told, "error", str, is_optional=True)
         return told
 
     def _check_turn(self, told: dict[str, Any], number: int) -> dict[str, Any]:
-        assert _typed(told, "id", int) == number
-        assert _typed(told, "role", str) in self.roles
-        _typed(told, "content", str)
-        _typed(told, "timestamp", "time")
-        _typed(told, "tokensIn", int, is_optional=True)
-        _typed(told, "tokensOut", int, is_optional=True)
-        calls = _typed(told, "toolCalls", list, is_optional=True) or []
+        assert _get_typed(told, "id", int) == number
+        assert _get_typed(told, "role", str) in self.roles
+        _get_typed(told, "content", str)
+        _get_typed(told, "timestamp", "time")
+        _get_typed(told, "tokensIn", int, is_optional=True)
+        _get_typed(told, "tokensOut", int, is_optional=True)
+        calls = _get_typed(told, "toolCalls", list, is_optional=True) or []
         assert not calls or told["role"] == "assistant"
         for call in calls:
-            _typed(call, "name", str)
-            _typed(call, "input", dict)
+            _get_typed(call, "name", str)
+            _get_typed(call, "input", dict)
             for name in ("id", "output", "error"):
-                _typed(call, name, str, is_optional=True)
+                _get_typed(call, name, str, is_optional=True)
         return told
 
 
-def _typed(
+def _get_typed(
     told: dict[str, Any], name: str, kind: Any, *, is_optional: bool = False
 ) -> Any:
     """The field as a strict decoder of that type takes it."""

@@ -20,34 +20,34 @@ SESSION = "11111111-2222-4333-8444-555555555555"
 LOG = f"app/chats/session-2026-11-16T10-00-{SESSION[:8]}.jsonl"
 TOKENS = {"input": 100, "output": 20, "cached": 60, "thoughts": 7, "tool": 0}
 
-Line = dict[str, Any]
+GeminiLine = dict[str, Any]
 
 
-class Talk:
+class GeminiLogBuilder:
     """Lines of one session, with ids and times that count up."""
 
     def __init__(self, session_id: str = SESSION) -> None:
         self.session_id = session_id
         self._numbers = itertools.count(1)
 
-    def header(self, **more: Any) -> Line:
+    def header(self, **more: Any) -> GeminiLine:
         known = {"sessionId": self.session_id, "projectHash": "5e1f" * 16}
         return {**known, "startTime": self._time(0), "kind": "main", **more}
 
-    def message(self, type_: str, content: Any, **more: Any) -> Line:
+    def message(self, type_: str, content: Any, **more: Any) -> GeminiLine:
         number = next(self._numbers)
         name = f"{number:08x}-{self.session_id[9:]}"
         known = {"id": name, "timestamp": self._time(number), "type": type_}
         return {**known, "content": content, **more}
 
-    def prompt(self, text: str, **more: Any) -> Line:
+    def prompt(self, text: str, **more: Any) -> GeminiLine:
         return self.message("user", [{"text": text}], **more)
 
-    def answer(self, text: Any, **more: Any) -> Line:
+    def answer(self, text: Any, **more: Any) -> GeminiLine:
         known = {"thoughts": [], "tokens": TOKENS, "model": "gemini-2.5-pro"}
         return self.message("gemini", text, **{**known, **more})
 
-    def respond(self, *calls: Line) -> Line:
+    def tool_results(self, *calls: GeminiLine) -> GeminiLine:
         """What is sent back to the model: the results of the calls."""
         return self.message("user", [part for c in calls for part in c["result"]])
 
@@ -56,7 +56,9 @@ class Talk:
         return f"2026-11-16T10:{number // 60:02}:{number % 60:02}.000Z"
 
 
-def call(name: str, output: str, call_id: str = "call-1", **more: Any) -> Line:
+def make_tool_call(
+    name: str, output: str, call_id: str = "call-1", **more: Any
+) -> GeminiLine:
     """A finished tool call, as it stands in `toolCalls`."""
     response = {"id": call_id, "name": name, "response": {"output": output}}
     result = [{"functionResponse": response}]
@@ -64,11 +66,11 @@ def call(name: str, output: str, call_id: str = "call-1", **more: Any) -> Line:
     return {**known, "status": "success", **more}
 
 
-def checkpoint(*messages: Line) -> Line:
+def make_checkpoint(*messages: GeminiLine) -> GeminiLine:
     return {"$set": {"messages": list(messages)}}
 
 
-class Told:
+class GeminiStoreContents:
     """What the store tells after a sync."""
 
     def __init__(self, path: Path) -> None:
@@ -104,7 +106,7 @@ class Told:
             if p.record.metadata.get("kind") == kind
         ]
 
-    def said(self) -> list[tuple[str, str]]:
+    def user_messages(self) -> list[tuple[str, str]]:
         """Whose words, and the words, of every user message."""
         return [
             (p.record.metadata["origin"], p.record.content)
@@ -135,15 +137,15 @@ class GeminiHome:
             file.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
         return path
 
-    def write_document(self, document: Line, name: str = "") -> Path:
+    def write_document(self, document: GeminiLine, name: str = "") -> Path:
         path = self.chats / (name or LOG.removesuffix("l"))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(document, indent=2))
         return path
 
-    def read(self, case: str = "") -> Told:
+    def read(self, case: str = "") -> GeminiStoreContents:
         """A fixture case, or whatever stands in the home, as the store tells it."""
         if case:
             golden.copy_home(golden.FIXTURES / "gemini_cli" / case, self.home)
-        golden.sync(ADAPTER, self.home, self.store_path, self.clock)
-        return Told(self.store_path)
+        golden.sync_home(ADAPTER, self.home, self.store_path, self.clock)
+        return GeminiStoreContents(self.store_path)

@@ -22,28 +22,28 @@ from leslied.pipeline import Ingest
 from leslied.store import Store, StoreReader
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "agents"
-_LONGEST = 500
-_OLD = 1_700_000_000
+_MAX_TEXT = 500
+_FIXTURE_MTIME = 1_700_000_000
 
 
-def cases(adapter: AgentAdapter) -> list[Path]:
+def list_cases(adapter: AgentAdapter) -> list[Path]:
     """Every fixture folder of an agent."""
     folder = FIXTURES / adapter.name.replace("-", "_")
     return sorted(path.parent for path in folder.glob("*/case.toml"))
 
 
-def all_cases() -> list[tuple[AgentAdapter, Path]]:
-    return [(a, case) for a in load_adapters().values() for case in cases(a)]
+def list_all_cases() -> list[tuple[AgentAdapter, Path]]:
+    return [(a, case) for a in load_adapters().values() for case in list_cases(a)]
 
 
-def name_case(value: Any) -> str | None:
+def format_case_id(value: Any) -> str | None:
     """A test id: the agent's name, or the case's."""
     if isinstance(value, Path):
         return value.name
     return getattr(value, "name", None)
 
 
-def environment(home: Path) -> Environment:
+def make_environment(home: Path) -> Environment:
     return Environment(home=home, environ={}, platform="linux")
 
 
@@ -53,12 +53,12 @@ def copy_home(case: Path, home: Path) -> None:
         case / "home", home, dirs_exist_ok=True, copy_function=shutil.copyfile
     )
     for path in home.rglob("*"):
-        os.utime(path, (_OLD, _OLD))
+        os.utime(path, (_FIXTURE_MTIME, _FIXTURE_MTIME))
 
 
-def sync(adapter: AgentAdapter, home: Path, path: Path, clock: Clock) -> None:
+def sync_home(adapter: AgentAdapter, home: Path, path: Path, clock: Clock) -> None:
     """Everything in the home is in the store at `path`."""
-    roots = tuple(adapter.roots(environment(home), []))
+    roots = tuple(adapter.roots(make_environment(home), []))
     with Store(path, clock) as store:
         Ingest(adapter=adapter, store=store, roots=roots).scan()
 
@@ -67,20 +67,22 @@ def describe_store(path: Path) -> list[dict[str, Any]]:
     """Sessions, each before its records, and at the end what became none."""
     with StoreReader(path) as reader:
         sessions = sorted(reader.list_sessions(), key=lambda session: session.key)
-        told = [row for session in sessions for row in _tell(reader, session)]
-        return [*told, _tell_rest(reader)]
+        told = [row for session in sessions for row in _describe_rows(reader, session)]
+        return [*told, _describe_noise_and_rejects(reader)]
 
 
 def dump_rows(rows: list[dict[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _tell(reader: StoreReader, session: SessionSummary) -> list[dict[str, Any]]:
-    records = [_tell_record(placed) for placed in reader.list_records(session.row)]
-    return [_tell_session(session), *records]
+def _describe_rows(
+    reader: StoreReader, session: SessionSummary
+) -> list[dict[str, Any]]:
+    records = [_describe_record(placed) for placed in reader.list_records(session.row)]
+    return [_describe_session(session), *records]
 
 
-def _tell_session(session: SessionSummary) -> dict[str, Any]:
+def _describe_session(session: SessionSummary) -> dict[str, Any]:
     names = (
         "thread_id title cwd model units tool_calls has_turn_ended "
         "spawn_call_id parent_agent agent_type description"
@@ -90,11 +92,11 @@ def _tell_session(session: SessionSummary) -> dict[str, Any]:
         "session": key.session_id,
         "source": key.source,
         **_present({name: getattr(session, name) for name in names.split()}),
-        **_tell_usage(session.usage),
+        **_describe_usage(session.usage),
     }
 
 
-def _tell_record(placed: PlacedRecord) -> dict[str, Any]:
+def _describe_record(placed: PlacedRecord) -> dict[str, Any]:
     record = placed.record
     key = record.session
     return {
@@ -104,23 +106,23 @@ def _tell_record(placed: PlacedRecord) -> dict[str, Any]:
         "unit": placed.unit,
         "type": record.type,
         "role": record.role,
-        **_cut("content", record.content),
+        **_truncate("content", record.content),
         "created_at": record.created_at.isoformat() if record.created_at else None,
         **_present({"tool_name": record.tool_name, "tool_call": record.tool_call_id}),
-        **_cut("tool_input", record.tool_input),
+        **_truncate("tool_input", record.tool_input),
         **_present({"model": record.model}),
-        **(_tell_usage(record.usage) if record.usage else {}),
+        **(_describe_usage(record.usage) if record.usage else {}),
         **_present({"message_id": record.message_id, "spilled": len(record.spilled)}),
         "metadata": _shorten(dict(record.metadata)),
         "entry_id": placed.entry_id,
     }
 
 
-def _tell_usage(usage: Usage) -> dict[str, Any]:
+def _describe_usage(usage: Usage) -> dict[str, Any]:
     return {"usage": list(usage_to_dict(usage).values())}
 
 
-def _tell_rest(reader: StoreReader) -> dict[str, Any]:
+def _describe_noise_and_rejects(reader: StoreReader) -> dict[str, Any]:
     """Noise by kind, and the rejected by file name and offset.
 
     What Python says about bad JSON differs between its versions and is left out.
@@ -141,24 +143,24 @@ def _present(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value}
 
 
-def _cut(name: str, text: str) -> dict[str, Any]:
-    if len(text) <= _LONGEST:
+def _truncate(name: str, text: str) -> dict[str, Any]:
+    if len(text) <= _MAX_TEXT:
         return {name: text} if text else {}
-    return {name: text[:_LONGEST], f"{name}_length": len(text)}
+    return {name: text[:_MAX_TEXT], f"{name}_length": len(text)}
 
 
 def _shorten(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _shorten(item) for name, item in value.items()}
-    if isinstance(value, str) and len(value) > _LONGEST:
-        return f"{value[:_LONGEST]}… {len(value)}"
+    if isinstance(value, str) and len(value) > _MAX_TEXT:
+        return f"{value[:_MAX_TEXT]}… {len(value)}"
     return value
 
 
-def recall(path: Path, told: str, config: pytest.Config) -> str:
+def load_golden(path: Path, actual: str, config: pytest.Config) -> str:
     """What the file says; with `--update-golden` it is made to say what is told."""
     if config.getoption("--update-golden"):
         if os.environ.get("CI"):
             pytest.fail("golden files are never written where CI is set")
-        path.write_text(told, encoding="utf-8")
+        path.write_text(actual, encoding="utf-8")
     return path.read_text(encoding="utf-8") if path.exists() else ""

@@ -11,7 +11,7 @@ from typing import Any
 from leslied.hooks import inbox
 from leslied.hooks.respond import respond
 from leslied.hooks.settings import PROGRAM
-from tests.support.claude import SESSION, dump
+from tests.support.claude import SESSION, encode_json_lines
 from tests.support.waiting import PATIENCE_SECONDS
 
 THREAD = "thread-11111111"
@@ -38,7 +38,7 @@ class HookedSession:
             **fields,
         }
 
-    def hook(self, name: str, **fields: Any) -> str:
+    def call_hook(self, name: str, **fields: Any) -> str:
         """What the model is told at this event."""
         told = json.dumps(self.event(name, **fields)).encode()
         said = respond(str(self.data), told, self.now_ns)
@@ -49,26 +49,26 @@ class HookedSession:
         return str(out["additionalContext"])
 
     def prompt(self, text: str = "go on", **fields: Any) -> str:
-        return self.hook("UserPromptSubmit", prompt=text, **fields)
+        return self.call_hook("UserPromptSubmit", prompt=text, **fields)
 
     def write(self, *lines: Any) -> None:
         with self.log.open("ab") as file:
-            file.write(dump(*lines))
+            file.write(encode_json_lines(*lines))
 
-    def add(self, name: str) -> None:
+    def add_asset(self, name: str) -> None:
         """The agent keeps an asset."""
         path = self.project / ".leslie/threads" / THREAD / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("# It\n")
 
-    def relate(self, **threads: Any) -> None:
+    def write_relations(self, **threads: Any) -> None:
         """Leslie's own file knows these threads."""
         folder = self.project / ".leslie"
         folder.mkdir(exist_ok=True)
         told = json.dumps({"threads": threads})
         (folder / "thread_relations.json").write_text(told)
 
-    def queue(self, text: str) -> str:
+    def queue_message(self, text: str) -> str:
         return inbox.enqueue(str(self.data), THREAD, text, self.now_ns)
 
     def messages(self) -> dict[str, str]:
@@ -76,11 +76,11 @@ class HookedSession:
         return {message.id: message.state for message in found}
 
 
-def run_program(told: bytes, *words: str, **more: Any) -> subprocess.CompletedProcess:
+def run_program(stdin: bytes, *words: str, **more: Any) -> subprocess.CompletedProcess:
     """The program as the agent starts it."""
     return subprocess.run(
         [sys.executable, "-I", "-S", str(PROGRAM), *words],
-        input=told,
+        input=stdin,
         capture_output=True,
         check=False,
         timeout=PATIENCE_SECONDS,

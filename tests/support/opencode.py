@@ -12,7 +12,7 @@ from leslied.clock import Clock
 from leslied.pipeline import Ingest
 from leslied.pipeline.batch import IngestReport
 from leslied.store import Store
-from tests.support.golden import environment
+from tests.support.golden import make_environment
 
 ADAPTER = load_adapters()["opencode"]
 NOW = 1_794_800_000_000
@@ -68,7 +68,7 @@ class OpenCodeHome:
             "time_updated = excluded.time_updated",
             (name, parent, directory, title, at, at),
         )
-        self._tell("session.updated.1", {"info": {"id": name}})
+        self._insert_event("session.updated.1", {"info": {"id": name}})
         return name
 
     def message(self, name: str, role: str, session: str = "ses_1", **info: Any) -> str:
@@ -80,7 +80,7 @@ class OpenCodeHome:
             "SET data = excluded.data, time_updated = excluded.time_updated",
             (name, session, at, at, data),
         )
-        self._tell("message.updated.1", {"info": {"id": name}})
+        self._insert_event("message.updated.1", {"info": {"id": name}})
         return name
 
     def part(
@@ -93,7 +93,7 @@ class OpenCodeHome:
             "SET data = excluded.data, time_updated = excluded.time_updated",
             (name, message, session, at, at, text),
         )
-        self._tell("message.part.updated.1", {"part": {"messageID": message}})
+        self._insert_event("message.part.updated.1", {"part": {"messageID": message}})
         return name
 
     def prompt(self, words: str, name: str = "msg_1", session: str = "ses_1") -> None:
@@ -121,11 +121,11 @@ class OpenCodeHome:
         self.part(message, name, "tool", tool="bash", callID=f"call_{name}", state=told)
 
     def sync(self, **more: Any) -> IngestReport:
-        roots = tuple(ADAPTER.roots(environment(self.home), []))
+        roots = tuple(ADAPTER.roots(make_environment(self.home), []))
         with Store(self.store_path, self.clock) as store:
             return Ingest(adapter=ADAPTER, store=store, roots=roots, **more).scan()
 
-    def _tell(self, kind: str, data: dict[str, Any]) -> None:
+    def _insert_event(self, kind: str, data: dict[str, Any]) -> None:
         if self.has_events:
             name = f"evt_{self._ticks}"
             row = (name, "ses", self._ticks, kind, json.dumps(data))

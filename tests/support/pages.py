@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from tests.support.claude import SESSION, ClaudeHome, Talk
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 
 ANSWER = """## What was wrong
 
@@ -28,13 +28,15 @@ x = 42
 
 See [the issue](https://example.org/12) and ![it](https://example.org/p.png).
 """
-OLD = "def read_lines(text):\n    return text.split('\\n')[:-1]\n\n# end"
-NEW = "def read_lines(text):\n    lines = text.split('\\n')\n    return lines\n\n# end"
+OLD_CODE = "def read_lines(text):\n    return text.split('\\n')[:-1]\n\n# end"
+NEW_CODE = (
+    "def read_lines(text):\n    lines = text.split('\\n')\n    return lines\n\n# end"
+)
 
 
-def write_everything(claude: ClaudeHome) -> None:
+def write_sample_session(claude: ClaudeHome) -> None:
     """A prompt, thoughts, calls, edits, an error, a subagent, and a second prompt."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     failed = talk.result("c5", "No module named 'app'")
     failed["message"]["content"][0]["is_error"] = True
     code = "/home/dev/app/src/parser.py"
@@ -50,7 +52,9 @@ def write_everything(claude: ClaudeHome) -> None:
         talk.call("Task", task, "c2"),
         talk.result("c2", "One caller.", toolUseResult={"agentId": "a5c0041"}),
         talk.call(
-            "Edit", {"file_path": code, "old_string": OLD, "new_string": NEW}, "c3"
+            "Edit",
+            {"file_path": code, "old_string": OLD_CODE, "new_string": NEW_CODE},
+            "c3",
         ),
         talk.result("c3", f"The file {code} has been updated."),
         talk.call("Write", {"file_path": "/tmp/n.txt", "content": "one\n" * 20}, "c4"),
@@ -65,7 +69,7 @@ def write_everything(claude: ClaudeHome) -> None:
 
 
 def _write_subagent(claude: ClaudeHome) -> None:
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     talk._numbers = itertools.count(100)
     lines = [
         talk.prompt("Find all callers."),

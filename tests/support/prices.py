@@ -13,13 +13,13 @@ from genai_prices.data import providers
 
 TABLE = Path(__file__).resolve().parents[2] / "leslied" / "prices" / "table.json"
 _KINDS = ("input", "output", "cache_read", "cache_write", "cache_write_1h")
-_UNNAMED = ("zai", "aws")
+_UNMATCHED_PROVIDERS = ("zai", "aws")
 """Providers that no model's name leads to, and that agents are used with."""
 
 
 def make_table(date: str) -> str:
     """The price table as text, one model a line; the date is when it was taken."""
-    made = [p for p in map(_provider, _wanted()) if p["models"]]
+    made = [p for p in map(_provider, _list_providers()) if p["models"]]
     head = {"source": "genai-prices", "version": version("genai-prices")}
     head["date"] = date
     lines = [json.dumps(head)[:-1] + ', "providers": [']
@@ -31,10 +31,10 @@ def make_table(date: str) -> str:
     return "\n".join([*lines, "]}", ""])
 
 
-def _wanted() -> list[types.Provider]:
+def _list_providers() -> list[types.Provider]:
     """Those a model's name alone leads to, in their order, and the unnamed ones."""
     named = [p for p in providers if p.model_match is not None]
-    return named + [p for p in providers if p.id in _UNNAMED]
+    return named + [p for p in providers if p.id in _UNMATCHED_PROVIDERS]
 
 
 def _provider(provider: types.Provider) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def _bands(price: types.ModelPrice) -> list[list[float]]:
 
 
 def _row(given: dict[str, Any], start: int) -> list[float]:
-    cost = {kind: _at(each, start) for kind, each in given.items()}
+    cost = {kind: _price_at(each, start) for kind, each in given.items()}
     given_in = cost["input"] or 0.0
     write = given_in if cost["cache_write"] is None else cost["cache_write"]
     return [
@@ -98,7 +98,7 @@ def _row(given: dict[str, Any], start: int) -> list[float]:
     ]
 
 
-def _at(price: Any, start: int) -> float | None:
+def _price_at(price: Any, start: int) -> float | None:
     if isinstance(price, types.TieredPrices):
         tiers = [tier.price for tier in price.tiers if tier.start <= start]
         return float(tiers[-1] if tiers else price.base)

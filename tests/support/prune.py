@@ -12,12 +12,12 @@ from leslied.pipeline.prune import Pruner, PruneReport, make_batches
 from leslied.sessions.retention import PruneCandidate
 from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, ClaudeHome
-from tests.support.golden import environment
+from tests.support.golden import make_environment
 
 
-def make_keep(claude: ClaudeHome, store: Store) -> Archiver:
+def make_archiver(claude: ClaudeHome, store: Store) -> Archiver:
     """The way to the archive beside the home's store."""
-    roots = tuple(ADAPTER.roots(environment(claude.home), []))
+    roots = tuple(ADAPTER.roots(make_environment(claude.home), []))
     return Archiver(
         store=store,
         archive_dir=claude.store_path.parent / "archive",
@@ -26,21 +26,21 @@ def make_keep(claude: ClaudeHome, store: Store) -> Archiver:
     )
 
 
-def read_home(claude: ClaudeHome) -> None:
+def sync_and_archive(claude: ClaudeHome) -> None:
     """Everything is read, stopped and archived."""
     with Store(claude.store_path, claude.clock) as store:
         claude.sync(store)
         store.mark_all_stopped()
-        make_keep(claude, store).run()
+        make_archiver(claude, store).run()
 
 
-def prune(claude: ClaudeHome, ids: Iterable[str], **more: bool) -> PruneReport:
+def prune_sessions(claude: ClaudeHome, ids: Iterable[str], **more: bool) -> PruneReport:
     """The sessions with these ids are gone."""
     wanted = set(ids)
     with StoreReader(claude.store_path) as reader:
         found = [s for s in list_sessions(reader) if s.key.session_id in wanted]
     with Store(claude.store_path, claude.clock) as store:
-        work = Pruner(store=store, archiver=make_keep(claude, store), **more)
+        work = Pruner(store=store, archiver=make_archiver(claude, store), **more)
         for batch in make_batches(
             [PruneCandidate(each, ("old",), 1) for each in found]
         ):
@@ -49,20 +49,20 @@ def prune(claude: ClaudeHome, ids: Iterable[str], **more: bool) -> PruneReport:
         return work.report
 
 
-def listed(claude: ClaudeHome) -> set[str]:
+def list_session_ids(claude: ClaudeHome) -> set[str]:
     """The ids of the sessions that there are."""
     with StoreReader(claude.store_path) as reader:
         return {session.key.session_id for session in list_sessions(reader)}
 
 
-def contents(claude: ClaudeHome) -> list[str]:
+def list_contents(claude: ClaudeHome) -> list[str]:
     """What was said, in every session."""
     with StoreReader(claude.store_path) as reader:
         placed = [p for s in reader.list_sessions() for p in reader.list_records(s.row)]
     return sorted(p.record.content for p in placed if p.record.content)
 
 
-def find_bytes(folder: Path, word: str) -> list[str]:
+def list_files_containing(folder: Path, word: str) -> list[str]:
     """The files below the folder in which the word stands; archives are unpacked."""
     import zstandard  # noqa: PLC0415
 
@@ -78,7 +78,7 @@ def find_bytes(folder: Path, word: str) -> list[str]:
     return found
 
 
-def check(claude: ClaudeHome) -> None:
+def check_store(claude: ClaudeHome) -> None:
     """SQLite finds nothing wrong, and no row speaks of a session that is gone."""
     db = sqlite3.connect(claude.store_path)
     assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

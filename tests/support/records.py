@@ -23,13 +23,13 @@ from leslied.tail import ReadLimits
 from leslied.tail.files import make_stamp
 
 AGENT = "claude-code"
-BEGAN = datetime(2026, 11, 16, 10, 0, tzinfo=UTC)
+START_TIME = datetime(2026, 11, 16, 10, 0, tzinfo=UTC)
 LOGS = Path("/logs")
 
 
-def at(seconds: float) -> datetime:
+def time_at(seconds: float) -> datetime:
     """A time so long after the tests' first."""
-    return BEGAN + timedelta(seconds=seconds)
+    return START_TIME + timedelta(seconds=seconds)
 
 
 def make_key(session_id: str = "s", source: str = MAIN) -> SessionKey:
@@ -94,7 +94,7 @@ def make_entry(
     return DecodedEntry(number * 100, 99, (record,), digest, is_complete)
 
 
-def make_reading(
+def make_chunk(
     *records: Record, log: str = "a.jsonl", generation: int = 1, **fields: Any
 ) -> DecodedChunk:
     """One line after the other, each with one record."""
@@ -104,14 +104,14 @@ def make_reading(
     return DecodedChunk(source=make_source(LOGS / log), **{**known, **fields})
 
 
-class Shelf:
+class StoreHarness:
     """An open store, and looks into it; a hasty one does not wait for the disk."""
 
-    def __init__(self, path: Path, clock: Clock, *, is_hasty: bool = True) -> None:
+    def __init__(self, path: Path, clock: Clock, *, is_unsynced: bool = True) -> None:
         self.path = path
         self.store = Store(path, clock)
-        if is_hasty:
-            self.ask("PRAGMA synchronous = OFF")
+        if is_unsynced:
+            self.execute("PRAGMA synchronous = OFF")
 
     def __enter__(self) -> Self:
         return self
@@ -119,14 +119,14 @@ class Shelf:
     def __exit__(self, *_: object) -> None:
         self.store.close()
 
-    def keep(self, *records: Record, **reading: Any) -> CommitReport:
-        return self.store.commit([make_reading(*records, **reading)])
+    def commit(self, *records: Record, **reading: Any) -> CommitReport:
+        return self.store.commit([make_chunk(*records, **reading)])
 
-    def ask(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+    def execute(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         return self.store._db.execute(query, values).fetchall()
 
     def count(self, table: str) -> int:
-        return int(self.ask(f"SELECT count(*) FROM {table}")[0][0])
+        return int(self.execute(f"SELECT count(*) FROM {table}")[0][0])
 
     @contextmanager
     def reader(self) -> Iterator[StoreReader]:
@@ -138,13 +138,17 @@ class Shelf:
             found = {session.key: session for session in reader.list_sessions()}
         return found[make_key(session_id, source)]
 
-    def told(self, session_id: str = "s", source: str = MAIN) -> list[PlacedRecord]:
+    def list_records(
+        self, session_id: str = "s", source: str = MAIN
+    ) -> list[PlacedRecord]:
         row = self.session(session_id, source).row
         with self.reader() as reader:
             return list(reader.list_records(row))
 
     def contents(self, session_id: str = "s", source: str = MAIN) -> list[str]:
-        return [placed.record.content for placed in self.told(session_id, source)]
+        return [
+            placed.record.content for placed in self.list_records(session_id, source)
+        ]
 
     def search(
         self, words: str, manner: SearchMode = "newest", quiet_us: int = 0
@@ -157,7 +161,7 @@ class Shelf:
         return list(answer.hits)
 
 
-class Tail:
+class TailHarness:
     """Looks at one file again and again, as the daemon does."""
 
     def __init__(self, path: Path, **limits: int) -> None:
@@ -167,19 +171,21 @@ class Tail:
         self.bytes_read = 0
         self.rejected: list[Rejection] = []
 
-    def look(self, *, is_final: bool = False) -> list[bytes]:
+    def read_new(self, *, is_final: bool = False) -> list[bytes]:
         """The lines that are new; the counters tell of this look alone."""
-        return [data for _, data in self.look_where(is_final=is_final)]
+        return [data for _, data in self.read_new_with_offsets(is_final=is_final)]
 
-    def look_where(self, *, is_final: bool = False) -> list[tuple[int, bytes]]:
+    def read_new_with_offsets(
+        self, *, is_final: bool = False
+    ) -> list[tuple[int, bytes]]:
         """The new lines with where they stand."""
         self.bytes_read, self.rejected = 0, []
         source = make_source(self.path)
         if tail.is_unchanged(source, self.cursor, is_final=is_final):
             return []
-        return list(self._take(source, is_final=is_final))
+        return list(self._read_chunks(source, is_final=is_final))
 
-    def _take(
+    def _read_chunks(
         self, source: SourceRef, *, is_final: bool
     ) -> Iterator[tuple[int, bytes]]:
         for chunk in tail.read(source, self.cursor, self.limits, is_final=is_final):
@@ -194,7 +200,7 @@ def append(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def rewrite(path: Path, data: bytes) -> None:
+def rewrite_in_place(path: Path, data: bytes) -> None:
     """Other bytes stand in the same file, its change time has moved, and nothing else.
 
     Clocks of file systems tick slowly: written until the tick is seen.
@@ -207,7 +213,7 @@ def rewrite(path: Path, data: bytes) -> None:
             return
 
 
-def change_mode(path: Path) -> None:
+def bump_ctime(path: Path) -> None:
     """The file's attributes change, and nothing else."""
     before = path.stat()
     while path.stat().st_ctime_ns == before.st_ctime_ns:
@@ -215,15 +221,15 @@ def change_mode(path: Path) -> None:
         path.chmod(0o644)
 
 
-def touch(path: Path) -> None:
+def bump_mtime(path: Path) -> None:
     """The file looks newer, and nothing else."""
     status = path.stat()
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000))
 
 
-def lines(*words: Any) -> bytes:
+def encode_lines(*words: Any) -> bytes:
     return b"".join(str(word).encode() + b"\n" for word in words)
 
 
-def modes_of(paths: Iterable[Path]) -> set[int]:
+def list_modes(paths: Iterable[Path]) -> set[int]:
     return {path.stat().st_mode & 0o777 for path in paths}

@@ -8,11 +8,11 @@ import pty
 import struct
 import termios
 
-from tests.support.cli import Command
+from tests.support.cli import LesliedRunner
 
 
 def run_at_terminal(
-    leslied: Command, *words: str, columns: int = 80, **environ: str
+    leslied: LesliedRunner, *words: str, columns: int = 80, **environ: str
 ) -> str:
     """Everything that reached the terminal; a pager only where one is named."""
     known = {"TERM": "xterm-256color", "LESLIED_PAGER": ""}

@@ -7,7 +7,7 @@ from typing import Any
 
 from leslied.model.record import PlacedRecord, Record, SessionKey
 from leslied.model.session import SessionSummary, Unit
-from tests.support.records import BEGAN, make_key, make_prompt, make_record
+from tests.support.records import START_TIME, make_key, make_prompt, make_record
 
 _IDS = itertools.count()
 
@@ -30,7 +30,7 @@ def make_summary(key: SessionKey | None = None, **fields: Any) -> SessionSummary
     return SessionSummary(**{**known, **fields})
 
 
-def place(record: Record, entry_id: str = "") -> PlacedRecord:
+def make_placed(record: Record, entry_id: str = "") -> PlacedRecord:
     """The record with an id that no other has, unless one is given."""
     number = next(_IDS)
     return PlacedRecord(
@@ -39,7 +39,7 @@ def place(record: Record, entry_id: str = "") -> PlacedRecord:
         sequence=1,
         unit=1,
         placement=number,
-        observed_at=BEGAN,
+        observed_at=START_TIME,
         decoder_version=1,
         path="/logs/a.jsonl",
         generation=1,
@@ -50,7 +50,9 @@ def place(record: Record, entry_id: str = "") -> PlacedRecord:
 
 def make_unit(*entries: Record | PlacedRecord, number: int = 1, **fields: Any) -> Unit:
     """A unit of these entries; the first user message is its prompt."""
-    placed = tuple(e if isinstance(e, PlacedRecord) else place(e) for e in entries)
+    placed = tuple(
+        e if isinstance(e, PlacedRecord) else make_placed(e) for e in entries
+    )
     prompts = [p.record.content for p in placed if p.record.type == "user_message"]
     known = {
         "chat_id": f"chat-{next(_IDS)}",
@@ -75,12 +77,12 @@ def make_child(
     return make_unit(*entries, **{**known, **fields})
 
 
-def ask(prompt: str, answer: str = "done", **fields: Any) -> Unit:
+def make_turn_unit(prompt: str, answer: str = "done", **fields: Any) -> Unit:
     return make_unit(make_prompt(prompt), make_record(answer), **fields)
 
 
-def make_call(tool: str, given: str, call_id: str, **fields: Any) -> Record:
-    known = {"type": "tool_use", "tool_name": tool, "tool_input": given}
+def make_call(tool: str, tool_input: str, call_id: str, **fields: Any) -> Record:
+    known = {"type": "tool_use", "tool_name": tool, "tool_input": tool_input}
     return make_record("", **{**known, "tool_call_id": call_id, **fields})
 
 

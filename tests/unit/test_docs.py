@@ -11,9 +11,9 @@ import pytest
 
 from leslied import api
 from leslied.agents import load_adapters
-from tests.support.claude import SESSION, ClaudeHome, Talk
-from tests.support.command_pages import make_pages
-from tests.support.docs import COMMANDS, ROOT, fill_readme, fill_sql
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.command_pages import render_pages
+from tests.support.docs import COMMANDS, ROOT, render_readme, render_sql_page
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SQL = (ROOT / "docs/sql.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ QUERIES = re.findall(r"```sql\n(.*?)```", SQL, re.DOTALL)
 @pytest.fixture
 def folder(claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store with the session that the pages tell of."""
-    talk, child = Talk(), Talk()
+    talk, child = ClaudeLogBuilder(), ClaudeLogBuilder()
     failed = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True}
     claude.write(
         talk.prompt("Fix the parser"),
@@ -48,7 +48,7 @@ def folder(claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_tables_of_the_readme_are_made_from_the_program():
-    assert fill_readme() == README, "run: make docs"
+    assert render_readme() == README, "run: make docs"
 
 
 def test_every_agent_has_a_page_about_its_format():
@@ -60,11 +60,11 @@ def test_every_agent_has_a_page_about_its_format():
 def test_every_command_has_a_page_that_says_what_its_help_says():
     written = {path.name: path.read_text("utf-8") for path in COMMANDS.iterdir()}
 
-    assert written == make_pages(), "run: make docs"
+    assert written == render_pages(), "run: make docs"
 
 
 def test_the_tables_of_views_are_made_from_the_views():
-    assert fill_sql() == SQL, "run: make docs"
+    assert render_sql_page() == SQL, "run: make docs"
 
 
 def test_there_are_five_example_queries():

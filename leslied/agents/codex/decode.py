@@ -95,11 +95,11 @@ def _decode_by_type(
     return (), state, ""
 
 
-def _make_unknown(entry: RawEntry, line: CodexLine, here: LineContext) -> Record:
+def _make_unknown(entry: RawEntry, line: CodexLine, context: LineContext) -> Record:
     """A line of a type nobody knows yet, kept as it is."""
     metadata = {"line_type": "/".join(filter(None, (line.type, line.kind)))[:200]}
     text = entry.data.decode(errors="replace")
-    return here.make_record("unknown", "system", text, metadata=metadata)
+    return context.make_record("unknown", "system", text, metadata=metadata)
 
 
 def decode_document(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:

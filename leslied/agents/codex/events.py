@@ -47,28 +47,30 @@ def decode_event(
     return _decode_notice(payload, context), state, ""
 
 
-def _decode_notice(told: dict[str, Any], here: LineContext) -> tuple[Record, ...]:
+def _decode_notice(payload: dict[str, Any], context: LineContext) -> tuple[Record, ...]:
     """Names, goals, warnings and reviews: a word or two each."""
-    kind = text_field(told, "type")
+    kind = text_field(payload, "type")
     match kind:
         case "thread_name_updated":
-            name = text_field(told, "thread_name")
-            return (here.make_event("title", name, title_kind="custom"),)
+            name = text_field(payload, "thread_name")
+            return (context.make_event("title", name, title_kind="custom"),)
         case "thread_rolled_back":
-            return (here.make_event("rewound", turns=count_field(told, "num_turns")),)
+            return (
+                context.make_event("rewound", turns=count_field(payload, "num_turns")),
+            )
         case "thread_goal_updated":
-            goal = text_field(object_field(told, "goal"), "objective")
-            return (here.make_event("context", goal, note="goal"),)
+            goal = text_field(object_field(payload, "goal"), "objective")
+            return (context.make_event("context", goal, note="goal"),)
         case "warning" | "guardian_warning" | "deprecation_notice":
-            text = text_field(told, "message") or text_field(told, "summary")
-            return (here.make_event("notice", text, note=kind),)
+            text = text_field(payload, "message") or text_field(payload, "summary")
+            return (context.make_event("notice", text, note=kind),)
         case "entered_review_mode" | "EnteredReviewMode":
-            hint = text_field(told, "user_facing_hint")
-            return (here.make_event("notice", hint, note="review"),)
+            hint = text_field(payload, "user_facing_hint")
+            return (context.make_event("notice", hint, note="review"),)
         case "exited_review_mode" | "ExitedReviewMode":
-            output = object_field(told, "review_output")
+            output = object_field(payload, "review_output")
             text = text_field(output, "overall_explanation")
-            return (here.make_event("notice", text, note="reviewed"),)
+            return (context.make_event("notice", text, note="reviewed"),)
     return ()
 
 
@@ -96,23 +98,23 @@ def _abort_turn(
 
 
 def _decode_error(
-    told: dict[str, Any], here: LineContext, state: dict[str, Any], kind: str
+    payload: dict[str, Any], context: LineContext, state: dict[str, Any], kind: str
 ) -> RecordsStateNoise:
     """An error; a broken stream is tried again and ends nothing."""
-    record = _make_error(told, here, is_end=kind == "error")
+    record = _make_error(payload, context, is_end=kind == "error")
     return (record,), {**state, "failed": True} if kind == "error" else state, ""
 
 
 def _make_error(
-    told: dict[str, Any], here: LineContext, *, is_end: bool = True
+    payload: dict[str, Any], context: LineContext, *, is_end: bool = True
 ) -> Record:
-    info = told.get("codex_error_info")
+    info = payload.get("codex_error_info")
     name = next(iter(info), "") if isinstance(info, dict) else info
     name = name[:100] if isinstance(name, str) else ""
     metadata = {"error": name} if name else {}
-    text = text_field(told, "message") or name or "The turn failed."
+    text = text_field(payload, "message") or name or "The turn failed."
     role: Role = "assistant" if is_end else "system"
-    return here.make_record("error", role, text, metadata=metadata)
+    return context.make_record("error", role, text, metadata=metadata)
 
 
 def _decode_turn_item(
@@ -129,44 +131,44 @@ def _decode_turn_item(
     return (), state, ""
 
 
-def _link_subagent(told: dict[str, Any], here: LineContext) -> tuple[Record, ...]:
+def _link_subagent(payload: dict[str, Any], context: LineContext) -> tuple[Record, ...]:
     """Which subagent a call started; only a start says so."""
     call = (
-        text_field(told, "call_id")
-        or text_field(told, "event_id")
-        or text_field(told, "id")
+        text_field(payload, "call_id")
+        or text_field(payload, "event_id")
+        or text_field(payload, "id")
     )
-    child = id_field(told, "new_thread_id")
-    if text_field(told, "kind") == "started":
-        child = id_field(told, "agent_thread_id")
-    elif text_field(told, "tool") == "spawn_agent":
-        reached = list_field(told, "receiver_thread_ids")
+    child = id_field(payload, "new_thread_id")
+    if text_field(payload, "kind") == "started":
+        child = id_field(payload, "agent_thread_id")
+    elif text_field(payload, "tool") == "spawn_agent":
+        reached = list_field(payload, "receiver_thread_ids")
         child = id_field({"first": reached[0]}, "first") if reached else ""
     if not child:
         return ()
-    return (here.make_subagent_link(child, "spawn", tool_call_id=call),)
+    return (context.make_subagent_link(child, "spawn", tool_call_id=call),)
 
 
 def decode_usage(
-    line: CodexLine, here: LineContext, state: dict[str, Any]
+    line: CodexLine, context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
     """The tokens of one API message, by its own id."""
-    told = line.payload
-    thread = text_field(told, "thread_id")
+    payload = line.payload
+    thread = text_field(payload, "thread_id")
     state = {**state, "counted": "by message"}
-    usage = _parse_usage(object_field(told, "usage"))
-    if not usage or (thread and thread != here.thread):
+    usage = _parse_usage(object_field(payload, "usage"))
+    if not usage or (thread and thread != context.thread):
         return (), state, line.type
-    message = text_field(told, "response_id")
-    return (_make_usage_record(here, usage, message),), state, ""
+    message = text_field(payload, "response_id")
+    return (_make_usage_record(context, usage, message),), state, ""
 
 
 def _decode_token_count(
-    told: dict[str, Any], here: LineContext, state: dict[str, Any]
+    payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
     """Older logs tell the running total, often twice, and the last message's part."""
     noise = "event_msg/token_count"
-    info = object_field(told, "info")
+    info = object_field(payload, "info")
     total = object_field(info, "total_token_usage")
     mark = to_json([count_field(total, name) for name in _TOTAL_FIELDS])
     before = state.get("counted")
@@ -176,29 +178,29 @@ def _decode_token_count(
     usage = _parse_usage(object_field(info, "last_token_usage"))
     if not usage or "replay" in state:
         return (), state, noise
-    return (_make_usage_record(here, usage, ""),), state, ""
+    return (_make_usage_record(context, usage, ""),), state, ""
 
 
 _TOTAL_FIELDS = ("input_tokens", "cached_input_tokens", "output_tokens", "total_tokens")
 
 
-def _make_usage_record(here: LineContext, usage: Usage, message: str) -> Record:
-    return here.make_record(
+def _make_usage_record(context: LineContext, usage: Usage, message: str) -> Record:
+    return context.make_record(
         "token_usage",
         "assistant",
         usage=usage,
         message_id=message[:200],
-        model=here.model,
+        model=context.model,
     )
 
 
-def _parse_usage(told: dict[str, Any]) -> Usage | None:
+def _parse_usage(payload: dict[str, Any]) -> Usage | None:
     """Tokens; what the log calls input holds the cached ones too."""
-    cached = count_field(told, "cached_input_tokens")
+    cached = count_field(payload, "cached_input_tokens")
     usage = Usage(
-        input_tokens=max(count_field(told, "input_tokens") - cached, 0),
-        output_tokens=count_field(told, "output_tokens"),
+        input_tokens=max(count_field(payload, "input_tokens") - cached, 0),
+        output_tokens=count_field(payload, "output_tokens"),
         cache_read_tokens=cached,
-        cache_write_tokens=count_field(told, "cache_write_input_tokens"),
+        cache_write_tokens=count_field(payload, "cache_write_input_tokens"),
     )
     return usage or None

@@ -111,21 +111,23 @@ def _decode_user(
 
 
 def _decode_client_text(
-    author: CodexAuthorship, here: LineContext, state: dict[str, Any]
+    author: CodexAuthorship, context: LineContext, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
     """The client's words; the oldest logs name their folder nowhere else."""
     changed: dict[str, str] = {}
     if author.note == "environment_context" and not state.get("cwd"):
         changed, state = record_facts({"cwd": find_folder(author.attached)}, state)
-    event = here.make_event(author.kind, author.attached, note=author.note, **changed)
+    event = context.make_event(
+        author.kind, author.attached, note=author.note, **changed
+    )
     return (event,), state
 
 
 def _make_user_message(
-    here: LineContext, words: str, origin: str, **more: Any
+    context: LineContext, words: str, origin: str, **more: Any
 ) -> Record:
     metadata = {"origin": origin, **more}
-    return here.make_record("user_message", "user", words, metadata=metadata)
+    return context.make_record("user_message", "user", words, metadata=metadata)
 
 
 def _decode_agent_message(
@@ -175,14 +177,14 @@ def _decode_call(
     return (_make_call(context, name, call, tool_input),), state, ""
 
 
-def _make_call(here: LineContext, name: str, call: str, tool_input: str) -> Record:
-    return here.make_record(
+def _make_call(context: LineContext, name: str, call: str, tool_input: str) -> Record:
+    return context.make_record(
         "tool_use",
         "assistant",
         tool_name=name,
         tool_call_id=call,
         tool_input=tool_input,
-        model=here.model,
+        model=context.model,
     )
 
 
@@ -203,12 +205,12 @@ def _decode_action(
 
 
 def _make_hosted_result(
-    payload: dict[str, Any], here: LineContext, name: str, call: str
+    payload: dict[str, Any], context: LineContext, name: str, call: str
 ) -> Record:
     """The end of a call that the model's own host answered: the log has no more."""
     result = text_field(payload, "result")
     content = format_data_url("image", f"data:image,{result}") if result else ""
-    return here.make_record(
+    return context.make_record(
         "tool_result",
         "tool",
         content or text_field(payload, "status"),

@@ -136,8 +136,8 @@ def detect_replay(
     """Whether a fork repeats its parent's line here; and whether that goes on."""
     replay = state.get("replay")
     if replay is None:
-        told = text_field(line.payload, "id")
-        is_parent = line.type == "session_meta" and told not in ("", state["thread"])
+        payload = text_field(line.payload, "id")
+        is_parent = line.type == "session_meta" and payload not in ("", state["thread"])
         if not is_parent:
             return False, state
         replay = {}
@@ -170,7 +170,7 @@ def _replay_timestamp(line: CodexLine) -> dict[str, str]:
 
 
 def decode_session_meta(
-    line: CodexLine, here: LineContext, state: dict[str, Any]
+    line: CodexLine, context: LineContext, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
     """What a thread says of itself: its folder, its version, its parent."""
     meta = line.payload
@@ -183,18 +183,18 @@ def decode_session_meta(
     }
     changed, after = record_facts(facts, state)
     kind: EventKind = "context" if state.get("facts") else "opened"
-    records = [here.make_event(kind, **changed)]
-    if here.key.source != MAIN:
-        records.append(_link_to_parent(meta, here))
+    records = [context.make_event(kind, **changed)]
+    if context.key.source != MAIN:
+        records.append(_link_to_parent(meta, context))
     return tuple(records), after
 
 
-def _link_to_parent(meta: dict[str, Any], here: LineContext) -> Record:
+def _link_to_parent(meta: dict[str, Any], context: LineContext) -> Record:
     parent = _find_parent(meta) or id_field(meta, "parent_thread_id")
-    return here.make_subagent_link(
-        here.thread,
+    return context.make_subagent_link(
+        context.thread,
         "meta",
-        parent_agent=parent if parent != here.key.session_id else "",
+        parent_agent=parent if parent != context.key.session_id else "",
         agent_type=text_field(meta, "agent_role") or text_field(meta, "agent_type"),
         description=text_field(meta, "agent_path")
         or text_field(meta, "agent_nickname"),
@@ -202,21 +202,21 @@ def _link_to_parent(meta: dict[str, Any], here: LineContext) -> Record:
 
 
 def decode_turn_context(
-    line: CodexLine, here: LineContext, state: dict[str, Any]
+    line: CodexLine, context: LineContext, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
     """What a turn works with; told only where it is another than before."""
-    told = line.payload
-    mode = text_field(object_field(told, "collaboration_mode"), "mode")
+    payload = line.payload
+    mode = text_field(object_field(payload, "collaboration_mode"), "mode")
     facts = {
-        "cwd": text_field(told, "cwd"),
-        "model": text_field(told, "model"),
-        "effort": text_field(told, "effort"),
-        "approval_policy": text_field(told, "approval_policy"),
-        "sandbox": text_field(object_field(told, "sandbox_policy"), "type"),
+        "cwd": text_field(payload, "cwd"),
+        "model": text_field(payload, "model"),
+        "effort": text_field(payload, "effort"),
+        "approval_policy": text_field(payload, "approval_policy"),
+        "sandbox": text_field(object_field(payload, "sandbox_policy"), "type"),
         "mode": mode,
     }
     changed, state = record_facts(facts, state)
-    return ((here.make_event("context", **changed),) if changed else ()), state
+    return ((context.make_event("context", **changed),) if changed else ()), state
 
 
 def record_facts(

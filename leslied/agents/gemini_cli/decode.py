@@ -159,8 +159,8 @@ def _decode_header(
     folder = marker or state.get("cwd", "") or _first_folder(line)
     state = _remember(state, cwd=folder) if folder else state
     known = {"cwd": state["cwd"]} if state.get("cwd") else {}
-    frame = _make_context(source, state)
-    return [_make_event(frame, "opened", native_id="opened", **known)], state
+    context = _make_context(source, state)
+    return [_make_event(context, "opened", native_id="opened", **known)], state
 
 
 def _first_folder(line: dict[str, Any]) -> str:
@@ -169,19 +169,19 @@ def _first_folder(line: dict[str, Any]) -> str:
 
 
 def _make_event(
-    frame: MessageContext,
+    context: MessageContext,
     kind: str,
     content: str = "",
     native_id: str = "",
     **more: Any,
 ) -> Record:
     return Record(
-        session=frame.key,
+        session=context.key,
         type="system_event",
         role="system",
         content=content,
         native_id=native_id,
-        scope=frame.scope,
+        scope=context.scope,
         metadata={"kind": kind, **more},
     )
 
@@ -223,10 +223,10 @@ def _decode_turn_message(
     source: SourceRef, message: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any]]:
     """The message's records, and what it means for the turn it stands in."""
-    frame, name = _make_context(source, state), as_text(message.get("id"))
-    if not frame.task:
-        frame = frame._replace(task=name)
-    records = decode_message(message, frame)
+    context, name = _make_context(source, state), as_text(message.get("id"))
+    if not context.task:
+        context = context._replace(task=name)
+    records = decode_message(message, context)
     for record in records:
         origin = record.metadata.get("origin")
         if origin == "task":
@@ -299,11 +299,11 @@ def _decode_checkpoint(
 
 
 def _make_retraction_error(
-    frame: MessageContext, patch: dict[str, Any], prompt: str
+    context: MessageContext, patch: dict[str, Any], prompt: str
 ) -> Record:
     """The turn failed or was cancelled: the log says no more than that it is gone."""
     return replace(
-        _make_unknown(frame, _RETRACTION_TEXT),
+        _make_unknown(context, _RETRACTION_TEXT),
         type="error",
         role="assistant",
         native_id=f"back:{prompt}",
@@ -337,31 +337,31 @@ def _find_folder(
     return [], state
 
 
-def _decode_title(facts: dict[str, Any], frame: MessageContext) -> list[Record]:
+def _decode_title(facts: dict[str, Any], context: MessageContext) -> list[Record]:
     """The title, made later, often by another session; of a subagent, its result."""
     summary = as_text(facts.get("summary"))
     if not summary:
         return []
-    if frame.key.source != MAIN:
-        return [_make_event(frame, "turn_ended", summary, "ended", note="result")]
+    if context.key.source != MAIN:
+        return [_make_event(context, "turn_ended", summary, "ended", note="result")]
     known = {"title_kind": "ai", "is_side": True}
     return [
         _make_event(
-            frame, "title", summary, f"title:{summary[:_MAX_ID_LENGTH]}", **known
+            context, "title", summary, f"title:{summary[:_MAX_ID_LENGTH]}", **known
         )
     ]
 
 
-def _make_unknown_entry(entry: RawEntry, frame: MessageContext) -> Record:
-    return _make_unknown(frame, entry.data.decode(errors="replace"))
+def _make_unknown_entry(entry: RawEntry, context: MessageContext) -> Record:
+    return _make_unknown(context, entry.data.decode(errors="replace"))
 
 
-def _make_unknown(frame: MessageContext, text: str) -> Record:
+def _make_unknown(context: MessageContext, text: str) -> Record:
     return Record(
-        session=frame.key,
+        session=context.key,
         type="unknown",
         role="system",
         content=text,
-        scope=frame.scope,
-        is_repeat=frame.is_repeat,
+        scope=context.scope,
+        is_repeat=context.is_repeat,
     )

@@ -73,13 +73,13 @@ def decode_message(message: dict[str, Any], context: MessageContext) -> list[Rec
 
 
 def _make_unknown_parts(
-    message: dict[str, Any], frame: MessageContext, parts: list[dict[str, Any]]
+    message: dict[str, Any], context: MessageContext, parts: list[dict[str, Any]]
 ) -> list[Record]:
     """Parts of a kind nobody knows yet, as they stood."""
     return [
         make_record(
             message,
-            frame,
+            context,
             "unknown",
             "system",
             to_json(part),
@@ -106,7 +106,7 @@ def is_acknowledgement(message: dict[str, Any]) -> bool:
 
 def make_record(
     message: dict[str, Any],
-    frame: MessageContext,
+    context: MessageContext,
     type_: RecordType,
     role: Role,
     content: str = "",
@@ -114,12 +114,12 @@ def make_record(
 ) -> Record:
     """A record of the message; `more` replaces what all its records share."""
     shared: dict[str, Any] = {
-        "session": frame.key,
+        "session": context.key,
         "native_id": as_text(message.get("id")),
-        "scope": frame.scope,
+        "scope": context.scope,
         "created_at": parse_time(message.get("timestamp")),
         "message_id": as_text(message.get("id")),
-        "is_repeat": frame.is_repeat,
+        "is_repeat": context.is_repeat,
     }
     return Record(type=type_, role=role, content=content, **{**shared, **more})
 
@@ -167,9 +167,14 @@ def _decode_user(
 
 
 def _make_user_message(
-    message: dict[str, Any], frame: MessageContext, text: str, metadata: dict[str, Any]
+    message: dict[str, Any],
+    context: MessageContext,
+    text: str,
+    metadata: dict[str, Any],
 ) -> Record:
-    return make_record(message, frame, "user_message", "user", text, metadata=metadata)
+    return make_record(
+        message, context, "user_message", "user", text, metadata=metadata
+    )
 
 
 def _decode_responses(
@@ -305,13 +310,13 @@ def _make_result(
 
 
 def _link_subagent(
-    frame: MessageContext, call: dict[str, Any], known: _GeminiCall
+    context: MessageContext, call: dict[str, Any], known: _GeminiCall
 ) -> Record:
     """The subagent hangs under the call that started it."""
     child = as_text(call.get("agentId"))
     kind = as_dict(call.get("args")).get("agent_name")
     shown = as_dict(call.get("resultDisplay")).get("agentName")
-    parent = frame.key.source.partition(":")[2]
+    parent = context.key.source.partition(":")[2]
     metadata = {
         "kind": "subagent_linked",
         "tool_call_id": known.id,
@@ -320,27 +325,29 @@ def _link_subagent(
         "is_finished": True,
     }
     return Record(
-        session=SessionKey(frame.key.agent, frame.key.session_id, f"subagent:{child}"),
+        session=SessionKey(
+            context.key.agent, context.key.session_id, f"subagent:{child}"
+        ),
         type="system_event",
         role="system",
         native_id=f"link:{child}",
-        scope=frame.key.session_id,
+        scope=context.key.session_id,
         metadata=metadata,
     )
 
 
 def _decode_client_message(
-    message: dict[str, Any], frame: MessageContext, text: str, kind: str
+    message: dict[str, Any], context: MessageContext, text: str, kind: str
 ) -> list[Record]:
     """What the client showed the person; an error in mid-turn ends the turn."""
     if not text:
         return []
     if kind == "error":
-        role: Role = "assistant" if frame.is_open else "system"
-        return [make_record(message, frame, "error", role, text)]
+        role: Role = "assistant" if context.is_open else "system"
+        return [make_record(message, context, "error", role, text)]
     if text == CANCELLED:
         speech = GeminiAuthorship(text, kind="turn_ended", note="interrupt")
-        return [_make_event(message, frame, speech)]
+        return [_make_event(message, context, speech)]
     return [
-        _make_event(message, frame, GeminiAuthorship(text, kind="notice", note=kind))
+        _make_event(message, context, GeminiAuthorship(text, kind="notice", note=kind))
     ]

@@ -25,15 +25,15 @@ shows = "one turn, and a line of a kind nobody knows"
 """
 
 
-def make(root: Path, name: str) -> list[Path]:
+def create_adapter(root: Path, name: str) -> list[Path]:
     """The adapter, its first fixture and its format page; says where they are."""
     module = name.replace("-", "_")
     title = name.replace("-", " ").title()
     words = {"name": name, "title": title, "kind": title.replace(" ", "")}
     case = root / "tests/fixtures/agents" / module / "hello"
     made = {
-        root / "leslied/agents" / f"{module}.py": _fill("agent.py", words),
-        root / "docs/formats" / f"{name}.md": _fill("format.md", words),
+        root / "leslied/agents" / f"{module}.py": _render_template("agent.py", words),
+        root / "docs/formats" / f"{name}.md": _render_template("format.md", words),
         case / "case.toml": CASE,
         case / "home" / f".{name}" / "sessions" / "one.jsonl": "".join(
             json.dumps(line) + "\n" for line in LINES
@@ -46,13 +46,13 @@ def make(root: Path, name: str) -> list[Path]:
     return list(made)
 
 
-def _fill(name: str, words: dict[str, str]) -> str:
+def _render_template(name: str, words: dict[str, str]) -> str:
     return (HERE / f"{name}.txt").read_text(encoding="utf-8").format(**words)
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not re.fullmatch(r"[a-z][a-z0-9-]*", sys.argv[1]):
         sys.exit("Say the agent's name in small letters: make new-agent NAME=foo")
-    for made in make(ROOT, sys.argv[1]):
+    for made in create_adapter(ROOT, sys.argv[1]):
         print(made.relative_to(ROOT))
     print("Now put a real session into the fixture, then: make golden && make test")

@@ -25,48 +25,50 @@ from leslied.api import (
 from leslied.lookup import list_sessions
 from tests.support.clock import FakeClock
 from tests.support.records import (
-    Shelf,
-    at,
+    StoreHarness,
     make_event,
     make_key,
     make_prompt,
     make_record,
+    time_at,
 )
 
 SECRET = "ghp_" + "A1b2" * 9
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
-    with Shelf(tmp_path / "data" / "store.db", clock) as shelf:
+def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
         yield shelf
 
 
 @pytest.fixture
-def store(shelf: Shelf) -> Iterator[StoreView]:
+def store(shelf: StoreHarness) -> Iterator[StoreView]:
     with open_store(shelf.path) as store:
         yield store
 
 
-def keep_talk(shelf: Shelf, name: str = "s", second: float = 0, **more: Any) -> None:
+def commit_session(
+    shelf: StoreHarness, name: str = "s", second: float = 0, **more: Any
+) -> None:
     """A session with a prompt, a call, its result and an answer."""
     own = {"session": make_key(name), "scope": name, **more}
     call = {"tool_call_id": "c", "model": "m", **own}
-    shelf.keep(
-        make_prompt(f"prompt {name}", "1", created_at=at(second), **own),
+    shelf.commit(
+        make_prompt(f"prompt {name}", "1", created_at=time_at(second), **own),
         make_record("", "2", type="tool_use", tool_name="Bash", message_id="msg",
                     tool_input='{"command": "ls"}', usage=Usage(1, 2),
-                    created_at=at(second + 1), **call),
+                    created_at=time_at(second + 1), **call),
         make_record("files", "3", type="tool_result", role="tool",
-                    created_at=at(second + 2), **call),
-        make_record(f"answer {name}", "4", created_at=at(second + 3), **own),
+                    created_at=time_at(second + 2), **call),
+        make_record(f"answer {name}", "4", created_at=time_at(second + 3), **own),
         log=name,
     )  # fmt: skip
 
 
-def keep_subagent(shelf: Shelf) -> None:
+def commit_subagent(shelf: StoreHarness) -> None:
     own = {"session": make_key("s", "subagent:x"), "scope": "x"}
-    shelf.keep(make_record("done", "1", **own), log="x")
+    shelf.commit(make_record("done", "1", **own), log="x")
 
 
 def ids(sessions: Iterator[SessionView]) -> list[str]:
@@ -77,9 +79,9 @@ def ids(sessions: Iterator[SessionView]) -> list[str]:
 
 
 def test_a_store_is_found_by_its_file_its_folder_or_the_environment(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    shelf: StoreHarness, monkeypatch: pytest.MonkeyPatch
 ):
-    keep_talk(shelf)
+    commit_session(shelf)
     monkeypatch.setenv("LESLIED_DATA_DIR", str(shelf.path.parent))
 
     for path in (shelf.path, str(shelf.path), shelf.path.parent, None):
@@ -101,7 +103,7 @@ def test_a_file_that_is_no_store_is_unusable(tmp_path: Path):
         open_store(tmp_path)
 
 
-def test_a_store_that_was_closed_says_so(shelf: Shelf):
+def test_a_store_that_was_closed_says_so(shelf: StoreHarness):
     store = open_store(shelf.path)
     store.close()
 
@@ -112,22 +114,22 @@ def test_a_store_that_was_closed_says_so(shelf: Shelf):
 # Sessions
 
 
-def test_sessions_are_those_of_the_list(shelf: Shelf, store: StoreView):
+def test_sessions_are_those_of_the_list(shelf: StoreHarness, store: StoreView):
     for number, name in enumerate("bca"):
-        keep_talk(shelf, name, number * 100)
+        commit_session(shelf, name, number * 100)
 
     with shelf.reader() as reader:
         listed = [s.key.session_id for s in list_sessions(reader)]
     assert ids(store.sessions()) == listed == ["a", "c", "b"]
 
 
-def test_a_session_tells_what_the_list_tells(shelf: Shelf, store: StoreView):
-    keep_talk(shelf)
+def test_a_session_tells_what_the_list_tells(shelf: StoreHarness, store: StoreView):
+    commit_session(shelf)
 
     (session,) = store.sessions()
 
     assert session.title == "prompt s"
-    assert (session.started_at, session.ended_at) == (at(0), at(3))
+    assert (session.started_at, session.ended_at) == (time_at(0), time_at(3))
     assert (session.unit_count, session.tool_calls) == (1, 1)
     assert session.usage == Usage(1, 2)
     assert (session.parent, session.description) == (None, None)
@@ -152,54 +154,57 @@ def test_a_session_tells_what_the_list_tells(shelf: Shelf, store: StoreView):
     ],
 )  # fmt: skip
 def test_sessions_are_picked(
-    shelf: Shelf, store: StoreView, asked: dict[str, Any], found: list[str]
+    shelf: StoreHarness, store: StoreView, asked: dict[str, Any], found: list[str]
 ):
     for number, (name, folder) in enumerate((("a", "app"), ("b", "web"))):
         told = {"cwd": f"/home/dev/{folder}"}
         opened = make_event(
             "opened", "0", told=told, session=make_key(name), scope=name
         )
-        shelf.keep(opened, log=name)
-        keep_talk(shelf, name, number * 100)
+        shelf.commit(opened, log=name)
+        commit_session(shelf, name, number * 100)
 
     assert ids(store.sessions(**asked)) == found
 
 
-def test_a_session_without_a_time_is_in_no_span(shelf: Shelf, store: StoreView):
-    shelf.keep(make_prompt("a", "1"))
+def test_a_session_without_a_time_is_in_no_span(shelf: StoreHarness, store: StoreView):
+    shelf.commit(make_prompt("a", "1"))
 
     assert ids(store.sessions()) == ["s"]
     assert ids(store.sessions(since="2000-01-01")) == []
 
 
 def test_until_is_about_the_beginning_and_since_about_the_end(
-    shelf: Shelf, store: StoreView
+    shelf: StoreHarness, store: StoreView
 ):
-    keep_talk(shelf, "long")
-    late = {"session": make_key("long"), "scope": "long", "created_at": at(9000)}
-    shelf.keep(make_record("late", "5", **late), log="long")
-    keep_talk(shelf, "short", 3600)
+    commit_session(shelf, "long")
+    late = {"session": make_key("long"), "scope": "long", "created_at": time_at(9000)}
+    shelf.commit(make_record("late", "5", **late), log="long")
+    commit_session(shelf, "short", 3600)
 
-    assert ids(store.sessions(until=at(60))) == ["long"]
-    assert ids(store.sessions(since=at(6000))) == ["long"]
-    assert ids(store.sessions(since=at(3600), until=at(3601))) == ["long", "short"]
+    assert ids(store.sessions(until=time_at(60))) == ["long"]
+    assert ids(store.sessions(since=time_at(6000))) == ["long"]
+    assert ids(store.sessions(since=time_at(3600), until=time_at(3601))) == [
+        "long",
+        "short",
+    ]
 
 
 def test_subagents_come_with_the_sessions_that_are_picked(
-    shelf: Shelf, store: StoreView
+    shelf: StoreHarness, store: StoreView
 ):
-    keep_talk(shelf)
-    keep_subagent(shelf)
-    keep_talk(shelf, "late", 100)
+    commit_session(shelf)
+    commit_subagent(shelf)
+    commit_session(shelf, "late", 100)
 
-    found = store.sessions(until=at(60), subagents=True)
+    found = store.sessions(until=time_at(60), subagents=True)
 
     assert sorted(ids(found)) == ["s", "x"]
 
 
-def test_subagents_are_listed_when_asked_for(shelf: Shelf, store: StoreView):
-    keep_talk(shelf)
-    keep_subagent(shelf)
+def test_subagents_are_listed_when_asked_for(shelf: StoreHarness, store: StoreView):
+    commit_session(shelf)
+    commit_subagent(shelf)
 
     assert ids(store.sessions()) == ["s"]
     found = {s.id: s.parent for s in store.sessions(subagents=True)}
@@ -207,12 +212,12 @@ def test_subagents_are_listed_when_asked_for(shelf: Shelf, store: StoreView):
 
 
 def test_a_subagent_costs_the_same_whichever_way_one_comes_to_it(
-    shelf: Shelf, store: StoreView
+    shelf: StoreHarness, store: StoreView
 ):
-    keep_talk(shelf)
+    commit_session(shelf)
     own = {"session": make_key("s", "subagent:x"), "model": "claude-opus-4-5-20251101"}
     said = make_record("a", "1", usage=Usage(1_000_000), message_id="m", **own)
-    shelf.keep(said, log="x")
+    shelf.commit(said, log="x")
 
     (listed,) = (s for s in store.sessions(subagents=True) if s.id == "x")
     (below,) = store.session("s").subagents
@@ -221,9 +226,9 @@ def test_a_subagent_costs_the_same_whichever_way_one_comes_to_it(
     assert store.session("x") == below == listed
 
 
-def test_one_session_is_found_as_show_finds_it(shelf: Shelf, store: StoreView):
-    keep_talk(shelf, "first")
-    keep_talk(shelf, "second", 100)
+def test_one_session_is_found_as_show_finds_it(shelf: StoreHarness, store: StoreView):
+    commit_session(shelf, "first")
+    commit_session(shelf, "second", 100)
     (unit,) = store.session("first").units
 
     assert store.session("last").id == "second"
@@ -234,9 +239,9 @@ def test_one_session_is_found_as_show_finds_it(shelf: Shelf, store: StoreView):
         store.session("third")
 
 
-def test_a_subagent_is_found_by_its_id(shelf: Shelf, store: StoreView):
-    keep_talk(shelf)
-    keep_subagent(shelf)
+def test_a_subagent_is_found_by_its_id(shelf: StoreHarness, store: StoreView):
+    commit_session(shelf)
+    commit_subagent(shelf)
 
     session = store.session("x")
 
@@ -249,9 +254,9 @@ def test_a_subagent_is_found_by_its_id(shelf: Shelf, store: StoreView):
 # Units
 
 
-def test_units_come_in_order_with_their_entries(shelf: Shelf, store: StoreView):
+def test_units_come_in_order_with_their_entries(shelf: StoreHarness, store: StoreView):
     opened = make_event("opened", "0")
-    shelf.keep(
+    shelf.commit(
         opened, make_prompt("a", "1"), make_record("b", "2"), make_prompt("c", "3")
     )
 
@@ -269,10 +274,10 @@ def test_units_come_in_order_with_their_entries(shelf: Shelf, store: StoreView):
 
 
 def test_a_unit_is_numbered_right_after_copies_that_are_not_shown(
-    shelf: Shelf, store: StoreView
+    shelf: StoreHarness, store: StoreView
 ):
     copy = make_record("copy", "x", is_copy=True)
-    shelf.keep(make_prompt("a", "1"), copy, make_prompt("b", "2"))
+    shelf.commit(make_prompt("a", "1"), copy, make_prompt("b", "2"))
 
     _, unit = store.session("s").units
 
@@ -282,8 +287,8 @@ def test_a_unit_is_numbered_right_after_copies_that_are_not_shown(
 # Entries
 
 
-def test_an_entry_tells_all_of_its_record(shelf: Shelf, store: StoreView):
-    keep_talk(shelf)
+def test_an_entry_tells_all_of_its_record(shelf: StoreHarness, store: StoreView):
+    commit_session(shelf)
 
     call, result = store.entries.where(tool="Bash")
 
@@ -292,7 +297,7 @@ def test_an_entry_tells_all_of_its_record(shelf: Shelf, store: StoreView):
     assert (call.tool_name, call.tool_call_id) == ("Bash", "c")
     assert call.tool_input == {"command": "ls"}
     assert (call.model, call.usage, call.message_id) == ("m", Usage(1, 2), "msg")
-    assert call.created_at == at(1)
+    assert call.created_at == time_at(1)
     assert call.metadata == {"native_id": "2"}
     assert len(call.entry_id) == 32
     assert (result.tool_name, result.content, result.usage) == ("Bash", "files", None)
@@ -303,9 +308,9 @@ def test_an_entry_tells_all_of_its_record(shelf: Shelf, store: StoreView):
     [("", None), ("[1]", {"input": [1]}), ("raw text", {"input": "raw text"})],
 )
 def test_the_input_of_a_tool_is_always_a_dict(
-    shelf: Shelf, store: StoreView, given: str, told: Any
+    shelf: StoreHarness, store: StoreView, given: str, told: Any
 ):
-    shelf.keep(make_record("", "1", type="tool_use", tool_input=given))
+    shelf.commit(make_record("", "1", type="tool_use", tool_input=given))
 
     (entry,) = store.entries
 
@@ -330,24 +335,24 @@ def test_the_input_of_a_tool_is_always_a_dict(
     ],
 )
 def test_entries_are_picked(
-    shelf: Shelf, store: StoreView, asked: dict[str, str], found: list[str]
+    shelf: StoreHarness, store: StoreView, asked: dict[str, str], found: list[str]
 ):
-    keep_talk(shelf)
-    keep_subagent(shelf)
+    commit_session(shelf)
+    commit_subagent(shelf)
 
     assert [entry.content for entry in store.entries.where(**asked)] == found
 
 
-def test_entries_are_picked_by_a_function_too(shelf: Shelf, store: StoreView):
-    keep_talk(shelf)
+def test_entries_are_picked_by_a_function_too(shelf: StoreHarness, store: StoreView):
+    commit_session(shelf)
 
     found = store.entries.where(lambda e: e.role == "assistant").all()
 
     assert [entry.sequence for entry in found] == [2, 4]
 
 
-def test_entries_are_picked_again_and_again(shelf: Shelf, store: StoreView):
-    keep_talk(shelf)
+def test_entries_are_picked_again_and_again(shelf: StoreHarness, store: StoreView):
+    commit_session(shelf)
     spoken = store.entries.where(role="assistant")
 
     assert [e.sequence for e in spoken.where(type="tool_use")] == [2]
@@ -356,9 +361,9 @@ def test_entries_are_picked_again_and_again(shelf: Shelf, store: StoreView):
     assert len(list(spoken)) == 2
 
 
-def test_entries_of_one_session_are_picked_by_it(shelf: Shelf, store: StoreView):
-    keep_talk(shelf, "a")
-    keep_talk(shelf, "b", 100)
+def test_entries_of_one_session_are_picked_by_it(shelf: StoreHarness, store: StoreView):
+    commit_session(shelf, "a")
+    commit_session(shelf, "b", 100)
     session = store.session("a")
     (unit,) = session.units
 
@@ -372,10 +377,10 @@ def test_entries_of_one_session_are_picked_by_it(shelf: Shelf, store: StoreView)
     assert list(session.entries.where(session="b")) == []
 
 
-def test_who_narrows_twice_gets_what_both_leave(shelf: Shelf, store: StoreView):
-    shelf.keep(make_prompt("a", "1"), make_record("b", "2"), make_prompt("c", "3"))
-    keep_subagent(shelf)
-    keep_talk(shelf, "other", 100)
+def test_who_narrows_twice_gets_what_both_leave(shelf: StoreHarness, store: StoreView):
+    shelf.commit(make_prompt("a", "1"), make_record("b", "2"), make_prompt("c", "3"))
+    commit_subagent(shelf)
+    commit_session(shelf, "other", 100)
     first, second = (unit.chat_id for unit in store.session("s").units)
     unit = store.entries.where(session=first)
 
@@ -391,10 +396,10 @@ def test_who_narrows_twice_gets_what_both_leave(shelf: Shelf, store: StoreView):
     assert told(unit.where(role="user").where(role="assistant")) == []
 
 
-def test_the_id_of_an_entry_picks_it_alone(shelf: Shelf, store: StoreView):
-    keep_talk(shelf)
-    keep_subagent(shelf)
-    keep_talk(shelf, "other", 100)
+def test_the_id_of_an_entry_picks_it_alone(shelf: StoreHarness, store: StoreView):
+    commit_session(shelf)
+    commit_subagent(shelf)
+    commit_session(shelf, "other", 100)
     wanted = list(store.session("s").entries)[3]
 
     found = store.entries.where(session=wanted.entry_id)
@@ -407,9 +412,11 @@ def test_the_id_of_an_entry_picks_it_alone(shelf: Shelf, store: StoreView):
     assert list(found.where(role="user")) == []
 
 
-def test_an_entry_that_forks_share_is_picked_in_each(shelf: Shelf, store: StoreView):
+def test_an_entry_that_forks_share_is_picked_in_each(
+    shelf: StoreHarness, store: StoreView
+):
     for name in ("one", "two"):
-        shelf.keep(make_record("a", "1", session=make_key(name)), log=name)
+        shelf.commit(make_record("a", "1", session=make_key(name)), log=name)
     (entry,) = store.session("two").entries
 
     found = store.entries.where(session=entry.entry_id)
@@ -424,11 +431,11 @@ def test_a_word_that_no_entry_has_is_refused(store: StoreView, asked: dict[str, 
         store.entries.where(**asked)
 
 
-def test_the_latest_is_the_latest_in_time(shelf: Shelf, store: StoreView):
+def test_the_latest_is_the_latest_in_time(shelf: StoreHarness, store: StoreView):
     assert store.entries.latest() is None
-    keep_talk(shelf, "new", 100)
-    keep_talk(shelf, "old")
-    shelf.keep(make_record("timeless", "t", session=make_key("old"), scope="t"))
+    commit_session(shelf, "new", 100)
+    commit_session(shelf, "old")
+    shelf.commit(make_record("timeless", "t", session=make_key("old"), scope="t"))
 
     def told(**asked: str) -> str | None:
         found = store.entries.where(**asked).latest()
@@ -440,11 +447,11 @@ def test_the_latest_is_the_latest_in_time(shelf: Shelf, store: StoreView):
     assert told(tool="Read") is None
 
 
-def test_entries_do_not_stand_in_memory_at_once(shelf: Shelf, store: StoreView):
+def test_entries_do_not_stand_in_memory_at_once(shelf: StoreHarness, store: StoreView):
     size, count = 50_000, 600
     for start in range(0, count, 100):
         numbers = range(start, start + 100)
-        shelf.keep(*(make_record(f"{n}" + "x" * size, str(n)) for n in numbers))
+        shelf.commit(*(make_record(f"{n}" + "x" * size, str(n)) for n in numbers))
     tracemalloc.start()
     try:
         seen = sum(len(entry.content) > size for entry in store.entries)
@@ -456,8 +463,8 @@ def test_entries_do_not_stand_in_memory_at_once(shelf: Shelf, store: StoreView):
     assert peak < size * count / 2
 
 
-def test_the_first_entry_costs_one_page(shelf: Shelf, store: StoreView):
-    shelf.keep(*(make_record(str(n), str(n)) for n in range(1000)))
+def test_the_first_entry_costs_one_page(shelf: StoreHarness, store: StoreView):
+    shelf.commit(*(make_record(str(n), str(n)) for n in range(1000)))
     asked: list[str] = []
     store._backend.reader._db.set_trace_callback(asked.append)
 
@@ -469,37 +476,39 @@ def test_the_first_entry_costs_one_page(shelf: Shelf, store: StoreView):
 
 
 def test_going_through_entries_sees_what_comes_and_holds_nothing_open(
-    shelf: Shelf, store: StoreView
+    shelf: StoreHarness, store: StoreView
 ):
-    shelf.keep(*(make_record(str(n), str(n)) for n in range(150)))
+    shelf.commit(*(make_record(str(n), str(n)) for n in range(150)))
     entries = store.entries.all()
     next(entries)
 
-    shelf.keep(make_record("late", "late"))
-    (busy, _, _) = shelf.ask("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+    shelf.commit(make_record("late", "late"))
+    (busy, _, _) = shelf.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0]
 
     *_, last = entries
     assert (last.content, last.sequence, busy) == ("late", 151, 0)
 
 
-def test_going_through_a_session_sees_what_comes_too(shelf: Shelf, store: StoreView):
-    shelf.keep(*(make_record(str(n), str(n)) for n in range(150)))
+def test_going_through_a_session_sees_what_comes_too(
+    shelf: StoreHarness, store: StoreView
+):
+    shelf.commit(*(make_record(str(n), str(n)) for n in range(150)))
     entries = store.session("s").entries.all()
     next(entries)
 
-    shelf.keep(make_record("late", "late"))
-    (busy, _, _) = shelf.ask("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+    shelf.commit(make_record("late", "late"))
+    (busy, _, _) = shelf.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0]
 
     *_, last = entries
     assert (last.content, last.sequence, busy) == ("late", 151, 0)
 
 
-def test_what_is_deleted_on_the_way_is_left_out(shelf: Shelf, store: StoreView):
-    shelf.keep(*(make_record(str(n), str(n)) for n in range(150)))
+def test_what_is_deleted_on_the_way_is_left_out(shelf: StoreHarness, store: StoreView):
+    shelf.commit(*(make_record(str(n), str(n)) for n in range(150)))
     entries = store.session("s").entries.all()
     next(entries)
 
-    shelf.ask("DELETE FROM placement WHERE id > 120")
+    shelf.execute("DELETE FROM placement WHERE id > 120")
 
     assert len(list(entries)) == 119
 
@@ -515,17 +524,17 @@ def test_what_is_deleted_on_the_way_is_left_out(shelf: Shelf, store: StoreView):
     ids=["all", "picked", "latest", "units"],
 )
 def test_twice_the_entries_take_about_twice_the_work(
-    shelf: Shelf, store: StoreView, look: Callable[[SessionView], object]
+    shelf: StoreHarness, store: StoreView, look: Callable[[SessionView], object]
 ):
     for name, most in (("small", 2000), ("large", 4000)):
         own = {"session": make_key(name), "scope": name}
         said = (
-            make_prompt(str(n), str(n), created_at=at(n), **own)
+            make_prompt(str(n), str(n), created_at=time_at(n), **own)
             if n % 10 == 0
-            else make_record(str(n), str(n), created_at=at(n), **own)
+            else make_record(str(n), str(n), created_at=time_at(n), **own)
             for n in range(most)
         )
-        shelf.keep(*said, log=name)
+        shelf.commit(*said, log=name)
 
     small, large = (count_steps(store, name, look) for name in ("small", "large"))
 
@@ -544,7 +553,9 @@ def count_steps(
     return 100 * next(seen)
 
 
-def test_another_thread_is_refused_with_a_sentence(shelf: Shelf, store: StoreView):
+def test_another_thread_is_refused_with_a_sentence(
+    shelf: StoreHarness, store: StoreView
+):
     raised: list[Exception] = []
 
     def look() -> None:
@@ -563,10 +574,12 @@ def test_another_thread_is_refused_with_a_sentence(shelf: Shelf, store: StoreVie
 # Secrets
 
 
-def test_the_log_s_own_words_come_unless_secrets_shall_be_taken_out(shelf: Shelf):
+def test_the_log_s_own_words_come_unless_secrets_shall_be_taken_out(
+    shelf: StoreHarness,
+):
     told = {"cwd": f"/home/{SECRET}"}
     escaped = SECRET.replace("_", "\\u005f")
-    shelf.keep(
+    shelf.commit(
         make_event("opened", "0", told=told),
         make_prompt(SECRET, "1"),
         make_record("", "2", type="tool_use", tool_name=SECRET,
@@ -589,9 +602,9 @@ def test_the_log_s_own_words_come_unless_secrets_shall_be_taken_out(shelf: Shelf
 
 
 def test_the_time_of_a_query_does_not_run_on_after_it(
-    shelf: Shelf, store: StoreView, clock: FakeClock
+    shelf: StoreHarness, store: StoreView, clock: FakeClock
 ):
-    keep_talk(shelf)
+    commit_session(shelf)
     reader = store._backend.reader
     list(store.sql("SELECT 1", timeout=5))
 
@@ -603,9 +616,9 @@ def test_the_time_of_a_query_does_not_run_on_after_it(
     assert len(list(store.entries)) == 4
 
 
-def test_the_view_of_sessions_is_the_list(shelf: Shelf, store: StoreView):
-    keep_talk(shelf)
-    keep_subagent(shelf)
+def test_the_view_of_sessions_is_the_list(shelf: StoreHarness, store: StoreView):
+    commit_session(shelf)
+    commit_subagent(shelf)
 
     (row,) = store.sql("SELECT * FROM sessions")
 
@@ -619,7 +632,7 @@ def test_the_view_of_sessions_is_the_list(shelf: Shelf, store: StoreView):
     assert row["thread_id"] == session.thread_id
 
 
-def test_values_and_rows_are_python_s(shelf: Shelf, store: StoreView):
+def test_values_and_rows_are_python_s(shelf: StoreHarness, store: StoreView):
     rows = store.sql("SELECT ? AS a, x'00ff' AS b, NULL AS c", [1.5])
 
     assert rows.columns == ("a", "b", "c")

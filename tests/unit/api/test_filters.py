@@ -19,7 +19,7 @@ OPTIONS = ("agent", "project", "model", "status", "since", "until")
 EAST = timezone(timedelta(hours=14))
 
 
-def ask(**asked: Any) -> tuple[Filter, ...]:
+def build_filters(**asked: Any) -> tuple[Filter, ...]:
     known = {"agent": "", "project": "", "since": None, "until": None}
     return tuple(make_filters(**{**known, **asked}))
 
@@ -53,16 +53,20 @@ def test_the_options_of_the_list_mean_the_same(
 
     listed = parse_filters(app, dict.fromkeys(OPTIONS) | asked)
 
-    assert ask(**asked) == listed
+    assert build_filters(**asked) == listed
 
 
 def test_days_and_times_are_taken_as_python_has_them():
     day, noon = date(2026, 1, 31), datetime(2026, 1, 31, 12, tzinfo=UTC)
 
-    assert ask(since=day, until=day) == ask(since="2026-01-31", until="2026-01-31")
-    assert ask(since=noon) == ask(since="2026-01-31T12:00Z")
-    assert ask(until=noon) == ask(until="2026-01-31T13:00+01:00")
-    assert ask(since=noon.replace(tzinfo=None)) == ask(since="2026-01-31T12:00")
+    assert build_filters(since=day, until=day) == build_filters(
+        since="2026-01-31", until="2026-01-31"
+    )
+    assert build_filters(since=noon) == build_filters(since="2026-01-31T12:00Z")
+    assert build_filters(until=noon) == build_filters(until="2026-01-31T13:00+01:00")
+    assert build_filters(since=noon.replace(tzinfo=None)) == build_filters(
+        since="2026-01-31T12:00"
+    )
 
 
 @pytest.mark.parametrize("name", ["since", "until"])
@@ -83,7 +87,7 @@ def test_days_and_times_are_taken_as_python_has_them():
 )
 def test_a_time_beyond_the_calendar_is_refused(name: str, given: Any):
     with pytest.raises(UserError, match=r"The year \d+ is out of range") as raised:
-        ask(**{name: given})
+        build_filters(**{name: given})
 
     assert raised.value.hint
 
@@ -92,10 +96,10 @@ def test_a_time_beyond_the_calendar_is_refused(name: str, given: Any):
     "given", ["0002-01-01", "9998-12-31", "9998-12-31T23:59-23:59"]
 )
 def test_the_farthest_times_are_understood(given: str):
-    assert len(ask(since=given, until=given)) == 2
+    assert len(build_filters(since=given, until=given)) == 2
 
 
 @pytest.mark.parametrize("given", ["soon", "2026-02-30", "2026-01-31T25:00", "7"])
 def test_a_day_that_is_none_is_refused(given: str):
     with pytest.raises(UserError, match=f"'{given}' is no day or time"):
-        ask(since=given)
+        build_filters(since=given)

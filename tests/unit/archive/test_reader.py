@@ -16,7 +16,7 @@ from leslied.archive import (
     load_manifest,
     save_manifest,
 )
-from tests.support.records import modes_of
+from tests.support.records import list_modes
 
 
 @pytest.fixture
@@ -24,7 +24,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "a.zst"
 
 
-def put(path: Path, kind: FrameKind, data: bytes, generation: int = 1, offset: int = 0):
+def append_frame(
+    path: Path, kind: FrameKind, data: bytes, generation: int = 1, offset: int = 0
+):
     label = FrameSpec(kind=kind, generation=generation, offset=offset, length=len(data))
     with ArchiveWriter(path) as writer:
         writer.append(label, [data])
@@ -41,34 +43,34 @@ def read(path: Path) -> dict[int, bytes]:
 
 
 def test_every_generation_has_its_own_bytes(path: Path):
-    put(path, FrameKind.LOG, b"a\n")
-    put(path, FrameKind.LOG, b"b\n", offset=2)
-    put(path, FrameKind.LOG, b"c\n", generation=2)
+    append_frame(path, FrameKind.LOG, b"a\n")
+    append_frame(path, FrameKind.LOG, b"b\n", offset=2)
+    append_frame(path, FrameKind.LOG, b"c\n", generation=2)
 
     assert read(path) == {1: b"a\nb\n", 2: b"c\n"}
 
 
 def test_an_unended_line_counts_until_it_is_ended(path: Path):
-    put(path, FrameKind.LOG, b"a\n")
-    put(path, FrameKind.TAIL, b"half", offset=2)
+    append_frame(path, FrameKind.LOG, b"a\n")
+    append_frame(path, FrameKind.TAIL, b"half", offset=2)
     before = read(path)
-    put(path, FrameKind.LOG, b"half a line\n", offset=2)
+    append_frame(path, FrameKind.LOG, b"half a line\n", offset=2)
 
     assert before == {1: b"a\nhalf"}
     assert read(path) == {1: b"a\nhalf a line\n"}
 
 
 def test_spilled_results_are_no_part_of_the_log(path: Path):
-    put(path, FrameKind.LOG, b"a\n")
-    put(path, FrameKind.SPILL, b"long text")
+    append_frame(path, FrameKind.LOG, b"a\n")
+    append_frame(path, FrameKind.SPILL, b"long text")
 
     assert read(path) == {1: b"a\n"}
 
 
 def test_any_flipped_bit_is_detected_and_named(path: Path):
     """E4."""
-    put(path, FrameKind.LOG, b"one line\n" * 3)
-    put(path, FrameKind.LOG, b"another\n", offset=27)
+    append_frame(path, FrameKind.LOG, b"one line\n" * 3)
+    append_frame(path, FrameKind.LOG, b"another\n", offset=27)
     data = path.read_bytes()
 
     for place in range(len(data)):
@@ -88,7 +90,7 @@ def test_any_flipped_bit_is_detected_and_named(path: Path):
 
 
 def test_damaged_data_raise_a_sentence_with_the_place(path: Path):
-    put(path, FrameKind.LOG, b"one line\n" * 3)
+    append_frame(path, FrameKind.LOG, b"one line\n" * 3)
     data = bytearray(path.read_bytes())
     data[-6] ^= 1
     path.write_bytes(data)
@@ -101,7 +103,7 @@ def test_damaged_data_raise_a_sentence_with_the_place(path: Path):
 
 
 def test_a_healthy_file_has_nothing_to_tell(path: Path):
-    put(path, FrameKind.LOG, b"a\n")
+    append_frame(path, FrameKind.LOG, b"a\n")
 
     with ArchiveReader(path) as reader:
         assert reader.find_damage() == []
@@ -119,7 +121,7 @@ def test_the_manifest_is_whole_private_and_versioned(tmp_path: Path):
 
     found = load_manifest(tmp_path, int)
     assert (found.form, found.key_id, found.sessions) == (1, "k", [1, 2])
-    assert modes_of([tmp_path / "manifest.json"]) == {0o600}
+    assert list_modes([tmp_path / "manifest.json"]) == {0o600}
     (tmp_path / "manifest.json").write_text('{"form": 9}')
     with pytest.raises(ArchiveVersionError):
         load_manifest(tmp_path, int)

@@ -20,7 +20,7 @@ from leslied.archive import (
     make_file_name,
 )
 from leslied.archive import format as form
-from tests.support.records import modes_of
+from tests.support.records import list_modes
 
 PIECES = (b"one\n" * 3, b"two\n", b"three\n" * 5)
 WHOLE = b"".join(PIECES)
@@ -80,9 +80,9 @@ def test_only_the_owner_can_look(path: Path, tmp_path: Path):
     os.umask(0o022)
     fill(path, b"x\n")
 
-    assert modes_of([path]) == {0o600}
+    assert list_modes([path]) == {0o600}
     folders = [path.parent, path.parents[1], path.parents[2]]
-    assert modes_of(folders) == {0o700}
+    assert list_modes(folders) == {0o700}
     assert list_files(tmp_path / "archive") == [path]
 
 

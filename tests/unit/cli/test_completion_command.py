@@ -19,57 +19,57 @@ PLACES = {
 }
 
 
-def ask(*words: str) -> Result:
+def invoke(*words: str) -> Result:
     return CliRunner().invoke(leslied, ["completion", *words])
 
 
-def ask_json(*words: str) -> Any:
-    return json.loads(ask(*words, "--json").output)["data"]
+def invoke_json(*words: str) -> Any:
+    return json.loads(invoke(*words, "--json").output)["data"]
 
 
 @pytest.mark.parametrize("shell", PLACES)
 def test_what_is_installed_is_what_is_printed(shell: str, home: Path):
-    told = ask_json("install", shell)
+    told = invoke_json("install", shell)
 
     path = home / PLACES[shell]
     assert (told["path"], told["changed"]) == (str(path), True)
-    assert path.read_text() == ask(shell).output
+    assert path.read_text() == invoke(shell).output
 
 
 def test_installing_again_changes_nothing(home: Path):
-    ask("install", "fish")
+    invoke("install", "fish")
 
-    assert ask_json("install", "fish")["changed"] is False
+    assert invoke_json("install", "fish")["changed"] is False
 
 
 def test_the_shell_in_use_is_found(home: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SHELL", "/usr/bin/fish")
 
-    assert ask_json("install")["shell"] == "fish"
+    assert invoke_json("install")["shell"] == "fish"
 
 
 @pytest.mark.parametrize("shell", ["", "/bin/tcsh"])
 def test_an_unknown_shell_is_asked_for(shell: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SHELL", shell)
 
-    assert isinstance(ask("install").exception, UserError)
+    assert isinstance(invoke("install").exception, UserError)
 
 
 def test_zsh_takes_a_folder_and_is_told_the_lines(home: Path):
-    told = ask_json("install", "zsh", "--folder", str(home / "fun"))
+    told = invoke_json("install", "zsh", "--folder", str(home / "fun"))
 
     assert (home / "fun" / "_leslied").exists()
     assert told["lines_to_add"][0] == "fpath=(~/fun $fpath)"
 
 
 def test_a_folder_with_a_space_is_quoted(home: Path):
-    told = ask_json("install", "zsh", "--folder", str(home / "my fun"))
+    told = invoke_json("install", "zsh", "--folder", str(home / "my fun"))
 
     assert told["lines_to_add"][0] == f"fpath=('{home}/my fun' $fpath)"
 
 
 def test_other_shells_take_no_folder():
-    assert isinstance(ask("install", "fish", "--folder", "x").exception, UserError)
+    assert isinstance(invoke("install", "fish", "--folder", "x").exception, UserError)
 
 
 def test_the_shells_own_variables_are_honoured(
@@ -78,19 +78,21 @@ def test_the_shells_own_variables_are_honoured(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "conf"))
     monkeypatch.setenv("BASH_COMPLETION_USER_DIR", str(home / "own"))
 
-    assert ask_json("install", "fish")["path"].startswith(str(home / "conf/fish/"))
-    assert ask_json("install", "bash")["path"] == str(home / "own/completions/leslied")
+    assert invoke_json("install", "fish")["path"].startswith(str(home / "conf/fish/"))
+    assert invoke_json("install", "bash")["path"] == str(
+        home / "own/completions/leslied"
+    )
 
 
 def test_uninstall_takes_away_what_is_there(home: Path):
-    ask("install", "bash")
-    ask("install", "fish")
+    invoke("install", "bash")
+    invoke("install", "fish")
 
-    removed = ask_json("uninstall")["removed"]
+    removed = invoke_json("uninstall")["removed"]
 
     assert removed == [str(home / PLACES["bash"]), str(home / PLACES["fish"])]
     assert not any((home / place).exists() for place in PLACES.values())
-    assert ask("uninstall").output == "There was none.\n"
+    assert invoke("uninstall").output == "There was none.\n"
 
 
 @pytest.mark.parametrize("act", ["install", "uninstall"])
@@ -99,5 +101,5 @@ def test_a_file_of_somebody_else_is_left_alone(home: Path, act: str):
     path.parent.mkdir(parents=True)
     path.write_text("complete -c leslied -a mine\n")
 
-    assert isinstance(ask(act, "fish").exception, UserError)
+    assert isinstance(invoke(act, "fish").exception, UserError)
     assert path.read_text() == "complete -c leslied -a mine\n"

@@ -13,42 +13,42 @@ from leslied.model.difference import FieldDifference
 from leslied.model.session import Unit
 from leslied.model.stats import Cost
 from leslied.sessions.align import align_units
-from tests.support.records import at, make_prompt, make_record
+from tests.support.records import make_prompt, make_record, time_at
 from tests.support.units import (
-    ask,
     make_call,
     make_child,
     make_result,
+    make_turn_unit,
     make_unit,
 )
 
 FACTS = [FieldDifference("agent", "claude-code", "codex")]
 
 
-def look(**fields: Any) -> DiffOptions:
+def make_options(**fields: Any) -> DiffOptions:
     known = {"context": 3, "is_full": False, "is_summary": False, "home": "/home/dev"}
     return DiffOptions(**{**known, **fields})
 
 
-def styled(a: list[Unit], b: list[Unit], **fields: Any) -> list[str]:
-    return list(render_diff(FACTS, align_units(a, b), look(**fields)))
+def render_styled(a: list[Unit], b: list[Unit], **fields: Any) -> list[str]:
+    return list(render_diff(FACTS, align_units(a, b), make_options(**fields)))
 
 
-def told(a: list[Unit], b: list[Unit], **fields: Any) -> str:
-    return click.unstyle("\n".join(styled(a, b, **fields)))
+def render_plain(a: list[Unit], b: list[Unit], **fields: Any) -> str:
+    return click.unstyle("\n".join(render_styled(a, b, **fields)))
 
 
 def test_facts_stand_side_by_side():
     facts = [
         FieldDifference("project", "/home/dev/app", "/srv"),
-        FieldDifference("started_at", at(0), None),
+        FieldDifference("started_at", time_at(0), None),
         FieldDifference("duration_seconds", 3661.2, 5.0),
         FieldDifference("output_tokens", 123_456, 0),
         FieldDifference("cost_usd", Cost(5 * 10**12, 1), Cost()),
         FieldDifference("part", None, None),
     ]
 
-    lines = click.unstyle("\n".join(render_diff(facts, (), look()))).split("\n")
+    lines = click.unstyle("\n".join(render_diff(facts, (), make_options()))).split("\n")
 
     assert [line.split() for line in lines[3:6]] == [
         ["duration", "1:01:01", "0:00:05"],
@@ -60,20 +60,27 @@ def test_facts_stand_side_by_side():
 
 
 def test_sessions_that_say_the_same_are_told_in_a_sentence():
-    assert told([ask("go")], [ask("go")]).endswith("\n\nThe sessions say the same.")
+    assert render_plain([make_turn_unit("go")], [make_turn_unit("go")]).endswith(
+        "\n\nThe sessions say the same."
+    )
 
 
 def test_what_forks_share_is_one_line():
-    shared = [ask(f"step {n}") for n in range(12)]
+    shared = [make_turn_unit(f"step {n}") for n in range(12)]
 
-    page = told([*shared, ask("left")], [*shared, ask("right")])
+    page = render_plain(
+        [*shared, make_turn_unit("left")], [*shared, make_turn_unit("right")]
+    )
 
     assert "\n12 units are the same.\n" in page
     assert "step" not in page
 
 
 def test_a_changed_answer_is_told_with_signs():
-    page = told([ask("go", "it works\nwell")], [ask("go", "it fails\nwell")])
+    page = render_plain(
+        [make_turn_unit("go", "it works\nwell")],
+        [make_turn_unit("go", "it fails\nwell")],
+    )
 
     assert "@@ answer @@\n- it works\n+ it fails\n  well" in page
     assert "  > go\n" in page
@@ -81,14 +88,19 @@ def test_a_changed_answer_is_told_with_signs():
 
 
 def test_words_stand_out_where_they_differ():
-    lines = styled([ask("go", "a red fox ran")], [ask("go", "a blue fox ran")])
+    lines = render_styled(
+        [make_turn_unit("go", "a red fox ran")],
+        [make_turn_unit("go", "a blue fox ran")],
+    )
 
     (removed,) = [line for line in lines if "- " in line]
     assert click.style("red", fg="red", dim=False, reverse=True) in removed
 
 
 def test_a_unit_alone_is_told_by_its_prompt():
-    page = told([ask("one"), ask("two")], [ask("one")])
+    page = render_plain(
+        [make_turn_unit("one"), make_turn_unit("two")], [make_turn_unit("one")]
+    )
 
     assert "── only in A: unit 1 chat-" in page
     assert page.endswith("- > two\n- done")
@@ -96,7 +108,7 @@ def test_a_unit_alone_is_told_by_its_prompt():
 
 def test_a_call_stands_above_its_other_result():
     call = make_call("Bash", '{"command": "make"}', "1")
-    page = told(
+    page = render_plain(
         [make_unit(make_prompt("go"), call, make_result("1", "ok", tool_name="Bash"))],
         [make_unit(make_prompt("go"), call, make_result("1", "no", tool_name="Bash"))],
     )
@@ -108,22 +120,28 @@ def test_a_result_that_failed_on_one_side_says_so():
     call = make_call("Bash", "{}", "1")
     failed = make_result("1", "x", tool_name="Bash", metadata={"is_error": True})
 
-    page = told([make_unit(call, make_result("1", "x"))], [make_unit(call, failed)])
+    page = render_plain(
+        [make_unit(call, make_result("1", "x"))], [make_unit(call, failed)]
+    )
 
     assert "failed in B only" in page
 
 
 def test_a_summary_tells_which_and_not_how():
-    page = told([ask("go", "yes")], [ask("go now", "no")], is_summary=True)
+    page = render_plain(
+        [make_turn_unit("go", "yes")], [make_turn_unit("go now", "no")], is_summary=True
+    )
 
     assert "2 changed ──\n- > go\n+ > go now" in page
     assert "@@" not in page
 
 
 def test_fields_of_a_unit_are_told():
-    other = ask("go", stop_reason="cancelled")
+    other = make_turn_unit("go", stop_reason="cancelled")
 
-    assert "  stop reason: end_turn → cancelled" in told([ask("go")], [other])
+    assert "  stop reason: end_turn → cancelled" in render_plain(
+        [make_turn_unit("go")], [other]
+    )
 
 
 def test_a_subagents_differences_are_indented():
@@ -131,7 +149,7 @@ def test_a_subagents_differences_are_indented():
         child = make_child(make_prompt("look"), make_record(answer), name="kid")
         return make_unit(make_prompt("go"), subagents=(child,))
 
-    page = told([spawn("x")], [spawn("y")])
+    page = render_plain([spawn("x")], [spawn("y")])
 
     assert "    ── changed: subagent kid kid · 1 the same, 1 changed ──" in page
     assert "    - x\n    + y" in page
@@ -140,7 +158,7 @@ def test_a_subagents_differences_are_indented():
 @pytest.mark.parametrize(("is_full", "count"), [(False, 40), (True, 100)])
 def test_long_texts_are_cut_unless_asked_for(is_full: bool, count: int):  # noqa: FBT001
     long = "\n".join(f"line {n}" for n in range(100))
-    page = told(
+    page = render_plain(
         [make_unit(make_prompt("go"), make_record(long))],
         [make_unit(make_prompt("go"))],
         is_full=is_full,
@@ -152,7 +170,10 @@ def test_long_texts_are_cut_unless_asked_for(is_full: bool, count: int):  # noqa
 
 def test_a_long_line_is_shown_where_it_differs():
     body = " ".join(f"w{n}" for n in range(200))
-    page = told([ask("go", f"{body} red {body}")], [ask("go", f"{body} blue {body}")])
+    page = render_plain(
+        [make_turn_unit("go", f"{body} red {body}")],
+        [make_turn_unit("go", f"{body} blue {body}")],
+    )
 
     (removed,) = [line for line in page.split("\n") if line.startswith("- ")]
     assert "red" in removed
@@ -161,7 +182,7 @@ def test_a_long_line_is_shown_where_it_differs():
 
 def test_texts_too_long_to_compare_say_so():
     ours = "\n".join(f"a{n}" for n in range(3000))
-    page = told([ask("go", ours)], [ask("go", "b")])
+    page = render_plain([make_turn_unit("go", ours)], [make_turn_unit("go", "b")])
 
     assert "too long to be compared line by line: 2999 more lines in A" in page
 
@@ -170,7 +191,7 @@ def test_control_characters_never_reach_the_terminal():
     evil = "\x1b]0;pwned\x07\x1b[2J"
     a = make_unit(make_prompt(evil), make_call(evil, "{}", "1"), make_record(evil))
 
-    page = told([a], [make_unit(make_prompt("go"))])
+    page = render_plain([a], [make_unit(make_prompt("go"))])
 
     assert "\x1b]" not in page
     assert "\x1b[2J" not in page
@@ -178,9 +199,12 @@ def test_control_characters_never_reach_the_terminal():
 
 
 def test_scripts_get_every_unit_and_every_change():
-    a, b = [ask("one"), ask("go", "yes")], [ask("one"), ask("go", "no"), ask("more")]
+    a, b = (
+        [make_turn_unit("one"), make_turn_unit("go", "yes")],
+        [make_turn_unit("one"), make_turn_unit("go", "no"), make_turn_unit("more")],
+    )
 
-    same, changed, alone = units_to_dicts(align_units(a, b), look())
+    same, changed, alone = units_to_dicts(align_units(a, b), make_options())
 
     (change,) = changed["changes"]
     assert (same["status"], same["changes"]) == ("same", [])
@@ -195,7 +219,8 @@ def test_scripts_get_every_unit_and_every_change():
 
 def test_a_summary_for_scripts_counts_and_shows_nothing():
     (unit,) = units_to_dicts(
-        align_units([ask("a", "x")], [ask("a", "y")]), look(is_summary=True)
+        align_units([make_turn_unit("a", "x")], [make_turn_unit("a", "y")]),
+        make_options(is_summary=True),
     )
 
     assert unit["changes"] == []
@@ -205,7 +230,7 @@ def test_a_summary_for_scripts_counts_and_shows_nothing():
 def test_facts_for_scripts_are_plain_values():
     facts = [
         FieldDifference("cost_usd", Cost(5 * 10**11, 1), Cost()),
-        FieldDifference("started_at", at(0), None),
+        FieldDifference("started_at", time_at(0), None),
     ]
 
     assert fields_to_dicts(facts) == [

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from leslied.cli.edit_diff import render_edits
 from leslied.cli.render_options import RenderOptions
-from leslied.model.edits import Edit, find_edits
+from leslied.model.edits import FileEdit, find_edits
 from tests.support.golden import FIXTURES
 
 
 def test_a_long_edit_is_folded_unless_all_is_wanted():
-    edit = Edit("/x", (("+", "line"),) * 30)
+    edit = FileEdit("/x", (("+", "line"),) * 30)
 
     short = list(render_edits([edit], "", RenderOptions(width=80, max_edit_lines=5)))
     whole = list(

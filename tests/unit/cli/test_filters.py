@@ -17,10 +17,10 @@ from leslied.errors import UserError
 from leslied.model.record import SessionKey, Usage
 from tests.support.clock import FakeClock
 from tests.support.records import (
-    Shelf,
+    StoreHarness,
+    make_chunk,
     make_event,
     make_prompt,
-    make_reading,
     make_record,
 )
 
@@ -36,10 +36,10 @@ FOLDERS = {
 Ask = Callable[..., Result]
 
 
-def keep(shelf: Shelf, key: SessionKey, folder: str, day: int) -> None:
+def commit_session(shelf: StoreHarness, key: SessionKey, folder: str, day: int) -> None:
     when = {"session": key, "created_at": datetime(2026, 1, day, 12, tzinfo=UTC)}
     name = f"{key.session_id}{key.source}"
-    reading = make_reading(
+    reading = make_chunk(
         make_event(
             "context", f"e{name}", told={"cwd": folder} if folder else {}, **when
         ),
@@ -63,11 +63,11 @@ def ask(tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> As
     """Five sessions of three agents, one with a subagent in a folder elsewhere."""
     folder = tmp_path / "data"
     monkeypatch.setenv("LESLIED_DATA_DIR", str(folder))
-    with Shelf(folder / "store.db", clock) as shelf:
+    with StoreHarness(folder / "store.db", clock) as shelf:
         for day, (name, (agent, where)) in enumerate(FOLDERS.items(), 1):
-            keep(shelf, SessionKey(agent, name), where, day)
+            commit_session(shelf, SessionKey(agent, name), where, day)
         below = SessionKey("claude-code", "aaaaaaaa-1", "subagent:f6")
-        keep(shelf, below, "/elsewhere", 1)
+        commit_session(shelf, below, "/elsewhere", 1)
 
     def invoke(*words: str) -> Result:
         return CliRunner().invoke(leslied, words, catch_exceptions=False)

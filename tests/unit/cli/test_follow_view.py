@@ -15,7 +15,7 @@ from leslied.cli.session_labels import LABEL_WIDTH, SessionLabels, pick_color
 from leslied.model.session import SessionSummary
 from tests.support.clock import FakeClock
 from tests.support.records import (
-    Shelf,
+    StoreHarness,
     make_event,
     make_key,
     make_prompt,
@@ -26,14 +26,14 @@ SUB = "subagent:a5c0041"
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
-    with Shelf(tmp_path / "data" / "store.db", clock) as shelf:
+def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
         yield shelf
 
 
 @pytest.fixture
-def summary(shelf: Shelf) -> SessionSummary:
-    shelf.keep(make_event("opened", "1", told={"cwd": "/home/dev/app"}))
+def summary(shelf: StoreHarness) -> SessionSummary:
+    shelf.commit(make_event("opened", "1", told={"cwd": "/home/dev/app"}))
     return shelf.session()
 
 
@@ -56,10 +56,10 @@ def test_a_session_without_a_folder_is_named_by_its_agent():
     ]
 
 
-def test_a_subagent_stands_under_its_parent(shelf: Shelf):
+def test_a_subagent_stands_under_its_parent(shelf: StoreHarness):
     key = make_key("s", SUB)
     link = make_event("subagent_linked", session=key, told={"agent_type": "explorer"})
-    shelf.keep(link, make_prompt("go", "1", session=key))
+    shelf.commit(link, make_prompt("go", "1", session=key))
 
     name = SessionLabels(list).format_label(key, shelf.session("s", SUB))
 
@@ -77,8 +77,8 @@ def test_names_never_change_and_are_never_the_same():
 
 
 @pytest.mark.parametrize("folder", ["日本語" * 9, "x" * 50, "a\tb\x1b[2J", "a"])
-def test_every_label_is_equally_wide(shelf: Shelf, folder: str):
-    shelf.keep(make_event("opened", "1", told={"cwd": f"/home/{folder}"}))
+def test_every_label_is_equally_wide(shelf: StoreHarness, folder: str):
+    shelf.commit(make_event("opened", "1", told={"cwd": f"/home/{folder}"}))
 
     name = SessionLabels(list).format_label(make_key(), shelf.session())
 

@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 from leslied.cli import SECTIONS, leslied
 from leslied.cli.help import LesliedCommand
 from leslied.errors import UserError
-from tests.support.command_pages import walk
+from tests.support.command_pages import iter_commands
 
-COMMANDS = {ctx.command_path: ctx.command for ctx in walk()}
+COMMANDS = {ctx.command_path: ctx.command for ctx in iter_commands()}
 
 
 def find_calls(words: str) -> Iterator[list[str]]:
@@ -37,7 +37,7 @@ EXAMPLES = [
 ]
 
 
-def ask(*words: str) -> Result:
+def invoke(*words: str) -> Result:
     return CliRunner().invoke(leslied, words, prog_name="leslied")
 
 
@@ -80,24 +80,24 @@ def test_what_to_see_also_is_there(path: str):
 
 
 def test_examples_and_what_to_see_also_stand_in_the_help():
-    told = ask("export", "--help").output
+    told = invoke("export", "--help").output
 
     assert "Examples:\n  leslied export last -f markdown " in told
     assert "See also:\n  leslied list, leslied show, leslied bundle\n" in told
 
 
 def test_exit_codes_of_its_own_stand_in_the_help():
-    assert "Exit codes:\n  1  something is broken\n" in ask("doctor", "-h").output
+    assert "Exit codes:\n  1  something is broken\n" in invoke("doctor", "-h").output
 
 
 def test_a_group_tells_whole_sentences():
-    told = ask("hooks", "-h").output
+    told = invoke("hooks", "-h").output
 
     assert " ".join(told.split()).count("every other byte stays as it is.") == 1
 
 
 def test_commands_are_told_by_what_one_wants():
-    told = ask("--help").output
+    told = invoke("--help").output
 
     heads = [line[:-1] for line in told.split("\n") if line[:-1] in SECTIONS]
     assert heads == list(SECTIONS)
@@ -105,14 +105,14 @@ def test_commands_are_told_by_what_one_wants():
 
 @pytest.mark.parametrize("words", [[], ["service"]])
 def test_a_group_alone_tells_which_commands_there_are(words: list[str]):
-    told = ask(*words)
+    told = invoke(*words)
 
-    assert (told.exit_code, told.output) == (0, ask(*words, "--help").output)
+    assert (told.exit_code, told.output) == (0, invoke(*words, "--help").output)
 
 
 @pytest.mark.parametrize("words", [[], ["export"], ["service", "install"]])
 def test_the_word_help_may_come_first(words: list[str]):
-    assert ask("help", *words).output == ask(*words, "--help").output
+    assert invoke("help", *words).output == invoke(*words, "--help").output
 
 
 @pytest.mark.parametrize(
@@ -126,11 +126,11 @@ def test_the_word_help_may_come_first(words: list[str]):
     ],
 )
 def test_a_mistyped_command_is_guessed(typed: list[str], hint: str):
-    error = ask(*typed).exception
+    error = invoke(*typed).exception
 
     assert isinstance(error, UserError)
     assert error.hint == hint
 
 
 def test_a_mistyped_option_is_guessed():
-    assert "Did you mean '--full'?" in ask("show", "last", "--ful").output
+    assert "Did you mean '--full'?" in invoke("show", "last", "--ful").output

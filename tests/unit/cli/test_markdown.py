@@ -19,7 +19,7 @@ def lay_out(text: str, width: int = 60) -> list[str]:
     return list(found)
 
 
-def plain(text: str, width: int = 60) -> list[str]:
+def render_plain(text: str, width: int = 60) -> list[str]:
     return [click.unstyle(line) for line in lay_out(text, width)]
 
 
@@ -35,7 +35,7 @@ def plain(text: str, width: int = 60) -> list[str]:
     ],
 )
 def test_markdown_is_laid_out(text: str, shown: list[str]):
-    assert plain(text) == shown
+    assert render_plain(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_markdown_is_laid_out(text: str, shown: list[str]):
     ],
 )
 def test_nothing_is_hidden(text: str):
-    shown = " ".join(plain(text))
+    shown = " ".join(render_plain(text))
 
     words = re.findall(r"said aloud|said|List<T>|<script>x</script>", text)
     assert all(word in shown for word in words)
@@ -66,7 +66,7 @@ def test_nothing_is_hidden(text: str):
     ],
 )
 def test_no_line_is_wider_than_the_terminal(text: str):
-    assert max(cell_len(line) for line in plain(text, 40)) <= 40
+    assert max(cell_len(line) for line in render_plain(text, 40)) <= 40
 
 
 @pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0), 0x202E])

@@ -13,7 +13,7 @@ from tests.support.clock import FakeClock
 START = 1000.0
 
 
-class Hands:
+class FakeKeyboard:
     """Press keys at given times."""
 
     def __init__(self, clock: FakeClock, *presses: tuple[float, Key]) -> None:
@@ -31,7 +31,7 @@ class Hands:
         return ""
 
 
-class Stage:
+class PlayerHarness:
     """Remembers what was written, and when."""
 
     def __init__(self, clock: FakeClock) -> None:
@@ -39,7 +39,9 @@ class Stage:
         self.written: list[tuple[float, str]] = []
 
     def play(self, *cues: ReplayEvent, presses: tuple = (), **fields: Any) -> None:
-        hands = Hands(self.clock, *presses) if presses else NoKeyInput(self.clock)
+        hands = (
+            FakeKeyboard(self.clock, *presses) if presses else NoKeyInput(self.clock)
+        )
         known = {"speed": 10.0, "most": 2.0, "is_terminal": True}
         player = Player(
             keys=hands, clock=self.clock, write=self._write, **{**known, **fields}
@@ -59,29 +61,29 @@ class Stage:
 
 
 @pytest.fixture
-def stage(clock: FakeClock) -> Stage:
-    return Stage(clock)
+def stage(clock: FakeClock) -> PlayerHarness:
+    return PlayerHarness(clock)
 
 
-def test_a_pause_is_as_short_as_the_speed_makes_it(stage: Stage):
+def test_a_pause_is_as_short_as_the_speed_makes_it(stage: PlayerHarness):
     stage.play(ReplayEvent(0, "a\n"), ReplayEvent(5, "b\n"), ReplayEvent(1, "c\n"))
 
     assert stage.texts == [(0, "a\n"), (0.5, "b\n"), (0.6, "c\n")]
 
 
-def test_no_pause_is_longer_than_the_longest(stage: Stage):
+def test_no_pause_is_longer_than_the_longest(stage: PlayerHarness):
     stage.play(ReplayEvent(3600, "a\n"), most=2.0)
 
     assert stage.texts == [(2.0, "a\n")]
 
 
-def test_speed_zero_knows_no_pause(stage: Stage):
+def test_speed_zero_knows_no_pause(stage: PlayerHarness):
     stage.play(ReplayEvent(3600, "one two\n", "spoken"), speed=0.0)
 
     assert stage.texts == [(0, "one two\n")]
 
 
-def test_a_prompt_is_typed_letter_by_letter(stage: Stage):
+def test_a_prompt_is_typed_letter_by_letter(stage: PlayerHarness):
     stage.play(ReplayEvent(0, "\x1b[36m> \x1b[0mh👩‍🚀\n", "typed"))
 
     assert [text for _, text in stage.texts] == [
@@ -89,44 +91,44 @@ def test_a_prompt_is_typed_letter_by_letter(stage: Stage):
     ]  # fmt: skip
 
 
-def test_an_answer_is_spoken_word_by_word(stage: Stage):
+def test_an_answer_is_spoken_word_by_word(stage: PlayerHarness):
     stage.play(ReplayEvent(0, "it works now\n", "spoken"))
 
     assert stage.texts == [(0, "it "), (0.03, "works "), (0.06, "now\n")]
 
 
-def test_a_long_text_takes_no_longer_than_the_longest_pause(stage: Stage):
+def test_a_long_text_takes_no_longer_than_the_longest_pause(stage: PlayerHarness):
     stage.play(ReplayEvent(0, "word " * 5000, "spoken"), most=2.0)
 
     assert stage.texts[-1][0] < 2.01
 
 
-def test_where_there_is_no_terminal_a_text_comes_whole(stage: Stage):
+def test_where_there_is_no_terminal_a_text_comes_whole(stage: PlayerHarness):
     stage.play(ReplayEvent(10, "it works\n", "spoken"), is_terminal=False)
 
     assert stage.texts == [(1.0, "it works\n")]
 
 
-def test_space_holds_it_until_the_next_space(stage: Stage):
+def test_space_holds_it_until_the_next_space(stage: PlayerHarness):
     stage.play(ReplayEvent(10, "a\n"), presses=((0.4, "pause"), (60, "pause")))
 
     assert stage.texts[-1] == (60.6, "a\n")
 
 
-def test_a_held_session_says_how_to_go_on_and_takes_it_back(stage: Stage):
+def test_a_held_session_says_how_to_go_on_and_takes_it_back(stage: PlayerHarness):
     stage.play(ReplayEvent(10, "a\n"), presses=((0.4, "pause"), (60, "pause")))
 
     hint = "paused: space goes on"
     assert f"{hint}\r{' ' * len(hint)}\ra\n" in stage.screen
 
 
-def test_next_ends_a_pause(stage: Stage):
+def test_next_ends_a_pause(stage: PlayerHarness):
     stage.play(ReplayEvent(10, "a\n"), ReplayEvent(10, "b\n"), presses=((0.1, "next"),))
 
     assert stage.texts == [(0.1, "a\n"), (1.1, "b\n")]
 
 
-def test_next_in_a_text_shows_its_rest_and_the_next_entry_now(stage: Stage):
+def test_next_in_a_text_shows_its_rest_and_the_next_entry_now(stage: PlayerHarness):
     stage.play(
         ReplayEvent(0, "a b c d\n", "spoken"),
         ReplayEvent(10, "e\n"),
@@ -136,13 +138,13 @@ def test_next_in_a_text_shows_its_rest_and_the_next_entry_now(stage: Stage):
     assert stage.texts[1:] == [(0.03, "b "), (0.03, "c "), (0.03, "d\n"), (0.03, "e\n")]
 
 
-def test_next_goes_on_from_a_held_session(stage: Stage):
+def test_next_goes_on_from_a_held_session(stage: PlayerHarness):
     stage.play(ReplayEvent(10, "a\n"), presses=((0.4, "pause"), (5, "next")))
 
     assert stage.texts[-1] == (5.0, "a\n")
 
 
-def test_faster_shortens_what_is_left_of_a_pause(stage: Stage):
+def test_faster_shortens_what_is_left_of_a_pause(stage: PlayerHarness):
     stage.play(
         ReplayEvent(10, "a\n"), ReplayEvent(10, "b\n"), presses=((0.5, "faster"),)
     )
@@ -150,19 +152,19 @@ def test_faster_shortens_what_is_left_of_a_pause(stage: Stage):
     assert [at for at, text in stage.texts if text in "a\nb\n"] == [0.75, 1.25]
 
 
-def test_slower_makes_a_pause_longer(stage: Stage):
+def test_slower_makes_a_pause_longer(stage: PlayerHarness):
     stage.play(ReplayEvent(10, "a\n"), presses=((0.5, "slower"),))
 
     assert stage.texts[-1] == (1.5, "a\n")
 
 
-def test_a_change_of_speed_is_told_and_taken_back(stage: Stage):
+def test_a_change_of_speed_is_told_and_taken_back(stage: PlayerHarness):
     stage.play(ReplayEvent(10, "a\n"), presses=((0.5, "faster"),))
 
     assert "speed 20\r        \ra\n" in stage.screen
 
 
-def test_quit_ends_it_and_closes_the_line(stage: Stage):
+def test_quit_ends_it_and_closes_the_line(stage: PlayerHarness):
     stage.play(
         ReplayEvent(0, "one two three\n", "spoken"),
         ReplayEvent(0, "four\n"),
@@ -172,7 +174,7 @@ def test_quit_ends_it_and_closes_the_line(stage: Stage):
     assert stage.screen == "one \x1b[0m\n"
 
 
-def test_a_held_session_can_be_quit(stage: Stage):
+def test_a_held_session_can_be_quit(stage: PlayerHarness):
     stage.play(ReplayEvent(10, "a\n"), presses=((0.4, "pause"), (5, "quit")))
 
     assert "a\n" not in stage.screen

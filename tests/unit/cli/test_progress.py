@@ -11,7 +11,7 @@ from leslied.cli.progress import ProgressBar
 from tests.support.clock import FakeClock
 
 
-class Terminal(io.StringIO):
+class FakeTerminal(io.StringIO):
     """A stream somebody looks at."""
 
     def isatty(self) -> bool:
@@ -28,19 +28,19 @@ def term(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.fixture
-def terminal() -> Terminal:
-    return Terminal()
+def terminal() -> FakeTerminal:
+    return FakeTerminal()
 
 
 @pytest.fixture
-def bar(clock: FakeClock, terminal: Terminal) -> ProgressBar:
+def bar(clock: FakeClock, terminal: FakeTerminal) -> ProgressBar:
     bar = ProgressBar(clock, terminal)
     bar.start("Reading", format_bytes)
     return bar
 
 
 def test_a_bar_tells_how_much_of_how_much(
-    bar: ProgressBar, clock: FakeClock, terminal: Terminal
+    bar: ProgressBar, clock: FakeClock, terminal: FakeTerminal
 ):
     clock.advance(10)
     bar.update(25_000_000, 100_000_000)
@@ -50,7 +50,9 @@ def test_a_bar_tells_how_much_of_how_much(
     )
 
 
-def test_short_work_has_no_bar(bar: ProgressBar, clock: FakeClock, terminal: Terminal):
+def test_short_work_has_no_bar(
+    bar: ProgressBar, clock: FakeClock, terminal: FakeTerminal
+):
     clock.advance(0.2)
     with bar:
         bar.update(1, 2)
@@ -59,7 +61,7 @@ def test_short_work_has_no_bar(bar: ProgressBar, clock: FakeClock, terminal: Ter
 
 
 def test_a_bar_is_drawn_at_most_ten_times_a_second(
-    bar: ProgressBar, clock: FakeClock, terminal: Terminal
+    bar: ProgressBar, clock: FakeClock, terminal: FakeTerminal
 ):
     clock.advance(1)
     for number in range(1000):
@@ -70,7 +72,7 @@ def test_a_bar_is_drawn_at_most_ten_times_a_second(
 
 
 def test_the_line_is_empty_at_the_end(
-    bar: ProgressBar, clock: FakeClock, terminal: Terminal
+    bar: ProgressBar, clock: FakeClock, terminal: FakeTerminal
 ):
     with bar:
         clock.advance(1)
@@ -80,7 +82,7 @@ def test_the_line_is_empty_at_the_end(
 
 
 def test_other_work_begins_with_an_empty_line(
-    bar: ProgressBar, clock: FakeClock, terminal: Terminal
+    bar: ProgressBar, clock: FakeClock, terminal: FakeTerminal
 ):
     clock.advance(1)
     bar.update(1, 2)
@@ -89,7 +91,9 @@ def test_other_work_begins_with_an_empty_line(
     assert terminal.seen() == ""
 
 
-def test_a_line_is_no_longer_than_the_terminal(clock: FakeClock, terminal: Terminal):
+def test_a_line_is_no_longer_than_the_terminal(
+    clock: FakeClock, terminal: FakeTerminal
+):
     bar = ProgressBar(clock, terminal)
     bar.start("x" * 200)
     clock.advance(1)
@@ -98,7 +102,9 @@ def test_a_line_is_no_longer_than_the_terminal(clock: FakeClock, terminal: Termi
     assert len(terminal.seen()) == 79
 
 
-def test_more_than_all_is_all(bar: ProgressBar, clock: FakeClock, terminal: Terminal):
+def test_more_than_all_is_all(
+    bar: ProgressBar, clock: FakeClock, terminal: FakeTerminal
+):
     clock.advance(1)
     bar.update(300, 200)
 
@@ -106,7 +112,7 @@ def test_more_than_all_is_all(bar: ProgressBar, clock: FakeClock, terminal: Term
 
 
 def test_work_of_unknown_length_has_no_bar(
-    bar: ProgressBar, clock: FakeClock, terminal: Terminal
+    bar: ProgressBar, clock: FakeClock, terminal: FakeTerminal
 ):
     clock.advance(1)
     bar.update(300, 0)
@@ -124,7 +130,7 @@ def test_nobody_looks_at_a_pipe(clock: FakeClock):
 
 
 def test_a_dumb_terminal_gets_no_bar(
-    clock: FakeClock, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+    clock: FakeClock, terminal: FakeTerminal, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("TERM", "dumb")
     bar = ProgressBar(clock, terminal)

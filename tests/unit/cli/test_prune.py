@@ -12,8 +12,8 @@ from leslied.cli import leslied
 from leslied.cli.prune_command import parse_size
 from leslied.errors import UserError
 from leslied.store import StoreReader
-from tests.support.claude import ClaudeHome, Talk
-from tests.support.prune import listed, read_home
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from tests.support.prune import list_session_ids, sync_and_archive
 
 SLACK = 32_000_000
 OLD, NEW = (f"{letter * 8}-0000-4000-8000-000000000000" for letter in "ab")
@@ -23,7 +23,7 @@ OLD, NEW = (f"{letter * 8}-0000-4000-8000-000000000000" for letter in "ab")
 def archived(claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> ClaudeHome:
     """Two sessions; the new one's log says much that only the archive keeps."""
     monkeypatch.setenv("LESLIED_DATA_DIR", str(claude.store_path.parent))
-    old, new = Talk(OLD), Talk(NEW)
+    old, new = ClaudeLogBuilder(OLD), ClaudeLogBuilder(NEW)
     claude.write(old.prompt("hello"), old.answer("hi"), name=f"-app/{OLD}.jsonl")
     noise = random.Random(1).randbytes(10**6).hex()
     claude.write(
@@ -32,11 +32,11 @@ def archived(claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> ClaudeHome:
         {"type": "file-history-snapshot", "snapshot": noise},
         name=f"-app/{NEW}.jsonl",
     )
-    read_home(claude)
+    sync_and_archive(claude)
     return claude
 
 
-def say_free(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+def fake_free_space(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free))
 
 
@@ -50,21 +50,21 @@ def test_only_the_store_is_written_anew_not_the_archive(
 ):
     with StoreReader(archived.store_path) as reader:
         store, archive = reader.sizes.get_used_bytes(), reader.sizes.get_archive_bytes()
-    say_free(monkeypatch, 2 * store + SLACK)
+    fake_free_space(monkeypatch, 2 * store + SLACK)
     prune_old()
 
     assert archive > store
-    assert listed(archived) == {NEW}
+    assert list_session_ids(archived) == {NEW}
 
 
 def test_a_store_that_has_no_room_to_be_written_anew_stays(
     archived: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
-    say_free(monkeypatch, SLACK)
+    fake_free_space(monkeypatch, SLACK)
     with pytest.raises(UserError, match="nothing was removed"):
         prune_old()
 
-    assert listed(archived) == {OLD, NEW}
+    assert list_session_ids(archived) == {OLD, NEW}
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,9 @@ def make_result(content: str, call_id: str = "c", **told: object) -> Record:
     )
 
 
-def tell(look: RenderOptions, *records: Record, indent: str = "") -> list[str]:
+def render_records(
+    look: RenderOptions, *records: Record, indent: str = ""
+) -> list[str]:
     teller = RecordRenderer(look)
     lines = [line for record in records for line in teller.render(record, indent)]
     return [click.unstyle(line) for line in collapse_gaps(lines)]
@@ -41,7 +43,7 @@ PLAIN, RICH = RenderOptions(), RenderOptions(width=60, folder="/home/dev/app")
 
 
 def test_a_pipe_gets_the_answer_as_it_was_written():
-    assert tell(PLAIN, make_record("# one\n**two**")) == ["# one", "**two**"]
+    assert render_records(PLAIN, make_record("# one\n**two**")) == ["# one", "**two**"]
 
 
 def test_a_pipe_gets_no_escapes():
@@ -61,7 +63,7 @@ def test_a_pipe_gets_no_escapes():
 
 
 def test_long_lines_keep_their_indent():
-    told = tell(RICH, make_prompt("word " * 40), indent="    ")
+    told = render_records(RICH, make_prompt("word " * 40), indent="    ")
 
     body = [line for line in told if line]
     assert len(body) > 3
@@ -78,7 +80,7 @@ def test_wide_characters_are_counted_as_wide(look: RenderOptions):
         make_result("日本\t語" * 60),
     ]
 
-    told = tell(look, *records, indent="  ")
+    told = render_records(look, *records, indent="  ")
 
     assert max(map(cell_len, told)) <= 60
 
@@ -98,19 +100,21 @@ def test_wide_characters_are_counted_as_wide(look: RenderOptions):
     ],
 )
 def test_a_call_says_what_it_does(tool: str, given: object, shown: str):
-    assert tell(RICH, make_call(tool, given)) == [shown]
+    assert render_records(RICH, make_call(tool, given)) == [shown]
 
 
 def test_in_a_pipe_paths_stay_whole():
     call = make_call("Read", {"file_path": "/home/dev/app/src/a.py"})
 
-    assert tell(PLAIN, call) == ["● Read /home/dev/app/src/a.py"]
+    assert render_records(PLAIN, call) == ["● Read /home/dev/app/src/a.py"]
 
 
 def test_a_shown_edit_needs_no_answer_that_it_is_done():
     edit = {"file_path": "/home/dev/app/a", "old_string": "x", "new_string": "y"}
 
-    told = tell(RICH, make_call("Edit", edit), make_result("The file is updated."))
+    told = render_records(
+        RICH, make_call("Edit", edit), make_result("The file is updated.")
+    )
 
     assert told == ["● Edit a +1 -1", "    - x", "    + y"]
 
@@ -118,7 +122,9 @@ def test_a_shown_edit_needs_no_answer_that_it_is_done():
 def test_an_edit_that_failed_says_so():
     edit = {"file_path": "/a", "old_string": "x", "new_string": "y"}
 
-    told = tell(RICH, make_call("Edit", edit), make_result("No match.", is_error=True))
+    told = render_records(
+        RICH, make_call("Edit", edit), make_result("No match.", is_error=True)
+    )
 
     assert told[-1] == "  ✗ No match."
 
@@ -126,16 +132,19 @@ def test_an_edit_that_failed_says_so():
 def test_a_result_is_cut_unless_all_is_wanted():
     result = make_result("\n".join("123456"))
 
-    assert tell(PLAIN, result)[-2:] == ["    4", "    … 2 more lines"]
-    assert tell(RenderOptions(tool_output="whole"), result)[-1] == "    6"
-    assert tell(RenderOptions(tool_output="none"), make_call("a", {}), result) == []
+    assert render_records(PLAIN, result)[-2:] == ["    4", "    … 2 more lines"]
+    assert render_records(RenderOptions(tool_output="whole"), result)[-1] == "    6"
+    assert (
+        render_records(RenderOptions(tool_output="none"), make_call("a", {}), result)
+        == []
+    )
 
 
 def test_thinking_is_shown_when_asked_for():
     thought = make_record("hm", type="thinking")
 
-    assert tell(PLAIN, thought) == []
-    assert tell(RenderOptions(include_thinking=True), thought) == ["~ hm"]
+    assert render_records(PLAIN, thought) == []
+    assert render_records(RenderOptions(include_thinking=True), thought) == ["~ hm"]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +165,7 @@ def test_no_control_character_gets_through_any_record(look: RenderOptions):
     records.append(make_call("Write", {"file_path": evil, "content": evil}))
     records.append(make_event(evil, told={"note": evil}, content=evil))
 
-    told = "".join(tell(look, *records))
+    told = "".join(render_records(look, *records))
 
     assert told
     assert not [c for c in told if ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e"]

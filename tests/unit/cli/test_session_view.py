@@ -9,22 +9,22 @@ from msgspec.structs import replace
 from leslied.cli.render_options import RenderOptions
 from leslied.cli.session_view import render_record, render_units
 from leslied.model.session import Unit
-from tests.support.claude import ClaudeHome, Talk
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
-from tests.support.exports import load
-from tests.support.pages import write_everything
+from tests.support.exports import read_session
+from tests.support.pages import write_sample_session
 from tests.support.records import make_prompt, make_record
 
 
 @pytest.fixture
 def unit(claude: ClaudeHome, clock: FakeClock) -> Unit:
     """One with something of everything."""
-    write_everything(claude)
+    write_sample_session(claude)
     claude.sync(is_final=True)
-    return load(claude.store_path, clock).units[1]
+    return read_session(claude.store_path, clock).units[1]
 
 
-def tell(*units: Unit, look: RenderOptions) -> list[str]:
+def render_units(*units: Unit, look: RenderOptions) -> list[str]:
     return [click.unstyle(line) for line in render_units(units, look)]
 
 
@@ -32,7 +32,9 @@ def test_every_subagent_is_shown_also_where_nobody_knows_its_call(unit: Unit):
     (known,) = unit.subagents
     lost = replace(known, summary=replace(known.summary, spawn_call_id=""))
 
-    told = tell(replace(unit, subagents=(lost, lost, known)), look=RenderOptions())
+    told = render_units(
+        replace(unit, subagents=(lost, lost, known)), look=RenderOptions()
+    )
 
     heads = [at for at, line in enumerate(told) if "subagent · a5c0041" in line]
     assert len(heads) == 3
@@ -42,7 +44,7 @@ def test_every_subagent_is_shown_also_where_nobody_knows_its_call(unit: Unit):
 def test_results_stand_under_their_calls_also_when_they_ran_side_by_side(
     claude: ClaudeHome, clock: FakeClock
 ):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt("go"),
         talk.call("Bash", {"command": "one"}, "a"),
@@ -52,13 +54,15 @@ def test_results_stand_under_their_calls_also_when_they_ran_side_by_side(
     )
     claude.sync(is_final=True)
 
-    told = tell(*load(claude.store_path, clock).units, look=RenderOptions())
+    told = render_units(
+        *read_session(claude.store_path, clock).units, look=RenderOptions()
+    )
 
     assert told[-4:] == ["● Bash one", "  └ first", "● Bash two", "  └ second"]
 
 
 def test_what_subagents_did_is_behind_a_bar(unit: Unit):
-    told = tell(unit, look=RenderOptions(width=60))
+    told = render_units(unit, look=RenderOptions(width=60))
 
     inner = told[
         told.index("● Task Look for callers") + 1 : told.index("  └ One caller.")

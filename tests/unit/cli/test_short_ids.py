@@ -13,12 +13,12 @@ from leslied.cli import leslied
 from leslied.model.record import SessionKey, Usage
 from tests.support.clock import FakeClock
 from tests.support.records import (
-    Shelf,
-    at,
+    StoreHarness,
     make_event,
     make_key,
     make_prompt,
     make_record,
+    time_at,
 )
 
 SHORT = re.compile(r"01a1e1f8[0-9a-f-]*")
@@ -33,20 +33,24 @@ def store(tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> 
     """Twelve sessions whose ids begin with the same eight characters."""
     folder = tmp_path / "data"
     monkeypatch.setenv("LESLIED_DATA_DIR", str(folder))
-    with Shelf(folder / "store.db", clock) as shelf:
+    with StoreHarness(folder / "store.db", clock) as shelf:
         for number in range(10):
-            keep(shelf, make_key(f"01a1e1f8-0{number}ff-7d00"), "shown", "word " * 99)
-        keep(shelf, make_key(HIDDEN), "hidden", "")
-        keep(shelf, make_key(LOST, "subagent:5ab"), "hidden", "")
+            commit_session(
+                shelf, make_key(f"01a1e1f8-0{number}ff-7d00"), "shown", "word " * 99
+            )
+        commit_session(shelf, make_key(HIDDEN), "hidden", "")
+        commit_session(shelf, make_key(LOST, "subagent:5ab"), "hidden", "")
         shelf.store.mark_all_stopped()
     return folder
 
 
-def keep(shelf: Shelf, key: SessionKey, folder: str, text: str) -> None:
+def commit_session(
+    shelf: StoreHarness, key: SessionKey, folder: str, text: str
+) -> None:
     name = f"{key.session_id}{key.source}"
-    when = {"session": key, "created_at": at(-86400 * 30)}
+    when = {"session": key, "created_at": time_at(-86400 * 30)}
     spent = {"usage": Usage(output_tokens=9), "message_id": name}
-    shelf.keep(
+    shelf.commit(
         make_event("context", f"e{name}", told={"cwd": f"/src/{folder}"}, **when),
         make_prompt("hello", f"p{name}", **when),
         make_record(f"hello {text}", f"r{name}", **spent, **when),
@@ -54,7 +58,7 @@ def keep(shelf: Shelf, key: SessionKey, folder: str, text: str) -> None:
     )
 
 
-def ask(*words: str) -> str:
+def invoke(*words: str) -> str:
     return CliRunner().invoke(leslied, words, catch_exceptions=False).stdout
 
 
@@ -70,9 +74,9 @@ def ask(*words: str) -> str:
     ],
 )
 def test_a_printed_id_opens_one_session(words: str):
-    printed = set(SHORT.findall(ask(*words.split())))
+    printed = set(SHORT.findall(invoke(*words.split())))
     opened = {
-        json.loads(ask("show", each, "--json"))["data"]["session"]["id"]
+        json.loads(invoke("show", each, "--json"))["data"]["session"]["id"]
         for each in printed
     }
 

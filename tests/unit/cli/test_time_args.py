@@ -14,7 +14,7 @@ NOW = datetime(2026, 11, 16, 10, 30, tzinfo=UTC)
 DAY = datetime(2026, 11, 16, tzinfo=UTC)
 
 
-def us(moment: datetime) -> int:
+def to_microseconds(moment: datetime) -> int:
     return int(moment.timestamp()) * 1_000_000
 
 
@@ -32,8 +32,8 @@ def us(moment: datetime) -> int:
     ],
 )
 def test_a_day_is_all_of_it(text: str, start: datetime, end: datetime):
-    assert parse_time_arg(text, NOW, UTC) == us(start)
-    assert parse_time_arg(text, NOW, UTC, is_end=True) == us(end)
+    assert parse_time_arg(text, NOW, UTC) == to_microseconds(start)
+    assert parse_time_arg(text, NOW, UTC, is_end=True) == to_microseconds(end)
 
 
 def test_a_day_has_the_offset_it_had():
@@ -41,7 +41,7 @@ def test_a_day_has_the_offset_it_had():
 
     found = parse_time_arg("2026-07-01", NOW, berlin)
 
-    assert found == us(datetime(2026, 6, 30, 22, tzinfo=UTC))
+    assert found == to_microseconds(datetime(2026, 6, 30, 22, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(

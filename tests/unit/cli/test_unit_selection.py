@@ -7,27 +7,27 @@ import pytest
 from leslied.cli.unit_selection import UnitSelection, filter_unit, select_units
 from leslied.errors import UserError
 from leslied.model.session import Unit
-from tests.support.claude import ClaudeHome, Talk
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
-from tests.support.exports import load
-from tests.support.pages import write_everything
+from tests.support.exports import read_session
+from tests.support.pages import write_sample_session
 
 
 @pytest.fixture
 def units(claude: ClaudeHome, clock: FakeClock) -> tuple[Unit, ...]:
     """Three prompts, and what stands before the first."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(*(talk.prompt(word) for word in ("one", "two", "three")))
     claude.sync(is_final=True)
-    return load(claude.store_path, clock).units
+    return read_session(claude.store_path, clock).units
 
 
 @pytest.fixture
 def unit(claude: ClaudeHome, clock: FakeClock) -> Unit:
     """One with something of everything."""
-    write_everything(claude)
+    write_sample_session(claude)
     claude.sync(is_final=True)
-    return load(claude.store_path, clock).units[1]
+    return read_session(claude.store_path, clock).units[1]
 
 
 def types(unit: Unit) -> set[str]:

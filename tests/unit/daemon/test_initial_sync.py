@@ -14,7 +14,7 @@ from leslied.daemon import Notifier, run_initial_sync
 from tests.support.waiting import PATIENCE_SECONDS
 
 
-class Heard(Notifier):
+class RecordingNotifier(Notifier):
     """Counts what the service manager would hear."""
 
     def __init__(self) -> None:
@@ -29,14 +29,14 @@ def test_the_scan_is_done_by_another_process(tmp_path: Path):
     def scan(_: Callable[[], None]) -> None:
         (tmp_path / "pid").write_text(str(os.getpid()))
 
-    run_initial_sync(scan, Heard(), Event())
+    run_initial_sync(scan, RecordingNotifier(), Event())
 
     assert (tmp_path / "pid").read_text() != str(os.getpid())
     assert not multiprocessing.active_children()
 
 
 def test_only_progress_is_told_to_the_service_manager():
-    heard = Heard()
+    heard = RecordingNotifier()
 
     def scan(on_progress: Callable[[], None]) -> None:
         on_progress()
@@ -51,7 +51,7 @@ def test_a_scan_that_fails_leaves_the_work_to_the_daemon():
     def scan(_: Callable[[], None]) -> None:
         raise RuntimeError("no luck")
 
-    run_initial_sync(scan, Heard(), Event())
+    run_initial_sync(scan, RecordingNotifier(), Event())
 
 
 def test_a_stop_ends_the_scan_after_the_commit_that_is_under_way(
@@ -68,7 +68,7 @@ def test_a_stop_ends_the_scan_after_the_commit_that_is_under_way(
 
     stopping = Event()
 
-    class Stopping(Heard):
+    class Stopping(RecordingNotifier):
         def ping(self) -> None:
             stopping.set()
 

@@ -27,7 +27,7 @@ from leslied.pipeline import (
 )
 from leslied.store import Store, StoreReader
 from leslied.tail.watch import Watcher
-from tests.support.claude import LATER, ClaudeHome, Talk
+from tests.support.claude import AFTER_STORE_CREATION, ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
 
 STAGES: dict[str, list[tuple[type, str]]] = {
@@ -106,8 +106,8 @@ def daemon(
 
 
 @pytest.fixture
-def talk(project: Path) -> Talk:
-    return Talk(cwd=str(project), began=LATER)
+def talk(project: Path) -> ClaudeLogBuilder:
+    return ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
 
 
 def fail(*_: object, **__: object) -> None:
@@ -118,7 +118,7 @@ def fail(*_: object, **__: object) -> None:
 def test_a_failing_stage_is_named_and_later_done(
     daemon: Daemon,
     claude: ClaudeHome,
-    talk: Talk,
+    talk: ClaudeLogBuilder,
     monkeypatch: pytest.MonkeyPatch,
     stage: str,
 ):
@@ -143,7 +143,7 @@ def test_a_failing_stage_is_named_and_later_done(
 def test_the_stages_after_a_failing_one_run(
     daemon: Daemon,
     claude: ClaudeHome,
-    talk: Talk,
+    talk: ClaudeLogBuilder,
     monkeypatch: pytest.MonkeyPatch,
     stage: str,
 ):
@@ -156,7 +156,10 @@ def test_the_stages_after_a_failing_one_run(
 
 
 def test_exports_are_written_although_relations_fail(
-    daemon: Daemon, claude: ClaudeHome, talk: Talk, monkeypatch: pytest.MonkeyPatch
+    daemon: Daemon,
+    claude: ClaudeHome,
+    talk: ClaudeLogBuilder,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(RelationsSync, "run", fail)
     exported: list[int] = []

@@ -18,7 +18,7 @@ from leslied.model.source import Environment
 from leslied.pipeline import HookEvents, Ingest, StopDetection
 from leslied.pipeline.failures import Failures
 from leslied.store import Store
-from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk
+from tests.support.claude import ADAPTER, SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
 from tests.support.hooks import run_program
 
@@ -123,7 +123,7 @@ def test_one_hostile_field_harms_nobody(
 def test_what_is_sound_of_an_event_is_still_used(
     hook_events: HookEvents, claude: ClaudeHome
 ):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     log = claude.write(talk.prompt("one"), talk.answer("two"))
     event = make_event("SessionEnd", log, reason=HOSTILE["surrogate"])
 

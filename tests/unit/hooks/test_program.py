@@ -193,9 +193,9 @@ def test_a_prompt_that_no_person_wrote_gets_no_context(
 def test_what_is_written_is_private(session: HookedSession):
     before = os.umask(0)
     try:
-        session.hook("SessionStart", source="startup")
-        session.hook("Stop")
-        session.queue("x")
+        session.call_hook("SessionStart", source="startup")
+        session.call_hook("Stop")
+        session.queue_message("x")
     finally:
         os.umask(before)
 

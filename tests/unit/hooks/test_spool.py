@@ -12,13 +12,13 @@ from leslied.hooks import spool
 from leslied.model.source import Environment
 from leslied.pipeline import HookEvents, Ingest, StopDetection
 from leslied.store import Store, StoreReader
-from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk
+from tests.support.claude import ADAPTER, SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
 
 NOW = 1_800_000_000_000_000_000
 
 
-def tell(data: Path, name: str, log: Path | str, **more: str) -> None:
+def spool_event(data: Path, name: str, log: Path | str, **more: str) -> None:
     event = {"hook_event_name": name, "session_id": SESSION, "prompt": "secret"}
     spool.write_event(str(data), {**event, "transcript_path": str(log), **more}, NOW)
 
@@ -36,7 +36,7 @@ def told(claude: ClaudeHome, clock: FakeClock, tmp_path: Path):
 
 
 def test_no_word_of_the_talk_is_in_the_spool(tmp_path: Path):
-    tell(tmp_path, "Stop", "/log", last_assistant_message="secret")
+    spool_event(tmp_path, "Stop", "/log", last_assistant_message="secret")
 
     (file,) = (tmp_path / spool.FOLDER).iterdir()
     assert "secret" not in file.read_text()
@@ -48,15 +48,15 @@ def test_too_many_words_are_not_kept(tmp_path: Path):
     for number in range(spool.MAX_FILES):
         (folder / f"{number}.json").touch()
 
-    tell(tmp_path, "Stop", "/log")
+    spool_event(tmp_path, "Stop", "/log")
 
     assert len(list(folder.iterdir())) == spool.MAX_FILES
 
 
 def test_a_log_that_a_hook_named_is_read_at_once(told: HookEvents, claude: ClaudeHome):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     log = claude.write(talk.prompt("one"), talk.answer("two"))
-    tell(told.data_dir, "Stop", log)
+    spool_event(told.data_dir, "Stop", log)
 
     heard = told.run()
 
@@ -65,9 +65,9 @@ def test_a_log_that_a_hook_named_is_read_at_once(told: HookEvents, claude: Claud
 
 
 def test_a_session_that_says_so_is_over(told: HookEvents, claude: ClaudeHome):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     log = claude.write(talk.prompt("one"), talk.answer("two"))
-    tell(told.data_dir, "SessionEnd", log, reason="other")
+    spool_event(told.data_dir, "SessionEnd", log, reason="other")
 
     assert told.run().stopped == 1
     with StoreReader(claude.store_path) as reader:
@@ -77,9 +77,9 @@ def test_a_session_that_says_so_is_over(told: HookEvents, claude: ClaudeHome):
 def test_what_it_writes_on_its_way_out_does_not_open_it_again(
     told: HookEvents, claude: ClaudeHome
 ):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     log = claude.write(talk.prompt("one"), talk.answer("two"))
-    tell(told.data_dir, "SessionEnd", log)
+    spool_event(told.data_dir, "SessionEnd", log)
     told.run()
     claude.write(talk.answer("late"))
 
@@ -91,14 +91,14 @@ def test_what_it_writes_on_its_way_out_does_not_open_it_again(
 
 
 def test_a_log_in_a_folder_nobody_reads_is_named(told: HookEvents, tmp_path: Path):
-    tell(told.data_dir, "Stop", tmp_path / "elsewhere" / "x.jsonl")
+    spool_event(told.data_dir, "Stop", tmp_path / "elsewhere" / "x.jsonl")
 
     assert told.run().unknown_folders == {tmp_path / "elsewhere"}
 
 
 @pytest.mark.parametrize("path", ["", "relative", "/a\0b", "/" + "x" * 5000])
 def test_a_path_that_is_none_harms_nobody(told: HookEvents, path: str):
-    tell(told.data_dir, "Stop", path)
+    spool_event(told.data_dir, "Stop", path)
 
     assert told.run().events == 1
 

@@ -11,12 +11,12 @@ from leslied.lookup import parse_query, search_entries
 from leslied.lookup.search import make_snippet
 from leslied.redact import Redactor
 from tests.support.clock import FakeClock
-from tests.support.records import Shelf, make_record
+from tests.support.records import StoreHarness, make_record
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
-    with Shelf(tmp_path / "data" / "store.db", clock) as shelf:
+def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
         yield shelf
 
 
@@ -47,31 +47,31 @@ def test_letters_that_grow_when_folded_do_not_move_the_snippet():
     assert "needle" in make_snippet("İ" * 400 + " needle", ["needle"])
 
 
-def test_a_word_found_without_its_accents_is_in_the_snippet(shelf: Shelf):
-    shelf.keep(make_record("x " * 300 + "café", "1"))
+def test_a_word_found_without_its_accents_is_in_the_snippet(shelf: StoreHarness):
+    shelf.commit(make_record("x " * 300 + "café", "1"))
 
     assert "café" in shelf.search("cafe")[0].snippet
 
 
-def test_a_word_found_in_a_long_cjk_text_is_in_the_snippet(shelf: Shelf):
-    shelf.keep(make_record("無" * 500 + "日本語", "1"))
+def test_a_word_found_in_a_long_cjk_text_is_in_the_snippet(shelf: StoreHarness):
+    shelf.commit(make_record("無" * 500 + "日本語", "1"))
 
     assert "日本" in shelf.search("日本")[0].snippet
 
 
-def test_a_korean_word_is_not_mistaken_for_another_in_the_snippet(shelf: Shelf):
+def test_a_korean_word_is_not_mistaken_for_another_in_the_snippet(shelf: StoreHarness):
     """Taken apart, both begin with the same letters."""
-    shelf.keep(make_record("하고 " + "x " * 300 + "한국", "1"))
+    shelf.commit(make_record("하고 " + "x " * 300 + "한국", "1"))
 
     assert "한국" in shelf.search("한국")[0].snippet
 
 
-def test_a_secret_that_the_snippet_would_cut_is_gone(shelf: Shelf):
+def test_a_secret_that_the_snippet_would_cut_is_gone(shelf: StoreHarness):
     """S2: redacted first, cut second."""
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     redact = Redactor(b"key").redact
     for gap in range(90, 141, 5):
-        shelf.keep(make_record(f"needle {'x' * gap} {secret}", f"{gap}"))
+        shelf.commit(make_record(f"needle {'x' * gap} {secret}", f"{gap}"))
 
     with shelf.reader() as reader:
         answer = search_entries(
@@ -104,7 +104,7 @@ def test_a_secret_that_the_snippet_would_cut_is_gone(shelf: Shelf):
         ("(" * 30 + "a", "too deep"),
     ],
 )
-def test_what_was_not_understood_is_told(shelf: Shelf, words: str, note: str):
+def test_what_was_not_understood_is_told(shelf: StoreHarness, words: str, note: str):
     with shelf.reader() as reader:
         query = parse_query(words, {})
         answer = search_entries(reader, query, "newest", 5, quiet_us=0, redact=str)

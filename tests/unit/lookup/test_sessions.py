@@ -13,39 +13,39 @@ from leslied.model.record import Usage
 from leslied.store.columns import to_us
 from tests.support.clock import FakeClock
 from tests.support.records import (
-    Shelf,
-    at,
+    StoreHarness,
     make_call,
     make_event,
     make_key,
     make_prompt,
     make_record,
+    time_at,
 )
 
 NAMES = {"aaaa-1": "app", "bbbb-2": "lib", "cccc-3": "app"}
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
+def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
     """Three sessions, one with a subagent that was active last of all."""
-    with Shelf(tmp_path / "data" / "store.db", clock) as shelf:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
         for number, (name, project) in enumerate(NAMES.items(), 1):
             key = make_key(name)
             usage = Usage(output_tokens=10 * (5 - number))
             told = {"cwd": f"/w/{project}"}
-            shelf.keep(
+            shelf.commit(
                 make_event("context", f"e{number}", session=key, told=told),
                 make_prompt(
                     f"title {9 - number}",
                     f"p{number}",
                     session=key,
-                    created_at=at(number),
+                    created_at=time_at(number),
                 ),
                 make_record(
                     "done",
                     f"r{number}",
                     session=key,
-                    created_at=at(number + 10),
+                    created_at=time_at(number + 10),
                     model=f"model-{number}",
                     usage=usage,
                     message_id=f"m{number}",
@@ -58,12 +58,12 @@ def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
             )
         below = make_key("aaaa-1", "subagent:a17")
         usage = Usage(output_tokens=100)
-        shelf.keep(
+        shelf.commit(
             make_record(
                 "sub",
                 "s1",
                 session=below,
-                created_at=at(90),
+                created_at=time_at(90),
                 usage=usage,
                 message_id="s",
             ),
@@ -72,15 +72,15 @@ def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
         yield shelf
 
 
-def listed(shelf: Shelf, *filters: Filter, **wanted) -> list[str]:
+def list_ids(shelf: StoreHarness, *filters: Filter, **wanted) -> list[str]:
     with shelf.reader() as reader:
         found = list_sessions(reader, Selection(filters=filters, **wanted))
     return [session.key.session_id[:4] for session in found]
 
 
-def test_a_session_is_as_recent_as_its_subagents(shelf: Shelf):
-    assert listed(shelf) == ["aaaa", "cccc", "bbbb"]
-    assert listed(shelf, limit=2) == ["aaaa", "cccc"]
+def test_a_session_is_as_recent_as_its_subagents(shelf: StoreHarness):
+    assert list_ids(shelf) == ["aaaa", "cccc", "bbbb"]
+    assert list_ids(shelf, limit=2) == ["aaaa", "cccc"]
 
 
 @pytest.mark.parametrize(
@@ -94,11 +94,13 @@ def test_a_session_is_as_recent_as_its_subagents(shelf: Shelf):
         ("tokens", ["aaaa", "bbbb", "cccc"]),
     ],
 )
-def test_sessions_stand_in_the_order_asked_for(shelf: Shelf, order: str, names: list):
-    assert listed(shelf, order=order) == names
-    assert listed(shelf, order=order, limit=2) == names[:2]
-    assert listed(shelf, order=order, is_reversed=True) == names[::-1]
-    assert listed(shelf, order=order, is_reversed=True, limit=2) == names[::-1][:2]
+def test_sessions_stand_in_the_order_asked_for(
+    shelf: StoreHarness, order: str, names: list
+):
+    assert list_ids(shelf, order=order) == names
+    assert list_ids(shelf, order=order, limit=2) == names[:2]
+    assert list_ids(shelf, order=order, is_reversed=True) == names[::-1]
+    assert list_ids(shelf, order=order, is_reversed=True, limit=2) == names[::-1][:2]
 
 
 @pytest.mark.parametrize(
@@ -111,19 +113,21 @@ def test_sessions_stand_in_the_order_asked_for(shelf: Shelf, order: str, names: 
         ([Filter("model", "l%2")], []),
         ([Filter("agent", "claude-code"), Filter("project", "lib")], ["bbbb"]),
         ([Filter("agent", "codex")], []),
-        ([Filter("after", to_us(at(50)))], ["aaaa"]),
-        ([Filter("before", to_us(at(2)))], ["aaaa"]),
+        ([Filter("after", to_us(time_at(50)))], ["aaaa"]),
+        ([Filter("before", to_us(time_at(2)))], ["aaaa"]),
         ([Filter("status", "active")], ["aaaa"]),
         ([Filter("status", "stopped")], ["cccc", "bbbb"]),
         ([Filter("thread", "thread-nothing")], []),
         ([Filter("session", "bb")], ["bbbb"]),
     ],
 )
-def test_filters_narrow_the_list(shelf: Shelf, filters: list[Filter], names: list):
-    assert listed(shelf, *filters, quiet_us=to_us(at(50))) == names
+def test_filters_narrow_the_list(
+    shelf: StoreHarness, filters: list[Filter], names: list
+):
+    assert list_ids(shelf, *filters, quiet_us=to_us(time_at(50))) == names
 
 
-def test_subagents_stand_by_their_own_time(shelf: Shelf):
+def test_subagents_stand_by_their_own_time(shelf: StoreHarness):
     with shelf.reader() as reader:
         found = list_sessions(reader, Selection(limit=2), with_subagents=True)
 
@@ -131,16 +135,18 @@ def test_subagents_stand_by_their_own_time(shelf: Shelf):
 
 
 @pytest.mark.parametrize("limit", [None, 1, 2])
-def test_the_sums_of_a_part_are_those_of_the_whole(shelf: Shelf, limit: int | None):
+def test_the_sums_of_a_part_are_those_of_the_whole(
+    shelf: StoreHarness, limit: int | None
+):
     """A fork's shared message counts once, for its owner, however few are listed."""
     fork = make_key("dddd-4")
     for key, log in ((make_key("aaaa-1"), "aaaa-1"), (fork, "fork")):
-        shelf.keep(
+        shelf.commit(
             make_record(
                 "shared",
                 "shared",
                 session=key,
-                created_at=at(95),
+                created_at=time_at(95),
                 usage=Usage(output_tokens=1000),
                 message_id="both",
             ),
@@ -156,9 +162,13 @@ def test_the_sums_of_a_part_are_those_of_the_whole(shelf: Shelf, limit: int | No
     assert all(session.usage == every[session.key] for session in costs)
 
 
-def test_an_old_subagent_of_a_new_session_is_the_first_from_the_end(shelf: Shelf):
+def test_an_old_subagent_of_a_new_session_is_the_first_from_the_end(
+    shelf: StoreHarness,
+):
     old = make_key("cccc-3", "subagent:old")
-    shelf.keep(make_record("sub", "o1", session=old, created_at=at(0)), log="old")
+    shelf.commit(
+        make_record("sub", "o1", session=old, created_at=time_at(0)), log="old"
+    )
     wanted = Selection(limit=1, is_reversed=True)
 
     with shelf.reader() as reader:
@@ -167,14 +177,16 @@ def test_an_old_subagent_of_a_new_session_is_the_first_from_the_end(shelf: Shelf
     assert found.key == old
 
 
-def test_a_session_whose_own_log_is_gone_is_told_as_it_is_found(shelf: Shelf):
+def test_a_session_whose_own_log_is_gone_is_told_as_it_is_found(shelf: StoreHarness):
     for number, folder in enumerate(("one", "two")):
         key = make_key("lost", f"subagent:s{number}")
-        shelf.keep(
+        shelf.commit(
             make_event(
                 "context", f"c{number}", session=key, told={"cwd": f"/w/{folder}"}
             ),
-            make_record("x", f"x{number}", session=key, created_at=at(99 - number)),
+            make_record(
+                "x", f"x{number}", session=key, created_at=time_at(99 - number)
+            ),
             log=f"lost{number}",
         )
 

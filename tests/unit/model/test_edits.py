@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leslied.model.edits import Edit, find_edits
+from leslied.model.edits import FileEdit, find_edits
 
 PATCH = """*** Begin Patch
 *** Add File: axle.py
@@ -41,7 +41,7 @@ BOTH = (("-", "a"), ("+", "b"))
     ],
 )
 def test_every_agents_edit_is_a_diff(tool: str, given: dict):
-    assert find_edits(tool, given) == [Edit("/x", BOTH)]
+    assert find_edits(tool, given) == [FileEdit("/x", BOTH)]
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_every_agents_edit_is_a_diff(tool: str, given: dict):
 def test_a_whole_file_is_all_new(tool: str, given: dict):
     (edit,) = find_edits(tool, given)
 
-    assert edit == Edit("/x", (("+", "a"), ("+", "b")))
-    assert edit.count == "+2"
+    assert edit == FileEdit("/x", (("+", "a"), ("+", "b")))
+    assert edit.diffstat == "+2"
 
 
 @pytest.mark.parametrize(
@@ -73,12 +73,12 @@ def test_a_whole_file_is_all_new(tool: str, given: dict):
 )
 def test_a_patch_is_told_file_by_file(tool: str, given: dict):
     assert find_edits(tool, given) == [
-        Edit("axle.py", (("+", "spin()"),)),
-        Edit(
+        FileEdit("axle.py", (("+", "spin()"),)),
+        FileEdit(
             "wheel.py → rim.py",
             ((" ", "keep"), ("-", "old"), ("+", "new"), ("@", ""), ("-", "gone")),
         ),
-        Edit("hub.py (deleted)", ()),
+        FileEdit("hub.py (deleted)", ()),
     ]
 
 
@@ -107,7 +107,7 @@ def test_lines_that_stay_are_shown_around_the_change_only():
     (edit,) = find_edits("Edit", given)
 
     assert "".join(sign + text for sign, text in edit.changes) == " c d-e+E f g"
-    assert edit.count == "+1 -1"
+    assert edit.diffstat == "+1 -1"
 
 
 def test_very_long_texts_are_not_compared():
@@ -115,4 +115,4 @@ def test_very_long_texts_are_not_compared():
 
     (edit,) = find_edits("Edit", given)
 
-    assert edit.count == "+1 -40000"
+    assert edit.diffstat == "+1 -40000"

@@ -13,14 +13,20 @@ from leslied.archive import ArchiveReader, ArchiveVersionError, FrameKind, list_
 from leslied.pipeline import Ingest
 from leslied.pipeline.archiver import Archiver, ArchiverReport
 from leslied.store import Store
-from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk, dump
-from tests.support.golden import environment
-from tests.support.records import modes_of
+from tests.support.claude import (
+    ADAPTER,
+    SESSION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+    encode_json_lines,
+)
+from tests.support.golden import make_environment
+from tests.support.records import list_modes
 
 SPILL = f"-home-dev-app/{SESSION}/tool-results/big.txt"
 
 
-class Shelf:
+class ArchiverHarness:
     """Reads a home and archives it."""
 
     def __init__(self, claude: ClaudeHome) -> None:
@@ -29,7 +35,7 @@ class Shelf:
 
     def __call__(self, *, is_final: bool = True, **more: Any) -> ArchiverReport:
         claude = self.claude
-        roots = tuple(ADAPTER.roots(environment(claude.home), []))
+        roots = tuple(ADAPTER.roots(make_environment(claude.home), []))
         is_excluded = more.pop("is_excluded_when_read", None)
         with Store(claude.store_path, claude.clock) as store:
             Ingest(
@@ -64,17 +70,17 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf(claude: ClaudeHome) -> Shelf:
-    return Shelf(claude)
+def shelf(claude: ClaudeHome) -> ArchiverHarness:
+    return ArchiverHarness(claude)
 
 
 @pytest.fixture
-def talk() -> Talk:
-    return Talk()
+def talk() -> ClaudeLogBuilder:
+    return ClaudeLogBuilder()
 
 
 def test_a_stopped_session_is_archived_byte_for_byte(
-    claude: ClaudeHome, shelf: Shelf, talk: Talk
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
 ):
     log = claude.write(talk.prompt("one"), talk.answer("1"))
 
@@ -82,10 +88,12 @@ def test_a_stopped_session_is_archived_byte_for_byte(
 
     assert (done.sources, done.errors) == (1, {})
     assert shelf.bytes() == {1: log.read_bytes()}
-    assert modes_of(list_files(shelf.folder)) == {0o600}
+    assert list_modes(list_files(shelf.folder)) == {0o600}
 
 
-def test_a_second_run_reads_nothing(claude: ClaudeHome, shelf: Shelf, talk: Talk):
+def test_a_second_run_reads_nothing(
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+):
     claude.write(talk.prompt("one"), talk.answer("1"))
     shelf()
     before = {p: p.stat() for p in shelf.folder.rglob("*")}
@@ -99,7 +107,7 @@ def test_a_second_run_reads_nothing(claude: ClaudeHome, shelf: Shelf, talk: Talk
 
 
 def test_only_new_bytes_are_read_and_added(
-    claude: ClaudeHome, shelf: Shelf, talk: Talk
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
 ):
     log = claude.write(*[talk.prompt("x" * 5000) for _ in range(100)])
     shelf()
@@ -114,12 +122,12 @@ def test_only_new_bytes_are_read_and_added(
 
 
 def test_a_rewritten_file_starts_a_generation_and_the_old_one_stays(
-    claude: ClaudeHome, shelf: Shelf, talk: Talk
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
 ):
     log = claude.write(talk.prompt("one"), talk.answer("1"))
     shelf()
     old = log.read_bytes()
-    log.write_bytes(dump(talk.prompt("all new")))
+    log.write_bytes(encode_json_lines(talk.prompt("all new")))
 
     shelf()
 
@@ -127,12 +135,12 @@ def test_a_rewritten_file_starts_a_generation_and_the_old_one_stays(
 
 
 def test_a_file_rewritten_after_it_was_read_waits(
-    claude: ClaudeHome, shelf: Shelf, talk: Talk
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
 ):
     log = claude.write(talk.prompt("one"), talk.answer("1"))
     claude.sync(is_final=True)
     log.write_bytes(log.read_bytes().replace(b"one", b"two"))
-    roots = tuple(ADAPTER.roots(environment(claude.home), []))
+    roots = tuple(ADAPTER.roots(make_environment(claude.home), []))
     with Store(claude.store_path, claude.clock) as store:
         store.mark_all_stopped()
         keep = Archiver(
@@ -149,7 +157,9 @@ def test_a_file_rewritten_after_it_was_read_waits(
     assert shelf.bytes() == {2: log.read_bytes()}
 
 
-def test_an_active_session_waits(claude: ClaudeHome, shelf: Shelf, talk: Talk):
+def test_an_active_session_waits(
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+):
     line = talk.prompt("one")
     line["timestamp"] = "2026-11-16T11:59:59.000Z"
     claude.write(line)
@@ -160,10 +170,10 @@ def test_an_active_session_waits(claude: ClaudeHome, shelf: Shelf, talk: Talk):
 
 
 def test_an_unended_line_taken_as_final_is_archived_until_it_ends(
-    claude: ClaudeHome, shelf: Shelf, talk: Talk
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
 ):
     log = claude.write(talk.prompt("one"))
-    line = dump(talk.answer("1"))
+    line = encode_json_lines(talk.answer("1"))
     with log.open("ab") as file:
         file.write(line[:-1])
     shelf()
@@ -179,7 +189,7 @@ def test_an_unended_line_taken_as_final_is_archived_until_it_ends(
 
 
 def test_a_side_file_is_kept_whole_each_time_it_changes(
-    claude: ClaudeHome, shelf: Shelf, talk: Talk
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
 ):
     folder = f"-home-dev-app/{SESSION}/subagents"
     claude.write(talk.prompt("one", agentId="a1"), name=f"{folder}/agent-a1.jsonl")
@@ -194,7 +204,7 @@ def test_a_side_file_is_kept_whole_each_time_it_changes(
 
 
 def test_a_spilled_result_is_kept_beside_its_log(
-    claude: ClaudeHome, shelf: Shelf, talk: Talk
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
 ):
     spill = claude.log(SPILL)
     spill.write_text("the whole text")
@@ -218,7 +228,7 @@ def test_a_spilled_result_is_kept_beside_its_log(
 
 @pytest.mark.parametrize("when", ["when read", "only now", "agent off"])
 def test_an_excluded_project_is_not_archived(
-    claude: ClaudeHome, shelf: Shelf, talk: Talk, when: str
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder, when: str
 ):
     log = claude.write(talk.prompt("secret work"), talk.answer("1"))
     long_ago = claude.clock.now().timestamp() - 3600
@@ -238,7 +248,7 @@ def test_an_excluded_project_is_not_archived(
 
 
 def test_a_moved_log_goes_on_in_the_same_archive_file(
-    claude: ClaudeHome, shelf: Shelf, talk: Talk
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
 ):
     log = claude.write(talk.prompt("one"))
     shelf()
@@ -254,7 +264,7 @@ def test_a_moved_log_goes_on_in_the_same_archive_file(
 
 @pytest.mark.parametrize("left", [0, 30, -5])
 def test_a_damaged_end_is_made_anew_from_the_log(
-    claude: ClaudeHome, shelf: Shelf, talk: Talk, left: int
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder, left: int
 ):
     """E3."""
     log = claude.write(talk.prompt("one"), talk.answer("1"))
@@ -268,14 +278,16 @@ def test_a_damaged_end_is_made_anew_from_the_log(
 
 
 def test_a_lost_store_does_not_mix_up_the_archive(
-    claude: ClaudeHome, shelf: Shelf, talk: Talk
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
 ):
     """The log was rewritten; a store made anew counts its generations from one."""
     log = claude.write(talk.prompt("one"), talk.answer("1"))
     shelf()
     old = log.read_bytes()
     claude.store_path.unlink()
-    log.write_bytes(dump(talk.prompt("other"), talk.answer("2"), talk.answer("3")))
+    log.write_bytes(
+        encode_json_lines(talk.prompt("other"), talk.answer("2"), talk.answer("3"))
+    )
 
     shelf()
 
@@ -283,7 +295,7 @@ def test_a_lost_store_does_not_mix_up_the_archive(
 
 
 def test_a_lost_store_does_not_double_the_archive(
-    claude: ClaudeHome, shelf: Shelf, talk: Talk
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
 ):
     log = claude.write(talk.prompt("one"), talk.answer("1"))
     shelf()
@@ -297,7 +309,9 @@ def test_a_lost_store_does_not_double_the_archive(
     assert shelf.bytes() == {1: log.read_bytes()}
 
 
-def test_a_deleted_log_stays_archived(claude: ClaudeHome, shelf: Shelf, talk: Talk):
+def test_a_deleted_log_stays_archived(
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+):
     """G11."""
     log = claude.write(talk.prompt("one"), talk.answer("1"))
     shelf()
@@ -308,7 +322,9 @@ def test_a_deleted_log_stays_archived(claude: ClaudeHome, shelf: Shelf, talk: Ta
     assert shelf.bytes() == {1: data}
 
 
-def test_a_newer_archive_stops_the_run(claude: ClaudeHome, shelf: Shelf, talk: Talk):
+def test_a_newer_archive_stops_the_run(
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+):
     """E7."""
     claude.write(talk.prompt("one"), talk.answer("1"))
     shelf()
@@ -323,7 +339,9 @@ def test_a_newer_archive_stops_the_run(claude: ClaudeHome, shelf: Shelf, talk: T
     assert path.read_bytes() == data
 
 
-def test_the_manifest_tells_the_names(claude: ClaudeHome, shelf: Shelf, talk: Talk):
+def test_the_manifest_tells_the_names(
+    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+):
     claude.write(talk.prompt("one"), talk.answer("1"))
 
     shelf()
@@ -332,11 +350,14 @@ def test_the_manifest_tells_the_names(claude: ClaudeHome, shelf: Shelf, talk: Ta
     (session,) = told["sessions"]
     assert told["key_id"] == "k"
     assert session["thread_id"] == "thread-11111111"
-    assert modes_of([shelf.folder / "manifest.json"]) == {0o600}
+    assert list_modes([shelf.folder / "manifest.json"]) == {0o600}
 
 
 def test_a_log_that_cannot_be_opened_is_told_and_tried_again(
-    claude: ClaudeHome, shelf: Shelf, talk: Talk, monkeypatch: pytest.MonkeyPatch
+    claude: ClaudeHome,
+    shelf: ArchiverHarness,
+    talk: ClaudeLogBuilder,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     log = claude.write(talk.prompt("one"), talk.answer("1"))
     claude.sync(is_final=True)
@@ -356,9 +377,12 @@ def test_a_log_that_cannot_be_opened_is_told_and_tried_again(
 
 
 def test_a_source_that_fails_unexpectedly_holds_up_no_other(
-    claude: ClaudeHome, shelf: Shelf, talk: Talk, monkeypatch: pytest.MonkeyPatch
+    claude: ClaudeHome,
+    shelf: ArchiverHarness,
+    talk: ClaudeLogBuilder,
+    monkeypatch: pytest.MonkeyPatch,
 ):
-    other = Talk("22222222-2222-4333-8444-555555555555")
+    other = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555")
     bad = claude.write(talk.prompt("bad"))
     claude.write(other.prompt("good"), name=f"-home-dev-app/{other.session_id}.jsonl")
     keep = Archiver._archive_source

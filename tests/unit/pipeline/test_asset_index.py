@@ -16,8 +16,8 @@ from leslied.pipeline import gather as gathering
 from leslied.redact import Redactor
 from leslied.sinks import OutputPolicy
 from leslied.store import Store, StoreReader
-from tests.support.claude import SESSION, ClaudeHome, Talk
-from tests.support.golden import recall
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.golden import load_golden
 
 ID = "thread-11111111"
 OTHER = "22222222-2222-4333-8444-555555555555"
@@ -40,11 +40,11 @@ def thread(project: Path) -> Path:
 
 
 @pytest.fixture
-def talk(project: Path) -> Talk:
-    return Talk(cwd=str(project))
+def talk(project: Path) -> ClaudeLogBuilder:
+    return ClaudeLogBuilder(cwd=str(project))
 
 
-class Street:
+class AssetIndexHarness:
     """All streets, over a home."""
 
     def __init__(self, claude: ClaudeHome) -> None:
@@ -93,12 +93,12 @@ class Street:
 
 
 @pytest.fixture
-def street(claude: ClaudeHome) -> Street:
-    return Street(claude)
+def street(claude: ClaudeHome) -> AssetIndexHarness:
+    return AssetIndexHarness(claude)
 
 
-def say(
-    talk: Talk, tool: str, told: Any, call_id: str, result: str = "ok"
+def make_call_lines(
+    talk: ClaudeLogBuilder, tool: str, told: Any, call_id: str, result: str = "ok"
 ) -> list[Any]:
     return [talk.call(tool, told, call_id), talk.result(call_id, result)]
 
@@ -118,11 +118,11 @@ def snapshot(project: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def test_a_plan_is_indexed_with_the_calls_that_made_it(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path
+    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
 ):
     told = {"file_path": str(thread / "plan.md")}
-    claude.write(talk.prompt("plan it"), *say(talk, "Write", told, "c1"))
-    claude.write(*say(talk, "Edit", told, "c2"), talk.answer("Done."))
+    claude.write(talk.prompt("plan it"), *make_call_lines(talk, "Write", told, "c1"))
+    claude.write(*make_call_lines(talk, "Edit", told, "c2"), talk.answer("Done."))
     (thread / "plan.md").write_text("# The mill\n")
 
     street()
@@ -137,7 +137,11 @@ def test_a_plan_is_indexed_with_the_calls_that_made_it(
 
 
 def test_a_second_run_writes_nothing(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path, project: Path
+    claude: ClaudeHome,
+    street: AssetIndexHarness,
+    talk: ClaudeLogBuilder,
+    thread: Path,
+    project: Path,
 ):
     claude.write(talk.prompt("plan it"), talk.answer("Done."))
     (thread / "plan.md").write_text("# The mill\n")
@@ -151,11 +155,17 @@ def test_a_second_run_writes_nothing(
 
 
 def test_everything_indexed_anew_gives_the_same_bytes(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path, project: Path
+    claude: ClaudeHome,
+    street: AssetIndexHarness,
+    talk: ClaudeLogBuilder,
+    thread: Path,
+    project: Path,
 ):
     told = {"file_path": str(thread / "plan.md")}
-    claude.write(talk.prompt("plan it"), *say(talk, "Write", told, "c1"))
-    claude.write(*say(talk, "TodoWrite", {"todos": [{"content": "Dam"}]}, "c2"))
+    claude.write(talk.prompt("plan it"), *make_call_lines(talk, "Write", told, "c1"))
+    claude.write(
+        *make_call_lines(talk, "TodoWrite", {"todos": [{"content": "Dam"}]}, "c2")
+    )
     (thread / "plan.md").write_text("# The mill\n")
     street()
     before = snapshot(project)
@@ -170,7 +180,7 @@ def test_everything_indexed_anew_gives_the_same_bytes(
 
 
 def test_an_asset_that_a_person_changed_is_seen_and_has_no_call(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path
+    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
 ):
     claude.write(talk.prompt("plan it"), talk.answer("Done."))
     (thread / "plan.md").write_text("# One\n")
@@ -186,7 +196,7 @@ def test_an_asset_that_a_person_changed_is_seen_and_has_no_call(
 
 
 def test_an_unchanged_file_is_not_read_again(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path
+    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
 ):
     claude.write(talk.prompt("plan it"), talk.answer("Done."))
     (thread / "plan.md").write_text("# One\n")
@@ -200,14 +210,14 @@ def test_an_unchanged_file_is_not_read_again(
 
 
 def test_only_new_units_are_read_again(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path
+    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
 ):
     told = {"file_path": str(thread / "plan.md")}
     (thread / "plan.md").write_text("# One\n")
-    claude.write(talk.prompt("one"), *say(talk, "Write", told, "c1"))
+    claude.write(talk.prompt("one"), *make_call_lines(talk, "Write", told, "c1"))
     street()
     street.ask("UPDATE touch SET call_id = 'remembered' WHERE call_id = 'c1'")
-    claude.write(talk.prompt("two"), *say(talk, "Edit", told, "c2"))
+    claude.write(talk.prompt("two"), *make_call_lines(talk, "Edit", told, "c2"))
 
     street()
 
@@ -215,10 +225,10 @@ def test_only_new_units_are_read_again(
 
 
 def test_a_call_that_later_says_something_else_is_read_again(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path
+    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
 ):
     (thread / "plan.md").write_text("# One\n")
-    use, result = say(talk, "Write", {"file_path": "/elsewhere"}, "c1")
+    use, result = make_call_lines(talk, "Write", {"file_path": "/elsewhere"}, "c1")
     claude.write(talk.prompt("one"), use, result, talk.prompt("two"))
     street()
     use["message"]["content"][0]["input"] = {"file_path": str(thread / "plan.md")}
@@ -230,12 +240,12 @@ def test_a_call_that_later_says_something_else_is_read_again(
 
 
 def test_a_subagents_call_is_told_as_the_subagents(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path
+    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
 ):
     (thread / "plan.md").write_text("# One\n")
     claude.write(talk.prompt("one"), talk.answer("Done."))
     told = {"file_path": str(thread / "plan.md")}
-    lines = [talk.prompt("sub"), *say(talk, "Write", told, "c1")]
+    lines = [talk.prompt("sub"), *make_call_lines(talk, "Write", told, "c1")]
     for line in lines:
         line |= {"isSidechain": True, "agentId": "abc"}
     claude.write(*lines, name=f"-home-dev-app/{SESSION}/subagents/agent-abc.jsonl")
@@ -247,14 +257,18 @@ def test_a_subagents_call_is_told_as_the_subagents(
 
 
 def test_another_session_may_have_written_the_plan(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path, project: Path
+    claude: ClaudeHome,
+    street: AssetIndexHarness,
+    talk: ClaudeLogBuilder,
+    thread: Path,
+    project: Path,
 ):
     claude.write(talk.prompt("one"), talk.answer("Done."))
     street()
     (thread / "plan.md").write_text("# One\n")
-    other = Talk(OTHER, str(project))
+    other = ClaudeLogBuilder(OTHER, str(project))
     told = {"file_path": str(thread / "plan.md")}
-    lines = [other.prompt("help"), *say(other, "Write", told, "c9")]
+    lines = [other.prompt("help"), *make_call_lines(other, "Write", told, "c9")]
     claude.write(*lines, name=f"-home-dev-app/{OTHER}.jsonl")
 
     street()
@@ -264,14 +278,17 @@ def test_another_session_may_have_written_the_plan(
 
 
 def test_a_relative_path_is_found_from_the_folder_of_an_earlier_unit(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path
+    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
 ):
     (thread / "plan.md").write_text("# One\n")
     claude.write(talk.prompt("one"), talk.answer("Done."))
     talk.cwd = str(thread)
     claude.write(talk.prompt("two"), talk.answer("There."))
     street()
-    claude.write(talk.prompt("3"), *say(talk, "Bash", {"command": "ls > plan.md"}, "c"))
+    claude.write(
+        talk.prompt("3"),
+        *make_call_lines(talk, "Bash", {"command": "ls > plan.md"}, "c"),
+    )
 
     street()
 
@@ -279,11 +296,13 @@ def test_a_relative_path_is_found_from_the_folder_of_an_earlier_unit(
 
 
 def test_lists_kept_elsewhere_are_collected_where_the_thread_has_none(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path
+    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
 ):
     todos = {"todos": [{"content": f"Dam {SECRET}", "status": "in_progress"}]}
-    claude.write(talk.prompt("go"), *say(talk, "TodoWrite", todos, "c1"))
-    claude.write(*say(talk, "ExitPlanMode", {"plan": f"# Mill {SECRET}"}, "c2"))
+    claude.write(talk.prompt("go"), *make_call_lines(talk, "TodoWrite", todos, "c1"))
+    claude.write(
+        *make_call_lines(talk, "ExitPlanMode", {"plan": f"# Mill {SECRET}"}, "c2")
+    )
     street()
 
     plan, progress = read(thread)["assets"][1:]
@@ -296,9 +315,11 @@ def test_lists_kept_elsewhere_are_collected_where_the_thread_has_none(
 
 
 def test_an_own_plan_takes_the_collected_ones_place(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path
+    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
 ):
-    claude.write(talk.prompt("go"), *say(talk, "ExitPlanMode", {"plan": "# A"}, "c1"))
+    claude.write(
+        talk.prompt("go"), *make_call_lines(talk, "ExitPlanMode", {"plan": "# A"}, "c1")
+    )
     street()
     (thread / "plan.md").write_text("# Own\n")
 
@@ -310,14 +331,18 @@ def test_an_own_plan_takes_the_collected_ones_place(
 
 
 def test_a_plans_file_is_read_only_where_agents_keep_plans(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path, home: Path
+    claude: ClaudeHome,
+    street: AssetIndexHarness,
+    talk: ClaudeLogBuilder,
+    thread: Path,
+    home: Path,
 ):
     """P5: a log names any path it likes."""
     stranger = home / "x" / ".claude" / "plans" / "id.md"
     stranger.parent.mkdir(parents=True)
     stranger.write_text("private")
     told = {"file_path": str(stranger), "content": "# Told"}
-    claude.write(talk.prompt("go"), *say(talk, "Write", told, "c1"))
+    claude.write(talk.prompt("go"), *make_call_lines(talk, "Write", told, "c1"))
 
     street()
 
@@ -326,13 +351,17 @@ def test_a_plans_file_is_read_only_where_agents_keep_plans(
 
 
 def test_the_claude_plan_that_was_edited_is_told_as_it_is(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path, home: Path
+    claude: ClaudeHome,
+    street: AssetIndexHarness,
+    talk: ClaudeLogBuilder,
+    thread: Path,
+    home: Path,
 ):
     plan = home / ".claude" / "plans" / "brave-oak.md"
     plan.parent.mkdir(parents=True)
     plan.write_text("# Now\n")
     told = {"file_path": str(plan), "content": "# Then"}
-    claude.write(talk.prompt("go"), *say(talk, "Write", told, "c1"))
+    claude.write(talk.prompt("go"), *make_call_lines(talk, "Write", told, "c1"))
 
     street()
 
@@ -341,7 +370,11 @@ def test_the_claude_plan_that_was_edited_is_told_as_it_is(
 
 
 def test_secrets_in_titles_and_progress_do_not_reach_the_index(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path, project: Path
+    claude: ClaudeHome,
+    street: AssetIndexHarness,
+    talk: ClaudeLogBuilder,
+    thread: Path,
+    project: Path,
 ):
     claude.write(talk.prompt(f"use {SECRET}"), talk.answer("Done."))
     (thread / "plan.md").write_text(f"# Key {SECRET}\n")
@@ -356,7 +389,7 @@ def test_secrets_in_titles_and_progress_do_not_reach_the_index(
 
 
 def test_a_name_of_broken_bytes_hinders_nothing(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path
+    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
 ):
     claude.write(talk.prompt("go"), talk.answer("Done."))
     (thread / "design").mkdir()
@@ -370,7 +403,11 @@ def test_a_name_of_broken_bytes_hinders_nothing(
 
 
 def test_what_stands_where_the_index_should_is_not_followed(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path, tmp_path: Path
+    claude: ClaudeHome,
+    street: AssetIndexHarness,
+    talk: ClaudeLogBuilder,
+    thread: Path,
+    tmp_path: Path,
 ):
     victim = tmp_path / "victim"
     victim.write_text("mine")
@@ -387,7 +424,11 @@ def test_what_stands_where_the_index_should_is_not_followed(
 
 
 def test_a_folder_that_was_taken_away_does_not_come_back(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path, project: Path
+    claude: ClaudeHome,
+    street: AssetIndexHarness,
+    talk: ClaudeLogBuilder,
+    thread: Path,
+    project: Path,
 ):
     claude.write(talk.prompt("go"), talk.answer("Done."))
     (thread / "plan.md").write_text("# One\n")
@@ -402,11 +443,15 @@ def test_a_folder_that_was_taken_away_does_not_come_back(
 
 
 def test_assets_in_a_project_that_is_not_written_to_are_indexed_elsewhere(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path, project: Path
+    claude: ClaudeHome,
+    street: AssetIndexHarness,
+    talk: ClaudeLogBuilder,
+    thread: Path,
+    project: Path,
 ):
     street.is_central = True
     told = {"file_path": str(thread / "plan.md")}
-    claude.write(talk.prompt("go"), *say(talk, "Write", told, "c1"))
+    claude.write(talk.prompt("go"), *make_call_lines(talk, "Write", told, "c1"))
     (thread / "plan.md").write_text("# One\n")
 
     street()
@@ -423,7 +468,11 @@ def test_assets_in_a_project_that_is_not_written_to_are_indexed_elsewhere(
 
 
 def test_a_session_that_grew_quiet_is_told_as_stopped(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path, project: Path
+    claude: ClaudeHome,
+    street: AssetIndexHarness,
+    talk: ClaudeLogBuilder,
+    thread: Path,
+    project: Path,
 ):
     claude.clock.at = claude.clock.at.replace(hour=10, minute=0, second=9)  # type: ignore[attr-defined]
     claude.write(talk.prompt("go"), talk.answer("Done."))
@@ -440,9 +489,11 @@ def test_a_session_that_grew_quiet_is_told_as_stopped(
 
 
 def test_a_thread_that_could_not_be_written_is_tried_again(
-    claude: ClaudeHome, street: Street, talk: Talk, thread: Path
+    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
 ):
-    claude.write(talk.prompt("go"), *say(talk, "ExitPlanMode", {"plan": "# A"}, "c1"))
+    claude.write(
+        talk.prompt("go"), *make_call_lines(talk, "ExitPlanMode", {"plan": "# A"}, "c1")
+    )
     (thread / ".meta").mkdir()
     (thread / ".meta" / "collected").write_text("in the way")
 
@@ -455,8 +506,8 @@ def test_a_thread_that_could_not_be_written_is_tried_again(
 
 def test_a_crash_before_the_projects_index_leaves_it_due(
     claude: ClaudeHome,
-    street: Street,
-    talk: Talk,
+    street: AssetIndexHarness,
+    talk: ClaudeLogBuilder,
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
@@ -476,8 +527,8 @@ def test_a_crash_before_the_projects_index_leaves_it_due(
 
 def test_a_failure_in_the_projects_index_leaves_it_due(
     claude: ClaudeHome,
-    street: Street,
-    talk: Talk,
+    street: AssetIndexHarness,
+    talk: ClaudeLogBuilder,
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
@@ -492,10 +543,10 @@ def test_a_failure_in_the_projects_index_leaves_it_due(
 
 
 def test_every_thread_is_looked_at_in_turn(
-    claude: ClaudeHome, street: Street, project: Path
+    claude: ClaudeHome, street: AssetIndexHarness, project: Path
 ):
     for number in range(6):
-        talk = Talk(f"{number}{SESSION[1:]}", str(project))
+        talk = ClaudeLogBuilder(f"{number}{SESSION[1:]}", str(project))
         name = f"-home-dev-app/{talk.session_id}.jsonl"
         claude.write(talk.prompt("go"), talk.answer("Done."), name=name)
     street()
@@ -510,21 +561,25 @@ def test_every_thread_is_looked_at_in_turn(
 
 def test_the_page_is_one_a_person_likes_to_read(
     claude: ClaudeHome,
-    street: Street,
-    talk: Talk,
+    street: AssetIndexHarness,
+    talk: ClaudeLogBuilder,
     thread: Path,
     project: Path,
     pytestconfig: pytest.Config,
 ):
     told = {"file_path": str(thread / "plan.md")}
-    claude.write(talk.prompt("Build | the *mill*"), *say(talk, "Write", told, "c1"))
+    claude.write(
+        talk.prompt("Build | the *mill*"), *make_call_lines(talk, "Write", told, "c1")
+    )
     (thread / "plan.md").write_text("# The [mill]\n")
     (thread / "progress.md").write_text(
         "## Done\n- [x] Dam\n## Blocked\n- [ ] Roof (no slate)\n## Open\n- [ ] Wheel\n"
     )
     (thread / "learnings").mkdir()
     for number in range(26):
-        other = Talk(f"{number:08x}-2222-4333-8444-555555555555", str(project))
+        other = ClaudeLogBuilder(
+            f"{number:08x}-2222-4333-8444-555555555555", str(project)
+        )
         name = f"-home-dev-app/{other.session_id}.jsonl"
         claude.write(other.prompt(f"small thing {number}"), name=name)
 
@@ -532,7 +587,7 @@ def test_the_page_is_one_a_person_likes_to_read(
 
     page = (project / ".leslie" / "INDEX.md").read_text()
     golden = Path(__file__).with_name("index.golden.md")
-    assert page == recall(golden, page, pytestconfig)
+    assert page == load_golden(golden, page, pytestconfig)
     index = json.loads((project / ".leslie" / "index.json").read_text())
     assert (index["thread_count"], len(index["threads"])) == (27, 27)
     assert index["threads"][0]["id"] == ID

@@ -19,8 +19,13 @@ from leslied.pipeline import Archiver, Ingest, IngestReport
 from leslied.pipeline.exclude import make_folder_matcher
 from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
-from tests.support.claude import SESSION, ClaudeHome, Talk, dump
-from tests.support.golden import environment
+from tests.support.claude import (
+    SESSION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+    encode_json_lines,
+)
+from tests.support.golden import make_environment
 
 SECRET = "zebra"
 LOG = f"-app/{SESSION}.jsonl"
@@ -46,7 +51,7 @@ class Excluding:
     def __init__(self, claude: ClaudeHome, agent: str = "claude-code") -> None:
         self.claude = claude
         self.adapter = load_adapters()[agent]
-        self.roots = tuple(self.adapter.roots(environment(claude.home), []))
+        self.roots = tuple(self.adapter.roots(make_environment(claude.home), []))
         self.private = claude.home / "work" / "private"
         self.private.mkdir(parents=True)
         self.public = claude.home / "work" / "public"
@@ -118,8 +123,8 @@ def excluding(claude: ClaudeHome) -> Excluding:
     return Excluding(claude)
 
 
-def talk_in(folder: Path | str, **more: Any) -> Talk:
-    return Talk(cwd=str(folder), **more)
+def talk_in(folder: Path | str, **more: Any) -> ClaudeLogBuilder:
+    return ClaudeLogBuilder(cwd=str(folder), **more)
 
 
 def test_a_prompt_queued_before_the_folder_is_named_is_held_back(
@@ -176,7 +181,7 @@ def test_holding_back_changes_nothing_in_what_is_stored(
 def test_a_chunk_may_end_between_the_prompt_and_the_folder(
     claude: ClaudeHome, excluding: Excluding
 ):
-    queued = dump(ENQUEUE)
+    queued = encode_json_lines(ENQUEUE)
     excluding.limits = replace(excluding.limits, chunk=len(queued), rescan=16)
     claude.write(ENQUEUE, DEQUEUE, talk_in(excluding.private).prompt(SECRET), name=LOG)
 
@@ -274,7 +279,7 @@ def test_a_file_of_a_subagent_waits_for_its_main_log(
     side = claude.log(f"{SUBAGENTS}/{name}")
     line = talk_in(excluding.public).prompt(SECRET, isSidechain=True)
     meta = {"agentType": "Explore", "description": SECRET}
-    side.write_bytes(dump(meta if name.endswith("meta.json") else line))
+    side.write_bytes(encode_json_lines(meta if name.endswith("meta.json") else line))
     first = excluding.look(side)
     held = excluding.has_secret()
     claude.write(talk_in(excluding.private).prompt("go"), name=LOG)
@@ -294,7 +299,7 @@ def test_a_file_of_a_subagent_is_decided_by_a_main_log_not_read_yet(
     side = claude.log(f"{SUBAGENTS}/{name}")
     line = talk_in(excluding.public).prompt(SECRET, isSidechain=True)
     meta = {"agentType": "Explore", "description": SECRET}
-    side.write_bytes(dump(meta if name.endswith("meta.json") else line))
+    side.write_bytes(encode_json_lines(meta if name.endswith("meta.json") else line))
     claude.write(ENQUEUE, talk_in(excluding.private).prompt("go"), name=LOG)
 
     done = excluding.look(side)
@@ -452,7 +457,7 @@ def test_a_qwen_subagent_waits_for_its_main_log(claude: ClaudeHome):
     first = excluding.look(side)
     main = project / "chats" / f"{SESSION}.jsonl"
     main.parent.mkdir()
-    main.write_bytes(dump(qwen_line(excluding.private, "go")))
+    main.write_bytes(encode_json_lines(qwen_line(excluding.private, "go")))
 
     excluding.scan()
 
@@ -482,7 +487,7 @@ def test_a_gemini_log_waits_for_the_file_that_names_its_folder(claude: ClaudeHom
     header = {"sessionId": "s", "projectHash": "h"}
     time = "2026-11-16T01:29:49.409Z"
     said = {"id": "1", "type": "user", "timestamp": time, "content": SECRET}
-    log.write_bytes(dump(header, said))
+    log.write_bytes(encode_json_lines(header, said))
     first = excluding.scan()
     (project / ".project_root").write_text(str(excluding.private))
 

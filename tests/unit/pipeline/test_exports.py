@@ -14,9 +14,9 @@ from leslied.redact import Redactor
 from leslied.redact.session import redact_session
 from leslied.sinks import OutputPolicy, load_sinks
 from leslied.store import Store, StoreReader
-from tests.support.claude import SESSION, ClaudeHome, Talk
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
-from tests.support.exports import Devflow, load
+from tests.support.exports import DevflowRun, read_session
 
 KEY = "ghp_" + "A1b2" * 9
 EXPORTS = ".leslie/threads/thread-11111111/.meta/exports"
@@ -40,13 +40,13 @@ def project(home: Path) -> Path:
 
 
 @pytest.fixture
-def talk(project: Path, claude: ClaudeHome) -> Talk:
-    talk = Talk(cwd=str(project))
+def talk(project: Path, claude: ClaudeHome) -> ClaudeLogBuilder:
+    talk = ClaudeLogBuilder(cwd=str(project))
     claude.write(talk.prompt(f"use {KEY}"), talk.answer("Used."))
     return talk
 
 
-def publish(
+def run_exports(
     claude: ClaudeHome,
     *formats: str,
     stopped: bool = True,
@@ -74,16 +74,16 @@ def files(project: Path) -> list[str]:
 
 
 def test_nothing_is_published_unless_it_is_asked_for(
-    claude: ClaudeHome, talk: Talk, project: Path
+    claude: ClaudeHome, talk: ClaudeLogBuilder, project: Path
 ):
-    assert publish(claude) == ExportsReport()
+    assert run_exports(claude) == ExportsReport()
     assert files(project) == []
 
 
 def test_a_stopped_session_has_every_output_that_is_asked_for(
-    claude: ClaudeHome, talk: Talk, project: Path
+    claude: ClaudeHome, talk: ClaudeLogBuilder, project: Path
 ):
-    done = publish(claude, "html", "devflow")
+    done = run_exports(claude, "html", "devflow")
 
     assert (done.sessions, done.files_written) == (1, 3)
     run = "runs/2026-11-16-claude-code-11111111"
@@ -91,43 +91,43 @@ def test_a_stopped_session_has_every_output_that_is_asked_for(
     assert files(project) == sorted(
         [page, f"{run}/metadata.json", f"{run}/transcript.json"]
     )
-    assert Devflow(project / EXPORTS, run.removeprefix("runs/")).turns
+    assert DevflowRun(project / EXPORTS, run.removeprefix("runs/")).turns
     assert KEY not in page + (project / EXPORTS / page).read_text()
     assert (project / EXPORTS / page).stat().st_mode & 0o777 == 0o600
 
 
 def test_the_file_is_what_export_would_write(
-    claude: ClaudeHome, talk: Talk, project: Path, clock: FakeClock
+    claude: ClaudeHome, talk: ClaudeLogBuilder, project: Path, clock: FakeClock
 ):
-    publish(claude, "json")
+    run_exports(claude, "json")
 
-    found = redact_session(load(claude.store_path, clock), REDACT)
+    found = redact_session(read_session(claude.store_path, clock), REDACT)
     (artifact,) = load_sinks()["json"].render(found)
     assert (project / EXPORTS / artifact.path).read_bytes() == artifact.body
 
 
 def test_a_session_that_works_waits_until_it_stops(
-    claude: ClaudeHome, talk: Talk, clock: FakeClock
+    claude: ClaudeHome, talk: ClaudeLogBuilder, clock: FakeClock
 ):
-    first = publish(claude, "html", stopped=False)
+    first = run_exports(claude, "html", stopped=False)
     clock.advance(7200)
-    held = publish(claude, "html", stopped=False, live=("claude-code", SESSION))
+    held = run_exports(claude, "html", stopped=False, live=("claude-code", SESSION))
 
-    quiet = publish(claude, "html", stopped=False)
+    quiet = run_exports(claude, "html", stopped=False)
 
     assert (first.files_written, held.files_written, quiet.files_written) == (0, 0, 1)
 
 
 def test_a_second_run_writes_nothing_and_growth_writes_the_same_file(
-    claude: ClaudeHome, talk: Talk, project: Path, clock: FakeClock
+    claude: ClaudeHome, talk: ClaudeLogBuilder, project: Path, clock: FakeClock
 ):
-    publish(claude, "markdown")
+    run_exports(claude, "markdown")
     before = files(project)
-    again = publish(claude, "markdown")
+    again = run_exports(claude, "markdown")
     clock.advance(60)
     claude.write(talk.prompt("more"), talk.answer("And more."))
 
-    grown = publish(claude, "markdown")
+    grown = run_exports(claude, "markdown")
 
     assert (again.files_written, grown.files_written) == (0, 1)
     assert files(project) == before
@@ -135,45 +135,48 @@ def test_a_second_run_writes_nothing_and_growth_writes_the_same_file(
 
 
 def test_another_wish_is_granted_to_sessions_that_stopped_before(
-    claude: ClaudeHome, talk: Talk, project: Path
+    claude: ClaudeHome, talk: ClaudeLogBuilder, project: Path
 ):
-    publish(claude, "markdown")
+    run_exports(claude, "markdown")
 
-    done = publish(claude, "markdown", "atif")
+    done = run_exports(claude, "markdown", "atif")
 
     assert done.files_written == 2
     assert len(files(project)) == 2
 
 
 def test_a_session_older_than_the_store_is_left_alone(
-    claude: ClaudeHome, talk: Talk, clock: FakeClock
+    claude: ClaudeHome, talk: ClaudeLogBuilder, clock: FakeClock
 ):
     clock.at = datetime(2026, 11, 17, tzinfo=UTC)
 
-    assert publish(claude, "html").files_written == 0
+    assert run_exports(claude, "html").files_written == 0
 
 
 def test_what_cannot_be_written_is_told_and_tried_again(
-    claude: ClaudeHome, talk: Talk, project: Path
+    claude: ClaudeHome, talk: ClaudeLogBuilder, project: Path
 ):
-    publish(claude)
+    run_exports(claude)
     meta = (project / EXPORTS).parent
     (meta / "exports").symlink_to(claude.home)
 
-    told = publish(claude, "html")
+    told = run_exports(claude, "html")
     (meta / "exports").unlink()
-    again = publish(claude, "html")
+    again = run_exports(claude, "html")
 
     assert list(told.errors) == [SESSION]
     assert (told.files_written, again.files_written) == (0, 1)
 
 
 def test_a_session_whose_exports_fail_unexpectedly_is_tried_again(
-    claude: ClaudeHome, talk: Talk, project: Path, monkeypatch: pytest.MonkeyPatch
+    claude: ClaudeHome,
+    talk: ClaudeLogBuilder,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     with monkeypatch.context() as patch:
         patch.setattr(Exports, "_load", lambda *_: 1 / 0)
-        done = publish(claude, "html")
+        done = run_exports(claude, "html")
 
     assert done.errors[SESSION].startswith("unexpected ZeroDivisionError")
-    assert publish(claude, "html").sessions == 1
+    assert run_exports(claude, "html").sessions == 1

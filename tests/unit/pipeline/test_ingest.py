@@ -9,11 +9,11 @@ import pytest
 from leslied import tail
 from leslied.store import StoreReader
 from leslied.store.transaction import Transaction
-from tests.support.claude import ClaudeHome, Talk
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 
 
 def test_a_second_sync_decodes_nothing(claude: ClaudeHome):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(talk.prompt("hello"), talk.answer("hi"))
     first = claude.sync()
 
@@ -24,7 +24,7 @@ def test_a_second_sync_decodes_nothing(claude: ClaudeHome):
 
 
 def test_appended_bytes_cost_what_they_are(claude: ClaudeHome):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(*[talk.prompt("x" * 5000) for _ in range(100)])
     claude.sync()
     claude.write(line := talk.prompt("one more"))
@@ -57,7 +57,10 @@ def test_a_final_look_at_unended_logs_goes_on_from_their_cursors(claude: ClaudeH
 def test_a_source_that_fails_unexpectedly_holds_up_no_other(
     claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
-    talk, other = Talk(), Talk("22222222-2222-4333-8444-555555555555")
+    talk, other = (
+        ClaudeLogBuilder(),
+        ClaudeLogBuilder("22222222-2222-4333-8444-555555555555"),
+    )
     bad = claude.write(talk.prompt("one"))
     claude.write(other.prompt("two"), name=f"-home-dev-app/{other.session_id}.jsonl")
 
@@ -80,7 +83,10 @@ def test_a_source_that_fails_unexpectedly_holds_up_no_other(
 def test_a_commit_that_fails_costs_only_its_source_and_moves_no_cursor(
     claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
-    talk, other = Talk(), Talk("22222222-2222-4333-8444-555555555555")
+    talk, other = (
+        ClaudeLogBuilder(),
+        ClaudeLogBuilder("22222222-2222-4333-8444-555555555555"),
+    )
     bad = claude.write(talk.prompt("one"), talk.prompt("two"))
     claude.write(other.prompt("two"), name=f"-home-dev-app/{other.session_id}.jsonl")
     add = Transaction.add

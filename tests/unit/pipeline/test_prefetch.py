@@ -14,7 +14,7 @@ from leslied.errors import LesliedError, SourceError
 from leslied.pipeline import ingest, prefetch
 from leslied.pipeline.batch import Batch
 from leslied.store import StoreReader
-from tests.support.claude import ClaudeHome, Talk
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def read_store(path: Path) -> list[object]:
 def test_what_was_read_ahead_is_what_one_process_reads(
     claude: ClaudeHome, tmp_path: Path, always_ahead: list[int]
 ):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt("hello 日本"),
         talk.call("Bash", {"command": "ls"}, "toolu_1"),
@@ -72,7 +72,7 @@ def test_what_was_read_ahead_is_what_one_process_reads(
 def test_a_source_that_cannot_be_read_is_told(
     claude: ClaudeHome, always_ahead: list[int], monkeypatch: pytest.MonkeyPatch
 ):
-    path = claude.write(Talk().prompt("hello"))
+    path = claude.write(ClaudeLogBuilder().prompt("hello"))
 
     def refuse(*_: object, **__: object) -> None:
         raise SourceError("cannot be opened")

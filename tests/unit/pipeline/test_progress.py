@@ -11,22 +11,22 @@ from leslied.cli.app import App
 from leslied.paths import get_paths, read_environ
 from leslied.pipeline import Pipeline
 from leslied.store import Store
-from tests.support.claude import ClaudeHome, Talk
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
 
-Told = list[tuple[int, int]]
+ProgressCalls = list[tuple[int, int]]
 
 
 @pytest.fixture
-def told() -> Told:
+def told() -> ProgressCalls:
     return []
 
 
 @pytest.fixture
-def streets(claude: ClaudeHome, clock: FakeClock, told: Told):
+def streets(claude: ClaudeHome, clock: FakeClock, told: ProgressCalls):
     """The daemon's work on three sessions, with somebody who looks on."""
     for number in range(3):
-        talk = Talk(f"{number:08d}-2222-4333-8444-555555555555")
+        talk = ClaudeLogBuilder(f"{number:08d}-2222-4333-8444-555555555555")
         lines = (talk.prompt("fix it"), talk.answer("Done."))
         claude.write(*lines, name=f"-home-dev-app/{talk.session_id}.jsonl")
     environ = read_environ()
@@ -38,7 +38,7 @@ def streets(claude: ClaudeHome, clock: FakeClock, told: Told):
 
 
 def test_a_first_read_tells_its_bytes(
-    streets: Pipeline, claude: ClaudeHome, told: Told
+    streets: Pipeline, claude: ClaudeHome, told: ProgressCalls
 ):
     for ingest in streets.ingests:
         replace(ingest, weight=1).scan()
@@ -49,12 +49,12 @@ def test_a_first_read_tells_its_bytes(
 
 
 def test_a_later_read_does_not_know_of_how_much(
-    streets: Pipeline, claude: ClaudeHome, told: Told
+    streets: Pipeline, claude: ClaudeHome, told: ProgressCalls
 ):
     (ingest,) = (each for each in streets.ingests if each.adapter.name == "claude-code")
     ingest.scan()
     told.clear()
-    line = Talk().prompt("more")
+    line = ClaudeLogBuilder().prompt("more")
     claude.write(line)
 
     done = ingest.scan()
@@ -62,7 +62,9 @@ def test_a_later_read_does_not_know_of_how_much(
     assert told == [(done.bytes_read, 0)]
 
 
-def test_transcripts_and_indexes_tell_their_steps(streets: Pipeline, told: Told):
+def test_transcripts_and_indexes_tell_their_steps(
+    streets: Pipeline, told: ProgressCalls
+):
     for ingest in streets.ingests:
         ingest.scan()
     told.clear()

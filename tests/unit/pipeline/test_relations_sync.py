@@ -18,8 +18,8 @@ from leslied.sinks import OutputPolicy
 from leslied.sinks.leslie import parse_document
 from leslied.store import Store, StoreReader
 from leslied.threads.relations import rebuild_relations
-from tests.support.claude import SESSION, ClaudeHome, Talk
-from tests.support.golden import FIXTURES, copy_home, environment
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.golden import FIXTURES, copy_home, make_environment
 from tests.unit.threads.test_relations import leslies_thread
 
 OTHER = "22222222-2222-4333-8444-555555555555"
@@ -36,11 +36,11 @@ def project(home: Path) -> Path:
 
 
 @pytest.fixture
-def talk(project: Path) -> Talk:
-    return Talk(cwd=str(project))
+def talk(project: Path) -> ClaudeLogBuilder:
+    return ClaudeLogBuilder(cwd=str(project))
 
 
-class Street:
+class RelationsHarness:
     """Ingest, settle and relate, over a home."""
 
     def __init__(self, claude: ClaudeHome) -> None:
@@ -50,7 +50,7 @@ class Street:
         claude = self.claude
         with Store(claude.store_path, claude.clock) as store:
             for adapter in load_adapters().values():
-                roots = tuple(adapter.roots(environment(claude.home), []))
+                roots = tuple(adapter.roots(make_environment(claude.home), []))
                 Ingest(adapter=adapter, store=store, roots=roots).scan()
             if is_final:
                 store.mark_all_stopped()
@@ -88,8 +88,8 @@ class Street:
 
 
 @pytest.fixture
-def street(claude: ClaudeHome) -> Street:
-    return Street(claude)
+def street(claude: ClaudeHome) -> RelationsHarness:
+    return RelationsHarness(claude)
 
 
 def main_of(project: Path) -> Path:
@@ -105,7 +105,7 @@ def write(project: Path, data: dict[str, Any]) -> None:
     main_of(project).write_text(json.dumps(data, indent=2) + "\n")
 
 
-def claim(project: Path, thread_id: str, session_id: str = SESSION) -> None:
+def write_claim(project: Path, thread_id: str, session_id: str = SESSION) -> None:
     """Leslie says which of its threads the session works on."""
     known = {"version": "1.0", "operations": [], "relations": {}, "threads": {}}
     known["metadata"] = {"last_updated": "2026-02-08T16:00:00Z", "thread_count": 0}
@@ -114,9 +114,11 @@ def claim(project: Path, thread_id: str, session_id: str = SESSION) -> None:
     write(project, data)
 
 
-def fork(claude: ClaudeHome, lines: list[Any], name: str, cwd: Path) -> Talk:
+def fork(
+    claude: ClaudeHome, lines: list[Any], name: str, cwd: Path
+) -> ClaudeLogBuilder:
     """A session that begins with copies of another's lines and goes its own way."""
-    talk = Talk(name, str(cwd))
+    talk = ClaudeLogBuilder(name, str(cwd))
     for _ in range(len(lines) + 20 * int(name[0])):
         talk.line("x")
     copies = [{**line, "sessionId": name} for line in lines]
@@ -126,7 +128,7 @@ def fork(claude: ClaudeHome, lines: list[Any], name: str, cwd: Path) -> Talk:
 
 
 def test_a_thread_with_files_stands_in_the_relations(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.write(talk.prompt("fix the login bug"), talk.answer("Done."))
 
@@ -143,7 +145,7 @@ def test_a_thread_with_files_stands_in_the_relations(
 
 
 def test_a_second_run_writes_nothing(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.write(talk.prompt("one"), talk.answer("1"))
     street(is_final=True)
@@ -158,7 +160,7 @@ def test_a_second_run_writes_nothing(
 
 
 def test_another_turn_of_the_same_session_writes_nothing(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.clock.at = claude.clock.at.replace(hour=10)
     claude.write(talk.prompt("one"), talk.answer("1"))
@@ -170,7 +172,7 @@ def test_another_turn_of_the_same_session_writes_nothing(
 
 
 def test_a_session_that_falls_silent_is_completed_without_news(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.clock.at = claude.clock.at.replace(hour=10)
     claude.write(talk.prompt("one"), talk.answer("1"))
@@ -184,7 +186,7 @@ def test_a_session_that_falls_silent_is_completed_without_news(
 
 
 def test_a_session_that_goes_on_is_active_again(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.clock.at = claude.clock.at.replace(hour=11)
     claude.write(talk.prompt("one"), talk.answer("1"))
@@ -198,7 +200,7 @@ def test_a_session_that_goes_on_is_active_again(
 
 
 def test_a_title_carries_no_secret_and_no_line_break(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.write(talk.prompt(f"use {SECRET} \t now\nand more"), talk.answer("1"))
 
@@ -211,7 +213,11 @@ def test_a_title_carries_no_secret_and_no_line_break(
 
 @pytest.mark.parametrize("order", [(SESSION, OTHER), (OTHER, SESSION)])
 def test_a_fork_is_a_child_whichever_log_is_read_first(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path, order: Any
+    claude: ClaudeHome,
+    street: RelationsHarness,
+    talk: ClaudeLogBuilder,
+    project: Path,
+    order: Any,
 ):
     lines = [talk.prompt("one"), talk.answer("1")]
     for name in order:
@@ -230,11 +236,11 @@ def test_a_fork_is_a_child_whichever_log_is_read_first(
 
 
 def test_a_fork_of_a_fork_is_a_grandchild(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
 ):
     lines = [talk.prompt("one"), talk.answer("1")]
     claude.write(*lines, talk.prompt("two"), talk.answer("2"))
-    child = Talk(OTHER, str(project))
+    child = ClaudeLogBuilder(OTHER, str(project))
     for _ in range(30):
         child.line("x")
     longer = [*lines, child.prompt("three"), child.answer("3")]
@@ -250,7 +256,7 @@ def test_a_fork_of_a_fork_is_a_grandchild(
 
 
 def test_a_session_that_was_copied_whole_is_the_parent(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
 ):
     lines = [talk.prompt("one"), talk.answer("1")]
     claude.write(*lines)
@@ -261,7 +267,9 @@ def test_a_session_that_was_copied_whole_is_the_parent(
     assert read(project)["threads"]["thread-22222222"]["parent_id"] == "thread-11111111"
 
 
-def test_a_fork_that_its_log_tells_of_is_a_child(claude: ClaudeHome, street: Street):
+def test_a_fork_that_its_log_tells_of_is_a_child(
+    claude: ClaudeHome, street: RelationsHarness
+):
     copy_home(FIXTURES / "codex" / "fork", claude.home)
 
     street(is_final=True)
@@ -273,9 +281,9 @@ def test_a_fork_that_its_log_tells_of_is_a_child(claude: ClaudeHome, street: Str
 
 
 def test_subagents_stand_in_their_threads_metadata(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
 ):
-    child = Talk(cwd=str(project))
+    child = ClaudeLogBuilder(cwd=str(project))
     claude.write(talk.prompt("go"), talk.call("Agent", {}, "t1"), talk.answer("ok"))
     folder = f"-home-dev-app/{SESSION}/subagents"
     claude.write(
@@ -296,7 +304,7 @@ def test_subagents_stand_in_their_threads_metadata(
 
 
 def test_a_project_whose_file_cannot_be_written_is_left_alone(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
 ):
     main_of(project).parent.mkdir()
     main_of(project).write_bytes(b"somebody's half-written file")
@@ -310,7 +318,7 @@ def test_a_project_whose_file_cannot_be_written_is_left_alone(
 
 
 def test_while_leslie_holds_the_lock_nothing_is_written_and_nothing_lost(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
 ):
     lock = project / ".leslie" / "thread_relations.json.lock"
     lock.mkdir(parents=True)
@@ -324,7 +332,7 @@ def test_while_leslie_holds_the_lock_nothing_is_written_and_nothing_lost(
 
 
 def test_a_tree_that_somebody_removed_does_not_come_back_for_the_relations(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.clock.at = claude.clock.at.replace(hour=10)
     claude.write(talk.prompt("one"), talk.answer("1"))
@@ -339,9 +347,9 @@ def test_a_tree_that_somebody_removed_does_not_come_back_for_the_relations(
 
 
 def test_a_thread_that_leslie_knows_has_its_id_from_the_first_file(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
 ):
-    claim(project, "thread-leslie01")
+    write_claim(project, "thread-leslie01")
     claude.write(talk.prompt("one"), talk.answer("1"))
 
     street(is_final=True)
@@ -354,10 +362,14 @@ def test_a_thread_that_leslie_knows_has_its_id_from_the_first_file(
 
 @pytest.mark.parametrize("name", ["../../x", ".hidden", "a/b", "x" * 65])
 def test_a_claim_under_a_hostile_name_is_no_claim(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path, name: str
+    claude: ClaudeHome,
+    street: RelationsHarness,
+    talk: ClaudeLogBuilder,
+    project: Path,
+    name: str,
 ):
     """P3."""
-    claim(project, name)
+    write_claim(project, name)
     claude.write(talk.prompt("one"), talk.answer("1"))
 
     street(is_final=True)
@@ -368,7 +380,7 @@ def test_a_claim_under_a_hostile_name_is_no_claim(
 
 @pytest.fixture
 def moved(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
 ) -> RelationsReport:
     """A thread with files, an asset and a fork, which Leslie then claims."""
     lines = [talk.prompt("one"), talk.answer("1")]
@@ -380,7 +392,7 @@ def moved(
     new = project / ".leslie/threads/thread-leslie01"
     (new / ".meta/transcripts").mkdir(parents=True)
     (new / ".meta/transcripts/20261116-1000-one.txt").write_text("Leslie's")
-    claim(project, "thread-leslie01")
+    write_claim(project, "thread-leslie01")
     return street(is_final=True)
 
 
@@ -412,18 +424,20 @@ def test_a_moved_thread_keeps_its_family(moved: RelationsReport, project: Path):
 
 
 def test_a_thread_moves_once(
-    moved: RelationsReport, claude: ClaudeHome, street: Street, project: Path
+    moved: RelationsReport, claude: ClaudeHome, street: RelationsHarness, project: Path
 ):
     data = read(project)
     del data["threads"]["thread-leslie01"]["session_id"]
     write(project, data)
-    claim(project, "thread-leslie02")
+    write_claim(project, "thread-leslie02")
 
     assert street().moved_threads == {}
     assert not (project / ".leslie/threads/thread-leslie02").exists()
 
 
-def test_after_a_move_nothing_more_is_written(moved: RelationsReport, street: Street):
+def test_after_a_move_nothing_more_is_written(
+    moved: RelationsReport, street: RelationsHarness
+):
     again = street(is_final=True)
 
     assert (again.files_written, again.moved_threads) == (0, {})
@@ -431,12 +445,12 @@ def test_after_a_move_nothing_more_is_written(moved: RelationsReport, street: St
 
 def test_a_thread_that_fails_unexpectedly_holds_up_no_other(
     claude: ClaudeHome,
-    street: Street,
-    talk: Talk,
+    street: RelationsHarness,
+    talk: ClaudeLogBuilder,
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    other = Talk("22222222-2222-4333-8444-555555555555", str(project))
+    other = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555", str(project))
     claude.write(talk.prompt("bad"))
     claude.write(other.prompt("good"), name=f"-home-dev-app/{other.session_id}.jsonl")
     describe = RelationsSync._build_update

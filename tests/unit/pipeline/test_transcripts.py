@@ -23,7 +23,12 @@ from leslied.sinks.leslie import (
 )
 from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
-from tests.support.claude import SESSION, ClaudeHome, Talk, dump
+from tests.support.claude import (
+    SESSION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+    encode_json_lines,
+)
 from tests.support.clock import FakeClock
 
 THREAD = ".leslie/threads/thread-11111111/.meta"
@@ -38,11 +43,11 @@ def project(home: Path) -> Path:
 
 
 @pytest.fixture
-def talk(project: Path) -> Talk:
-    return Talk(cwd=str(project))
+def talk(project: Path) -> ClaudeLogBuilder:
+    return ClaudeLogBuilder(cwd=str(project))
 
 
-class Street:
+class SettleHarness:
     """Both streets, over a home."""
 
     def __init__(self, claude: ClaudeHome) -> None:
@@ -72,8 +77,8 @@ class Street:
 
 
 @pytest.fixture
-def street(claude: ClaudeHome) -> Street:
-    return Street(claude)
+def street(claude: ClaudeHome) -> SettleHarness:
+    return SettleHarness(claude)
 
 
 def files(project: Path, part: str = "transcripts") -> list[str]:
@@ -86,7 +91,7 @@ def read(project: Path, number: int = 0, part: str = "transcripts"):
 
 
 def test_a_unit_becomes_a_file_in_its_project(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.write(talk.prompt("fix the login bug"), talk.answer("Done."))
 
@@ -99,7 +104,9 @@ def test_a_unit_becomes_a_file_in_its_project(
     assert document.blocks[0] == UserBlock("fix the login bug")
 
 
-def test_settling_twice_writes_nothing(claude: ClaudeHome, street: Street, talk: Talk):
+def test_settling_twice_writes_nothing(
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder
+):
     claude.write(talk.prompt("one"), talk.answer("1"), talk.prompt("two"))
     street()
 
@@ -107,7 +114,7 @@ def test_settling_twice_writes_nothing(claude: ClaudeHome, street: Street, talk:
 
 
 def test_more_entries_rewrite_the_same_file(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.write(talk.prompt("one"), talk.answer("1"))
     street()
@@ -122,7 +129,7 @@ def test_more_entries_rewrite_the_same_file(
 
 
 def test_an_entry_that_now_says_something_else_renders_its_unit_again(
-    claude: ClaudeHome, street: Street, talk: Talk
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder
 ):
     claude.write(talk.prompt("first"), answer := talk.answer("draft"))
     claude.write(talk.prompt("second"), talk.answer("done"))
@@ -139,7 +146,7 @@ def test_an_entry_that_now_says_something_else_renders_its_unit_again(
 
 
 def test_only_units_with_news_are_read_again(
-    claude: ClaudeHome, street: Street, talk: Talk
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder
 ):
     for number in range(5):
         claude.write(talk.prompt(f"do {number}"), talk.answer("ok"))
@@ -150,7 +157,7 @@ def test_only_units_with_news_are_read_again(
 
 
 def test_two_units_of_one_name_get_two_files(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     """D9."""
     claude.write(talk.prompt("go on"), talk.answer("1"), talk.prompt("go on"))
@@ -161,7 +168,7 @@ def test_two_units_of_one_name_get_two_files(
 
 
 def test_a_file_that_is_not_ours_is_never_touched(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.write(talk.prompt("mine"), talk.answer("1"))
     foreign = project / THREAD / "transcripts" / "20261116-1000-mine.txt"
@@ -175,14 +182,14 @@ def test_a_file_that_is_not_ours_is_never_touched(
 
 
 def test_a_subagent_has_a_file_and_its_call_names_it(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.write(
         talk.prompt("delegate"),
         talk.call("Agent", {"prompt": "count"}, "toolu_1"),
         talk.result("toolu_1", "ok", toolUseResult={"agentId": "a1"}),
     )
-    child = Talk(cwd=str(project))
+    child = ClaudeLogBuilder(cwd=str(project))
     claude.write(
         child.prompt("count the files", isSidechain=True),
         child.answer("three"),
@@ -199,7 +206,7 @@ def test_a_subagent_has_a_file_and_its_call_names_it(
 
 
 def write_unlinked_subagent(claude: ClaudeHome, project: Path) -> None:
-    child = Talk(cwd=str(project))
+    child = ClaudeLogBuilder(cwd=str(project))
     claude.write(
         child.prompt("count the files", isSidechain=True),
         child.answer("three"),
@@ -208,22 +215,28 @@ def write_unlinked_subagent(claude: ClaudeHome, project: Path) -> None:
 
 
 OPENINGS = {
-    "a compaction summary": lambda talk: dump(
+    "a compaction summary": lambda talk: encode_json_lines(
         talk.prompt("Summary: …", isCompactSummary=True)
     ),
-    "a task notification": lambda talk: dump(
+    "a task notification": lambda talk: encode_json_lines(
         talk.prompt("<task-notification>\n<status>done</status>\n</task-notification>")
     ),
-    "a meta line": lambda talk: dump(talk.prompt("Caveat: …", isMeta=True)),
-    "a torn line": lambda talk: dump(talk.prompt("fix it"))[:80] + b"\n",
-    "a prompt over the limit": lambda talk: dump(talk.prompt("x" * 4000)),
+    "a meta line": lambda talk: encode_json_lines(
+        talk.prompt("Caveat: …", isMeta=True)
+    ),
+    "a torn line": lambda talk: encode_json_lines(talk.prompt("fix it"))[:80] + b"\n",
+    "a prompt over the limit": lambda talk: encode_json_lines(talk.prompt("x" * 4000)),
     "only an answer": lambda talk: b"",
 }
 
 
 @pytest.mark.parametrize("opening", OPENINGS)
 def test_a_session_without_a_human_prompt_settles_its_unlinked_subagent(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path, opening: str
+    claude: ClaudeHome,
+    street: SettleHarness,
+    talk: ClaudeLogBuilder,
+    project: Path,
+    opening: str,
 ):
     claude.limits = ReadLimits(chunk=1024, line=3000)
     path = claude.write()
@@ -239,14 +252,16 @@ def test_a_session_without_a_human_prompt_settles_its_unlinked_subagent(
     assert street().files_written == 0
 
 
-def test_a_subagent_without_any_parent_log_waits(claude: ClaudeHome, street: Street):
+def test_a_subagent_without_any_parent_log_waits(
+    claude: ClaudeHome, street: SettleHarness
+):
     write_unlinked_subagent(claude, Path("/nowhere"))
 
     assert street().files_written == 0
 
 
 def test_a_late_subagent_renders_its_unit_again(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.write(
         talk.prompt("delegate"),
@@ -255,7 +270,7 @@ def test_a_late_subagent_renders_its_unit_again(
         talk.prompt("next"),
     )
     street()
-    child = Talk(cwd=str(project))
+    child = ClaudeLogBuilder(cwd=str(project))
     claude.write(
         child.prompt("count", isSidechain=True),
         name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl",
@@ -268,7 +283,7 @@ def test_a_late_subagent_renders_its_unit_again(
 
 
 def test_a_command_alone_makes_no_file(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.write(talk.prompt("<command-name>/exit</command-name>"))
 
@@ -276,7 +291,7 @@ def test_a_command_alone_makes_no_file(
 
 
 def test_a_running_unit_waits_for_its_end(
-    claude: ClaudeHome, street: Street, talk: Talk, clock: Any
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, clock: Any
 ):
     clock.at = clock.at.replace(hour=10, minute=1)
     claude.write(talk.prompt("go"), talk.call("Bash", {}, "toolu_1"))
@@ -292,7 +307,11 @@ def test_a_running_unit_waits_for_its_end(
 
 @pytest.mark.parametrize("reason", ["end_turn", "stop_sequence", "max_tokens"])
 def test_a_turn_that_ended_for_any_reason_settles_once_quiet(
-    claude: ClaudeHome, street: Street, talk: Talk, clock: FakeClock, reason: str
+    claude: ClaudeHome,
+    street: SettleHarness,
+    talk: ClaudeLogBuilder,
+    clock: FakeClock,
+    reason: str,
 ):
     clock.at = datetime(2026, 11, 16, 10, tzinfo=UTC)
     claude.write(talk.prompt("go"), talk.answer("Done.", stop_reason=reason))
@@ -303,7 +322,7 @@ def test_a_turn_that_ended_for_any_reason_settles_once_quiet(
 
 
 def test_secrets_never_reach_a_file_or_its_name(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     """S1, S2, S3."""
     secret = "ghp_" + "a1B2" * 9
@@ -322,7 +341,7 @@ def test_secrets_never_reach_a_file_or_its_name(
 
 
 def test_a_file_stays_within_its_size(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     """D11."""
     claude.write(talk.prompt("日本" * 5000))
@@ -338,7 +357,7 @@ def test_a_file_stays_within_its_size(
 
 
 def test_every_gap_in_a_file_is_told(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     calls = [f"toolu_{number}" for number in range(160)]
     lines = [talk.call("Bash", {"command": f"{c} " + "x" * 150}, c) for c in calls]
@@ -360,7 +379,7 @@ def test_every_gap_in_a_file_is_told(
 
 
 def test_a_thread_keeps_its_newest_fifty(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     """D10."""
     claude.write(*[talk.prompt(f"number {number}") for number in range(60)])
@@ -376,7 +395,7 @@ def test_a_thread_keeps_its_newest_fifty(
 
 
 def test_units_that_tell_no_time_are_as_new_as_what_stands_before_them(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.write(*[talk.prompt(f"number {number}") for number in range(60)])
     street()
@@ -389,7 +408,11 @@ def test_units_that_tell_no_time_are_as_new_as_what_stands_before_them(
 
 
 def test_a_link_in_the_way_is_refused(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path, tmp_path: Path
+    claude: ClaudeHome,
+    street: SettleHarness,
+    talk: ClaudeLogBuilder,
+    project: Path,
+    tmp_path: Path,
 ):
     """D7, P2."""
     (tmp_path / "elsewhere").mkdir()
@@ -403,7 +426,7 @@ def test_a_link_in_the_way_is_refused(
 
 
 def test_git_sees_nothing_of_what_we_write(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     """S8."""
     claude.write(talk.prompt("one"))
@@ -418,7 +441,7 @@ def test_git_sees_nothing_of_what_we_write(
 
 
 def test_everything_written_is_private(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     """S7."""
     claude.write(talk.prompt("one"))
@@ -433,7 +456,7 @@ def test_everything_written_is_private(
 
 
 def test_an_old_session_goes_to_the_central_tree(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.write(talk.prompt("one"))
 
@@ -447,10 +470,10 @@ def test_an_old_session_goes_to_the_central_tree(
     "cwd", ["/", "/etc", "/tmp/x", "../x", "relative", "/nowhere/x"]
 )
 def test_a_hostile_folder_is_never_written_to(
-    claude: ClaudeHome, street: Street, cwd: str
+    claude: ClaudeHome, street: SettleHarness, cwd: str
 ):
     """P1."""
-    claude.write(Talk(cwd=cwd).prompt("one"))
+    claude.write(ClaudeLogBuilder(cwd=cwd).prompt("one"))
 
     street()
 
@@ -459,7 +482,7 @@ def test_a_hostile_folder_is_never_written_to(
 
 
 def test_another_time_zone_changes_no_byte(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     """F2."""
     claude.write(talk.prompt("one"), talk.answer("1"))
@@ -474,7 +497,7 @@ def test_another_time_zone_changes_no_byte(
 
 
 def test_results_are_cut_and_tell_their_size(
-    claude: ClaudeHome, street: Street, talk: Talk, project: Path
+    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
 ):
     claude.write(
         talk.prompt("go"), talk.call("Bash", {}, "t1"), talk.result("t1", "x" * 5000)
@@ -490,12 +513,12 @@ def test_results_are_cut_and_tell_their_size(
 
 def test_a_session_that_fails_unexpectedly_holds_up_no_other(
     claude: ClaudeHome,
-    street: Street,
-    talk: Talk,
+    street: SettleHarness,
+    talk: ClaudeLogBuilder,
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    other = Talk("22222222-2222-4333-8444-555555555555", cwd=str(project))
+    other = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555", cwd=str(project))
     claude.write(talk.prompt("bad"), talk.answer("Done."))
     claude.write(other.prompt("good"), name=f"-home-dev-app/{other.session_id}.jsonl")
     settle = Settle._settle_session

@@ -35,7 +35,7 @@ def test_the_table_is_made_of_the_locked_data_set():
     assert table.version == genai_prices.__version__
 
 
-def told(usage: Usage) -> genai_prices.Usage:
+def to_genai_usage(usage: Usage) -> genai_prices.Usage:
     read, written = usage.cache_read_tokens, usage.cache_write_tokens
     return genai_prices.Usage(
         input_tokens=usage.input_tokens + read + written,
@@ -52,7 +52,7 @@ def test_every_model_costs_what_the_data_set_says(name: str):
     (ours,) = (p for p in load_prices().providers if p.id == name)
     models = {model.id: model for model in provider.models}
     for tariff, usage, at in product(ours.models, USAGES, TIMES):
-        given, us = told(usage), (at - EPOCH) // timedelta(microseconds=1)
+        given, us = to_genai_usage(usage), (at - EPOCH) // timedelta(microseconds=1)
         theirs = models[tariff.id].calc_price(
             given, provider, genai_request_timestamp=at
         )

@@ -10,7 +10,7 @@ from msgspec import structs
 from leslied.redact import Redactor
 from leslied.redact.session import redact_entry, redact_json, redact_summary
 from tests.support.records import make_call
-from tests.support.units import make_summary, place
+from tests.support.units import make_placed, make_summary
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 redact = Redactor(b"key").redact
@@ -20,7 +20,7 @@ redact = Redactor(b"key").redact
 def test_no_field_of_a_record_keeps_a_secret(field: str):
     record = structs.replace(make_call("Bash", "c1"), **{field: SECRET})
 
-    clean = redact_entry(place(record), redact).record
+    clean = redact_entry(make_placed(record), redact).record
 
     assert getattr(clean, field).startswith("[REDACTED:github")
 

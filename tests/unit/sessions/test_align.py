@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from leslied.model.difference import EntryDifference, FieldDifference, UnitDifference
 from leslied.sessions.align import DiffScope, align_units
-from tests.support.records import at, make_event, make_prompt, make_record
+from tests.support.records import make_event, make_prompt, make_record, time_at
 from tests.support.units import (
-    ask,
     make_call,
     make_child,
+    make_placed,
     make_result,
+    make_turn_unit,
     make_unit,
-    place,
 )
 
 
@@ -29,42 +29,55 @@ def _type(each: EntryDifference) -> str:
 
 
 def test_other_times_and_ids_are_no_difference():
-    one = make_unit(make_prompt("go", created_at=at(0)), make_record("ok", "id1"))
-    other = make_unit(make_prompt("go", created_at=at(99)), make_record("ok", "id2"))
+    one = make_unit(make_prompt("go", created_at=time_at(0)), make_record("ok", "id1"))
+    other = make_unit(
+        make_prompt("go", created_at=time_at(99)), make_record("ok", "id2")
+    )
 
     assert statuses(align_units([one], [other])) == ["same"]
 
 
 def test_another_answer_is_a_change():
-    (found,) = align_units([ask("go", "yes")], [ask("go", "no")])
+    (found,) = align_units([make_turn_unit("go", "yes")], [make_turn_unit("go", "no")])
 
     assert found.status == "changed"
     assert changes(found) == [("changed", "assistant_message")]
 
 
 def test_a_unit_more_stands_alone():
-    a, b = [ask("one"), ask("two")], [ask("one"), ask("and now?"), ask("two")]
+    a, b = (
+        [make_turn_unit("one"), make_turn_unit("two")],
+        [make_turn_unit("one"), make_turn_unit("and now?"), make_turn_unit("two")],
+    )
 
     assert statuses(align_units(a, b)) == ["same", "only_b", "same"]
 
 
 def test_like_prompts_belong_together():
-    a = [ask("fix the login bug"), ask("write the tests")]
-    b = [ask("hello"), ask("please fix the login bug"), ask("write the tests now")]
+    a = [make_turn_unit("fix the login bug"), make_turn_unit("write the tests")]
+    b = [
+        make_turn_unit("hello"),
+        make_turn_unit("please fix the login bug"),
+        make_turn_unit("write the tests now"),
+    ]
 
     assert statuses(align_units(a, b)) == ["only_b", "changed", "changed"]
 
 
 def test_units_that_begin_with_the_same_entry_belong_together():
-    shared = place(make_prompt("yes"), "shared")
-    a = [ask("go"), make_unit(shared, make_record("a"))]
-    b = [ask("other words"), ask("yes"), make_unit(shared, make_record("b"))]
+    shared = make_placed(make_prompt("yes"), "shared")
+    a = [make_turn_unit("go"), make_unit(shared, make_record("a"))]
+    b = [
+        make_turn_unit("other words"),
+        make_turn_unit("yes"),
+        make_unit(shared, make_record("b")),
+    ]
 
     assert statuses(align_units(a, b)) == ["only_a", "only_b", "only_b", "changed"]
 
 
 def test_two_units_alone_are_compared_however_unlike():
-    (found,) = align_units([ask("red")], [ask("blue")])
+    (found,) = align_units([make_turn_unit("red")], [make_turn_unit("blue")])
 
     assert changes(found) == [("changed", "user_message")]
 
@@ -164,12 +177,17 @@ def test_model_mode_and_stop_reason_are_told():
 def test_what_stands_before_the_first_prompt_is_left_out_when_nobody_spoke():
     opening = make_unit(make_event("opened"), number=0)
 
-    assert statuses(align_units([opening, ask("go")], [ask("go")])) == ["same"]
+    assert statuses(
+        align_units([opening, make_turn_unit("go")], [make_turn_unit("go")])
+    ) == ["same"]
 
 
 def test_an_opening_is_never_paired_with_a_prompt():
     opening = make_unit(make_record("welcome"), number=0)
-    found = align_units([opening, ask("go")], [make_unit(make_record("x")), ask("go")])
+    found = align_units(
+        [opening, make_turn_unit("go")],
+        [make_unit(make_record("x")), make_turn_unit("go")],
+    )
 
     assert statuses(found) == ["only_a", "only_b", "same"]
 

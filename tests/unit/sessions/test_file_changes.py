@@ -10,7 +10,7 @@ import pytest
 from leslied.model.file_change import FileChange
 from leslied.model.record import PlacedRecord
 from leslied.sessions.file_changes import find_file_changes
-from tests.support.records import at, make_event, make_record
+from tests.support.records import make_event, make_record, time_at
 
 HERE = "/home/dev/mill"
 _PATCH = (
@@ -20,7 +20,7 @@ _PATCH = (
 )
 
 
-def place(*records: Any) -> list[PlacedRecord]:
+def place_records(*records: Any) -> list[PlacedRecord]:
     return [
         PlacedRecord(
             record=record,
@@ -28,7 +28,7 @@ def place(*records: Any) -> list[PlacedRecord]:
             sequence=number,
             unit=1,
             placement=number,
-            observed_at=at(0),
+            observed_at=time_at(0),
             decoder_version=1,
             path="/logs/a.jsonl",
             generation=1,
@@ -39,19 +39,21 @@ def place(*records: Any) -> list[PlacedRecord]:
     ]
 
 
-def call(tool: str, told: Any, result: Any = "ok", **metadata: Any) -> list[FileChange]:
+def changes_of_call(
+    tool: str, told: Any, result: Any = "ok", **metadata: Any
+) -> list[FileChange]:
     """What one call touched that was answered so; None is no answer."""
     text = told if isinstance(told, str) else json.dumps(told)
     records = [
         make_record("", type="tool_use", tool_name=tool, tool_call_id="c1",
-                    tool_input=text, created_at=at(1)),
+                    tool_input=text, created_at=time_at(1)),
     ]  # fmt: skip
     if result is not None:
         records.append(
             make_record(result, type="tool_result", role="tool", tool_call_id="c1",
                         metadata=metadata),
         )  # fmt: skip
-    return find_file_changes(place(*records), HERE, "chat-1")
+    return find_file_changes(place_records(*records), HERE, "chat-1")
 
 
 def paths(touches: list[FileChange]) -> list[tuple[str, str]]:
@@ -82,11 +84,11 @@ def paths(touches: list[FileChange]) -> list[tuple[str, str]]:
     ],
 )
 def test_every_agents_tools_are_known(tool: str, told: Any, kind: str):
-    (touch,) = call(tool, told)
+    (touch,) = changes_of_call(tool, told)
 
     assert (touch.kind, touch.path) == (kind, f"{HERE}/plan.md")
     assert (touch.tool, touch.call_id, touch.chat_id) == (tool, "c1", "chat-1")
-    assert (touch.unit, touch.at) == (1, at(1))
+    assert (touch.unit, touch.at) == (1, time_at(1))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_every_agents_tools_are_known(tool: str, told: Any, kind: str):
     ],
 )
 def test_a_patch_names_every_file_it_touches(tool: str, told: Any):
-    assert paths(call(tool, told)) == [
+    assert paths(changes_of_call(tool, told)) == [
         ("write", f"{HERE}/plan.md"),
         ("edit", f"{HERE}/design.md"),
         ("move", f"{HERE}/design/20261116-a-b-c.md"),
@@ -123,7 +125,7 @@ def test_a_call_that_failed_or_was_never_answered_touched_nothing(
 ):
     told = {"command": "echo > plan.md"}
 
-    assert call("Bash", told, result, **metadata) == []
+    assert changes_of_call("Bash", told, result, **metadata) == []
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,7 @@ def test_a_call_that_failed_or_was_never_answered_touched_nothing(
     ],
 )
 def test_what_is_not_certain_is_not_told(tool: str, told: Any):
-    assert call(tool, told) == []
+    assert changes_of_call(tool, told) == []
 
 
 def test_entries_that_tell_of_a_folder_move_the_calls_after_them():
@@ -154,7 +156,7 @@ def test_entries_that_tell_of_a_folder_move_the_calls_after_them():
     )
     answer = make_record(type="tool_result", role="tool", tool_call_id="c")
 
-    touches = find_file_changes(place(move, use, answer), HERE, "chat-1")
+    touches = find_file_changes(place_records(move, use, answer), HERE, "chat-1")
 
     assert paths(touches) == [("folder", "/srv/dam"), ("write", "/srv/dam/plan.md")]
 
@@ -168,12 +170,14 @@ def test_an_edit_of_a_file_nobody_knows_the_folder_of_is_not_told():
     )
     answer = make_record(type="tool_result", role="tool", tool_call_id="c")
 
-    assert find_file_changes(place(use, answer), "", "chat-1") == []
+    assert find_file_changes(place_records(use, answer), "", "chat-1") == []
 
 
 def test_a_plan_that_was_shown_is_kept_with_its_words():
-    (agreed,) = call("ExitPlanMode", {"plan": "# Plan"})
-    (refused,) = call("ExitPlanMode", {"plan": "# Plan"}, "no", is_error=True)
+    (agreed,) = changes_of_call("ExitPlanMode", {"plan": "# Plan"})
+    (refused,) = changes_of_call(
+        "ExitPlanMode", {"plan": "# Plan"}, "no", is_error=True
+    )
 
     assert (agreed.kind, agreed.path, agreed.body) == ("plan", "", "# Plan")
     assert refused.path == "draft"
@@ -189,15 +193,17 @@ def test_a_plan_that_was_shown_is_kept_with_its_words():
     ],
 )
 def test_every_agents_lists_have_one_form(tool: str, told: Any):
-    (touch,) = call(tool, told)
+    (touch,) = changes_of_call(tool, told)
 
     assert touch.kind == "todos"
     assert json.loads(touch.body)["steps"] == [{"text": "Dam", "status": "completed"}]
 
 
 def test_a_task_has_the_number_its_answer_told():
-    (made,) = call("TaskCreate", {"subject": "Dam"}, "Task #7 created successfully")
-    (changed,) = call("TaskUpdate", {"taskId": "7", "status": "completed"})
+    (made,) = changes_of_call(
+        "TaskCreate", {"subject": "Dam"}, "Task #7 created successfully"
+    )
+    (changed,) = changes_of_call("TaskUpdate", {"taskId": "7", "status": "completed"})
 
     assert (made.path, changed.path) == ("7", "7")
-    assert call("TaskCreate", {"subject": "Dam"}, "it went wrong") == []
+    assert changes_of_call("TaskCreate", {"subject": "Dam"}, "it went wrong") == []

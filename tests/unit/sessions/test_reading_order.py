@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from leslied.sessions.reading_order import pair_results
 from tests.support.records import make_call, make_record, make_result
-from tests.support.units import place
+from tests.support.units import make_placed
 
 kinds = st.sampled_from(["call", "result", "word"])
 ids = st.sampled_from(["", "a", "b"])
@@ -15,8 +15,10 @@ ids = st.sampled_from(["", "a", "b"])
 
 def make(kind: str, call_id: str):
     if kind == "call":
-        return place(make_call("Bash", call_id))
-    return place(make_result("out", call_id) if kind == "result" else make_record("w"))
+        return make_placed(make_call("Bash", call_id))
+    return make_placed(
+        make_result("out", call_id) if kind == "result" else make_record("w")
+    )
 
 
 def test_a_result_stands_with_its_call():

@@ -18,7 +18,7 @@ from leslied.sessions.retention import (
     plan_pruning,
 )
 from tests.support.records import (
-    BEGAN,
+    START_TIME,
     make_event,
     make_key,
     make_prompt,
@@ -35,8 +35,8 @@ def make_session(days: int, **fields: Any) -> SessionSummary:
         "title": "",
         "cwd": "",
         "model": "",
-        "started_at": BEGAN - timedelta(days=days),
-        "ended_at": BEGAN - timedelta(days=days),
+        "started_at": START_TIME - timedelta(days=days),
+        "ended_at": START_TIME - timedelta(days=days),
         "units": 1,
         "tool_calls": 0,
         "has_turn_ended": True,
@@ -67,7 +67,7 @@ def decide(policy: RetentionPolicy, stays: str = "") -> PrunePlan:
 
 
 def test_what_was_last_active_before_the_moment_goes_the_oldest_first():
-    choice = decide(RetentionPolicy(before=BEGAN - timedelta(days=2)))
+    choice = decide(RetentionPolicy(before=START_TIME - timedelta(days=2)))
 
     assert ids(choice) == ["s4", "s3"]
     assert choice.remaining_bytes == 60
@@ -99,7 +99,7 @@ def test_the_oldest_go_until_the_rest_fits(most: int, going: int):
 
 def test_any_criterion_is_enough_and_each_is_told():
     policy = RetentionPolicy(
-        before=BEGAN - timedelta(days=3), keep_newest=2, max_bytes=90
+        before=START_TIME - timedelta(days=3), keep_newest=2, max_bytes=90
     )
     choice = decide(policy)
 
@@ -134,14 +134,14 @@ def test_nobody_is_asked_who_was_not_named():
 
 def test_a_session_that_tells_no_time_is_as_old_as_its_reading():
     silent = make_session(
-        0, started_at=None, ended_at=None, seen_at=BEGAN - timedelta(days=9)
+        0, started_at=None, ended_at=None, seen_at=START_TIME - timedelta(days=9)
     )
-    policy = RetentionPolicy(before=BEGAN - timedelta(days=5))
+    policy = RetentionPolicy(before=START_TIME - timedelta(days=5))
 
     assert len(plan_pruning([silent], policy, SIZES, lambda _: "").candidates) == 1
 
 
-def fails(*records: Any) -> bool:
+def check_failed(*records: Any) -> bool:
     placed = [
         PlacedRecord(
             record=record,
@@ -149,7 +149,7 @@ def fails(*records: Any) -> bool:
             sequence=number,
             unit=1,
             placement=number,
-            observed_at=BEGAN,
+            observed_at=START_TIME,
             decoder_version=1,
             path="",
             generation=1,
@@ -184,7 +184,7 @@ DONE = make_record(metadata={"stop_reason": "end_turn"})
     ],
 )
 def test_these_ended_badly(records: list[Any]):
-    assert fails(*records)
+    assert check_failed(*records)
 
 
 @pytest.mark.parametrize(
@@ -199,4 +199,4 @@ def test_these_ended_badly(records: list[Any]):
     ids=["answered", "with a call", "an error on the way", "no answer yet", "a notice"],
 )
 def test_these_did_not(records: list[Any]):
-    assert not fails(*records)
+    assert not check_failed(*records)

@@ -9,7 +9,7 @@ from leslied.sessions.sequence_alignment import (
 )
 
 
-def alike(one: str, other: str) -> float:
+def similarity(one: str, other: str) -> float:
     """Words are alike that begin with the same letter."""
     return 0.5 + 0.5 * (one == other) if one[:1] == other[:1] else 0.0
 
@@ -23,17 +23,17 @@ def test_what_was_put_in_stands_alone():
 
 
 def test_like_things_are_paired_between_equal_ones():
-    pairs = align_sequences(["a", "tree", "z"], ["a", "new", "trees", "z"], alike)
+    pairs = align_sequences(["a", "tree", "z"], ["a", "new", "trees", "z"], similarity)
 
     assert pairs == [(0, 0), (1, 2), (2, 3)]
 
 
 def test_what_is_never_like_is_never_paired():
-    assert align_sequences(["one"], ["two"], alike) == []
+    assert align_sequences(["one"], ["two"], similarity) == []
 
 
 def test_the_better_of_two_like_things_is_taken():
-    assert align_sequences(["q", "tea"], ["tree", "tea", "w"], alike) == [(1, 1)]
+    assert align_sequences(["q", "tea"], ["tree", "tea", "w"], similarity) == [(1, 1)]
 
 
 def test_what_changed_places_is_paired_once_and_in_order():

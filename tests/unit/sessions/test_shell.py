@@ -7,7 +7,7 @@ import pytest
 from leslied.sessions.shell import find_writes
 
 
-def told(command: str) -> list[tuple[str, str, str | None]]:
+def list_writes(command: str) -> list[tuple[str, str, str | None]]:
     return [(each.path, each.mode, each.folder) for each in find_writes(command)]
 
 
@@ -38,20 +38,20 @@ def told(command: str) -> list[tuple[str, str, str | None]]:
     ],
 )
 def test_a_plain_redirection_is_seen(command: str, path: str, mode: str):
-    assert (path, mode, "") in told(command)
+    assert (path, mode, "") in list_writes(command)
 
 
 @pytest.mark.parametrize("mark", ["EOF", "'EOF'", '"EOF"'])
 def test_a_heredoc_is_seen_whatever_stands_in_it(mark: str):
     command = f"cat > plan.md <<{mark}\n# it's a `plan` > not.md\n$(odd)\nEOF\n"
 
-    assert told(command) == [("plan.md", "write", "")]
+    assert list_writes(command) == [("plan.md", "write", "")]
 
 
 def test_commands_after_a_heredoc_are_read_on():
     command = "cat <<EOF > a.md\n> no.md\nEOF\ncat <<-X >> b.md\n\tx\n\tX\necho done"
 
-    assert told(command) == [("a.md", "write", ""), ("b.md", "append", "")]
+    assert list_writes(command) == [("a.md", "write", ""), ("b.md", "append", "")]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_commands_after_a_heredoc_are_read_on():
     ],
 )
 def test_what_is_not_certain_is_not_told(command: str):
-    assert told(command) == []
+    assert list_writes(command) == []
 
 
 @pytest.mark.parametrize(
@@ -110,4 +110,4 @@ def test_what_is_not_certain_is_not_told(command: str):
 def test_a_folder_counts_where_going_there_has_certainly_worked(
     command: str, folder: str | None
 ):
-    assert told(command) == [("plan.md", "write", folder)]
+    assert list_writes(command) == [("plan.md", "write", folder)]

@@ -14,7 +14,7 @@ from leslied.sessions.text_diff import (
     record_to_text,
 )
 from tests.support.records import make_event, make_record
-from tests.support.units import make_call, place
+from tests.support.units import make_call, make_placed
 
 
 def signs(a: str, b: str) -> list[str]:
@@ -126,7 +126,7 @@ def test_where_very_much_differs_no_line_is_compared_word_by_word():
 
 
 def test_an_entry_alone_is_all_its_lines():
-    entry = EntryDifference(status="only_b", a=None, b=place(make_record("a\nb")))
+    entry = EntryDifference(status="only_b", a=None, b=make_placed(make_record("a\nb")))
 
     assert diff_entry(entry).lines == (TextDiffLine("+", "a"), TextDiffLine("+", "b"))
 

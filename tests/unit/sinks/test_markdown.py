@@ -8,9 +8,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from leslied.model.session import Session
-from tests.support.claude import ClaudeHome, Talk
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
-from tests.support.exports import load, render_one
+from tests.support.exports import read_session, render_one
 
 HOSTILE = [
     "# Fake\n\n## 2. Fake\n\n### User\n\nno",
@@ -35,7 +35,7 @@ HOSTILE = [
 
 
 def page_of(claude: ClaudeHome, clock: FakeClock, text: str) -> tuple[Session, str]:
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt(f"one {text}"),
         talk.call("Bash", {"command": text}, "t1"),
@@ -45,7 +45,7 @@ def page_of(claude: ClaudeHome, clock: FakeClock, text: str) -> tuple[Session, s
         talk.answer("the last words"),
     )
     claude.sync(is_final=True)
-    session = load(claude.store_path, clock)
+    session = read_session(claude.store_path, clock)
     return session, render_one(session, "markdown")
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from leslied.sinks._turns import Turn, make_unit_turns, sum_unit_usage
-from tests.support.claude import ClaudeHome, Talk
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
-from tests.support.exports import load
+from tests.support.exports import read_session
 
 USAGE = {"input_tokens": 5, "output_tokens": 7}
 
@@ -13,7 +13,7 @@ USAGE = {"input_tokens": 5, "output_tokens": 7}
 def turns_of(claude: ClaudeHome, clock: FakeClock, *lines: dict) -> list[Turn]:
     claude.write(*lines)
     claude.sync(is_final=True)
-    units = load(claude.store_path, clock).units
+    units = read_session(claude.store_path, clock).units
     turns = [turn for chapter in make_unit_turns(units) for turn in chapter.turns]
     assert sum_unit_usage(units).output_tokens == sum(
         turn.usage.output_tokens for turn in turns if turn.usage
@@ -22,7 +22,7 @@ def turns_of(claude: ClaudeHome, clock: FakeClock, *lines: dict) -> list[Turn]:
 
 
 def test_lines_of_one_message_are_one_turn(claude: ClaudeHome, clock: FakeClock):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     same = {"id": "msg_1", "usage": USAGE}
 
     user, answer = turns_of(
@@ -42,7 +42,7 @@ def test_lines_of_one_message_are_one_turn(claude: ClaudeHome, clock: FakeClock)
 
 
 def test_tokens_of_a_message_count_once(claude: ClaudeHome, clock: FakeClock):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     same = {"id": "msg_1", "usage": USAGE}
 
     turns = turns_of(
@@ -61,7 +61,7 @@ def test_tokens_of_a_message_count_once(claude: ClaudeHome, clock: FakeClock):
 def test_a_result_without_its_call_is_a_turn_of_its_own(
     claude: ClaudeHome, clock: FakeClock
 ):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
 
     turns = turns_of(claude, clock, talk.prompt("go"), talk.result("nobody", "lost"))
 
@@ -72,7 +72,7 @@ def test_a_result_without_its_call_is_a_turn_of_its_own(
 
 
 def test_a_call_without_a_result_says_so(claude: ClaudeHome, clock: FakeClock):
-    talk = Talk()
+    talk = ClaudeLogBuilder()
 
     turns = turns_of(claude, clock, talk.prompt("go"), talk.call("Bash", {}, "a"))
 

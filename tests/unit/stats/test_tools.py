@@ -12,36 +12,36 @@ from leslied.model.stats import ToolUsageSummary
 from leslied.prices import load_prices
 from leslied.stats import UsageFilters, UsageStats, sum_tools
 from tests.support.clock import FakeClock
-from tests.support.records import Shelf, at, make_key, make_record
+from tests.support.records import StoreHarness, make_key, make_record, time_at
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
-    with Shelf(tmp_path / "data" / "store.db", clock) as shelf:
+def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
         yield shelf
 
 
 def call(name: str, second: float = 0, tool: str = "Bash", **fields) -> Record:
     known = {"type": "tool_use", "tool_name": tool, "tool_call_id": name}
-    return make_record(name, f"c{name}", **known, created_at=at(second), **fields)
+    return make_record(name, f"c{name}", **known, created_at=time_at(second), **fields)
 
 
 def result(name: str, second: float, *, is_error: bool = False, **fields) -> Record:
     known = {"type": "tool_result", "role": "tool", "tool_call_id": name}
     told = {"is_error": True} if is_error else {}
-    known |= {"created_at": at(second), "metadata": told}
+    known |= {"created_at": time_at(second), "metadata": told}
     return make_record(f"r{name}", f"r{name}", **known, **fields)
 
 
-def tools(shelf: Shelf) -> list[ToolUsageSummary]:
+def tools(shelf: StoreHarness) -> list[ToolUsageSummary]:
     with shelf.reader() as reader:
         return sum_tools(
             UsageStats(reader.usage, load_prices()).list_calls(UsageFilters())
         )
 
 
-def test_calls_are_counted_with_how_they_went(shelf: Shelf):
-    shelf.keep(
+def test_calls_are_counted_with_how_they_went(shelf: StoreHarness):
+    shelf.commit(
         *(call("1"), result("1", 2)),
         *(call("2"), result("2", 6, is_error=True)),
         call("3"),
@@ -54,9 +54,9 @@ def test_calls_are_counted_with_how_they_went(shelf: Shelf):
     assert (read.tool, read.calls, read.failed) == ("Read", 1, 0)
 
 
-def test_the_slow_ones_are_told(shelf: Shelf):
+def test_the_slow_ones_are_told(shelf: StoreHarness):
     for n in range(1, 101):
-        shelf.keep(call(f"{n}"), result(f"{n}", n), log=f"{n}.jsonl")
+        shelf.commit(call(f"{n}"), result(f"{n}", n), log=f"{n}.jsonl")
 
     (bash,) = tools(shelf)
 
@@ -66,29 +66,29 @@ def test_the_slow_ones_are_told(shelf: Shelf):
     assert bash.slowest.took_us == 100_000_000
 
 
-def test_a_call_that_a_fork_shows_too_counts_once(shelf: Shelf):
-    shelf.keep(call("1"), result("1", 2), log="a.jsonl")
+def test_a_call_that_a_fork_shows_too_counts_once(shelf: StoreHarness):
+    shelf.commit(call("1"), result("1", 2), log="a.jsonl")
     fork = make_key("fork")
-    shelf.keep(call("1", session=fork), result("1", 2, session=fork), log="b.jsonl")
+    shelf.commit(call("1", session=fork), result("1", 2, session=fork), log="b.jsonl")
 
     (bash,) = tools(shelf)
 
     assert (bash.calls, bash.unanswered) == (1, 0)
 
 
-def test_equal_call_ids_of_two_sessions_are_two_calls(shelf: Shelf):
+def test_equal_call_ids_of_two_sessions_are_two_calls(shelf: StoreHarness):
     for name in ("a", "b"):
         key = make_key(name)
         known = {"session": key, "scope": name}
-        shelf.keep(call("1", **known), result("1", 3, **known), log=f"{name}.jsonl")
+        shelf.commit(call("1", **known), result("1", 3, **known), log=f"{name}.jsonl")
 
     (bash,) = tools(shelf)
 
     assert (bash.calls, bash.unanswered, bash.sessions) == (2, 0, 2)
 
 
-def test_a_result_older_than_its_call_has_no_duration(shelf: Shelf):
-    shelf.keep(call("1", 5), result("1", 2))
+def test_a_result_older_than_its_call_has_no_duration(shelf: StoreHarness):
+    shelf.commit(call("1", 5), result("1", 2))
 
     (bash,) = tools(shelf)
 

@@ -15,7 +15,13 @@ from leslied.model.stats import UsageSummary
 from leslied.prices import load_prices
 from leslied.stats import UsageFilters, UsageStats
 from tests.support.clock import FakeClock
-from tests.support.records import Shelf, at, make_event, make_key, make_record
+from tests.support.records import (
+    StoreHarness,
+    make_event,
+    make_key,
+    make_record,
+    time_at,
+)
 
 OPUS = "claude-opus-4-5-20251101"
 SONNET = "claude-sonnet-4-5-20250929"
@@ -23,23 +29,29 @@ GROUPS = ("day", "week", "month", "model", "project", "agent", "session")
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
-    with Shelf(tmp_path / "data" / "store.db", clock) as shelf:
+def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
         yield shelf
 
 
-def say(name: str, usage: Usage, when: datetime | None = None, **fields) -> Record:
+def make_message(
+    name: str, usage: Usage, when: datetime | None = None, **fields
+) -> Record:
     known = {"message_id": name, "model": OPUS, "usage": usage}
-    return make_record(name, name, **{**known, "created_at": when or at(0), **fields})
+    return make_record(
+        name, name, **{**known, "created_at": when or time_at(0), **fields}
+    )
 
 
-def here(folder: str, name: str = "s") -> Record:
+def make_cwd_event(folder: str, name: str = "s") -> Record:
     key = make_key(name)
     return make_event("context", f"cwd-{name}", session=key, told={"cwd": folder})
 
 
 @pytest.fixture
-def add_up(shelf: Shelf) -> Callable[..., tuple[list[UsageSummary], UsageSummary]]:
+def add_up(
+    shelf: StoreHarness,
+) -> Callable[..., tuple[list[UsageSummary], UsageSummary]]:
     def add_up(by: str = "day", zone=UTC, **filters):
         with shelf.reader() as reader:
             ledger = UsageStats(reader.usage, load_prices(), zone)
@@ -48,8 +60,11 @@ def add_up(shelf: Shelf) -> Callable[..., tuple[list[UsageSummary], UsageSummary
     return add_up
 
 
-def test_a_day_sums_its_messages_and_their_cost(shelf: Shelf, add_up):
-    shelf.keep(say("a", Usage(1_000_000)), say("b", Usage(0, 1_000_000), at(60)))
+def test_a_day_sums_its_messages_and_their_cost(shelf: StoreHarness, add_up):
+    shelf.commit(
+        make_message("a", Usage(1_000_000)),
+        make_message("b", Usage(0, 1_000_000), time_at(60)),
+    )
 
     ((day,), total) = add_up()
 
@@ -59,11 +74,11 @@ def test_a_day_sums_its_messages_and_their_cost(shelf: Shelf, add_up):
     assert (total.usage, total.cost) == (day.usage, day.cost)
 
 
-def test_a_day_is_a_local_one_also_when_the_clocks_change(shelf: Shelf, add_up):
+def test_a_day_is_a_local_one_also_when_the_clocks_change(shelf: StoreHarness, add_up):
     berlin = ZoneInfo("Europe/Berlin")
     late = datetime(2026, 10, 24, 23, 30, tzinfo=berlin)  # summer, UTC+2
     early = datetime(2026, 10, 26, 0, 30, tzinfo=berlin)  # winter, UTC+1
-    shelf.keep(say("a", Usage(1), late), say("b", Usage(2), early))
+    shelf.commit(make_message("a", Usage(1), late), make_message("b", Usage(2), early))
 
     sums, _ = add_up(zone=berlin)
 
@@ -73,17 +88,21 @@ def test_a_day_is_a_local_one_also_when_the_clocks_change(shelf: Shelf, add_up):
     ]
 
 
-def test_a_week_begins_on_monday(shelf: Shelf, add_up):
+def test_a_week_begins_on_monday(shelf: StoreHarness, add_up):
     sunday = datetime(2026, 11, 15, 23, 59, tzinfo=UTC)
-    shelf.keep(say("a", Usage(1), sunday), say("b", Usage(2), at(0)))
+    shelf.commit(
+        make_message("a", Usage(1), sunday), make_message("b", Usage(2), time_at(0))
+    )
 
     sums, _ = add_up("week")
 
     assert [s.key for s in sums] == ["2026-11-09", "2026-11-16"]
 
 
-def test_messages_without_a_time_are_counted_under_none(shelf: Shelf, add_up):
-    shelf.keep(say("a", Usage(7), created_at=None), say("b", Usage(1)))
+def test_messages_without_a_time_are_counted_under_none(shelf: StoreHarness, add_up):
+    shelf.commit(
+        make_message("a", Usage(7), created_at=None), make_message("b", Usage(1))
+    )
 
     sums, total = add_up()
 
@@ -91,21 +110,23 @@ def test_messages_without_a_time_are_counted_under_none(shelf: Shelf, add_up):
     assert total.usage == Usage(8)
 
 
-def test_a_subagent_counts_for_its_session(shelf: Shelf, add_up):
+def test_a_subagent_counts_for_its_session(shelf: StoreHarness, add_up):
     child = make_key(source="subagent:x")
-    shelf.keep(say("a", Usage(1)), say("b", Usage(2), session=child))
+    shelf.commit(
+        make_message("a", Usage(1)), make_message("b", Usage(2), session=child)
+    )
 
     ((session,), _) = add_up("session")
 
     assert (session.key, session.usage, session.sessions) == ("s", Usage(3), 1)
 
 
-def test_what_a_fork_shares_counts_once(shelf: Shelf, add_up):
-    shared = say("a", Usage(5), session=make_key("one"))
-    shelf.keep(shared, log="one.jsonl")
-    copy = say("a", Usage(5), session=make_key("two"))
-    more = say("b", Usage(1), at(9), session=make_key("two"))
-    shelf.keep(copy, more, log="two.jsonl")
+def test_what_a_fork_shares_counts_once(shelf: StoreHarness, add_up):
+    shared = make_message("a", Usage(5), session=make_key("one"))
+    shelf.commit(shared, log="one.jsonl")
+    copy = make_message("a", Usage(5), session=make_key("two"))
+    more = make_message("b", Usage(1), time_at(9), session=make_key("two"))
+    shelf.commit(copy, more, log="two.jsonl")
 
     for by in GROUPS:
         sums, total = add_up(by)
@@ -113,13 +134,16 @@ def test_what_a_fork_shares_counts_once(shelf: Shelf, add_up):
         assert total.usage == Usage(6), by
 
 
-def test_every_grouping_comes_to_the_same(shelf: Shelf, add_up):
+def test_every_grouping_comes_to_the_same(shelf: StoreHarness, add_up):
     for n in range(1, 41):
-        when = at(n * 40_000)
+        when = time_at(n * 40_000)
         model = (OPUS, SONNET, "mock-model")[n % 3]
         usage = Usage(n * 9_000, n, n * 100, n * 7, n)
         key = make_key(f"s{n % 4}", "main" if n % 5 else "subagent:x")
-        shelf.keep(say(f"{n}", usage, when, model=model, session=key), log=f"{n}.jsonl")
+        shelf.commit(
+            make_message(f"{n}", usage, when, model=model, session=key),
+            log=f"{n}.jsonl",
+        )
 
     totals = {by: add_up(by) for by in GROUPS}
 
@@ -131,17 +155,22 @@ def test_every_grouping_comes_to_the_same(shelf: Shelf, add_up):
         assert total.sessions == 4, by
 
 
-def test_a_list_of_sessions_costs_what_the_days_do(shelf: Shelf, add_up):
+def test_a_list_of_sessions_costs_what_the_days_do(shelf: StoreHarness, add_up):
     child = make_key(source="subagent:x")
-    shelf.keep(say("a", Usage(900)), say("b", Usage(70), session=child, model=SONNET))
+    shelf.commit(
+        make_message("a", Usage(900)),
+        make_message("b", Usage(70), session=child, model=SONNET),
+    )
     with shelf.reader() as reader:
         (session,) = list_sessions(reader, with_costs=True)
 
     assert session.cost == add_up()[1].cost
 
 
-def test_a_session_on_two_days_is_one_in_the_total(shelf: Shelf, add_up):
-    shelf.keep(say("a", Usage(1)), say("b", Usage(1), at(100_000)))
+def test_a_session_on_two_days_is_one_in_the_total(shelf: StoreHarness, add_up):
+    shelf.commit(
+        make_message("a", Usage(1)), make_message("b", Usage(1), time_at(100_000))
+    )
 
     sums, total = add_up()
 
@@ -150,9 +179,9 @@ def test_a_session_on_two_days_is_one_in_the_total(shelf: Shelf, add_up):
 
 
 def test_a_message_without_a_price_is_counted_and_costs_nothing_known(
-    shelf: Shelf, add_up
+    shelf: StoreHarness, add_up
 ):
-    shelf.keep(say("a", Usage(10), model="mock-model"))
+    shelf.commit(make_message("a", Usage(10), model="mock-model"))
 
     ((day,), _) = add_up()
 
@@ -161,26 +190,29 @@ def test_a_message_without_a_price_is_counted_and_costs_nothing_known(
     assert day.cost.unpriced == 1
 
 
-def test_each_request_has_the_price_of_its_own_size(shelf: Shelf, add_up):
+def test_each_request_has_the_price_of_its_own_size(shelf: StoreHarness, add_up):
     small, large = Usage(150_000), Usage(250_000)
-    shelf.keep(say("a", small, model=SONNET), say("b", large, model=SONNET))
+    shelf.commit(
+        make_message("a", small, model=SONNET), make_message("b", large, model=SONNET)
+    )
 
     assert add_up()[1].cost.usd == 0.15 * 3 + 0.25 * 6
 
 
-def test_the_sum_of_many_requests_is_no_large_request(shelf: Shelf, add_up):
+def test_the_sum_of_many_requests_is_no_large_request(shelf: StoreHarness, add_up):
     told = {"is_sum": True}
-    shelf.keep(say("a", Usage(1_000_000), model=SONNET, metadata=told))
+    shelf.commit(make_message("a", Usage(1_000_000), model=SONNET, metadata=told))
 
     assert add_up()[1].cost.usd == 3
 
 
-def test_a_price_holds_from_its_day_on(shelf: Shelf, add_up):
+def test_a_price_holds_from_its_day_on(shelf: StoreHarness, add_up):
     change = datetime(2026, 3, 13, tzinfo=UTC)
     before = change - timedelta(seconds=1)
     model, usage = "claude-opus-4-6", Usage(250_000)
-    shelf.keep(
-        say("a", usage, before, model=model), say("b", usage, change, model=model)
+    shelf.commit(
+        make_message("a", usage, before, model=model),
+        make_message("b", usage, change, model=model),
     )
     tariff = load_prices().find_tariff(model)
 
@@ -191,24 +223,32 @@ def test_a_price_holds_from_its_day_on(shelf: Shelf, add_up):
     assert costs[0] > costs[1]
 
 
-def test_only_what_was_asked_for_counts(shelf: Shelf, add_up):
+def test_only_what_was_asked_for_counts(shelf: StoreHarness, add_up):
     one, two = make_key("one"), make_key("two")
-    shelf.keep(here("/src/app", "one"), say("a", Usage(1), session=one), log="1.jsonl")
-    shelf.keep(here("/src/lib", "two"), say("b", Usage(2), session=two), log="2.jsonl")
+    shelf.commit(
+        make_cwd_event("/src/app", "one"),
+        make_message("a", Usage(1), session=one),
+        log="1.jsonl",
+    )
+    shelf.commit(
+        make_cwd_event("/src/lib", "two"),
+        make_message("b", Usage(2), session=two),
+        log="2.jsonl",
+    )
 
     sums, total = add_up("project", sessions=frozenset({two[:2]}))
 
     assert [(s.key, s.usage) for s in sums] == [("/src/lib", Usage(2))]
     assert (total.usage, total.sessions) == (Usage(2), 1)
     assert add_up(agent="codex") == ([], UsageSummary(key=None))
-    late = int(at(1).timestamp() * 1_000_000)
+    late = int(time_at(1).timestamp() * 1_000_000)
     assert add_up(since_us=late)[1].usage == Usage()
     assert add_up(until_us=late)[1].usage == Usage(3)
 
 
-def test_blocks_begin_at_the_hour_and_last_five(shelf: Shelf):
+def test_blocks_begin_at_the_hour_and_last_five(shelf: StoreHarness):
     hours = (0.5, 4, 5.2, 11)
-    shelf.keep(*(say(f"{h}", Usage(1), at(h * 3600)) for h in hours))
+    shelf.commit(*(make_message(f"{h}", Usage(1), time_at(h * 3600)) for h in hours))
 
     with shelf.reader() as reader:
         blocks, total = UsageStats(reader.usage, load_prices()).sum_blocks(
@@ -223,13 +263,15 @@ def test_blocks_begin_at_the_hour_and_last_five(shelf: Shelf):
     assert total.messages == 4
 
 
-def test_a_block_is_active_until_it_ends(shelf: Shelf):
-    shelf.keep(say("a", Usage(1)), say("b", Usage(99), at(1800)))
+def test_a_block_is_active_until_it_ends(shelf: StoreHarness):
+    shelf.commit(
+        make_message("a", Usage(1)), make_message("b", Usage(99), time_at(1800))
+    )
     with shelf.reader() as reader:
         ((block,), _) = UsageStats(reader.usage, load_prices()).sum_blocks(
             UsageFilters()
         )
 
-    assert block.is_active(at(3600))
-    assert not block.is_active(at(5 * 3600))
+    assert block.is_active(time_at(3600))
+    assert not block.is_active(time_at(5 * 3600))
     assert block.per_hour(block.sum.tokens) == 200

@@ -15,7 +15,13 @@ from leslied.model.record import Usage
 from leslied.model.source import Cursor, FileStamp
 from leslied.store import columns, cursors
 from leslied.store.sanitize import replace_surrogates
-from tests.support.records import at, make_event, make_key, make_prompt, make_record
+from tests.support.records import (
+    make_event,
+    make_key,
+    make_prompt,
+    make_record,
+    time_at,
+)
 
 QUICK = settings(max_examples=200, derandomize=True, deadline=None, database=None)
 ZONES = st.integers(-14 * 60, 14 * 60).map(lambda m: timezone(timedelta(minutes=m)))
@@ -42,18 +48,18 @@ def test_times_before_the_epoch_are_exact(time: datetime):
 def test_an_offset_of_odd_seconds_costs_no_time():
     """F2."""
     odd = timezone(timedelta(hours=1, seconds=30))
-    record = make_record(created_at=at(0).astimezone(odd))
+    record = make_record(created_at=time_at(0).astimezone(odd))
 
     packed = columns.pack_record(record, 0, 1)
 
-    assert columns.from_us(packed[3], packed[4]) == at(0)
+    assert columns.from_us(packed[3], packed[4]) == time_at(0)
 
 
 def test_a_record_comes_back_as_it_was():
     record = make_record(
         "text",
         "native",
-        created_at=at(1),
+        created_at=time_at(1),
         tool_name="t",
         tool_call_id="c",
         tool_input="{}",
@@ -65,9 +71,9 @@ def test_a_record_comes_back_as_it_was():
         spilled="s",
     )
 
-    packed = columns.pack_record(record, columns.to_us(at(5)), 7)
+    packed = columns.pack_record(record, columns.to_us(time_at(5)), 7)
 
-    assert columns.unpack_record(packed, make_key()) == (record, at(5), 7)
+    assert columns.unpack_record(packed, make_key()) == (record, time_at(5), 7)
 
 
 def test_a_bare_record_comes_back_as_it_was():
@@ -122,7 +128,7 @@ def test_what_a_record_says_is_in_its_digest(name: str):
         {"model": "x"},
         {"usage": Usage(1)},
         {"native_id": "x"},
-        {"created_at": at(3)},
+        {"created_at": time_at(3)},
         {"session": make_key("x")},
         {"metadata": {"request_id": "x"}},
         {"is_copy": True},

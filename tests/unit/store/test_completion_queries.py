@@ -6,7 +6,7 @@ import pytest
 
 from leslied.errors import UserError
 from leslied.store.completion_queries import CompletionReader, SessionCompletion
-from tests.support.claude import SESSION, ClaudeHome, Talk
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 
 OTHER = "99999999-2222-4333-8444-555555555555"
 
@@ -14,11 +14,15 @@ OTHER = "99999999-2222-4333-8444-555555555555"
 @pytest.fixture
 def names(claude: ClaudeHome):
     """Those of an old session, and of a newer one with a subagent and a title."""
-    old, new = Talk(OTHER, cwd="/home/dev/mill"), Talk(SESSION)
+    old, new = ClaudeLogBuilder(OTHER, cwd="/home/dev/mill"), ClaudeLogBuilder(SESSION)
     claude.write(old.prompt("old\nprompt"), name=f"-home-dev-mill/{OTHER}.jsonl")
     claude.write(*(new.prompt(f"prompt {number}") for number in range(5)))
     claude.write(new.line("ai-title", aiTitle="A title"))
-    child = {**Talk(SESSION).prompt("do it"), "isSidechain": True, "agentId": "a1"}
+    child = {
+        **ClaudeLogBuilder(SESSION).prompt("do it"),
+        "isSidechain": True,
+        "agentId": "a1",
+    }
     claude.write(child, name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl")
     claude.sync()
     with CompletionReader(claude.store_path) as names:

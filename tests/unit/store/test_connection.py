@@ -19,7 +19,7 @@ from leslied.errors import AlreadyRunning, StoreUnusable, UserError
 from leslied.store import Store, StoreReader
 from leslied.store.connection import lock_store, open_reader, open_writer
 from tests.support.clock import FakeClock
-from tests.support.records import Shelf, make_prompt, make_record, modes_of
+from tests.support.records import StoreHarness, list_modes, make_prompt, make_record
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -40,10 +40,10 @@ def pragma(db: sqlite3.Connection, name: str) -> object:
     return db.execute(f"PRAGMA {name}").fetchone()[0]
 
 
-def spoil(path: Path, clock: FakeClock) -> None:
+def corrupt_store(path: Path, clock: FakeClock) -> None:
     """A store whose first page is sound and whose other pages are rubbish."""
-    with Shelf(path, clock) as shelf:
-        shelf.keep(*[make_prompt("x" * 500, f"n{n}") for n in range(200)])
+    with StoreHarness(path, clock) as shelf:
+        shelf.commit(*[make_prompt("x" * 500, f"n{n}") for n in range(200)])
     data = path.read_bytes()
     path.write_bytes(data[:8192] + b"\x5a" * (len(data) - 8192))
 
@@ -54,8 +54,8 @@ def spoil(path: Path, clock: FakeClock) -> None:
 @pytest.mark.usefixtures("open_umask")
 def test_every_file_is_private_whatever_the_umask(path: Path, clock: FakeClock):
     """S7."""
-    with Shelf(path, clock) as shelf:
-        shelf.keep(make_prompt())
+    with StoreHarness(path, clock) as shelf:
+        shelf.commit(make_prompt())
         files = sorted(path.parent.iterdir())
 
         assert {file.name for file in files} == {
@@ -64,7 +64,7 @@ def test_every_file_is_private_whatever_the_umask(path: Path, clock: FakeClock):
             "store.db-wal",
             "writer.lock",
         }
-        assert modes_of(files) == {0o600}
+        assert list_modes(files) == {0o600}
 
 
 @pytest.mark.usefixtures("open_umask")
@@ -72,7 +72,7 @@ def test_the_folder_is_private_whatever_the_umask(path: Path, clock: FakeClock):
     """S7."""
     Store(path, clock).close()
 
-    assert modes_of([path.parent]) == {0o700}
+    assert list_modes([path.parent]) == {0o700}
 
 
 @pytest.mark.usefixtures("open_umask")
@@ -81,7 +81,7 @@ def test_every_folder_it_makes_is_private(tmp_path: Path, clock: FakeClock):
     path = tmp_path / "share" / "leslied" / "store.db"
     Store(path, clock).close()
 
-    assert modes_of([path.parent, path.parent.parent]) == {0o700}
+    assert list_modes([path.parent, path.parent.parent]) == {0o700}
 
 
 def test_an_open_store_is_made_private_again(path: Path, clock: FakeClock):
@@ -92,8 +92,8 @@ def test_an_open_store_is_made_private_again(path: Path, clock: FakeClock):
 
     Store(path, clock).close()
 
-    assert modes_of([path]) == {0o600}
-    assert modes_of([path.parent]) == {0o700}
+    assert list_modes([path]) == {0o600}
+    assert list_modes([path.parent]) == {0o700}
 
 
 # Settings
@@ -188,12 +188,12 @@ def test_a_store_in_a_folder_of_any_name_is_read(tmp_path: Path, clock: FakeCloc
 
 def test_a_long_reader_does_not_hold_up_the_writer(path: Path, clock: FakeClock):
     """E8."""
-    with Shelf(path, clock) as shelf:
-        shelf.keep(make_prompt("one", "1"))
+    with StoreHarness(path, clock) as shelf:
+        shelf.commit(make_prompt("one", "1"))
         with shelf.reader() as reader:
             reader._db.execute("BEGIN")
             before = reader.count_rows()
-            shelf.keep(make_record("two", "2"))
+            shelf.commit(make_record("two", "2"))
 
             assert reader.count_rows() == before
         assert shelf.contents() == ["one", "two"]
@@ -201,12 +201,12 @@ def test_a_long_reader_does_not_hold_up_the_writer(path: Path, clock: FakeClock)
 
 def test_a_long_reader_does_not_hold_up_the_end(path: Path, clock: FakeClock):
     """E8, F8."""
-    shelf = Shelf(path, clock)
-    shelf.keep(make_prompt("one", "1"))
+    shelf = StoreHarness(path, clock)
+    shelf.commit(make_prompt("one", "1"))
     with shelf.reader() as reader:
         reader._db.execute("BEGIN")
         reader.count_rows()
-        shelf.keep(make_record("two", "2"))
+        shelf.commit(make_record("two", "2"))
         began = time.perf_counter()
 
         shelf.store.close()
@@ -217,8 +217,8 @@ def test_a_long_reader_does_not_hold_up_the_end(path: Path, clock: FakeClock):
 
 def test_everything_is_in_one_file_after_the_end(path: Path, clock: FakeClock):
     """E2."""
-    with Shelf(path, clock) as shelf:
-        shelf.keep(make_prompt("one", "1"))
+    with StoreHarness(path, clock) as shelf:
+        shelf.commit(make_prompt("one", "1"))
 
     names = {file.name for file in path.parent.iterdir()}
     assert names == {"store.db", "writer.lock"}
@@ -226,8 +226,8 @@ def test_everything_is_in_one_file_after_the_end(path: Path, clock: FakeClock):
 
 def test_a_store_without_its_side_files_opens(path: Path, clock: FakeClock):
     """E2."""
-    with Shelf(path, clock) as shelf:
-        shelf.keep(make_prompt("one", "1"))
+    with StoreHarness(path, clock) as shelf:
+        shelf.commit(make_prompt("one", "1"))
     copy = path.with_name("copy.db")
     copy.write_bytes(path.read_bytes())
 
@@ -250,11 +250,11 @@ def test_a_second_writer_is_refused_with_a_sentence(path: Path, clock: FakeClock
 
 def test_a_refused_writer_leaves_the_first_its_lock(path: Path, clock: FakeClock):
     """E11."""
-    with Shelf(path, clock) as shelf:
+    with StoreHarness(path, clock) as shelf:
         for _ in range(3):
             with pytest.raises(AlreadyRunning):
                 Store(path, clock)
-        shelf.keep(make_prompt())
+        shelf.commit(make_prompt())
 
         assert shelf.count("record") == 1
 
@@ -325,7 +325,7 @@ def test_a_damaged_store_is_told_in_a_sentence_to_a_reader(
     path: Path, clock: FakeClock
 ):
     """E4, E6."""
-    spoil(path, clock)
+    corrupt_store(path, clock)
 
     with pytest.raises(StoreUnusable), StoreReader(path) as reader:
         reader.list_sessions()
@@ -335,7 +335,7 @@ def test_a_damaged_store_is_told_in_a_sentence_to_a_writer(
     path: Path, clock: FakeClock
 ):
     """E4, E6."""
-    spoil(path, clock)
+    corrupt_store(path, clock)
 
     with pytest.raises(StoreUnusable), Store(path, clock) as store:
         store.load_stamps("claude-code")

@@ -15,22 +15,22 @@ from tests.support.clock import FakeClock
 from tests.support.records import (
     AGENT,
     LOGS,
-    Shelf,
-    at,
+    StoreHarness,
     make_event,
     make_key,
     make_prompt,
     make_record,
+    time_at,
 )
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
-    with Shelf(tmp_path / "data" / "store.db", clock) as shelf:
+def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
         yield shelf
 
 
-def session_ids(shelf: Shelf) -> list[str]:
+def session_ids(shelf: StoreHarness) -> list[str]:
     with shelf.reader() as reader:
         return [session.key.session_id for session in reader.list_sessions()]
 
@@ -38,23 +38,29 @@ def session_ids(shelf: Shelf) -> list[str]:
 # Sessions
 
 
-def test_the_last_active_session_comes_first(shelf: Shelf):
+def test_the_last_active_session_comes_first(shelf: StoreHarness):
     for name, second in (("a", 2), ("b", 3), ("c", 1)):
-        record = make_prompt(name, name, session=make_key(name), created_at=at(second))
-        shelf.keep(record, log=name)
+        record = make_prompt(
+            name, name, session=make_key(name), created_at=time_at(second)
+        )
+        shelf.commit(record, log=name)
 
     assert session_ids(shelf) == ["b", "a", "c"]
 
 
-def test_a_session_without_a_time_comes_last(shelf: Shelf):
-    shelf.keep(make_prompt("a", "a", session=make_key("a")), log="a")
-    shelf.keep(make_prompt("b", "b", session=make_key("b"), created_at=at(0)), log="b")
+def test_a_session_without_a_time_comes_last(shelf: StoreHarness):
+    shelf.commit(make_prompt("a", "a", session=make_key("a")), log="a")
+    shelf.commit(
+        make_prompt("b", "b", session=make_key("b"), created_at=time_at(0)), log="b"
+    )
 
     assert session_ids(shelf) == ["b", "a"]
 
 
-def test_a_session_with_nothing_in_it_is_not_shown(shelf: Shelf):
-    shelf.keep(make_event("subagent_linked", "1", session=make_key("s", "subagent:x")))
+def test_a_session_with_nothing_in_it_is_not_shown(shelf: StoreHarness):
+    shelf.commit(
+        make_event("subagent_linked", "1", session=make_key("s", "subagent:x"))
+    )
 
     assert session_ids(shelf) == []
 
@@ -69,17 +75,17 @@ def test_a_session_with_nothing_in_it_is_not_shown(shelf: Shelf):
     ],
 )
 def test_a_session_without_a_title_is_named_by_its_first_prompt(
-    shelf: Shelf, prompt: str, title: str
+    shelf: StoreHarness, prompt: str, title: str
 ):
-    shelf.keep(make_prompt(prompt, "1"))
+    shelf.commit(make_prompt(prompt, "1"))
 
     assert shelf.session().title == title
 
 
-def test_a_subagent_is_named_by_its_task_before_its_description(shelf: Shelf):
+def test_a_subagent_is_named_by_its_task_before_its_description(shelf: StoreHarness):
     key = make_key("s", "subagent:x")
     told = {"description": "Look around"}
-    shelf.keep(
+    shelf.commit(
         make_event("subagent_linked", "1", session=key, told=told),
         make_record("seen", "2", session=key),
     )
@@ -90,17 +96,17 @@ def test_a_subagent_is_named_by_its_task_before_its_description(shelf: Shelf):
 # Records
 
 
-def test_records_are_numbered_without_a_gap(shelf: Shelf):
+def test_records_are_numbered_without_a_gap(shelf: StoreHarness):
     for number in range(5):
         other = make_prompt("x", f"x{number}", session=make_key("other"))
-        shelf.keep(other, log="other")
-        shelf.keep(make_prompt(f"{number}", f"n{number}"))
+        shelf.commit(other, log="other")
+        shelf.commit(make_prompt(f"{number}", f"n{number}"))
 
-    assert [placed.sequence for placed in shelf.told()] == [1, 2, 3, 4, 5]
+    assert [placed.sequence for placed in shelf.list_records()] == [1, 2, 3, 4, 5]
 
 
-def test_one_unit_keeps_the_numbers_it_has_in_the_session(shelf: Shelf):
-    shelf.keep(*[make_prompt(f"{n}", f"n{n}") for n in range(4)])
+def test_one_unit_keeps_the_numbers_it_has_in_the_session(shelf: StoreHarness):
+    shelf.commit(*[make_prompt(f"{n}", f"n{n}") for n in range(4)])
     row = shelf.session().row
 
     with shelf.reader() as reader:
@@ -108,12 +114,12 @@ def test_one_unit_keeps_the_numbers_it_has_in_the_session(shelf: Shelf):
     assert (placed.sequence, placed.record.content) == (3, "2")
 
 
-def test_a_record_comes_back_as_it_was(shelf: Shelf):
+def test_a_record_comes_back_as_it_was(shelf: StoreHarness):
     record = make_record(
         "héllo 日本 😀 \0 \u2028",
         "native",
         type="tool_use",
-        created_at=at(1.000001),
+        created_at=time_at(1.000001),
         tool_name="Bash",
         tool_call_id="c",
         tool_input='{"a":1}',
@@ -123,20 +129,20 @@ def test_a_record_comes_back_as_it_was(shelf: Shelf):
         metadata={"a": [1, None, {"b": 2.5}], "é": True},
         spilled="all",
     )
-    shelf.keep(record)
+    shelf.commit(record)
 
-    (placed,) = shelf.told()
+    (placed,) = shelf.list_records()
     assert placed.record == record
     assert (placed.path, placed.offset, placed.length) == (str(LOGS / "a.jsonl"), 0, 99)
 
 
-def test_a_time_keeps_the_offset_it_was_written_with(shelf: Shelf):
+def test_a_time_keeps_the_offset_it_was_written_with(shelf: StoreHarness):
     """F2."""
     zone = timezone(timedelta(hours=-9, minutes=-30))
-    shelf.keep(make_prompt("a", "a", created_at=at(0).astimezone(zone)))
+    shelf.commit(make_prompt("a", "a", created_at=time_at(0).astimezone(zone)))
 
-    (placed,) = shelf.told()
-    assert placed.record.created_at == at(0)
+    (placed,) = shelf.list_records()
+    assert placed.record.created_at == time_at(0)
     assert placed.record.created_at.utcoffset() == timedelta(hours=-9, minutes=-30)
 
 
@@ -151,39 +157,43 @@ def test_a_time_keeps_the_offset_it_was_written_with(shelf: Shelf):
     ],
     ids=str,
 )
-def test_a_time_at_the_end_of_the_calendar_is_no_error(shelf: Shelf, time: datetime):
+def test_a_time_at_the_end_of_the_calendar_is_no_error(
+    shelf: StoreHarness, time: datetime
+):
     """F1."""
-    shelf.keep(make_prompt("a", "a", created_at=time))
+    shelf.commit(make_prompt("a", "a", created_at=time))
 
     assert shelf.contents() == ["a"]
 
 
-def test_when_a_record_was_seen_is_told(shelf: Shelf, clock: FakeClock):
+def test_when_a_record_was_seen_is_told(shelf: StoreHarness, clock: FakeClock):
     clock.advance(90)
-    shelf.keep(make_prompt("a", "a"))
+    shelf.commit(make_prompt("a", "a"))
 
-    assert shelf.told()[0].observed_at == clock.now()
+    assert shelf.list_records()[0].observed_at == clock.now()
 
 
 # Children
 
 
-def test_subagents_of_a_session_are_its_children(shelf: Shelf):
+def test_subagents_of_a_session_are_its_children(shelf: StoreHarness):
     child = make_prompt("task", "1", session=make_key("s", "subagent:x"))
-    shelf.keep(make_prompt("a", "a"), child)
-    shelf.keep(make_prompt("b", "b", session=make_key("t", "subagent:y")), log="other")
+    shelf.commit(make_prompt("a", "a"), child)
+    shelf.commit(
+        make_prompt("b", "b", session=make_key("t", "subagent:y")), log="other"
+    )
 
     with shelf.reader() as reader:
         children = reader.list_children(shelf.session())
     assert [each.subagent_id for each in children] == ["x"]
 
 
-def test_a_subagent_that_a_call_here_spawned_is_a_child(shelf: Shelf):
+def test_a_subagent_that_a_call_here_spawned_is_a_child(shelf: StoreHarness):
     """G4."""
     key = make_key("elsewhere", "subagent:x")
     link = make_event("subagent_linked", "l", session=key, told={"tool_call_id": "c"})
-    shelf.keep(link, make_prompt("task", "1", session=key), log="elsewhere")
-    shelf.keep(make_record("", "2", type="tool_use", tool_call_id="c"))
+    shelf.commit(link, make_prompt("task", "1", session=key), log="elsewhere")
+    shelf.commit(make_record("", "2", type="tool_use", tool_call_id="c"))
 
     with shelf.reader() as reader:
         children = reader.list_children(shelf.session())
@@ -193,9 +203,9 @@ def test_a_subagent_that_a_call_here_spawned_is_a_child(shelf: Shelf):
 # Chats
 
 
-def test_a_unit_is_found_by_its_chat_id(shelf: Shelf):
-    shelf.keep(*[make_prompt(f"{n}", f"n{n}") for n in range(3)])
-    wanted = make_chat_id(AGENT, "s", shelf.told()[1].entry_id)
+def test_a_unit_is_found_by_its_chat_id(shelf: StoreHarness):
+    shelf.commit(*[make_prompt(f"{n}", f"n{n}") for n in range(3)])
+    wanted = make_chat_id(AGENT, "s", shelf.list_records()[1].entry_id)
 
     with shelf.reader() as reader:
         assert reader.find_units_by_prefix(wanted) == [(shelf.session().row, 2, wanted)]
@@ -203,10 +213,10 @@ def test_a_unit_is_found_by_its_chat_id(shelf: Shelf):
         assert reader.find_units_by_prefix("chat-nothing") == []
 
 
-def test_a_forked_prompt_has_a_chat_id_in_each_session(shelf: Shelf):
+def test_a_forked_prompt_has_a_chat_id_in_each_session(shelf: StoreHarness):
     """G1."""
     for name in ("a", "b"):
-        shelf.keep(make_prompt("one", "1", session=make_key(name)), log=name)
+        shelf.commit(make_prompt("one", "1", session=make_key(name)), log=name)
 
     with shelf.reader() as reader:
         chats = reader.find_units_by_prefix("chat-")
@@ -216,7 +226,7 @@ def test_a_forked_prompt_has_a_chat_id_in_each_session(shelf: Shelf):
 # Status
 
 
-def test_an_empty_store_has_nothing_to_tell(shelf: Shelf):
+def test_an_empty_store_has_nothing_to_tell(shelf: StoreHarness):
     with shelf.reader() as reader:
         assert reader.list_sessions() == []
         assert reader.summarize_agents() == []
@@ -226,14 +236,14 @@ def test_an_empty_store_has_nothing_to_tell(shelf: Shelf):
         assert reader.select_sessions(Selection()) == []
 
 
-def test_the_store_says_how_much_it_holds(shelf: Shelf):
-    shelf.keep(
+def test_the_store_says_how_much_it_holds(shelf: StoreHarness):
+    shelf.commit(
         make_prompt("a", "a"),
         make_prompt("b", "b", session=make_key("s", "subagent:x")),
         noise=(Noise(1, 1, "x"),),
         rejected=(Rejection(1, 1, "y", b"", b""),),
     )
-    shelf.keep(make_prompt("changed", "a"))
+    shelf.commit(make_prompt("changed", "a"))
 
     with shelf.reader() as reader:
         assert reader.count_rows() == {
@@ -245,9 +255,9 @@ def test_the_store_says_how_much_it_holds(shelf: Shelf):
         }
 
 
-def test_each_agent_is_told_with_its_sources(shelf: Shelf):
+def test_each_agent_is_told_with_its_sources(shelf: StoreHarness):
     for name in ("a", "b", "c"):
-        shelf.keep(make_prompt(name, name, session=make_key(name)), log=name)
+        shelf.commit(make_prompt(name, name, session=make_key(name)), log=name)
     shelf.store.mark_gone(AGENT, [str(LOGS / "a").encode()])
 
     with shelf.reader() as reader:
@@ -256,8 +266,8 @@ def test_each_agent_is_told_with_its_sources(shelf: Shelf):
     assert agent["sessions"] == 3
 
 
-def test_rejected_entries_are_told_in_order_up_to_a_limit(shelf: Shelf):
-    shelf.keep(rejected=tuple(Rejection(n, 1, "x", b"", b"") for n in (5, 1, 3)))
+def test_rejected_entries_are_told_in_order_up_to_a_limit(shelf: StoreHarness):
+    shelf.commit(rejected=tuple(Rejection(n, 1, "x", b"", b"") for n in (5, 1, 3)))
 
     with shelf.reader() as reader:
         assert [each["offset"] for each in reader.list_rejected(2)] == [1, 3]

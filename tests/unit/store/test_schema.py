@@ -10,7 +10,7 @@ import pytest
 from leslied.errors import StoreUnusable
 from leslied.store import Store, StoreReader, schema
 from tests.support.clock import FakeClock
-from tests.support.records import Shelf, make_prompt, modes_of
+from tests.support.records import StoreHarness, list_modes, make_prompt
 
 NEWEST = len(schema.MIGRATIONS)
 
@@ -19,12 +19,12 @@ NEWEST = len(schema.MIGRATIONS)
 def path(tmp_path: Path, clock: FakeClock) -> Path:
     """A store of the newest form with a record in it."""
     path = tmp_path / "data" / "store.db"
-    with Shelf(path, clock) as shelf:
-        shelf.keep(make_prompt("one", "1"))
+    with StoreHarness(path, clock) as shelf:
+        shelf.commit(make_prompt("one", "1"))
     return path
 
 
-def form_of(path: Path) -> int:
+def schema_version(path: Path) -> int:
     db = sqlite3.connect(path)
     (form,) = db.execute("PRAGMA user_version").fetchone()
     db.close()
@@ -62,7 +62,7 @@ def later(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_new_store_has_the_newest_form(path: Path):
-    assert form_of(path) == NEWEST
+    assert schema_version(path) == NEWEST
 
 
 @pytest.mark.parametrize("opener", [Store, lambda path, _: StoreReader(path)])
@@ -95,9 +95,9 @@ def test_an_older_form_goes_forward_with_its_records(
     """E6."""
     later(add_note)
 
-    with Shelf(path, clock) as shelf:
-        assert shelf.ask("SELECT content, note FROM record") == [("one", "x")]
-    assert form_of(path) == NEWEST + 1
+    with StoreHarness(path, clock) as shelf:
+        assert shelf.execute("SELECT content, note FROM record") == [("one", "x")]
+    assert schema_version(path) == NEWEST + 1
 
 
 def test_an_older_form_is_saved_first(path: Path, clock: FakeClock, later):
@@ -106,8 +106,8 @@ def test_an_older_form_is_saved_first(path: Path, clock: FakeClock, later):
     Store(path, clock).close()
 
     copy = path.with_name(f"store.db.form{NEWEST}")
-    assert modes_of([copy]) == {0o600}
-    assert form_of(copy) == NEWEST
+    assert list_modes([copy]) == {0o600}
+    assert schema_version(copy) == NEWEST
     db = sqlite3.connect(copy)
     assert db.execute("SELECT content FROM record").fetchall() == [("one",)]
     db.close()
@@ -121,7 +121,7 @@ def test_a_copy_left_from_before_is_replaced(path: Path, clock: FakeClock, later
 
     Store(path, clock).close()
 
-    assert form_of(copy) == NEWEST
+    assert schema_version(copy) == NEWEST
 
 
 def test_a_store_of_the_newest_form_is_not_copied(path: Path, clock: FakeClock):
@@ -137,8 +137,8 @@ def test_a_failing_step_leaves_the_old_form_whole(path: Path, clock: FakeClock):
         with pytest.raises(StoreUnusable, match="nowhere"):
             Store(path, clock)
 
-    with Shelf(path, clock) as shelf:
-        columns = [row[1] for row in shelf.ask("PRAGMA table_info(record)")]
+    with StoreHarness(path, clock) as shelf:
+        columns = [row[1] for row in shelf.execute("PRAGMA table_info(record)")]
         assert "note" not in columns
         assert shelf.contents() == ["one"]
 
@@ -149,7 +149,7 @@ def test_steps_before_a_failing_one_stand(path: Path, clock: FakeClock, later):
     with pytest.raises(StoreUnusable):
         Store(path, clock)
 
-    assert form_of(path) == NEWEST + 1
+    assert schema_version(path) == NEWEST + 1
 
 
 def test_a_failing_step_leaves_nothing_locked(path: Path, clock: FakeClock):
@@ -196,12 +196,12 @@ def test_a_reader_refuses_an_older_form_and_says_what_helps(path: Path, later):
 def test_a_new_store_has_its_tables_and_nothing_in_them(
     tmp_path: Path, clock: FakeClock, table: str
 ):
-    with Shelf(tmp_path / "other" / "store.db", clock) as shelf:
+    with StoreHarness(tmp_path / "other" / "store.db", clock) as shelf:
         assert shelf.count(table) == 0
 
 
 def test_the_store_holds_together(path: Path, clock: FakeClock):
     """E4."""
-    with Shelf(path, clock) as shelf:
-        assert shelf.ask("PRAGMA integrity_check") == [("ok",)]
-        assert shelf.ask("PRAGMA foreign_key_check") == []
+    with StoreHarness(path, clock) as shelf:
+        assert shelf.execute("PRAGMA integrity_check") == [("ok",)]
+        assert shelf.execute("PRAGMA foreign_key_check") == []

@@ -18,26 +18,26 @@ from leslied.store.columns import to_us
 from tests.support.clock import FakeClock
 from tests.support.records import (
     AGENT,
-    Shelf,
-    at,
+    StoreHarness,
     make_call,
     make_event,
     make_key,
     make_prompt,
     make_record,
     make_result,
+    time_at,
 )
 
 CJK = "今日は𠮷野家へ行く。佐々木さんと mixed日本語text 한국어텍스트 ｶﾀｶﾅ 時々"
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
-    with Shelf(tmp_path / "data" / "store.db", clock) as shelf:
+def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
         yield shelf
 
 
-def found(shelf: Shelf, words: str) -> list[str]:
+def search_snippets(shelf: StoreHarness, words: str) -> list[str]:
     return sorted(hit.snippet for hit in shelf.search(words))
 
 
@@ -62,12 +62,12 @@ def found(shelf: Shelf, words: str) -> list[str]:
     ],
 )
 def test_all_the_words_are_found_in_any_order(
-    shelf: Shelf, words: str, names: list[str]
+    shelf: StoreHarness, words: str, names: list[str]
 ):
     texts = ("apple pie", "apple tree", "un café")
-    shelf.keep(*[make_record(text, text) for text in texts])
+    shelf.commit(*[make_record(text, text) for text in texts])
 
-    assert found(shelf, words) == names
+    assert search_snippets(shelf, words) == names
 
 
 @pytest.mark.parametrize(
@@ -96,15 +96,17 @@ def test_all_the_words_are_found_in_any_order(
         "今日 日本",
     ],
 )
-def test_a_word_inside_a_run_of_cjk_is_found(shelf: Shelf, words: str):
-    shelf.keep(make_record(CJK, "1"))
+def test_a_word_inside_a_run_of_cjk_is_found(shelf: StoreHarness, words: str):
+    shelf.commit(make_record(CJK, "1"))
 
     assert len(shelf.search(words)) == 1
 
 
 @pytest.mark.parametrize("words", ["日今", "家行", "本日", "text日本", "어국", "語 無"])
-def test_characters_that_do_not_stand_together_are_not_found(shelf: Shelf, words: str):
-    shelf.keep(make_record(CJK, "1"))
+def test_characters_that_do_not_stand_together_are_not_found(
+    shelf: StoreHarness, words: str
+):
+    shelf.commit(make_record(CJK, "1"))
 
     assert shelf.search(words) == []
 
@@ -143,25 +145,25 @@ def test_characters_that_do_not_stand_together_are_not_found(shelf: Shelf, words
         "ⅷ*",
     ],
 )
-def test_no_question_is_an_error(shelf: Shelf, words: str):
+def test_no_question_is_an_error(shelf: StoreHarness, words: str):
     """W7."""
-    shelf.keep(make_record("a b", "1"))
+    shelf.commit(make_record("a b", "1"))
 
     for manner in get_args(SearchMode):
         shelf.search(words, manner)
 
 
 @pytest.mark.parametrize("words", ["a\ud800", "\udcff", '"x \udfff"', "\udcffb*"])
-def test_a_question_in_damaged_text_is_no_error(shelf: Shelf, words: str):
+def test_a_question_in_damaged_text_is_no_error(shelf: StoreHarness, words: str):
     """A5, W7: what a shell gives for an argument that is no text."""
-    shelf.keep(make_record("a b", "1"))
+    shelf.commit(make_record("a b", "1"))
 
     shelf.search(words)
 
 
-def test_two_thousand_random_questions_are_no_errors(shelf: Shelf):
+def test_two_thousand_random_questions_are_no_errors(shelf: StoreHarness):
     """W7."""
-    shelf.keep(make_record(CJK, "1"), make_record("AND or NOT near a* b", "2"))
+    shelf.commit(make_record(CJK, "1"), make_record("AND or NOT near a* b", "2"))
     pieces = ["AND", "OR", "NOT", "NEAR(", '"', "*", "^", ":", "(", ")", "日本", "{"]
     query = st.lists(
         st.one_of(st.sampled_from(pieces), st.text(max_size=6)), max_size=8
@@ -189,37 +191,37 @@ def test_two_thousand_random_questions_are_no_errors(shelf: Shelf):
     "word",
     ["secret-token", "foo_bar", "a.b.c", "x:y", "user@host", "C++", "#42", "e.g."],
 )
-def test_a_word_with_marks_is_found_as_it_is(shelf: Shelf, word: str):
-    shelf.keep(make_record(f"the {word} here", "1"), make_record("nothing", "2"))
+def test_a_word_with_marks_is_found_as_it_is(shelf: StoreHarness, word: str):
+    shelf.commit(make_record(f"the {word} here", "1"), make_record("nothing", "2"))
 
-    assert found(shelf, word) == [f"the {word} here"]
+    assert search_snippets(shelf, word) == [f"the {word} here"]
 
 
 # What is found
 
 
-def test_only_the_current_version_is_found(shelf: Shelf):
+def test_only_the_current_version_is_found(shelf: StoreHarness):
     """G7."""
-    shelf.keep(make_record("old words", "1"))
-    shelf.keep(make_record("new words", "1"))
+    shelf.commit(make_record("old words", "1"))
+    shelf.commit(make_record("new words", "1"))
 
-    assert found(shelf, "old") == []
-    assert found(shelf, "words") == ["new words"]
+    assert search_snippets(shelf, "old") == []
+    assert search_snippets(shelf, "words") == ["new words"]
 
 
-def test_a_version_that_is_current_again_is_found_again(shelf: Shelf):
+def test_a_version_that_is_current_again_is_found_again(shelf: StoreHarness):
     """G7."""
     for text in ("old words", "new words", "old words"):
-        shelf.keep(make_record(text, "1"))
+        shelf.commit(make_record(text, "1"))
 
-    assert found(shelf, "words") == ["old words"]
+    assert search_snippets(shelf, "words") == ["old words"]
 
 
-def test_a_record_that_a_fork_shows_too_is_found_once(shelf: Shelf):
+def test_a_record_that_a_fork_shows_too_is_found_once(shelf: StoreHarness):
     """G1."""
     for name in ("first", "fork"):
         record = make_record("needle", "1", session=make_key(name))
-        shelf.keep(record, log=f"{name}.jsonl")
+        shelf.commit(record, log=f"{name}.jsonl")
 
     assert [hit.key.session_id for hit in shelf.search("needle")] == ["first"]
 
@@ -227,15 +229,15 @@ def test_a_record_that_a_fork_shows_too_is_found_once(shelf: Shelf):
 @pytest.mark.parametrize(
     "kind", ["user_message", "assistant_message", "thinking", "tool_result"]
 )
-def test_what_was_said_is_found(shelf: Shelf, kind: str):
-    shelf.keep(make_record("needle", "1", type=kind))
+def test_what_was_said_is_found(shelf: StoreHarness, kind: str):
+    shelf.commit(make_record("needle", "1", type=kind))
 
     assert [hit.type for hit in shelf.search("needle")] == [kind]
 
 
-def test_a_call_is_found_by_its_tool_and_its_arguments(shelf: Shelf):
+def test_a_call_is_found_by_its_tool_and_its_arguments(shelf: StoreHarness):
     given_ = '{"command": "ls needle", "deep": [{"x": ["thread"]}]}'
-    shelf.keep(
+    shelf.commit(
         make_record("", "1", type="tool_use", tool_name="Bash", tool_input=given_)
     )
 
@@ -243,50 +245,56 @@ def test_a_call_is_found_by_its_tool_and_its_arguments(shelf: Shelf):
     assert shelf.search("command") == []
 
 
-def test_an_event_is_not_found(shelf: Shelf):
-    shelf.keep(make_event("notice", "1", content="needle"))
+def test_an_event_is_not_found(shelf: StoreHarness):
+    shelf.commit(make_event("notice", "1", content="needle"))
 
     assert shelf.search("needle") == []
 
 
-def test_the_start_of_a_long_result_is_found(shelf: Shelf):
+def test_the_start_of_a_long_result_is_found(shelf: StoreHarness):
     text = "needle " + "x " * 10_000 + "thread"
-    shelf.keep(make_record(text, "1", type="tool_result"))
+    shelf.commit(make_record(text, "1", type="tool_result"))
 
     assert len(shelf.search("needle")) == 1
     assert shelf.search("thread") == []
 
 
-def test_a_spilled_result_is_found_by_its_whole_text(shelf: Shelf):
-    shelf.keep(make_record("part", "1", type="tool_result", spilled="all needle"))
+def test_a_spilled_result_is_found_by_its_whole_text(shelf: StoreHarness):
+    shelf.commit(make_record("part", "1", type="tool_result", spilled="all needle"))
 
-    assert found(shelf, "needle") == ["all needle"]
+    assert search_snippets(shelf, "needle") == ["all needle"]
 
 
 # Order
 
 
-def test_the_newest_come_first(shelf: Shelf):
+def test_the_newest_come_first(shelf: StoreHarness):
     times = [3, 1, 2]
-    shelf.keep(*[make_record(f"needle {n}", f"{n}", created_at=at(n)) for n in times])
+    shelf.commit(
+        *[make_record(f"needle {n}", f"{n}", created_at=time_at(n)) for n in times]
+    )
 
-    assert [hit.at for hit in shelf.search("needle")] == [at(3), at(2), at(1)]
+    assert [hit.at for hit in shelf.search("needle")] == [
+        time_at(3),
+        time_at(2),
+        time_at(1),
+    ]
 
 
-def test_the_best_come_first_when_asked(shelf: Shelf):
-    shelf.keep(
-        make_record("needle needle needle", "1", created_at=at(1)),
-        make_record("needle " + "hay " * 200, "2", created_at=at(2)),
+def test_the_best_come_first_when_asked(shelf: StoreHarness):
+    shelf.commit(
+        make_record("needle needle needle", "1", created_at=time_at(1)),
+        make_record("needle " + "hay " * 200, "2", created_at=time_at(2)),
     )
 
     hits = shelf.search("needle", "rank")
 
-    assert [hit.at for hit in hits] == [at(1), at(2)]
+    assert [hit.at for hit in hits] == [time_at(1), time_at(2)]
     assert hits[0].score > hits[1].score
 
 
-def test_no_more_than_asked_for_are_told(shelf: Shelf):
-    shelf.keep(*[make_record(f"needle {n}", f"{n}") for n in range(9)])
+def test_no_more_than_asked_for_are_told(shelf: StoreHarness):
+    shelf.commit(*[make_record(f"needle {n}", f"{n}") for n in range(9)])
 
     with shelf.reader() as reader:
         query = parse_query("needle", {})
@@ -294,31 +302,31 @@ def test_no_more_than_asked_for_are_told(shelf: Shelf):
         assert len(reader.search(query).list_best(4)) == 4
 
 
-def test_a_hit_names_its_unit(shelf: Shelf):
-    shelf.keep(make_prompt("start", "1"), make_record("needle", "2"))
+def test_a_hit_names_its_unit(shelf: StoreHarness):
+    shelf.commit(make_prompt("start", "1"), make_record("needle", "2"))
     (hit,) = shelf.search("needle")
 
-    prompt = shelf.told()[0]
+    prompt = shelf.list_records()[0]
     assert hit.chat_id == make_chat_id(AGENT, "s", prompt.entry_id)
 
 
-def test_a_hit_before_any_prompt_has_no_unit(shelf: Shelf):
-    shelf.keep(make_record("needle", "1"))
+def test_a_hit_before_any_prompt_has_no_unit(shelf: StoreHarness):
+    shelf.commit(make_record("needle", "1"))
 
     assert shelf.search("needle")[0].chat_id == ""
 
 
-def test_a_hit_of_a_subagent_is_opened_by_its_id(shelf: Shelf):
+def test_a_hit_of_a_subagent_is_opened_by_its_id(shelf: StoreHarness):
     key = make_key("s", "subagent:a17")
-    shelf.keep(make_record("needle", "1", session=key), log="a17")
+    shelf.commit(make_record("needle", "1", session=key), log="a17")
     (hit,) = shelf.search("needle")
 
     assert hit.show_id == "a17"
     assert hit.chat_id.startswith("chat-")
 
 
-def test_a_result_is_told_with_the_tool_that_was_called(shelf: Shelf):
-    shelf.keep(make_call("Bash", "c1"), make_result("needle", "c1"))
+def test_a_result_is_told_with_the_tool_that_was_called(shelf: StoreHarness):
+    shelf.commit(make_call("Bash", "c1"), make_result("needle", "c1"))
 
     assert [hit.tool_name for hit in shelf.search("needle")] == ["Bash"]
 
@@ -342,11 +350,11 @@ def test_a_result_is_told_with_the_tool_that_was_called(shelf: Shelf):
         ("or", []),
     ],
 )
-def test_operators_join_the_words(shelf: Shelf, words: str, names: list[str]):
+def test_operators_join_the_words(shelf: StoreHarness, words: str, names: list[str]):
     texts = ("apple pie", "apple tree", "pear tree")
-    shelf.keep(*[make_record(text, text) for text in texts])
+    shelf.commit(*[make_record(text, text) for text in texts])
 
-    assert found(shelf, words) == names
+    assert search_snippets(shelf, words) == names
     assert sorted(h.snippet for h in shelf.search(words, "rank")) == names
 
 
@@ -354,15 +362,15 @@ def test_operators_join_the_words(shelf: Shelf, words: str, names: list[str]):
     ("words", "count"),
     [("ppl", 2), ("pple pi", 1), ("PPL -tree", 1), ("%", 0), ("_", 0), ("xx OR ie", 1)],
 )
-def test_a_substring_is_found_inside_words(shelf: Shelf, words: str, count: int):
-    shelf.keep(*[make_record(text, text) for text in ("apple pie", "apple tree")])
+def test_a_substring_is_found_inside_words(shelf: StoreHarness, words: str, count: int):
+    shelf.commit(*[make_record(text, text) for text in ("apple pie", "apple tree")])
 
     assert len(shelf.search(words, "substring")) == count
 
 
-def test_a_substring_with_a_quote_is_found_in_arguments(shelf: Shelf):
+def test_a_substring_with_a_quote_is_found_in_arguments(shelf: StoreHarness):
     call = make_call("Bash", "c1", tool_input='{"command":"say \\"hi\\""}')
-    shelf.keep(call)
+    shelf.commit(call)
 
     with shelf.reader() as reader:
         query = Query(words=AllOf((Term('y "h'),)))
@@ -373,27 +381,32 @@ def test_a_substring_with_a_quote_is_found_in_arguments(shelf: Shelf):
 
 
 @pytest.fixture
-def house(shelf: Shelf) -> Shelf:
+def house(shelf: StoreHarness) -> StoreHarness:
     """Two sessions in two projects, a subagent, calls and an error."""
     app = make_key("aaaa-1")
     below = make_key("aaaa-1", "subagent:b1")
     lib = make_key("bbbb-2")
     context = {"kind": "context"}
-    shelf.keep(
+    shelf.commit(
         make_event("context", "x1", session=app, metadata=context | {"cwd": "/w/app"}),
-        make_prompt("needle prompt", "a1", session=app, created_at=at(1)),
-        make_call("Bash", "c1", session=app, created_at=at(2), model="opus-5"),
-        make_result("needle out", "c1", session=app, created_at=at(3)),
+        make_prompt("needle prompt", "a1", session=app, created_at=time_at(1)),
+        make_call("Bash", "c1", session=app, created_at=time_at(2), model="opus-5"),
+        make_result("needle out", "c1", session=app, created_at=time_at(3)),
         log="app",
     )
-    shelf.keep(
-        make_record("needle below", "b1", session=below, created_at=at(4)), log="below"
+    shelf.commit(
+        make_record("needle below", "b1", session=below, created_at=time_at(4)),
+        log="below",
     )
-    shelf.keep(
+    shelf.commit(
         make_event("context", "x2", session=lib, metadata=context | {"cwd": "/w/lib"}),
-        make_call("Read", "c2", session=lib, created_at=at(5)),
+        make_call("Read", "c2", session=lib, created_at=time_at(5)),
         make_result(
-            "needle bad", "c2", session=lib, created_at=at(6), metadata={"is_error": 1}
+            "needle bad",
+            "c2",
+            session=lib,
+            created_at=time_at(6),
+            metadata={"is_error": 1},
         ),
         log="lib",
     )
@@ -428,7 +441,7 @@ def house(shelf: Shelf) -> Shelf:
         ("project:lib role:tool", ["bad"]),
     ],
 )
-def test_a_filter_narrows_the_search(house: Shelf, words: str, names: list[str]):
+def test_a_filter_narrows_the_search(house: StoreHarness, words: str, names: list[str]):
     quiet = 2**60
     for manner in ("newest", "rank"):
         hits = house.search(words.replace("toy", AGENT), manner, quiet)
@@ -436,29 +449,29 @@ def test_a_filter_narrows_the_search(house: Shelf, words: str, names: list[str])
         assert sorted(hit.snippet.split()[-1] for hit in hits) == names
 
 
-def test_a_session_that_spoke_lately_is_active(house: Shelf):
+def test_a_session_that_spoke_lately_is_active(house: StoreHarness):
     assert len(house.search("needle status:active", quiet_us=0)) == 4
 
 
-def test_after_counts_its_moment_and_before_does_not(house: Shelf):
-    third, fourth = (to_us(at(n)) for n in (3, 4))
+def test_after_counts_its_moment_and_before_does_not(house: StoreHarness):
+    third, fourth = (to_us(time_at(n)) for n in (3, 4))
 
     hits = house.search(f"needle after:{third} before:{fourth}")
 
-    assert [hit.at for hit in hits] == [at(3)]
+    assert [hit.at for hit in hits] == [time_at(3)]
 
 
-def test_calls_of_a_model_are_found_without_words(house: Shelf):
+def test_calls_of_a_model_are_found_without_words(house: StoreHarness):
     assert [hit.tool_name for hit in house.search("model:opus")] == ["Bash"]
 
 
 @pytest.mark.parametrize("words", ["tool:Bash", "project:app", "role:user"])
 def test_what_a_filter_leaves_is_weighed_however_many_others_there_are(
-    house: Shelf, words: str, monkeypatch
+    house: StoreHarness, words: str, monkeypatch
 ):
     monkeypatch.setattr("leslied.store.search.MOST_RANKED", 3)
     monkeypatch.setattr("leslied.store.search._FEW", 0)
-    house.keep(*[make_record(f"needle {n}", f"{n}") for n in range(9)])
+    house.commit(*[make_record(f"needle {n}", f"{n}") for n in range(9)])
 
     best = house.search(f"needle {words}", "rank")
 
@@ -467,25 +480,25 @@ def test_what_a_filter_leaves_is_weighed_however_many_others_there_are(
 
 
 @pytest.mark.parametrize("words", ["tool:Bash", "tool:Read", "tool:B*", "project:lib"])
-def test_few_or_many_are_found_alike(house: Shelf, words: str, monkeypatch):
+def test_few_or_many_are_found_alike(house: StoreHarness, words: str, monkeypatch):
     """A result without its call is no call of the tool, however it is looked for."""
     lost = make_result("needle lost", "gone", session=make_key("aaaa-1"))
-    house.keep(structs.replace(lost, tool_name="Bash"), log="app2")
+    house.commit(structs.replace(lost, tool_name="Bash"), log="app2")
     few = house.search(f"needle {words}")
     monkeypatch.setattr("leslied.store.search._FEW", 0)
 
     assert house.search(f"needle {words}") == few
 
 
-def test_a_star_is_a_character_where_characters_are_sought(shelf: Shelf):
-    shelf.keep(make_record("int* x", "1"), make_record("int x", "2"))
+def test_a_star_is_a_character_where_characters_are_sought(shelf: StoreHarness):
+    shelf.commit(make_record("int* x", "1"), make_record("int x", "2"))
 
     assert len(shelf.search("int*", "substring")) == 1
 
 
-def test_too_many_hits_are_not_all_weighed(shelf: Shelf, monkeypatch):
+def test_too_many_hits_are_not_all_weighed(shelf: StoreHarness, monkeypatch):
     monkeypatch.setattr("leslied.store.search.MOST_RANKED", 3)
-    shelf.keep(*[make_record(f"needle {n}", f"{n}") for n in range(5)])
+    shelf.commit(*[make_record(f"needle {n}", f"{n}") for n in range(5)])
 
     with shelf.reader() as reader:
         question = reader.search(parse_query("needle", {}))

@@ -6,17 +6,19 @@ import sqlite3
 
 from leslied.store import Store, StoreReader
 from leslied.store.size_queries import SizeQueries
-from tests.support.claude import ClaudeHome, Talk
-from tests.support.prune import make_keep, read_home
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from tests.support.prune import make_archiver, sync_and_archive
 
 SMALL, LARGE = ("claude-code", "small"), ("claude-code", "large")
 
 
 def write(claude: ClaudeHome) -> None:
-    claude.write(Talk("small").prompt("x"), name="-app/small.jsonl")
-    claude.write(Talk("large").prompt("y" * 9000), name="-app/large.jsonl")
-    claude.write(Talk("large").prompt("z"), name="-app/large/subagents/agent-a.jsonl")
-    read_home(claude)
+    claude.write(ClaudeLogBuilder("small").prompt("x"), name="-app/small.jsonl")
+    claude.write(ClaudeLogBuilder("large").prompt("y" * 9000), name="-app/large.jsonl")
+    claude.write(
+        ClaudeLogBuilder("large").prompt("z"), name="-app/large/subagents/agent-a.jsonl"
+    )
+    sync_and_archive(claude)
 
 
 def test_the_store_is_shared_out_by_what_each_session_says(claude: ClaudeHome):
@@ -66,7 +68,7 @@ def test_the_logs_of_a_session_are_told_with_how_far_they_were_read(
 ):
     write(claude)
     with Store(claude.store_path, claude.clock) as store:
-        make_keep(claude, store).run()
+        make_archiver(claude, store).run()
 
     with StoreReader(claude.store_path) as reader:
         logs = reader.sizes.list_sources(LARGE)

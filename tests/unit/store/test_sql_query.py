@@ -15,48 +15,50 @@ from leslied.store.views import SESSIONS
 from tests.support.clock import FakeClock
 from tests.support.records import (
     AGENT,
-    Shelf,
-    at,
+    StoreHarness,
     make_event,
     make_key,
     make_prompt,
     make_record,
+    time_at,
 )
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
-    with Shelf(tmp_path / "data" / "store.db", clock) as shelf:
+def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
         yield shelf
 
 
 @pytest.fixture
-def inquiry(shelf: Shelf, clock: FakeClock) -> Iterator[SqlReader]:
+def inquiry(shelf: StoreHarness, clock: FakeClock) -> Iterator[SqlReader]:
     with SqlReader(shelf.path, clock, list) as inquiry:
         yield inquiry
 
 
-def ask(inquiry: SqlReader, query: str, *values: Any) -> list[tuple[Any, ...]]:
+def run_query(inquiry: SqlReader, query: str, *values: Any) -> list[tuple[Any, ...]]:
     return list(inquiry.execute(query, values).rows)
 
 
 def make_call(call_id: str, second: float = 0, tool: str = "Bash", **fields: Any):
     known = {"type": "tool_use", "tool_name": tool, "tool_call_id": call_id}
-    fields = {**known, "created_at": at(second), **fields}
+    fields = {**known, "created_at": time_at(second), **fields}
     return make_record("", f"call-{call_id}", tool_input='{"a": 1}', **fields)
 
 
 def make_result(call_id: str, second: float = 0, content: str = "ok", **fields: Any):
     known = {"type": "tool_result", "role": "tool", "tool_call_id": call_id}
-    fields = {**known, "created_at": at(second), **fields}
+    fields = {**known, "created_at": time_at(second), **fields}
     return make_record(content, f"result-{call_id}", **fields)
 
 
 # What the views tell
 
 
-def test_every_view_can_be_asked_for_every_column(shelf: Shelf, inquiry: SqlReader):
-    shelf.keep(make_prompt("a", "1", created_at=at(0)), make_call("c", 1))
+def test_every_view_can_be_asked_for_every_column(
+    shelf: StoreHarness, inquiry: SqlReader
+):
+    shelf.commit(make_prompt("a", "1", created_at=time_at(0)), make_call("c", 1))
 
     for view in VIEWS:
         names = tuple(column.name for column in view.columns)
@@ -65,125 +67,135 @@ def test_every_view_can_be_asked_for_every_column(shelf: Shelf, inquiry: SqlRead
 
 
 def test_entries_are_numbered_as_the_reader_numbers_them(
-    shelf: Shelf, inquiry: SqlReader
+    shelf: StoreHarness, inquiry: SqlReader
 ):
     copy = make_record("copied", "x", is_copy=True)
-    shelf.keep(
+    shelf.commit(
         make_prompt("a", "1"), copy, make_record("b", "2"), make_prompt("c", "3")
     )
 
-    found = ask(inquiry, "SELECT sequence, content, unit FROM transcript_entries")
+    found = run_query(inquiry, "SELECT sequence, content, unit FROM transcript_entries")
 
     assert found == [(1, "a", 1), (2, "b", 1), (3, "c", 2)]
-    told = [(p.sequence, p.record.content, p.unit) for p in shelf.told()]
+    told = [(p.sequence, p.record.content, p.unit) for p in shelf.list_records()]
     assert found == told
 
 
-def test_a_changed_entry_is_shown_once_as_it_is_now(shelf: Shelf, inquiry: SqlReader):
-    shelf.keep(make_record("old", "1"))
-    shelf.keep(make_record("new", "1"))
+def test_a_changed_entry_is_shown_once_as_it_is_now(
+    shelf: StoreHarness, inquiry: SqlReader
+):
+    shelf.commit(make_record("old", "1"))
+    shelf.commit(make_record("new", "1"))
 
-    assert ask(inquiry, "SELECT content FROM transcript_entries") == [("new",)]
+    assert run_query(inquiry, "SELECT content FROM transcript_entries") == [("new",)]
 
 
-def test_a_unit_is_named_as_everywhere(shelf: Shelf, inquiry: SqlReader):
-    shelf.keep(make_event("opened", "0"), make_prompt("a", "1"), make_record("b", "2"))
+def test_a_unit_is_named_as_everywhere(shelf: StoreHarness, inquiry: SqlReader):
+    shelf.commit(
+        make_event("opened", "0"), make_prompt("a", "1"), make_record("b", "2")
+    )
 
-    found = dict(ask(inquiry, "SELECT unit, chat_id FROM units"))
+    found = dict(run_query(inquiry, "SELECT unit, chat_id FROM units"))
 
     with shelf.reader() as reader:
         session = shelf.session()
         assert found == {unit: reader.find_chat_id(session, unit) for unit in (0, 1)}
-    entries = ask(inquiry, "SELECT DISTINCT unit, chat_id FROM transcript_entries")
+    entries = run_query(
+        inquiry, "SELECT DISTINCT unit, chat_id FROM transcript_entries"
+    )
     assert dict(entries) == found
 
 
-def test_a_unit_tells_its_prompt_times_and_calls(shelf: Shelf, inquiry: SqlReader):
-    prompt = make_prompt("do it", "1", created_at=at(0))
-    shelf.keep(prompt, make_call("c", 1.5), make_result("c", 3))
+def test_a_unit_tells_its_prompt_times_and_calls(
+    shelf: StoreHarness, inquiry: SqlReader
+):
+    prompt = make_prompt("do it", "1", created_at=time_at(0))
+    shelf.commit(prompt, make_call("c", 1.5), make_result("c", 3))
 
     columns = "prompt, started_at, ended_at, entries, tool_calls, transcript"
-    assert ask(inquiry, f"SELECT {columns} FROM units") == [
+    assert run_query(inquiry, f"SELECT {columns} FROM units") == [
         ("do it", "2026-11-16T10:00:00.000Z", "2026-11-16T10:00:03.000Z", 3, 1, None)
     ]
 
 
-def test_a_result_carries_the_name_of_its_call(shelf: Shelf, inquiry: SqlReader):
-    shelf.keep(make_call("c"), make_result("c"), make_result("lost"))
+def test_a_result_carries_the_name_of_its_call(shelf: StoreHarness, inquiry: SqlReader):
+    shelf.commit(make_call("c"), make_result("c"), make_result("lost"))
 
-    found = ask(inquiry, "SELECT tool_name FROM transcript_entries")
+    found = run_query(inquiry, "SELECT tool_name FROM transcript_entries")
 
     assert found == [("Bash",), ("Bash",), (None,)]
 
 
 def test_calls_with_the_same_id_in_two_sessions_are_two(
-    shelf: Shelf, inquiry: SqlReader
+    shelf: StoreHarness, inquiry: SqlReader
 ):
     for name, tool in (("a", "Bash"), ("b", "Read")):
         own = {"session": make_key(name), "scope": name}
         call = make_call("c", tool=tool, **own)
-        shelf.keep(call, make_result("c", content=name, **own), log=name)
+        shelf.commit(call, make_result("c", content=name, **own), log=name)
 
-    found = ask(inquiry, "SELECT session_id, tool_name, result FROM transcript_tools")
+    found = run_query(
+        inquiry, "SELECT session_id, tool_name, result FROM transcript_tools"
+    )
 
     assert found == [("a", "Bash", "a"), ("b", "Read", "b")]
 
 
-def test_a_call_is_joined_to_its_result(shelf: Shelf, inquiry: SqlReader):
+def test_a_call_is_joined_to_its_result(shelf: StoreHarness, inquiry: SqlReader):
     failed = make_result("c", 2.5, "no", metadata={"is_error": True})
-    shelf.keep(make_call("c", 1), failed, make_call("d", 4))
+    shelf.commit(make_call("c", 1), failed, make_call("d", 4))
 
     columns = "tool_call_id, seconds, is_answered, is_error, result"
-    assert ask(inquiry, f"SELECT {columns} FROM transcript_tools") == [
+    assert run_query(inquiry, f"SELECT {columns} FROM transcript_tools") == [
         ("c", 1.5, 1, 1, "no"),
         ("d", None, 0, 0, None),
     ]
 
 
-def test_the_flow_tells_each_entrys_neighbours(shelf: Shelf, inquiry: SqlReader):
-    shelf.keep(
-        make_prompt("a", "1", created_at=at(0)),
-        make_record("b", "2", created_at=at(2)),
+def test_the_flow_tells_each_entrys_neighbours(shelf: StoreHarness, inquiry: SqlReader):
+    shelf.commit(
+        make_prompt("a", "1", created_at=time_at(0)),
+        make_record("b", "2", created_at=time_at(2)),
         make_call("c", 5),
     )
 
     columns = "previous_role, type, next_type, seconds"
-    assert ask(inquiry, f"SELECT {columns} FROM transcript_flow") == [
+    assert run_query(inquiry, f"SELECT {columns} FROM transcript_flow") == [
         (None, "user_message", "assistant_message", None),
         ("user", "assistant_message", "tool_use", 2.0),
         ("assistant", "tool_use", None, 3.0),
     ]
 
 
-def test_the_timeline_is_in_the_order_of_time(shelf: Shelf, inquiry: SqlReader):
-    shelf.keep(make_call("late", 9), make_call("early", 2), make_result("early", 4))
+def test_the_timeline_is_in_the_order_of_time(shelf: StoreHarness, inquiry: SqlReader):
+    shelf.commit(make_call("late", 9), make_call("early", 2), make_result("early", 4))
 
     columns = "tool_call_id, since_start, seconds"
-    assert ask(inquiry, f"SELECT {columns} FROM tool_timeline") == [
+    assert run_query(inquiry, f"SELECT {columns} FROM tool_timeline") == [
         ("early", 0.0, 2.0),
         ("late", 7.0, None),
     ]
 
 
 def test_errors_are_grouped_and_a_forks_copy_counts_once(
-    shelf: Shelf, inquiry: SqlReader
+    shelf: StoreHarness, inquiry: SqlReader
 ):
     wrong = {"metadata": {"is_error": True}}
     for name in ("a", "b"):
         own = {"session": make_key(name)}
         result = make_result("c", 1, "no such file", **wrong, **own)
-        shelf.keep(make_call("c", **own), result, log=name)
-    shelf.keep(make_record("overloaded", "e", type="error", created_at=at(7)))
+        shelf.commit(make_call("c", **own), result, log=name)
+    shelf.commit(make_record("overloaded", "e", type="error", created_at=time_at(7)))
 
     columns = "agent, type, tool_name, failures, example"
-    assert ask(inquiry, f"SELECT {columns} FROM error_summary ORDER BY type") == [
+    assert run_query(inquiry, f"SELECT {columns} FROM error_summary ORDER BY type") == [
         (AGENT, "error", None, 1, "overloaded"),
         (AGENT, "tool_result", "Bash", 1, "no such file"),
     ]
 
 
 def test_sessions_are_asked_for_only_when_they_are_named(
-    shelf: Shelf, clock: FakeClock
+    shelf: StoreHarness, clock: FakeClock
 ):
     asked: list[int] = []
 
@@ -192,14 +204,14 @@ def test_sessions_are_asked_for_only_when_they_are_named(
         return [[len(asked)] * len(SESSIONS.columns)]
 
     with SqlReader(shelf.path, clock, tell) as inquiry:
-        ask(inquiry, "SELECT * FROM units")
+        run_query(inquiry, "SELECT * FROM units")
         assert not asked
-        assert ask(inquiry, 'SELECT title FROM "Sessions"') == [(1,)]
-        assert ask(inquiry, "SELECT title FROM sessions") == [(2,)]
+        assert run_query(inquiry, 'SELECT title FROM "Sessions"') == [(1,)]
+        assert run_query(inquiry, "SELECT title FROM sessions") == [(2,)]
 
 
 def test_sessions_that_cannot_be_told_leave_the_store_locked(
-    shelf: Shelf, clock: FakeClock
+    shelf: StoreHarness, clock: FakeClock
 ):
     def fail() -> list[Any]:
         raise StoreUnusable("no")
@@ -211,18 +223,20 @@ def test_sessions_that_cannot_be_told_leave_the_store_locked(
 
         with pytest.raises(UserError, match="Only reading is allowed"):
             inquiry.execute("CREATE TEMP TABLE x (a)")
-        assert ask(inquiry, "PRAGMA data_version")
+        assert run_query(inquiry, "PRAGMA data_version")
         assert shelf.count("session") == 0
 
 
-def test_what_comes_while_the_inquiry_is_open_is_seen(shelf: Shelf, inquiry: SqlReader):
+def test_what_comes_while_the_inquiry_is_open_is_seen(
+    shelf: StoreHarness, inquiry: SqlReader
+):
     query = "SELECT max(sequence) FROM transcript_entries"
-    shelf.keep(make_record("a", "1"))
-    assert ask(inquiry, query) == [(1,)]
+    shelf.commit(make_record("a", "1"))
+    assert run_query(inquiry, query) == [(1,)]
 
-    shelf.keep(make_record("b", "2"))
+    shelf.commit(make_record("b", "2"))
 
-    assert ask(inquiry, query) == [(2,)]
+    assert run_query(inquiry, query) == [(2,)]
 
 
 def test_columns_of_one_name_are_told_apart(inquiry: SqlReader):
@@ -232,22 +246,22 @@ def test_columns_of_one_name_are_told_apart(inquiry: SqlReader):
     assert list(answer.rows) == [(1, 2, 3, 4)]
 
 
-def test_values_are_bound(shelf: Shelf, inquiry: SqlReader):
-    shelf.keep(make_record("it's", "1"))
+def test_values_are_bound(shelf: StoreHarness, inquiry: SqlReader):
+    shelf.commit(make_record("it's", "1"))
 
     query = "SELECT count(*) FROM transcript_entries WHERE content = ?"
-    assert ask(inquiry, query, "it's") == [(1,)]
+    assert run_query(inquiry, query, "it's") == [(1,)]
 
 
 def test_text_that_is_no_text_is_made_readable(inquiry: SqlReader):
-    assert ask(inquiry, "SELECT CAST(x'61ff' AS TEXT)") == [("a\ufffd",)]
+    assert run_query(inquiry, "SELECT CAST(x'61ff' AS TEXT)") == [("a\ufffd",)]
 
 
-def test_json_in_a_column_can_be_asked(shelf: Shelf, inquiry: SqlReader):
-    shelf.keep(make_call("c"))
+def test_json_in_a_column_can_be_asked(shelf: StoreHarness, inquiry: SqlReader):
+    shelf.commit(make_call("c"))
 
     query = "SELECT key, value FROM transcript_tools, json_each(input)"
-    assert ask(inquiry, query) == [("a", 1)]
+    assert run_query(inquiry, query) == [("a", 1)]
 
 
 # What may not be asked
@@ -282,14 +296,14 @@ def test_json_in_a_column_can_be_asked(shelf: Shelf, inquiry: SqlReader):
         "WITH a AS (SELECT 1) INSERT INTO meta SELECT 'a', 'b' FROM a",
     ],
 )
-def test_only_reading_is_allowed(shelf: Shelf, inquiry: SqlReader, query: str):
+def test_only_reading_is_allowed(shelf: StoreHarness, inquiry: SqlReader, query: str):
     before = shelf.path.read_bytes()
 
     with pytest.raises(UserError, match="Only reading is allowed"):
         inquiry.execute(query)
 
     assert shelf.path.read_bytes() == before
-    assert ask(inquiry, "SELECT count(*) FROM sessions") == [(0,)]
+    assert run_query(inquiry, "SELECT count(*) FROM sessions") == [(0,)]
 
 
 @pytest.mark.parametrize("query", ["VACUUM INTO '{}'", "ATTACH '{}' AS other"])
@@ -323,12 +337,12 @@ def test_no_other_file_is_touched(inquiry: SqlReader, tmp_path: Path, query: str
     ],
 )
 def test_a_wrong_question_is_answered_with_a_sentence(
-    shelf: Shelf, inquiry: SqlReader, query: str, sentence: str
+    shelf: StoreHarness, inquiry: SqlReader, query: str, sentence: str
 ):
-    shelf.keep(make_record("a", "1"))
+    shelf.commit(make_record("a", "1"))
 
     with pytest.raises(UserError) as raised:
-        ask(inquiry, query)
+        run_query(inquiry, query)
 
     assert sentence in raised.value.message
     assert raised.value.hint
@@ -351,7 +365,7 @@ _ENDLESS = (
 )
 
 
-class _Ticking(FakeClock):
+class TickingClock(FakeClock):
     """A clock that moves on each time somebody looks."""
 
     def monotonic(self) -> float:
@@ -360,15 +374,15 @@ class _Ticking(FakeClock):
 
 
 @pytest.mark.parametrize("what", ["count(*)", "i"])
-def test_a_query_that_does_not_end_is_stopped(shelf: Shelf, what: str):
+def test_a_query_that_does_not_end_is_stopped(shelf: StoreHarness, what: str):
     with (
-        SqlReader(shelf.path, _Ticking(), list) as inquiry,
+        SqlReader(shelf.path, TickingClock(), list) as inquiry,
         pytest.raises(UserError, match="took too long"),
     ):
         list(inquiry.execute(_ENDLESS.format(what), timeout=10).rows)
 
 
-def test_the_time_between_rows_does_not_count(shelf: Shelf, clock: FakeClock):
+def test_the_time_between_rows_does_not_count(shelf: StoreHarness, clock: FakeClock):
     with SqlReader(shelf.path, clock, list) as inquiry:
         rows = inquiry.execute(_ENDLESS.format("i"), timeout=1).rows
         for _ in range(1000):
@@ -378,30 +392,32 @@ def test_the_time_between_rows_does_not_count(shelf: Shelf, clock: FakeClock):
         assert next(rows) == (1001,)
 
 
-def test_an_interrupt_is_no_slow_query(shelf: Shelf, clock: FakeClock):
+def test_an_interrupt_is_no_slow_query(shelf: StoreHarness, clock: FakeClock):
     with SqlReader(shelf.path, clock, list) as inquiry:
-        ask(inquiry, "SELECT 1")
+        run_query(inquiry, "SELECT 1")
         inquiry._db.set_progress_handler(lambda: 1, 1)
 
         with pytest.raises(KeyboardInterrupt):
-            ask(inquiry, "SELECT count(*) FROM transcript_entries")
+            run_query(inquiry, "SELECT count(*) FROM transcript_entries")
 
 
-def test_damage_in_the_store_is_no_wrong_question(shelf: Shelf, inquiry: SqlReader):
+def test_damage_in_the_store_is_no_wrong_question(
+    shelf: StoreHarness, inquiry: SqlReader
+):
     records = [make_record("x" * 9000, str(n)) for n in range(50)]
-    shelf.keep(*records)
-    shelf.ask("PRAGMA wal_checkpoint(TRUNCATE)")
+    shelf.commit(*records)
+    shelf.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with shelf.path.open("r+b") as file:
         file.seek(8192)
         file.write(b"\xff" * (shelf.path.stat().st_size - 8192))
 
     with pytest.raises(StoreUnusable):
-        ask(inquiry, "SELECT content FROM transcript_entries")
+        run_query(inquiry, "SELECT content FROM transcript_entries")
 
 
-def test_an_inquiry_reads_as_any_reader_does(shelf: Shelf, inquiry: SqlReader):
-    shelf.keep(make_prompt("find me", "1"))
-    ask(inquiry, "SELECT 1")
+def test_an_inquiry_reads_as_any_reader_does(shelf: StoreHarness, inquiry: SqlReader):
+    shelf.commit(make_prompt("find me", "1"))
+    run_query(inquiry, "SELECT 1")
 
     with StoreReader(shelf.path) as reader:
         assert inquiry.list_sessions() == reader.list_sessions()

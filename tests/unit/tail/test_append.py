@@ -17,15 +17,20 @@ from leslied.lookup import parse_query
 from leslied.model.source import Cursor
 from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
-from tests.support.claude import SESSION, ClaudeHome, Talk, dump
+from tests.support.claude import (
+    SESSION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+    encode_json_lines,
+)
 from tests.support.records import (
-    Tail,
+    TailHarness,
     append,
-    change_mode,
-    lines,
+    bump_ctime,
+    bump_mtime,
+    encode_lines,
     make_source,
-    rewrite,
-    touch,
+    rewrite_in_place,
 )
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -58,23 +63,23 @@ def test_a_line_without_its_end_waits(log: Path):
     """A1."""
     log.write_bytes(b"one\ntw")
 
-    assert Tail(log).look() == [b"one"]
+    assert TailHarness(log).read_new() == [b"one"]
 
 
 def test_a_line_is_told_once_when_its_end_comes(log: Path):
     """A1."""
-    tailer = Tail(log)
+    tailer = TailHarness(log)
     log.write_bytes(b"one\ntw")
-    tailer.look()
+    tailer.read_new()
     append(log, b"o\n")
 
-    assert tailer.look() == [b"two"]
-    assert tailer.look() == []
+    assert tailer.read_new() == [b"two"]
+    assert tailer.read_new() == []
 
 
 def test_a_line_completed_over_two_runs_is_one_record(claude: ClaudeHome):
     """A1."""
-    line = dump(Talk().prompt("hello"))
+    line = encode_json_lines(ClaudeLogBuilder().prompt("hello"))
     claude.log().write_bytes(line[:40])
     first = claude.sync()
     append(claude.log(), line[40:])
@@ -87,37 +92,37 @@ def test_a_line_completed_over_two_runs_is_one_record(claude: ClaudeHome):
 
 def test_an_unended_last_line_counts_once_when_the_session_is_over(log: Path):
     """A2."""
-    tailer = Tail(log)
+    tailer = TailHarness(log)
     log.write_bytes(b"one\ntwo")
 
-    assert tailer.look(is_final=True) == [b"one", b"two"]
-    assert tailer.look(is_final=True) == []
+    assert tailer.read_new(is_final=True) == [b"one", b"two"]
+    assert tailer.read_new(is_final=True) == []
 
 
 def test_an_unended_line_is_seen_final_after_an_ordinary_look(log: Path):
     """A2."""
-    tailer = Tail(log)
+    tailer = TailHarness(log)
     log.write_bytes(b"one\ntwo")
-    tailer.look()
+    tailer.read_new()
 
-    assert tailer.look(is_final=True) == [b"two"]
+    assert tailer.read_new(is_final=True) == [b"two"]
 
 
 def test_a_final_line_that_goes_on_is_told_again_whole(log: Path):
     """A2."""
-    tailer = Tail(log)
+    tailer = TailHarness(log)
     log.write_bytes(b"two")
-    tailer.look(is_final=True)
+    tailer.read_new(is_final=True)
     append(log, b" three\n")
 
-    assert tailer.look() == [b"two three"]
+    assert tailer.read_new() == [b"two three"]
 
 
 def test_an_unended_line_that_was_whole_is_one_record_after_its_end(
     claude: ClaudeHome,
 ):
     """A2."""
-    line = dump({"type": "custom-title", "customTitle": "A name"})
+    line = encode_json_lines({"type": "custom-title", "customTitle": "A name"})
     claude.log().write_bytes(line[:-1])
     claude.sync(is_final=True)
     append(claude.log(), b"\n")
@@ -131,7 +136,7 @@ def test_a_rejected_last_line_is_no_longer_rejected_once_it_is_whole(
     claude: ClaudeHome,
 ):
     """A2."""
-    line = dump(Talk().prompt("hello"))
+    line = encode_json_lines(ClaudeLogBuilder().prompt("hello"))
     claude.log().write_bytes(line[:40])
     claude.sync(is_final=True)
     append(claude.log(), line[40:])
@@ -144,7 +149,7 @@ def test_a_rejected_last_line_is_no_longer_rejected_once_it_is_whole(
 
 def test_noise_without_its_end_is_counted_once(claude: ClaudeHome):
     """A2."""
-    line = dump({"type": "last-prompt", "lastPrompt": "hello"})
+    line = encode_json_lines({"type": "last-prompt", "lastPrompt": "hello"})
     claude.log().write_bytes(line[:-1])
     claude.sync(is_final=True)
     append(claude.log(), b"\n")
@@ -157,9 +162,9 @@ def test_noise_without_its_end_is_counted_once(claude: ClaudeHome):
 
 def test_a_touched_log_keeps_what_was_said_of_its_last_line(claude: ClaudeHome):
     """A2, A14."""
-    claude.log().write_bytes(dump(Talk().prompt("hello"))[:40])
+    claude.log().write_bytes(encode_json_lines(ClaudeLogBuilder().prompt("hello"))[:40])
     claude.sync(is_final=True)
-    touch(claude.log())
+    bump_mtime(claude.log())
     claude.sync()
 
     claude.sync(is_final=True)
@@ -174,9 +179,9 @@ def test_a_touched_log_keeps_what_was_said_of_its_last_line(claude: ClaudeHome):
 def test_characters_are_never_torn_between_two_reads(log: Path, chunk: int):
     """A3."""
     words = ["é", "日本語", "😀😀", "a" * 20, "ünï"]
-    log.write_bytes(lines(*words))
+    log.write_bytes(encode_lines(*words))
 
-    told = Tail(log, chunk=chunk, anchor=8).look()
+    told = TailHarness(log, chunk=chunk, anchor=8).read_new()
 
     assert [line.decode() for line in told] == words
 
@@ -184,10 +189,10 @@ def test_characters_are_never_torn_between_two_reads(log: Path, chunk: int):
 @pytest.mark.parametrize("chunk", [1, 2, 3, 5, 8, 13, 64])
 def test_lines_stand_where_they_stand_whatever_is_read_at_once(log: Path, chunk: int):
     """A3."""
-    data = lines(*("x" * n for n in range(40)))
+    data = encode_lines(*("x" * n for n in range(40)))
     log.write_bytes(data)
 
-    told = Tail(log, chunk=chunk, anchor=8).look_where()
+    told = TailHarness(log, chunk=chunk, anchor=8).read_new_with_offsets()
 
     assert [data[at : at + len(line)] for at, line in told] == [d for _, d in told]
     assert [len(line) for _, line in told] == list(range(1, 40))
@@ -195,7 +200,7 @@ def test_lines_stand_where_they_stand_whatever_is_read_at_once(log: Path, chunk:
 
 def test_bytes_that_are_no_text_are_shown_as_replaced(claude: ClaudeHome):
     """A4."""
-    line = dump(Talk().prompt("pat@ open"))
+    line = encode_json_lines(ClaudeLogBuilder().prompt("pat@ open"))
     claude.log().write_bytes(line.replace(b"@", b"\xe9"))
 
     claude.sync()
@@ -218,7 +223,7 @@ def test_a_line_that_is_only_damaged_bytes_is_rejected_with_its_place(
 
 def test_every_lone_surrogate_is_shown_as_replaced(claude: ClaudeHome):
     """A5."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(*[talk.prompt(f"<{chr(0xD800 + n)}>") for n in range(2048)])
 
     claude.sync()
@@ -235,7 +240,7 @@ def test_a_lone_surrogate_in_any_field_of_a_line_costs_no_line(
     claude: ClaudeHome, field: str
 ):
     """A5."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write({**talk.prompt("one"), field: "x\ud800"}, talk.prompt("two"))
 
     done = claude.sync()
@@ -246,7 +251,7 @@ def test_a_lone_surrogate_in_any_field_of_a_line_costs_no_line(
 
 def test_a_lone_surrogate_in_a_call_can_be_shown_and_searched(claude: ClaudeHome):
     """A5."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(talk.call("Ba\udfffsh", {"cmd\ud800": "needle \udc00"}, "call\ud900"))
 
     claude.sync()
@@ -258,9 +263,9 @@ def test_a_lone_surrogate_in_a_call_can_be_shown_and_searched(claude: ClaudeHome
 
 def test_a_record_behind_a_run_of_zero_bytes_is_kept(claude: ClaudeHome):
     """A6."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.log().write_bytes(
-        b"\0" * 4096 + dump(talk.prompt("one"), talk.prompt("two"))
+        b"\0" * 4096 + encode_json_lines(talk.prompt("one"), talk.prompt("two"))
     )
 
     claude.sync()
@@ -270,7 +275,9 @@ def test_a_record_behind_a_run_of_zero_bytes_is_kept(claude: ClaudeHome):
 
 def test_a_line_of_zero_bytes_alone_is_rejected_not_fatal(claude: ClaudeHome):
     """A6."""
-    claude.log().write_bytes(b"\0" * 4096 + b"\n" + dump(Talk().prompt("one")))
+    claude.log().write_bytes(
+        b"\0" * 4096 + b"\n" + encode_json_lines(ClaudeLogBuilder().prompt("one"))
+    )
 
     claude.sync()
 
@@ -284,8 +291,11 @@ def test_a_line_of_zero_bytes_alone_is_rejected_not_fatal(claude: ClaudeHome):
 )
 def test_both_records_of_a_spliced_line_are_kept(claude: ClaudeHome, gap: bytes):
     """A7."""
-    talk = Talk()
-    one, two = dump(talk.prompt("one")), dump(talk.prompt("two"))
+    talk = ClaudeLogBuilder()
+    one, two = (
+        encode_json_lines(talk.prompt("one")),
+        encode_json_lines(talk.prompt("two")),
+    )
     claude.log().write_bytes(one[:-1] + gap + two)
 
     claude.sync()
@@ -295,7 +305,10 @@ def test_both_records_of_a_spliced_line_are_kept(claude: ClaudeHome, gap: bytes)
 
 def test_what_was_torn_off_is_rejected_where_it_stood(claude: ClaudeHome):
     """A7."""
-    torn, whole = b'{"type":"user","uuid":"x","mess', dump(Talk().prompt("two"))
+    torn, whole = (
+        b'{"type":"user","uuid":"x","mess',
+        encode_json_lines(ClaudeLogBuilder().prompt("two")),
+    )
     claude.log().write_bytes(torn + whole)
 
     claude.sync()
@@ -310,8 +323,11 @@ def test_a_line_whose_tail_was_cut_is_rejected_and_the_next_is_kept(
     claude: ClaudeHome,
 ):
     """A7."""
-    talk = Talk()
-    cut, whole = dump(talk.prompt("one"))[:-20] + b"\n", dump(talk.prompt("two"))
+    talk = ClaudeLogBuilder()
+    cut, whole = (
+        encode_json_lines(talk.prompt("one"))[:-20] + b"\n",
+        encode_json_lines(talk.prompt("two")),
+    )
     claude.log().write_bytes(cut + whole)
 
     claude.sync()
@@ -325,7 +341,7 @@ def test_only_a_line_feed_ends_a_line(log: Path, mark: str):
     """A13."""
     log.write_text(f"one{mark}two\nthree\n", newline="")
 
-    assert Tail(log).look() == [f"one{mark}two".encode(), b"three"]
+    assert TailHarness(log).read_new() == [f"one{mark}two".encode(), b"three"]
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85"])
@@ -333,7 +349,7 @@ def test_a_mark_that_other_readers_split_at_stays_in_its_record(
     claude: ClaudeHome, mark: str
 ):
     """A13."""
-    line = json.dumps(Talk().prompt(f"one{mark}two"), ensure_ascii=False)
+    line = json.dumps(ClaudeLogBuilder().prompt(f"one{mark}two"), ensure_ascii=False)
     claude.log().write_bytes(line.encode() + b"\n")
 
     claude.sync()
@@ -346,7 +362,7 @@ def test_a_raw_control_character_in_a_string_costs_no_record(
     claude: ClaudeHome, mark: str
 ):
     """A13."""
-    line = json.dumps(Talk().prompt("one@two")).replace("@", mark)
+    line = json.dumps(ClaudeLogBuilder().prompt("one@two")).replace("@", mark)
     claude.log().write_bytes(line.encode() + b"\n")
 
     claude.sync()
@@ -370,7 +386,7 @@ def test_byte_order_marks_returns_and_blanks_leave_offsets_exact(
     """A12."""
     log.write_bytes(data)
 
-    told = Tail(log).look_where()
+    told = TailHarness(log).read_new_with_offsets()
 
     assert [line.strip(b"\xef\xbb\xbf \t\r") for _, line in told] == [b"one", b"two"]
     assert all(data[at : at + len(line)] == line for at, line in told)
@@ -382,8 +398,10 @@ def test_a_byte_order_mark_and_returns_cost_no_record(
     claude: ClaudeHome, mark: bytes, end: bytes
 ):
     """A12."""
-    talk = Talk()
-    data = dump(talk.prompt("one"), {}, talk.prompt("two")).replace(b"{}", b"")
+    talk = ClaudeLogBuilder()
+    data = encode_json_lines(talk.prompt("one"), {}, talk.prompt("two")).replace(
+        b"{}", b""
+    )
     claude.log().write_bytes(mark + data.replace(b"\n", end))
 
     claude.sync()
@@ -400,10 +418,10 @@ def test_deep_nesting_is_kept_or_rejected_and_never_fatal(
     claude: ClaudeHome, depth: int
 ):
     """A9."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     deep = b"[" * depth + b"]" * depth
-    call = dump(talk.call("Bash", "@", "c1")).replace(b'"@"', deep)
-    claude.log().write_bytes(call + dump(talk.prompt("after")))
+    call = encode_json_lines(talk.call("Bash", "@", "c1")).replace(b'"@"', deep)
+    claude.log().write_bytes(call + encode_json_lines(talk.prompt("after")))
 
     done = claude.sync()
 
@@ -416,8 +434,8 @@ def test_deep_nesting_is_kept_or_rejected_and_never_fatal(
 )
 def test_numbers_no_one_can_hold_cost_no_line(claude: ClaudeHome, number: str):
     """A10."""
-    talk = Talk()
-    line = dump(talk.call("Bash", {"n": "@"}, "c1"), talk.prompt("after"))
+    talk = ClaudeLogBuilder()
+    line = encode_json_lines(talk.call("Bash", {"n": "@"}, "c1"), talk.prompt("after"))
     claude.log().write_bytes(line.replace(b'"@"', number.encode()))
 
     claude.sync()
@@ -429,7 +447,7 @@ def test_numbers_no_one_can_hold_cost_no_line(claude: ClaudeHome, number: str):
 @pytest.mark.parametrize("tokens", [2**63 - 1, 2**63, 2**64, 10**30, -1, -(2**63) - 1])
 def test_tokens_no_one_can_count_cost_no_line(claude: ClaudeHome, tokens: int):
     """A10."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     usage = {"input_tokens": tokens, "output_tokens": tokens}
     claude.write(talk.prompt("one"), talk.answer("two", usage=usage))
 
@@ -443,7 +461,9 @@ def test_tokens_no_one_can_count_cost_no_line(claude: ClaudeHome, tokens: int):
 )
 def test_json_that_is_no_object_is_rejected(claude: ClaudeHome, value: str):
     """A16."""
-    claude.log().write_bytes(value.encode() + b"\n" + dump(Talk().prompt("after")))
+    claude.log().write_bytes(
+        value.encode() + b"\n" + encode_json_lines(ClaudeLogBuilder().prompt("after"))
+    )
 
     done = claude.sync()
 
@@ -467,9 +487,9 @@ def test_compressed_bytes_are_never_unpacked(claude: ClaudeHome):
 def test_a_line_longer_than_a_read_is_whole(log: Path):
     """A8."""
     words = ["a" * 1000, "b", "c" * 5000]
-    log.write_bytes(lines(*words))
+    log.write_bytes(encode_lines(*words))
 
-    told = Tail(log, chunk=100, anchor=16).look()
+    told = TailHarness(log, chunk=100, anchor=16).read_new()
 
     assert told == [word.encode() for word in words]
 
@@ -478,9 +498,9 @@ def test_a_line_too_long_is_told_and_the_next_is_read(log: Path):
     """A8."""
     long = b"x" * 5000
     log.write_bytes(b"one\n" + long + b"\ntwo\n")
-    tailer = Tail(log, chunk=64, line=1000, head=40)
+    tailer = TailHarness(log, chunk=64, line=1000, head=40)
 
-    told = tailer.look()
+    told = tailer.read_new()
 
     (rejected,) = tailer.rejected
     assert told == [b"one", b"two"]
@@ -492,9 +512,9 @@ def test_the_digest_of_a_line_too_long_covers_the_bytes_it_names(log: Path):
     """A8."""
     long = b"x" * 5000
     log.write_bytes(long + b"\n")
-    tailer = Tail(log, chunk=64, line=1000)
+    tailer = TailHarness(log, chunk=64, line=1000)
 
-    tailer.look()
+    tailer.read_new()
 
     (rejected,) = tailer.rejected
     assert rejected.digest == hashlib.sha256(long).digest()[:16]
@@ -502,21 +522,21 @@ def test_the_digest_of_a_line_too_long_covers_the_bytes_it_names(log: Path):
 
 def test_reading_goes_on_after_a_line_too_long(log: Path):
     """A8."""
-    tailer = Tail(log, chunk=64, line=1000, anchor=16)
+    tailer = TailHarness(log, chunk=64, line=1000, anchor=16)
     log.write_bytes(b"x" * 5000 + b"\n")
-    tailer.look()
+    tailer.read_new()
     append(log, b"two\n")
 
-    assert tailer.look() == [b"two"]
+    assert tailer.read_new() == [b"two"]
     assert tailer.cursor.generation == 1
 
 
 def test_an_unended_line_too_long_is_told_when_the_session_is_over(log: Path):
     """A2, A8."""
     log.write_bytes(b"one\n" + b"x" * 5000)
-    tailer = Tail(log, chunk=64, line=1000)
+    tailer = TailHarness(log, chunk=64, line=1000)
 
-    told = tailer.look(is_final=True)
+    told = tailer.read_new(is_final=True)
 
     assert told == [b"one"]
     assert [each.length for each in tailer.rejected] == [5000]
@@ -543,7 +563,7 @@ def test_a_line_of_a_hundred_megabytes_costs_no_memory(claude: ClaudeHome, home:
     with claude.log().open("wb") as file:
         for _ in range(100):
             file.write(b"x" * MIB)
-        file.write(b"\n" + dump(Talk().prompt("after")))
+        file.write(b"\n" + encode_json_lines(ClaudeLogBuilder().prompt("after")))
     root = Path(__file__).resolve().parents[3]
 
     ran = subprocess.run(
@@ -564,11 +584,11 @@ def test_a_line_of_a_hundred_megabytes_costs_no_memory(claude: ClaudeHome, home:
 def test_a_long_line_that_grows_is_scanned_once(log: Path, before: bytes):
     """A8."""
     log.write_bytes(before)
-    tailer = Tail(log)
+    tailer = TailHarness(log)
     total = 0
     for size in range(1, 33):
         os.truncate(log, len(before) + size * MIB)
-        tailer.look()
+        tailer.read_new()
         total += tailer.bytes_read
 
     assert total < 40 * MIB
@@ -577,14 +597,14 @@ def test_a_long_line_that_grows_is_scanned_once(log: Path, before: bytes):
 def test_a_long_line_is_told_when_its_end_comes_at_last(log: Path):
     """A8."""
     log.write_bytes(b"one\n")
-    tailer = Tail(log, chunk=1000)
-    tailer.look()
+    tailer = TailHarness(log, chunk=1000)
+    tailer.read_new()
     for _ in range(20):
         append(log, b"x" * 700)
-        tailer.look()
+        tailer.read_new()
     append(log, b"\ntwo\n")
 
-    assert tailer.look() == [b"x" * 14_000, b"two"]
+    assert tailer.read_new() == [b"x" * 14_000, b"two"]
 
 
 # Work
@@ -592,46 +612,48 @@ def test_a_long_line_is_told_when_its_end_comes_at_last(log: Path):
 
 def test_an_empty_file_costs_nothing(log: Path):
     """A14."""
-    tailer = Tail(log)
+    tailer = TailHarness(log)
 
-    assert tailer.look() == []
-    assert tailer.look() == []
+    assert tailer.read_new() == []
+    assert tailer.read_new() == []
     assert tailer.bytes_read == 0
 
 
 def test_an_unchanged_file_is_not_opened(log: Path, monkeypatch: pytest.MonkeyPatch):
     """A14."""
-    log.write_bytes(lines(1, 2, 3))
-    tailer = Tail(log)
-    tailer.look()
+    log.write_bytes(encode_lines(1, 2, 3))
+    tailer = TailHarness(log)
+    tailer.read_new()
     monkeypatch.setattr("leslied.tail.files.os.open", None)
 
-    assert tailer.look() == []
+    assert tailer.read_new() == []
     assert tailer.bytes_read == 0
 
 
 def test_an_empty_file_that_is_touched_costs_nothing(log: Path):
     """A14."""
-    tailer = Tail(log)
-    tailer.look()
-    touch(log)
+    tailer = TailHarness(log)
+    tailer.read_new()
+    bump_mtime(log)
 
-    assert tailer.look() == []
+    assert tailer.read_new() == []
     assert tailer.bytes_read == 0
 
 
-@pytest.mark.parametrize("change", [touch, change_mode], ids=["mtime", "attributes"])
+@pytest.mark.parametrize(
+    "change", [bump_mtime, bump_ctime], ids=["mtime", "attributes"]
+)
 def test_a_touched_file_is_checked_once_and_tells_nothing(log: Path, change):
     """A14."""
-    log.write_bytes(lines(*range(1000)))
+    log.write_bytes(encode_lines(*range(1000)))
     size = log.stat().st_size
-    tailer = Tail(log)
-    tailer.look()
+    tailer = TailHarness(log)
+    tailer.read_new()
     change(log)
 
-    assert tailer.look() == []
+    assert tailer.read_new() == []
     assert tailer.bytes_read <= size + 512
-    assert tailer.look() == []
+    assert tailer.read_new() == []
     assert tailer.bytes_read == 0
 
 
@@ -640,21 +662,21 @@ def test_an_append_costs_the_same_behind_a_large_file_and_a_small_one(tmp_path: 
     for name, size in (("small", 5_000), ("large", 20 * MIB)):
         log = tmp_path / name
         log.write_bytes((b"x" * 999 + b"\n") * (size // 1000))
-        tailer = Tail(log)
-        tailer.look()
+        tailer = TailHarness(log)
+        tailer.read_new()
         append(log, b"y" * 500 + b"\n")
-        costs.append((len(tailer.look()), tailer.bytes_read))
+        costs.append((len(tailer.read_new()), tailer.bytes_read))
 
     assert costs[0] == costs[1]
     assert costs[0][1] < 1000
 
 
 def test_many_small_appends_cost_what_they_are(log: Path):
-    tailer = Tail(log)
+    tailer = TailHarness(log)
     costs = []
     for _ in range(200):
         append(log, b"x" * 999 + b"\n")
-        costs.append((len(tailer.look()), tailer.bytes_read))
+        costs.append((len(tailer.read_new()), tailer.bytes_read))
 
     assert {found for found, _ in costs} == {1}
     assert max(cost for _, cost in costs) < 1300
@@ -665,19 +687,19 @@ def test_many_small_appends_cost_what_they_are(log: Path):
 
 def test_a_file_cut_shorter_is_read_again(log: Path):
     """B1."""
-    tailer = Tail(log)
-    log.write_bytes(lines(1, 2, 3))
-    tailer.look()
+    tailer = TailHarness(log)
+    log.write_bytes(encode_lines(1, 2, 3))
+    tailer.read_new()
     os.truncate(log, 4)
 
-    assert tailer.look() == [b"1", b"2"]
+    assert tailer.read_new() == [b"1", b"2"]
     assert tailer.cursor.generation == 2
 
 
 @pytest.mark.parametrize("cut", range(-6, 0))
 def test_a_cut_file_brings_no_record_twice(claude: ClaudeHome, cut: int):
     """B1."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     title = {"type": "custom-title", "customTitle": "name"}
     path = claude.write(talk.prompt("one"), title, title, talk.prompt("two"))
     claude.sync()
@@ -694,101 +716,101 @@ def test_a_cut_file_brings_no_record_twice(claude: ClaudeHome, cut: int):
 
 def test_a_file_cut_and_grown_past_the_cursor_is_read_again(log: Path):
     """B2."""
-    tailer = Tail(log)
-    log.write_bytes(lines(*range(100, 200)))
-    tailer.look()
-    log.write_bytes(lines(*range(200, 400)))
+    tailer = TailHarness(log)
+    log.write_bytes(encode_lines(*range(100, 200)))
+    tailer.read_new()
+    log.write_bytes(encode_lines(*range(200, 400)))
 
-    assert tailer.look()[0] == b"200"
+    assert tailer.read_new()[0] == b"200"
     assert tailer.cursor.generation == 2
 
 
 def test_a_file_emptied_and_filled_again_is_read_again(log: Path):
     """B1."""
-    tailer = Tail(log)
+    tailer = TailHarness(log)
     log.write_bytes(b"one\n")
-    tailer.look()
+    tailer.read_new()
     os.truncate(log, 0)
-    tailer.look()
+    tailer.read_new()
     append(log, b"one\n")
 
-    assert tailer.look() == [b"one"]
+    assert tailer.read_new() == [b"one"]
 
 
 def test_a_rewrite_of_the_same_size_is_seen_though_its_time_was_restored(log: Path):
     """B3."""
-    tailer = Tail(log)
+    tailer = TailHarness(log)
     log.write_bytes(b"one\ntwo\n")
-    tailer.look()
-    rewrite(log, b"one\n2wo\n")
+    tailer.read_new()
+    rewrite_in_place(log, b"one\n2wo\n")
 
-    assert tailer.look() == [b"one", b"2wo"]
+    assert tailer.read_new() == [b"one", b"2wo"]
 
 
 def test_a_rewrite_far_before_the_anchor_is_seen(log: Path):
     """B4."""
-    tailer = Tail(log, anchor=8)
+    tailer = TailHarness(log, anchor=8)
     log.write_bytes(b"one\n" + b"x" * 1000 + b"\n")
-    tailer.look()
-    rewrite(log, b"1ne\n" + b"x" * 1000 + b"\n")
+    tailer.read_new()
+    rewrite_in_place(log, b"1ne\n" + b"x" * 1000 + b"\n")
 
-    assert tailer.look()[0] == b"1ne"
+    assert tailer.read_new()[0] == b"1ne"
 
 
 def test_a_rewritten_half_line_is_read_from_its_start(log: Path):
     """B3."""
-    tailer = Tail(log)
+    tailer = TailHarness(log)
     log.write_bytes(b"one\ntwo three four")
-    tailer.look()
-    rewrite(log, b"one\n2\n3\nfour five ")
+    tailer.read_new()
+    rewrite_in_place(log, b"one\n2\n3\nfour five ")
 
-    assert tailer.look() == [b"2", b"3"]
+    assert tailer.read_new() == [b"2", b"3"]
 
 
 def test_a_file_replaced_by_a_longer_one_with_the_same_head_goes_on(log: Path):
     """B5."""
-    tailer = Tail(log)
-    log.write_bytes(lines(1, 2))
-    tailer.look()
+    tailer = TailHarness(log)
+    log.write_bytes(encode_lines(1, 2))
+    tailer.read_new()
     other = log.with_name("other")
-    other.write_bytes(lines(1, 2, 3))
+    other.write_bytes(encode_lines(1, 2, 3))
     other.rename(log)
 
-    assert tailer.look() == [b"3"]
+    assert tailer.read_new() == [b"3"]
     assert tailer.cursor.generation == 1
 
 
 def test_a_file_replaced_by_a_different_one_is_read_from_its_start(log: Path):
     """B5."""
-    tailer = Tail(log, anchor=8)
-    log.write_bytes(lines(*range(10, 30)))
-    tailer.look()
+    tailer = TailHarness(log, anchor=8)
+    log.write_bytes(encode_lines(*range(10, 30)))
+    tailer.read_new()
     other = log.with_name("other")
-    other.write_bytes(b"xx\n" + lines(*range(11, 31)))
+    other.write_bytes(b"xx\n" + encode_lines(*range(11, 31)))
     other.rename(log)
 
-    assert tailer.look()[0] == b"xx"
+    assert tailer.read_new()[0] == b"xx"
 
 
 def test_an_inode_used_again_is_no_sign_of_the_same_file(log: Path):
     """B6."""
-    tailer = Tail(log)
-    log.write_bytes(lines(1, 2))
-    tailer.look()
+    tailer = TailHarness(log)
+    log.write_bytes(encode_lines(1, 2))
+    tailer.read_new()
     old = tailer.cursor.stamp
     log.unlink()
-    log.write_bytes(lines("a", "b", "c"))
+    log.write_bytes(encode_lines("a", "b", "c"))
     tailer.cursor = replace(tailer.cursor, stamp=old._replace(inode=log.stat().st_ino))
 
-    assert tailer.look() == [b"a", b"b", b"c"]
+    assert tailer.read_new() == [b"a", b"b", b"c"]
 
 
 def test_two_logs_with_the_same_head_are_both_read(claude: ClaudeHome):
     """B7."""
-    talk = Talk("one")
+    talk = ClaudeLogBuilder("one")
     shared = [talk.prompt(f"{n}" + "x" * 10_000) for n in range(100)]
-    claude.write(*shared, Talk("a").prompt("left"), name="p/one.jsonl")
-    claude.write(*shared, Talk("b").prompt("right"), name="p/two.jsonl")
+    claude.write(*shared, ClaudeLogBuilder("a").prompt("left"), name="p/one.jsonl")
+    claude.write(*shared, ClaudeLogBuilder("b").prompt("right"), name="p/two.jsonl")
 
     done = claude.sync()
 
@@ -806,7 +828,7 @@ def test_two_logs_with_the_same_head_are_both_read(claude: ClaudeHome):
 
 def test_a_file_deleted_while_it_is_read_is_read_to_its_end(log: Path):
     """B8."""
-    log.write_bytes(lines(*range(1000)))
+    log.write_bytes(encode_lines(*range(1000)))
     chunks = tail.read(make_source(log), Cursor(), ReadLimits(chunk=100))
     told = list(next(chunks).entries)
     log.unlink()
@@ -818,7 +840,7 @@ def test_a_file_deleted_while_it_is_read_is_read_to_its_end(log: Path):
 
 def test_a_file_cut_while_it_is_read_tells_what_is_left(log: Path):
     """B8."""
-    log.write_bytes(lines(*range(1000)))
+    log.write_bytes(encode_lines(*range(1000)))
     chunks = tail.read(make_source(log), Cursor(), ReadLimits(chunk=100))
     told = list(next(chunks).entries)
     os.truncate(log, 200)
@@ -830,7 +852,7 @@ def test_a_file_cut_while_it_is_read_tells_what_is_left(log: Path):
 
 def test_records_of_a_deleted_log_stay(claude: ClaudeHome):
     """B8."""
-    path = claude.write(Talk().prompt("one"))
+    path = claude.write(ClaudeLogBuilder().prompt("one"))
     claude.sync()
     path.unlink()
 
@@ -843,8 +865,8 @@ def test_records_of_a_deleted_log_stay(claude: ClaudeHome):
 
 def test_a_log_that_stays_deleted_is_written_down_once(claude: ClaudeHome):
     """B8, G11."""
-    claude.write(Talk("other").prompt("two"), name="p/other.jsonl")
-    path = claude.write(Talk().prompt("one"))
+    claude.write(ClaudeLogBuilder("other").prompt("two"), name="p/other.jsonl")
+    path = claude.write(ClaudeLogBuilder().prompt("one"))
     with Store(claude.store_path, claude.clock) as store:
         claude.sync(store)
         path.unlink()
@@ -858,7 +880,7 @@ def test_a_log_that_stays_deleted_is_written_down_once(claude: ClaudeHome):
 
 def test_a_log_deleted_and_made_again_is_a_new_generation(claude: ClaudeHome):
     """B9."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     path = claude.write(talk.prompt("one"))
     claude.sync()
     path.unlink()
@@ -878,9 +900,11 @@ def test_a_log_deleted_and_made_again_is_a_new_generation(claude: ClaudeHome):
 def test_a_new_generation_forgets_what_was_rejected_in_the_old(claude: ClaudeHome):
     """B1."""
     path = claude.log()
-    path.write_bytes(b"nonsense\n" + dump(Talk().prompt("one")))
+    path.write_bytes(
+        b"nonsense\n" + encode_json_lines(ClaudeLogBuilder().prompt("one"))
+    )
     claude.sync()
-    rewrite(path, b"rubbish\n")
+    rewrite_in_place(path, b"rubbish\n")
 
     claude.sync()
 
@@ -889,9 +913,9 @@ def test_a_new_generation_forgets_what_was_rejected_in_the_old(claude: ClaudeHom
 
 def test_the_session_is_the_files_name_in_every_generation(claude: ClaudeHome):
     """B9."""
-    path = claude.write(Talk("another").prompt("one"))
+    path = claude.write(ClaudeLogBuilder("another").prompt("one"))
     claude.sync()
-    rewrite(path, dump(Talk("third").prompt("two")))
+    rewrite_in_place(path, encode_json_lines(ClaudeLogBuilder("third").prompt("two")))
 
     claude.sync()
 

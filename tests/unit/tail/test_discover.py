@@ -16,7 +16,13 @@ from leslied.model.source import Pattern, Root, Shape
 from leslied.pipeline import Ingest, IngestReport
 from leslied.store import Store, StoreReader
 from leslied.tail import Discovery, discover, find_source
-from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk, dump
+from tests.support.claude import (
+    ADAPTER,
+    SESSION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+    encode_json_lines,
+)
 from tests.support.records import AGENT, append
 
 PATTERNS = (
@@ -59,7 +65,7 @@ def ingest(claude: ClaudeHome, store: Store) -> Ingest:
 
 
 @contextmanager
-def broken(name: str, path: Path, number: int) -> Iterator[None]:
+def failing_os_call(name: str, path: Path, number: int) -> Iterator[None]:
     """A function of `os` fails for one path."""
     real = getattr(os, name)
 
@@ -238,7 +244,7 @@ def test_a_root_that_may_not_be_looked_at_is_no_end(root: Path):
     write(root, "p/a.jsonl")
     hidden = root.parent / "hidden"
 
-    with broken("stat", hidden, errno.EACCES):
+    with failing_os_call("stat", hidden, errno.EACCES):
         found = walk(hidden, root)
 
     assert names(found) == ["p/a.jsonl"]
@@ -250,7 +256,7 @@ def test_a_folder_that_cannot_be_listed_hides_only_itself(root: Path, number: in
     """B15."""
     write(root, "p/a.jsonl", "q/b.jsonl")
 
-    with broken("scandir", root / "p", number):
+    with failing_os_call("scandir", root / "p", number):
         found = walk(root)
 
     assert names(found) == ["q/b.jsonl"]
@@ -263,10 +269,10 @@ def test_nothing_counts_as_deleted_in_a_folder_that_cannot_be_listed(
     claude: ClaudeHome, number: int, part: str
 ):
     """B15."""
-    claude.write(Talk().prompt("one"))
+    claude.write(ClaudeLogBuilder().prompt("one"))
     claude.sync()
 
-    with broken("scandir", claude.projects / part, number):
+    with failing_os_call("scandir", claude.projects / part, number):
         done = claude.sync()
 
     assert list(done.errors) == [claude.projects / part]
@@ -275,13 +281,13 @@ def test_nothing_counts_as_deleted_in_a_folder_that_cannot_be_listed(
 
 def test_nothing_counts_as_deleted_while_the_root_is_away(claude: ClaudeHome):
     """B16."""
-    path = claude.write(Talk().prompt("one"))
+    path = claude.write(ClaudeLogBuilder().prompt("one"))
     claude.sync()
     claude.projects.rename(claude.home / "away")
     claude.sync()
     gone = count_gone(claude)
     (claude.home / "away").rename(claude.projects)
-    append(path, dump(Talk("x").prompt("two")))
+    append(path, encode_json_lines(ClaudeLogBuilder("x").prompt("two")))
 
     done = claude.sync()
 
@@ -291,7 +297,7 @@ def test_nothing_counts_as_deleted_while_the_root_is_away(claude: ClaudeHome):
 def test_a_root_made_later_is_found(claude: ClaudeHome):
     """B16."""
     first = claude.sync()
-    claude.write(Talk().prompt("one"))
+    claude.write(ClaudeLogBuilder().prompt("one"))
 
     second = claude.sync()
 
@@ -303,8 +309,8 @@ def test_a_log_that_may_not_be_read_is_told_and_read_once_it_may(
     claude: ClaudeHome,
 ):
     """B14."""
-    path = claude.write(Talk().prompt("one"))
-    with broken("open", path, errno.EACCES):
+    path = claude.write(ClaudeLogBuilder().prompt("one"))
+    with failing_os_call("open", path, errno.EACCES):
         refused = claude.sync()
     with StoreReader(claude.store_path) as reader:
         told = reader.list_source_errors()
@@ -318,10 +324,10 @@ def test_a_log_that_may_not_be_read_is_told_and_read_once_it_may(
 
 def test_a_log_that_may_not_be_read_holds_up_no_other(claude: ClaudeHome):
     """B14."""
-    path = claude.write(Talk().prompt("one"))
-    claude.write(Talk("x").prompt("two"), name="p/x.jsonl")
+    path = claude.write(ClaudeLogBuilder().prompt("one"))
+    claude.write(ClaudeLogBuilder("x").prompt("two"), name="p/x.jsonl")
 
-    with broken("open", path, errno.EACCES):
+    with failing_os_call("open", path, errno.EACCES):
         done = claude.sync()
 
     assert done.entries == 1
@@ -331,10 +337,10 @@ def test_a_log_that_may_not_be_read_holds_up_no_other(claude: ClaudeHome):
 
 def test_a_trouble_that_lasts_is_written_down_once(claude: ClaudeHome):
     """B14, F12."""
-    path = claude.write(Talk().prompt("one"))
+    path = claude.write(ClaudeLogBuilder().prompt("one"))
     with (
         Store(claude.store_path, claude.clock) as store,
-        broken("open", path, errno.EACCES),
+        failing_os_call("open", path, errno.EACCES),
     ):
         claude.sync(store)
         before = store._db.total_changes
@@ -346,10 +352,10 @@ def test_a_trouble_that_lasts_is_written_down_once(claude: ClaudeHome):
 
 def test_a_log_gone_between_walk_and_read_is_a_trouble_of_its_own(claude: ClaudeHome):
     """B8."""
-    path = claude.write(Talk().prompt("one"))
-    claude.write(Talk("x").prompt("two"), name="p/x.jsonl")
+    path = claude.write(ClaudeLogBuilder().prompt("one"))
+    claude.write(ClaudeLogBuilder("x").prompt("two"), name="p/x.jsonl")
 
-    with broken("open", path, errno.ENOENT):
+    with failing_os_call("open", path, errno.ENOENT):
         done = claude.sync()
 
     assert (done.entries, list(done.errors)) == (1, [path])
@@ -360,8 +366,8 @@ def test_a_log_gone_between_walk_and_read_is_a_trouble_of_its_own(claude: Claude
 
 def move_project(claude: ClaudeHome) -> tuple[Path, Path]:
     """A project with a session and a subagent, read and then renamed."""
-    sub = Talk().prompt("task", isSidechain=True, agentId="x")
-    talk = Talk()
+    sub = ClaudeLogBuilder().prompt("task", isSidechain=True, agentId="x")
+    talk = ClaudeLogBuilder()
     old = claude.write(*[talk.prompt("x" * 500) for _ in range(50)])
     claude.write(sub, name=f"-home-dev-app/{SESSION}/subagents/agent-x.jsonl")
     claude.sync()
@@ -385,7 +391,7 @@ def test_a_renamed_project_goes_on_where_it_was(claude: ClaudeHome):
     """B10."""
     _, new = move_project(claude)
     claude.sync()
-    append(new, dump(Talk("x").prompt("and then")))
+    append(new, encode_json_lines(ClaudeLogBuilder("x").prompt("and then")))
 
     done = claude.sync()
 
@@ -399,7 +405,7 @@ def test_a_renamed_project_goes_on_where_it_was(claude: ClaudeHome):
 def test_a_renamed_log_that_grew_is_read_from_where_it_was(claude: ClaudeHome):
     """B10."""
     _, new = move_project(claude)
-    append(new, dump(Talk("x").prompt("and then")))
+    append(new, encode_json_lines(ClaudeLogBuilder("x").prompt("and then")))
 
     done = claude.sync()
 
@@ -417,7 +423,7 @@ def test_a_hint_at_a_moved_log_does_not_read_it_again(claude: ClaudeHome):
 
 def test_a_copied_project_is_read_and_shares_its_records(claude: ClaudeHome):
     """B7, B10."""
-    path = claude.write(Talk().prompt("one"))
+    path = claude.write(ClaudeLogBuilder().prompt("one"))
     claude.sync()
     copy = claude.log(f"copy/{SESSION}.jsonl")
     copy.write_bytes(path.read_bytes())
@@ -454,7 +460,7 @@ def test_a_log_of_any_name_is_read_and_shown(claude: ClaudeHome, name: bytes):
     """B17."""
     folder = claude.log("p/x").parent
     path = Path(os.fsdecode(os.fsencode(folder) + b"/" + name + b".jsonl"))
-    path.write_bytes(dump(Talk().prompt("hello")))
+    path.write_bytes(encode_json_lines(ClaudeLogBuilder().prompt("hello")))
 
     done = claude.sync()
 
@@ -470,7 +476,7 @@ def test_a_log_of_any_name_is_read_and_shown(claude: ClaudeHome, name: bytes):
 def test_a_project_folder_of_any_name_is_read(claude: ClaudeHome, name: bytes):
     """B17."""
     path = claude.log(f"{os.fsdecode(name)}/{SESSION}.jsonl")
-    path.write_bytes(dump(Talk().prompt("hello")))
+    path.write_bytes(encode_json_lines(ClaudeLogBuilder().prompt("hello")))
 
     claude.sync()
     second = claude.sync()
@@ -481,9 +487,9 @@ def test_a_project_folder_of_any_name_is_read(claude: ClaudeHome, name: bytes):
 @any_name
 def test_a_log_with_an_odd_name_holds_up_no_other(claude: ClaudeHome):
     """B17."""
-    claude.write(Talk().prompt("one"))
+    claude.write(ClaudeLogBuilder().prompt("one"))
     odd = claude.log(os.fsdecode(b"p/pat\xe9.jsonl"))
-    odd.write_bytes(dump(Talk("x").prompt("two")))
+    odd.write_bytes(encode_json_lines(ClaudeLogBuilder("x").prompt("two")))
 
     done = claude.sync()
 
@@ -495,7 +501,9 @@ def test_names_that_differ_only_in_odd_bytes_are_two_sessions(claude: ClaudeHome
     """B17."""
     for name in (b"a\xfe", b"a\xff"):
         path = claude.log(f"p/{os.fsdecode(name)}.jsonl")
-        path.write_bytes(dump(Talk(repr(name)).prompt(repr(name))))
+        path.write_bytes(
+            encode_json_lines(ClaudeLogBuilder(repr(name)).prompt(repr(name)))
+        )
 
     claude.sync()
 

@@ -12,20 +12,20 @@ from leslied.errors import SourceError
 from leslied.model.source import Cursor, Shape
 from leslied.store import StoreReader
 from leslied.tail import ReadLimits
-from tests.support.claude import SESSION, ClaudeHome, Talk
-from tests.support.records import make_source, rewrite, touch
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.records import bump_mtime, make_source, rewrite_in_place
 
 FOLDER = f"-home-dev-app/{SESSION}/subagents"
 
 
-class Desk:
+class DocumentHarness:
     """Looks at one document again and again."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.cursor = Cursor()
 
-    def look(self, **limits: int) -> list[bytes]:
+    def read_new(self, **limits: int) -> list[bytes]:
         source = make_source(self.path, Shape.DOCUMENT)
         if tail.is_unchanged(source, self.cursor):
             return []
@@ -44,14 +44,14 @@ def paper(tmp_path: Path) -> Path:
 def write_meta(claude: ClaudeHome, **fields: object) -> Path:
     path = claude.log(f"{FOLDER}/agent-x.meta.json")
     if path.exists():
-        rewrite(path, json.dumps(fields).encode())
+        rewrite_in_place(path, json.dumps(fields).encode())
     else:
         path.write_text(json.dumps(fields))
     return path
 
 
 def write_subagent(claude: ClaudeHome) -> None:
-    task = Talk().prompt("Look around", isSidechain=True, agentId="x")
+    task = ClaudeLogBuilder().prompt("Look around", isSidechain=True, agentId="x")
     claude.write(task, name=f"{FOLDER}/agent-x.jsonl")
 
 
@@ -61,38 +61,38 @@ def describe(claude: ClaudeHome) -> list[str]:
 
 
 def test_a_document_is_one_entry(paper: Path):
-    assert Desk(paper).look() == [b'{"a": 1}']
+    assert DocumentHarness(paper).read_new() == [b'{"a": 1}']
 
 
 def test_a_document_written_with_the_same_bytes_tells_nothing(paper: Path):
     """A14."""
-    desk = Desk(paper)
-    desk.look()
-    touch(paper)
+    desk = DocumentHarness(paper)
+    desk.read_new()
+    bump_mtime(paper)
 
-    assert desk.look() == []
+    assert desk.read_new() == []
     assert desk.cursor.generation == 1
 
 
 def test_a_changed_document_is_a_new_generation(paper: Path):
     """B3."""
-    desk = Desk(paper)
-    desk.look()
-    rewrite(paper, b'{"a": 2}')
+    desk = DocumentHarness(paper)
+    desk.read_new()
+    rewrite_in_place(paper, b'{"a": 2}')
 
-    assert desk.look() == [b'{"a": 2}']
+    assert desk.read_new() == [b'{"a": 2}']
     assert desk.cursor.generation == 2
 
 
 def test_a_document_replaced_by_rename_is_read(paper: Path):
     """B5."""
-    desk = Desk(paper)
-    desk.look()
+    desk = DocumentHarness(paper)
+    desk.read_new()
     other = paper.with_name("other")
     other.write_bytes(b'{"a": 2}')
     other.rename(paper)
 
-    assert desk.look() == [b'{"a": 2}']
+    assert desk.read_new() == [b'{"a": 2}']
 
 
 @pytest.mark.parametrize("data", [b"", b" \n\t\n"])
@@ -100,13 +100,13 @@ def test_an_empty_document_tells_nothing(paper: Path, data: bytes):
     """A14."""
     paper.write_bytes(data)
 
-    assert Desk(paper).look() == []
+    assert DocumentHarness(paper).read_new() == []
 
 
 def test_a_document_that_is_too_large_is_a_trouble_of_its_own(paper: Path):
     """A8."""
     with pytest.raises(SourceError, match="too large"):
-        Desk(paper).look(line=4)
+        DocumentHarness(paper).read_new(line=4)
 
 
 def test_a_large_document_does_not_stop_the_others(claude: ClaudeHome):
@@ -169,7 +169,7 @@ def test_a_torn_document_is_rejected_until_it_is_whole(claude: ClaudeHome):
     path = claude.log(f"{FOLDER}/agent-x.meta.json")
     path.write_bytes(b'{"description": "Lo')
     torn = claude.sync()
-    rewrite(path, b'{"description": "Look"}')
+    rewrite_in_place(path, b'{"description": "Look"}')
 
     claude.sync()
 
@@ -183,7 +183,7 @@ def test_a_torn_document_takes_nothing_back(claude: ClaudeHome):
     write_subagent(claude)
     path = write_meta(claude, description="Look")
     claude.sync()
-    rewrite(path, b'{"descr')
+    rewrite_in_place(path, b'{"descr')
 
     claude.sync()
 

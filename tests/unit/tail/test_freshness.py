@@ -22,25 +22,25 @@ def roots(home: Path) -> list[Root]:
     return [root for root in ADAPTER.roots(env, []) if ".claude" in str(root.path)][:1]
 
 
-def put(roots: list[Root], name: str, at: int) -> bytes:
+def write_log(roots: list[Root], name: str, at: int) -> bytes:
     """A log of that time in folders that are older than the last look."""
     path = roots[0].path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{}\n")
     os.utime(path, ns=(at, at))
-    age(path.parent, BEFORE)
+    set_folder_times(path.parent, BEFORE)
     return os.fsencode(path)
 
 
-def age(folder: Path, at: int) -> None:
+def set_folder_times(folder: Path, at: int) -> None:
     while folder.name != "home":
         os.utime(folder, ns=(at, at))
         folder = folder.parent
 
 
 def test_a_known_log_that_grew_is_the_newest(roots: list[Root]):
-    known = [put(roots, f"-p/{n}.jsonl", BEFORE + n) for n in range(3)]
-    put(roots, "-p/1.jsonl", AFTER)
+    known = [write_log(roots, f"-p/{n}.jsonl", BEFORE + n) for n in range(3)]
+    write_log(roots, "-p/1.jsonl", AFTER)
 
     told = check_freshness(ADAPTER.name, roots, known, LOOKED)
 
@@ -49,9 +49,9 @@ def test_a_known_log_that_grew_is_the_newest(roots: list[Root]):
 
 @pytest.mark.parametrize("name", ["-p/new.jsonl", "-q/new.jsonl"])
 def test_a_new_log_is_seen_where_a_folder_changed(roots: list[Root], name: str):
-    known = [put(roots, "-p/1.jsonl", BEFORE)]
-    put(roots, name, AFTER)
-    age((roots[0].path / name).parent, AFTER)
+    known = [write_log(roots, "-p/1.jsonl", BEFORE)]
+    write_log(roots, name, AFTER)
+    set_folder_times((roots[0].path / name).parent, AFTER)
 
     told = check_freshness(ADAPTER.name, roots, known, LOOKED)
 
@@ -59,9 +59,9 @@ def test_a_new_log_is_seen_where_a_folder_changed(roots: list[Root], name: str):
 
 
 def test_a_subagents_log_in_new_folders_is_seen(roots: list[Root]):
-    known = [put(roots, "-p/abc.jsonl", BEFORE)]
-    put(roots, "-p/abc/subagents/agent-1.jsonl", AFTER)
-    age(roots[0].path / "-p/abc/subagents", AFTER)
+    known = [write_log(roots, "-p/abc.jsonl", BEFORE)]
+    write_log(roots, "-p/abc/subagents/agent-1.jsonl", AFTER)
+    set_folder_times(roots[0].path / "-p/abc/subagents", AFTER)
 
     assert check_freshness(ADAPTER.name, roots, known, LOOKED).newest_ns == AFTER
 
@@ -69,7 +69,7 @@ def test_a_subagents_log_in_new_folders_is_seen(roots: list[Root]):
 def test_a_folder_that_did_not_change_is_not_listed(
     roots: list[Root], monkeypatch: pytest.MonkeyPatch
 ):
-    known = [put(roots, f"-p{n}/1.jsonl", BEFORE) for n in range(5)]
+    known = [write_log(roots, f"-p{n}/1.jsonl", BEFORE) for n in range(5)]
     listed: list[object] = []
     real = os.scandir
     monkeypatch.setattr(os, "scandir", lambda path: listed.append(path) or real(path))
@@ -81,9 +81,9 @@ def test_a_folder_that_did_not_change_is_not_listed(
 
 def test_the_first_log_of_an_old_folder_is_seen(roots: list[Root]):
     """Its project was emptied, or never had one; the folder above does not change."""
-    known = [put(roots, "-p/1.jsonl", BEFORE)]
+    known = [write_log(roots, "-p/1.jsonl", BEFORE)]
     (roots[0].path / "-empty").mkdir()
-    put(roots, "-empty/new.jsonl", AFTER)
+    write_log(roots, "-empty/new.jsonl", AFTER)
     os.utime(roots[0].path / "-empty", ns=(AFTER, AFTER))
 
     assert check_freshness(ADAPTER.name, roots, known, LOOKED).newest_ns == AFTER
@@ -93,15 +93,15 @@ def test_only_the_latest_logs_are_asked_for_their_time(
     roots: list[Root], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("leslied.tail.freshness.MOST_ASKED", 2)
-    known = [put(roots, f"-p/{n}.jsonl", BEFORE - n) for n in range(3)]
-    put(roots, "-p/2.jsonl", AFTER)
+    known = [write_log(roots, f"-p/{n}.jsonl", BEFORE - n) for n in range(3)]
+    write_log(roots, "-p/2.jsonl", AFTER)
 
     assert MAX_CHECKED_LOGS >= 2000
     assert check_freshness(ADAPTER.name, roots, known, LOOKED).newest_ns == BEFORE
 
 
 def test_what_was_never_looked_at_is_walked_through(roots: list[Root]):
-    put(roots, "-p/1.jsonl", BEFORE)
+    write_log(roots, "-p/1.jsonl", BEFORE)
 
     told = check_freshness(ADAPTER.name, roots, [], 0)
 

@@ -16,7 +16,7 @@ from leslied.model.source import Cursor, Pattern, Root, Shape, SourceRef, WatchD
 BELOW = ("../../said/{}", "../../piece/{}")
 
 
-class Tree:
+class TreeHarness:
     """A session's file, and what was said below it."""
 
     def __init__(self, folder: Path) -> None:
@@ -38,7 +38,7 @@ class Tree:
         (source,) = tail.discover("x", [root]).sources
         return source
 
-    def look(self, **limits: int) -> list[dict[str, Any]]:
+    def read_new(self, **limits: int) -> list[dict[str, Any]]:
         source = self.source()
         if tail.is_unchanged(source, self.cursor):
             return []
@@ -48,16 +48,16 @@ class Tree:
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
-    return Tree(tmp_path)
+def tree(tmp_path: Path) -> TreeHarness:
+    return TreeHarness(tmp_path)
 
 
-def test_an_entry_is_a_file_with_its_pieces_below_the_sessions_file(tree: Tree):
+def test_an_entry_is_a_file_with_its_pieces_below_the_sessions_file(tree: TreeHarness):
     tree.put("said/s/m1.json", {"role": "user"})
     tree.put("piece/m1/p2.json", {"text": "two"})
     tree.put("piece/m1/p1.json", {"text": "one"})
 
-    _, entry = tree.look()
+    _, entry = tree.read_new()
 
     assert entry == {
         "top": {"title": "A title"},
@@ -70,65 +70,67 @@ def test_an_entry_is_a_file_with_its_pieces_below_the_sessions_file(tree: Tree):
     }
 
 
-def test_the_sessions_file_alone_comes_first(tree: Tree):
-    assert tree.look() == [{"top": {"title": "A title"}}]
+def test_the_sessions_file_alone_comes_first(tree: TreeHarness):
+    assert tree.read_new() == [{"top": {"title": "A title"}}]
 
 
-def test_entries_come_in_the_order_of_their_names(tree: Tree):
+def test_entries_come_in_the_order_of_their_names(tree: TreeHarness):
     for name in ("m3", "m1", "m2"):
         tree.put(f"said/s/{name}.json", {})
 
-    assert [entry.get("name") for entry in tree.look()] == [None, "m1", "m2", "m3"]
+    assert [entry.get("name") for entry in tree.read_new()] == [None, "m1", "m2", "m3"]
 
 
-def test_nothing_is_read_while_nothing_changes(tree: Tree):
+def test_nothing_is_read_while_nothing_changes(tree: TreeHarness):
     tree.put("said/s/m1.json", {})
-    tree.look()
+    tree.read_new()
 
-    assert tree.look() == []
+    assert tree.read_new() == []
 
 
-def test_a_new_file_is_read_with_the_one_before_it(tree: Tree):
+def test_a_new_file_is_read_with_the_one_before_it(tree: TreeHarness):
     for number in range(5):
         tree.put(f"said/s/m{number}.json", {})
-    tree.look()
+    tree.read_new()
     tree.put("said/s/m5.json", {})
 
-    assert [e.get("name") for e in tree.look()] == [None, "m3", "m4", "m5"]
+    assert [e.get("name") for e in tree.read_new()] == [None, "m3", "m4", "m5"]
 
 
 @pytest.mark.parametrize("changed", ["said/s/m1.json", "piece/m1/p2.json"])
-def test_a_change_of_the_newest_file_or_its_pieces_is_noticed(tree: Tree, changed: str):
+def test_a_change_of_the_newest_file_or_its_pieces_is_noticed(
+    tree: TreeHarness, changed: str
+):
     tree.put("said/s/m1.json", {})
     tree.put("piece/m1/p1.json", {})
-    tree.look()
+    tree.read_new()
     path = tree.put(changed, {"text": "changed"})
     os.utime(path.parent, ns=(1, 10**18))
 
-    assert "changed" in json.dumps(tree.look())
+    assert "changed" in json.dumps(tree.read_new())
 
 
-def test_what_is_no_json_spoils_nothing_else(tree: Tree):
+def test_what_is_no_json_spoils_nothing_else(tree: TreeHarness):
     tree.put("said/s/m1.json", '{"role": "us')
     tree.put("said/s/m2.json", {})
     tree.put("piece/m2/p1.json", "\x00\x00")
 
-    _, first, second = tree.look()
+    _, first, second = tree.read_new()
 
     assert first["file"] == '{"role": "us'
     assert second["below"][0]["file"] == "\x00\x00"
 
 
-def test_a_piece_too_large_is_told_and_not_read(tree: Tree):
+def test_a_piece_too_large_is_told_and_not_read(tree: TreeHarness):
     tree.put("said/s/m1.json", {})
     tree.put("piece/m1/p1.json", {"text": "x" * 300})
 
-    _, entry = tree.look(line=200)
+    _, entry = tree.read_new(line=200)
 
     assert "too large" in entry["below"][0]["file"]
 
 
-def test_large_trees_come_in_pieces(tree: Tree):
+def test_large_trees_come_in_pieces(tree: TreeHarness):
     for number in range(10):
         tree.put(f"said/s/m{number}.json", {"text": "x" * 100})
 
@@ -138,7 +140,7 @@ def test_large_trees_come_in_pieces(tree: Tree):
     assert sum(len(chunk.entries) for chunk in chunks) == 11
 
 
-def test_reading_goes_on_after_any_piece(tree: Tree):
+def test_reading_goes_on_after_any_piece(tree: TreeHarness):
     for number in range(10):
         tree.put(f"said/s/m{number}.json", {"text": "x" * 100})
     limits = tail.ReadLimits(chunk=300)
@@ -154,7 +156,7 @@ def test_reading_goes_on_after_any_piece(tree: Tree):
     assert {f"m{number}" for number in range(10)} <= set(names)
 
 
-def test_a_session_that_vanishes_is_a_sentence(tree: Tree):
+def test_a_session_that_vanishes_is_a_sentence(tree: TreeHarness):
     source = tree.source()
     source.path.unlink()
 

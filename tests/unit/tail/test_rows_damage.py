@@ -17,8 +17,8 @@ from leslied.model.source import Chunk, Cursor, Feed, Pattern, Root, Shape, Watc
 from leslied.pipeline import Ingest, IngestReport
 from leslied.store import Store
 from tests.support.claude import ADAPTER as CLAUDE
-from tests.support.claude import ClaudeHome, Talk
-from tests.support.golden import FIXTURES, environment
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from tests.support.golden import FIXTURES, make_environment
 
 OPENCODE = load_adapters()["opencode"]
 DATABASE = ".local/share/opencode/opencode.db"
@@ -226,7 +226,7 @@ def test_no_flipped_byte_escapes_or_costs_another_source(
 def ingest_twice(home: Path, clock: Clock, name: str) -> list[int]:
     """Scan the damaged database and a Claude Code log; count the log's records."""
     claude = ClaudeHome(home, home / "data" / "store.db", clock)
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(talk.prompt("one"), talk.answer("two"))
     with Store(claude.store_path, clock) as store:
         try:
@@ -247,7 +247,7 @@ def scan(adapter: AgentAdapter, home: Path, store: Store) -> IngestReport:
         commits += 1
         assert commits < MAX_COMMITS, "the read does not end"
 
-    roots = tuple(adapter.roots(environment(home), []))
+    roots = tuple(adapter.roots(make_environment(home), []))
     # Small batches, so that an endless read is noticed soon.
     return Ingest(
         adapter=adapter, store=store, roots=roots, weight=1000, on_progress=count

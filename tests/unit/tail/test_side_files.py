@@ -9,7 +9,7 @@ import pytest
 
 from leslied.store import StoreReader
 from leslied.tail import ReadLimits, read_spill
-from tests.support.claude import SESSION, ClaudeHome, Talk
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 
 LIMITS = ReadLimits(spill=100)
 
@@ -84,7 +84,7 @@ def test_a_folder_is_empty(folder: Path):
 def test_a_spilled_result_is_found_beside_its_session(claude: ClaudeHome, named: str):
     folder = claude.log(f"-home-dev-app/{SESSION}/tool-results/x").parent
     (folder / "out.txt").write_text("all of it")
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     told = {"persistedOutputPath": named.format(folder)}
     claude.write(
         talk.call("Bash", {}, "c1"), talk.result("c1", "part", toolUseResult=told)
@@ -101,7 +101,7 @@ def test_a_spilled_result_is_found_beside_its_session(claude: ClaudeHome, named:
 @pytest.mark.parametrize("named", ["..", "/", "", ".hidden", "a/..", "\ud800", "x\0y"])
 def test_a_hostile_name_of_a_spill_costs_no_record(claude: ClaudeHome, named: str):
     """P5."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     told = {"persistedOutputPath": named}
     claude.write(
         talk.call("Bash", {}, "c1"), talk.result("c1", "part", toolUseResult=told)

@@ -66,7 +66,7 @@ def open_database(
     return db
 
 
-def say(db: sqlite3.Connection, *names: str) -> None:
+def insert_chats(db: sqlite3.Connection, *names: str) -> None:
     db.execute("BEGIN")
     rows = [(name, f"I am {name}") for name in names]
     db.executemany("INSERT INTO chat (id, text) VALUES (?, ?)", rows)
@@ -83,7 +83,9 @@ def root_of(folder: Path, *feeds: Feed) -> Root:
     return Root(path=folder, patterns=(pattern,), watch=WatchDepth.FLAT)
 
 
-def look(folder: Path, cursor: Cursor | None = None, *feeds: Feed) -> list[Chunk]:
+def read_chunks(
+    folder: Path, cursor: Cursor | None = None, *feeds: Feed
+) -> list[Chunk]:
     source = tail.find_source("x", [root_of(folder, *feeds)], folder / "a.db")
     assert source is not None
     return list(tail.read(source, cursor or Cursor(), LIMITS))
@@ -97,7 +99,7 @@ def texts_in(chunks: list[Chunk]) -> list[str]:
     return [json.loads(e.data)["text"] for chunk in chunks for e in chunk.entries]
 
 
-def photograph(folder: Path) -> dict[str, tuple[int, ...]]:
+def snapshot_stats(folder: Path) -> dict[str, tuple[int, ...]]:
     """Every file and the folder itself, down to the moment they were last written.
 
     Not the moment their owner was set: for root, SQLite sets it anew, to the same.
@@ -118,11 +120,11 @@ def folder(tmp_path: Path) -> Path:
 class TestWhatIsRead:
     def test_every_row_comes_once(self, folder: Path):
         with open_database(folder) as db:
-            say(db, "a", "b")
-            first = look(folder)
-            say(db, "c")
+            insert_chats(db, "a", "b")
+            first = read_chunks(folder)
+            insert_chats(db, "c")
 
-            second = look(folder, first[-1].cursor)
+            second = read_chunks(folder, first[-1].cursor)
 
         assert (names_in(first), names_in(second)) == (["a", "b"], ["c"])
 
@@ -130,26 +132,26 @@ class TestWhatIsRead:
         self, folder: Path
     ):
         db = open_database(folder)
-        say(db, "a")
-        first = look(folder)
+        insert_chats(db, "a")
+        first = read_chunks(folder)
         change(db, "a", "changed", "e1")
 
-        assert texts_in(look(folder, first[-1].cursor)) == ["changed"]
+        assert texts_in(read_chunks(folder, first[-1].cursor)) == ["changed"]
 
     def test_changes_from_before_the_first_look_are_not_told(self, folder: Path):
         db = open_database(folder)
-        say(db, "a")
+        insert_chats(db, "a")
         change(db, "a", "changed", "e1")
 
-        assert texts_in(look(folder)) == ["changed"]
+        assert texts_in(read_chunks(folder)) == ["changed"]
 
     def test_a_feed_that_appears_later_tells_all_its_changes(self, folder: Path):
         db = open_database(folder)
-        say(db, "a")
-        first = look(folder, None, CHATS)
+        insert_chats(db, "a")
+        first = read_chunks(folder, None, CHATS)
         change(db, "a", "changed", "e1")
 
-        assert texts_in(look(folder, first[-1].cursor)) == ["changed"]
+        assert texts_in(read_chunks(folder, first[-1].cursor)) == ["changed"]
 
     def test_a_change_of_a_row_that_is_gone_only_moves_the_mark(self, folder: Path):
         quiet = Feed(
@@ -163,19 +165,19 @@ class TestWhatIsRead:
         for number in range(3):
             db.execute("INSERT INTO event VALUES (?, 'gone')", (f"e{number}",))
 
-        first = look(folder, None, quiet)
+        first = read_chunks(folder, None, quiet)
 
         assert names_in(first) == []
-        assert len(look(folder, first[-1].cursor, quiet)) == 1
+        assert len(read_chunks(folder, first[-1].cursor, quiet)) == 1
 
     def test_a_feed_gives_way_once_the_better_one_has_a_row(self, folder: Path):
         db = open_database(folder)
-        say(db, "a")
-        before = look(folder, None, UPDATES)
+        insert_chats(db, "a")
+        before = read_chunks(folder, None, UPDATES)
         db.execute("INSERT INTO event VALUES ('e1', 'a')")
         db.execute("UPDATE chat SET changed = 9")
 
-        after = look(folder, before[-1].cursor, UPDATES)
+        after = read_chunks(folder, before[-1].cursor, UPDATES)
 
         assert (names_in(before), names_in(after)) == (["a"], [])
 
@@ -186,38 +188,38 @@ class TestWhatIsRead:
             sql="SELECT 0, 1, NULL, json_object('id', id) FROM chat WHERE :row < 1",
         )
         with open_database(folder) as db:
-            say(db, *map(str, range(1000)))
+            insert_chats(db, *map(str, range(1000)))
 
-        chunks = look(folder, None, together)
+        chunks = read_chunks(folder, None, together)
 
         assert [len(chunk.entries) for chunk in chunks] == [1000, 0]
 
     def test_many_rows_come_in_pieces_that_can_each_be_gone_on_from(self, folder: Path):
         with open_database(folder) as db:
-            say(db, *map(str, range(450)))
-        chunks = look(folder)
+            insert_chats(db, *map(str, range(450)))
+        chunks = read_chunks(folder)
 
-        later = look(folder, chunks[0].cursor)
+        later = read_chunks(folder, chunks[0].cursor)
 
         assert [len(chunk.entries) for chunk in chunks] == [200, 200, 50, 0]
         assert names_in(later) == list(map(str, range(200, 450)))
 
     def test_large_rows_come_in_small_pieces(self, folder: Path):
         with open_database(folder) as db:
-            say(db, *map(str, range(6)))
+            insert_chats(db, *map(str, range(6)))
             db.execute("UPDATE chat SET text = ?", ("x" * 1_000_000,))
 
-        assert [len(chunk.entries) for chunk in look(folder)] == [3, 3, 0]
+        assert [len(chunk.entries) for chunk in read_chunks(folder)] == [3, 3, 0]
 
     def test_a_row_too_long_to_parse_is_rejected_and_the_others_are_read(
         self, folder: Path
     ):
         with open_database(folder) as db:
-            say(db, "a", "b", "c")
+            insert_chats(db, "a", "b", "c")
             long = "x" * LIMITS.line
             db.execute("UPDATE chat SET text = ? WHERE id = 'b'", (long,))
 
-        chunks = look(folder)
+        chunks = read_chunks(folder)
 
         assert names_in(chunks) == ["a", "c"]
         (rejected,) = [r for chunk in chunks for r in chunk.rejected]
@@ -228,7 +230,7 @@ class TestWhatIsRead:
         with open_database(folder) as db:
             db.execute("INSERT INTO chat VALUES (?, CAST(x'ff41' AS TEXT), 0)", ("a",))
 
-        (entry,) = look(folder)[0].entries
+        (entry,) = read_chunks(folder)[0].entries
 
         assert b"\xffA" in entry.data
 
@@ -236,34 +238,34 @@ class TestWhatIsRead:
 class TestRowsNumberedAnew:
     def test_after_deletions_and_vacuum_nothing_is_missed(self, folder: Path):
         db = open_database(folder)
-        say(db, *"abcdef")
-        first = look(folder)
+        insert_chats(db, *"abcdef")
+        first = read_chunks(folder)
         db.execute("DELETE FROM chat WHERE id IN ('a', 'b', 'c')")
         db.execute("VACUUM")
         # Now the last row that was read has number 3, and 6 is a new one.
-        say(db, *"ghijk")
+        insert_chats(db, *"ghijk")
 
-        assert set("ghijk") <= set(names_in(look(folder, first[-1].cursor)))
+        assert set("ghijk") <= set(names_in(read_chunks(folder, first[-1].cursor)))
 
     def test_a_number_given_again_is_noticed(self, folder: Path):
         db = open_database(folder)
-        say(db, *"abc")
-        first = look(folder)
+        insert_chats(db, *"abc")
+        first = read_chunks(folder)
         db.execute("DELETE FROM chat WHERE id = 'c'")
-        say(db, "d")
+        insert_chats(db, "d")
 
-        assert names_in(look(folder, first[-1].cursor))[-1] == "d"
+        assert names_in(read_chunks(folder, first[-1].cursor))[-1] == "d"
 
     def test_only_the_end_is_read_again(self, folder: Path):
         db = open_database(folder)
         cursor = Cursor()
         for number in range(300):
-            say(db, f"n{number:03}")
-            cursor = look(folder, cursor)[-1].cursor
+            insert_chats(db, f"n{number:03}")
+            cursor = read_chunks(folder, cursor)[-1].cursor
         db.execute("DELETE FROM chat WHERE id = 'n299'")
-        say(db, "new")
+        insert_chats(db, "new")
 
-        again = names_in(look(folder, cursor))
+        again = names_in(read_chunks(folder, cursor))
 
         assert again[-1] == "new"
         assert len(again) <= 3
@@ -271,23 +273,23 @@ class TestRowsNumberedAnew:
 
     def test_deletions_do_no_harm(self, folder: Path):
         db = open_database(folder)
-        say(db, *"abc")
-        first = look(folder)
+        insert_chats(db, *"abc")
+        first = read_chunks(folder)
         db.execute("DELETE FROM chat")
 
-        assert names_in(look(folder, first[-1].cursor)) == []
+        assert names_in(read_chunks(folder, first[-1].cursor)) == []
 
 
 class TestNothingIsDisturbed:
     def check_untouched(self, folder: Path) -> list[str]:
-        before = photograph(folder)
-        names = names_in(look(folder))
-        assert photograph(folder) == before
+        before = snapshot_stats(folder)
+        names = names_in(read_chunks(folder))
+        assert snapshot_stats(folder) == before
         return names
 
     def test_a_database_that_was_closed(self, folder: Path):
         db = open_database(folder)
-        say(db, "a")
+        insert_chats(db, "a")
         db.close()
 
         assert sorted(p.name for p in folder.iterdir()) == ["a.db"]
@@ -295,13 +297,13 @@ class TestNothingIsDisturbed:
 
     def test_a_database_in_use(self, folder: Path):
         db = open_database(folder)
-        say(db, "a")
+        insert_chats(db, "a")
 
         assert self.check_untouched(folder) == ["a"]
 
     def test_a_copy_without_its_shared_memory(self, folder: Path, tmp_path: Path):
         db = open_database(tmp_path / "live")
-        say(db, "a")
+        insert_chats(db, "a")
         folder.mkdir()
         for name in ("a.db", "a.db-wal"):
             shutil.copyfile(tmp_path / "live" / name, folder / name)
@@ -313,7 +315,7 @@ class TestNothingIsDisturbed:
         self, folder: Path, tmp_path: Path, size: int
     ):
         db = open_database(folder)
-        say(db, "a")
+        insert_chats(db, "a")
         db.close()
         live = open_database(tmp_path / "live")
         whole = (tmp_path / "live" / "a.db-wal").read_bytes()
@@ -324,7 +326,7 @@ class TestNothingIsDisturbed:
 
     def test_shared_memory_without_a_log(self, folder: Path):
         db = open_database(folder)
-        say(db, "a")
+        insert_chats(db, "a")
         db.close()
         (folder / "a.db-shm").write_bytes(bytes(32768))
 
@@ -349,14 +351,14 @@ class TestNothingIsDisturbed:
 
     def test_a_database_without_a_log_of_writes(self, folder: Path):
         db = open_database(folder, "DELETE")
-        say(db, "a")
+        insert_chats(db, "a")
 
         assert self.check_untouched(folder) == ["a"]
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
     def test_a_folder_nobody_may_write_in(self, folder: Path):
         db = open_database(folder)
-        say(db, "a")
+        insert_chats(db, "a")
         db.close()
         folder.chmod(0o500)
         try:
@@ -366,13 +368,13 @@ class TestNothingIsDisturbed:
 
     def test_the_agent_writes_on_while_it_is_read(self, folder: Path):
         db = open_database(folder)
-        say(db, *map(str, range(500)))
+        insert_chats(db, *map(str, range(500)))
         source = tail.find_source("x", [root_of(folder)], folder / "a.db")
         assert source is not None
 
         chunks = tail.read(source, Cursor(), LIMITS)
         first = next(chunks)
-        say(db, "while")
+        insert_chats(db, "while")
         busy, _, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         rest = list(chunks)
 
@@ -381,14 +383,14 @@ class TestNothingIsDisturbed:
 
     def test_an_agent_that_opens_the_database_meanwhile_is_noticed(self, folder: Path):
         db = open_database(folder)
-        say(db, *map(str, range(500)))
+        insert_chats(db, *map(str, range(500)))
         db.close()
         source = tail.find_source("x", [root_of(folder)], folder / "a.db")
         assert source is not None
         chunks = tail.read(source, Cursor(), LIMITS)
         next(chunks)
         db = sqlite3.connect(folder / "a.db", isolation_level=None)
-        say(db, "new")
+        insert_chats(db, "new")
 
         with pytest.raises(SourceError, match="was opened by its agent"):
             list(chunks)
@@ -405,7 +407,7 @@ class TestNothingIsDisturbed:
             until = time.monotonic() + PATIENCE_SECONDS
             while len(names) < total and time.monotonic() < until:
                 try:
-                    chunks = look(folder, cursor)
+                    chunks = read_chunks(folder, cursor)
                 except SourceError as error:
                     assert "opened by its agent" in error.message  # noqa: PT017
                     continue
@@ -436,48 +438,48 @@ class TestTroubleIsASentence:
         db.execute("BEGIN EXCLUSIVE")
 
         with pytest.raises(SourceError, match="database is locked"):
-            look(folder)
+            read_chunks(folder)
 
     def test_no_database_at_all(self, folder: Path):
         folder.mkdir()
         (folder / "a.db").write_bytes(b"not a database, but long enough " * 200)
 
         with pytest.raises(SourceError, match="not a database"):
-            look(folder)
+            read_chunks(folder)
 
     @pytest.mark.parametrize("size", [0, 50, 100, 5000])
     def test_a_database_cut_off(self, folder: Path, size: int):
         db = open_database(folder, "DELETE")
-        say(db, *map(str, range(500)))
+        insert_chats(db, *map(str, range(500)))
         db.close()
         data = (folder / "a.db").read_bytes()
         (folder / "a.db").write_bytes(data[:size])
 
         with pytest.raises(SourceError):
-            look(folder)
+            read_chunks(folder)
 
     def test_a_database_with_garbage_in_it(self, folder: Path):
         db = open_database(folder, "DELETE")
-        say(db, *map(str, range(2000)))
+        insert_chats(db, *map(str, range(2000)))
         db.close()
         data = bytearray((folder / "a.db").read_bytes())
         data[4096 * 3 :] = b"\xa5" * (len(data) - 4096 * 3)
         (folder / "a.db").write_bytes(data)
 
         with pytest.raises(SourceError, match="cannot be read as SQLite"):
-            look(folder)
+            read_chunks(folder)
 
     def test_a_view_is_no_table(self, folder: Path):
         open_database(folder, schema="CREATE VIEW chat AS SELECT 1 AS id, 2 AS text")
 
         with pytest.raises(SourceError, match="none of the tables"):
-            look(folder)
+            read_chunks(folder)
 
     def test_a_table_with_other_columns(self, folder: Path):
         open_database(folder, schema="CREATE TABLE chat (name text)")
 
         with pytest.raises(SourceError, match="no such column"):
-            look(folder)
+            read_chunks(folder)
 
     def test_a_query_that_never_ends_is_given_up(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -492,7 +494,7 @@ class TestTroubleIsASentence:
         open_database(folder)
 
         with pytest.raises(SourceError, match="interrupted"):
-            look(folder, None, endless)
+            read_chunks(folder, None, endless)
 
     def test_a_folder_of_that_name(self, folder: Path):
         open_database(folder).close()
@@ -508,10 +510,10 @@ class TestTroubleIsASentence:
 class TestNoticing:
     def test_a_write_to_the_log_alone_changes_the_stamp(self, folder: Path):
         db = open_database(folder)
-        say(db, "a")
-        before = look(folder)[-1].cursor.stamp
+        insert_chats(db, "a")
+        before = read_chunks(folder)[-1].cursor.stamp
         size = (folder / "a.db").stat().st_size
-        say(db, "b")
+        insert_chats(db, "b")
 
         (source,) = tail.discover("x", [root_of(folder)]).sources
 
@@ -520,14 +522,14 @@ class TestNoticing:
 
     def test_two_commits_at_the_same_moment_differ(self, folder: Path):
         db = open_database(folder)
-        say(db, "a")
+        insert_chats(db, "a")
         db.execute("PRAGMA wal_checkpoint(RESTART)")
-        say(db, "b")
+        insert_chats(db, "b")
         log = folder / "a.db-wal"
         os.utime(log, ns=(1, 1))
         (before,) = tail.discover("x", [root_of(folder)]).sources
         size = log.stat().st_size
-        say(db, "c")
+        insert_chats(db, "c")
         os.utime(log, ns=(1, 1))
 
         (after,) = tail.discover("x", [root_of(folder)]).sources
@@ -537,8 +539,8 @@ class TestNoticing:
 
     def test_the_stamp_stays_while_nothing_happens(self, folder: Path):
         db = open_database(folder)
-        say(db, "a")
-        cursor = look(folder)[-1].cursor
+        insert_chats(db, "a")
+        cursor = read_chunks(folder)[-1].cursor
 
         (source,) = tail.discover("x", [root_of(folder)]).sources
 
@@ -547,7 +549,7 @@ class TestNoticing:
 
     def test_an_event_for_the_log_leads_to_the_database(self, folder: Path):
         db = open_database(folder)
-        say(db, "a")
+        insert_chats(db, "a")
 
         source = tail.find_source("x", [root_of(folder)], folder / "a.db-wal")
 

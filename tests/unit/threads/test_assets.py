@@ -17,7 +17,7 @@ from leslied.threads.assets import (
     stamp_assets,
 )
 from leslied.threads.layout import thread_folder
-from tests.support.records import rewrite
+from tests.support.records import rewrite_in_place
 
 ID = "thread-1"
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def put(folder: Path, name: str, text: str = "x") -> Path:
+def write_file(folder: Path, name: str, text: str = "x") -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -41,7 +41,7 @@ def test_assets_are_listed_in_order_both_forms_if_both_exist(
 ):
     names = ["design/a.md", "plan/b.md", "progress.md", "plan.md", "learnings/c.md"]
     for name in [*names, ".meta/transcripts/t.txt", "discuss/d.md", "design.md"]:
-        put(folder, name)
+        write_file(folder, name)
 
     found = find_assets(tmp_path, ID)
 
@@ -70,9 +70,9 @@ def test_an_empty_folder_is_an_asset_a_missing_one_is_none(
 
 
 def test_folders_below_an_asset_belong_to_it(tmp_path: Path, folder: Path):
-    put(folder, "design/api/v2/routes.md")
-    put(folder, "design/.hidden")
-    put(folder, "design/a/b/c/d/too-deep.md")
+    write_file(folder, "design/api/v2/routes.md")
+    write_file(folder, "design/.hidden")
+    write_file(folder, "design/a/b/c/d/too-deep.md")
 
     (found,) = find_assets(tmp_path, ID)
 
@@ -81,7 +81,7 @@ def test_folders_below_an_asset_belong_to_it(tmp_path: Path, folder: Path):
 
 
 def test_nothing_is_followed(tmp_path: Path, folder: Path):
-    secret = put(tmp_path, "secret.md")
+    secret = write_file(tmp_path, "secret.md")
     (folder / "plan.md").symlink_to(secret)
     (folder / "design").symlink_to(tmp_path)
     (folder / "learnings").mkdir()
@@ -94,7 +94,7 @@ def test_nothing_is_followed(tmp_path: Path, folder: Path):
 
 
 def test_a_thread_folder_that_is_a_link_has_no_assets(tmp_path: Path, folder: Path):
-    put(tmp_path, "elsewhere/plan.md")
+    write_file(tmp_path, "elsewhere/plan.md")
     (folder.parent / "thread-2").symlink_to(tmp_path / "elsewhere")
 
     assert find_assets(tmp_path, "thread-2") == []
@@ -104,7 +104,7 @@ def test_a_file_is_described_by_its_hash_and_first_heading(
     tmp_path: Path, folder: Path
 ):
     text = "intro\n```\n# code\n```\n## Build the mill ##\n# other\n"
-    put(folder, "plan.md", text)
+    write_file(folder, "plan.md", text)
     ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
 
     told = describe_file(tmp_path, file)
@@ -133,7 +133,7 @@ def test_a_large_file_is_listed_without_a_hash(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(assets, "MOST_BYTES", 10)
-    put(folder, "plan.md", "# Long\n" + "x" * 100)
+    write_file(folder, "plan.md", "# Long\n" + "x" * 100)
     ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
 
     told = describe_file(tmp_path, file)
@@ -142,9 +142,9 @@ def test_a_large_file_is_listed_without_a_hash(
 
 
 def test_a_file_that_changed_meanwhile_has_no_hash(tmp_path: Path, folder: Path):
-    path = put(folder, "plan.md", "one")
+    path = write_file(folder, "plan.md", "one")
     ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
-    rewrite(path, b"two")
+    rewrite_in_place(path, b"two")
 
     assert describe_file(tmp_path, file).sha256 == ""
 
@@ -154,7 +154,7 @@ def test_more_files_than_the_limit_are_counted(
 ):
     monkeypatch.setattr(assets, "MOST_FILES", 3)
     for number in range(5):
-        put(folder, f"discuss/{number}.md")
+        write_file(folder, f"discuss/{number}.md")
 
     (found,) = find_assets(tmp_path, ID)
 
@@ -164,12 +164,12 @@ def test_more_files_than_the_limit_are_counted(
 def test_the_stamp_changes_with_any_asset_but_not_with_transcripts(
     tmp_path: Path, folder: Path
 ):
-    put(folder, "plan.md")
+    write_file(folder, "plan.md")
     before = stamp_assets(find_assets(tmp_path, ID))
-    put(folder, ".meta/transcripts/t.txt")
+    write_file(folder, ".meta/transcripts/t.txt")
 
     assert stamp_assets(find_assets(tmp_path, ID)) == before
-    put(folder, "plan.md", "more")
+    write_file(folder, "plan.md", "more")
     assert stamp_assets(find_assets(tmp_path, ID)) != before
 
 

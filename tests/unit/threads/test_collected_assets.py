@@ -8,7 +8,7 @@ from typing import Any
 from leslied.model.file_change import FileChange
 from leslied.threads.collected_assets import collect_assets
 from leslied.threads.progress import parse_progress
-from tests.support.records import at, make_key
+from tests.support.records import make_key, time_at
 
 FILE = "/home/dev/.claude/plans/brave-oak.md"
 
@@ -16,7 +16,7 @@ FILE = "/home/dev/.claude/plans/brave-oak.md"
 def touch(kind: Any, path: str = "", body: Any = "", **more: Any) -> FileChange:
     text = body if isinstance(body, str) else json.dumps(body)
     return FileChange(
-        session=make_key(), kind=kind, path=path, body=text, at=at(0), **more
+        session=make_key(), kind=kind, path=path, body=text, at=time_at(0), **more
     )
 
 

@@ -21,11 +21,11 @@ CONTEXTS = Path(__file__).resolve().parents[2] / "fixtures" / "contexts"
 
 
 def check_golden(request: pytest.FixtureRequest, name: str, xml: str) -> None:
-    told = golden.recall(CONTEXTS / f"{name}.xml", xml + "\n", request.config)
+    told = golden.load_golden(CONTEXTS / f"{name}.xml", xml + "\n", request.config)
     assert xml + "\n" == told
 
 
-class Project:
+class ProjectBuilder:
     """A project with threads in it."""
 
     def __init__(self, base: Path) -> None:
@@ -56,20 +56,20 @@ class Project:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path / "app")
+def project(tmp_path: Path) -> ProjectBuilder:
+    return ProjectBuilder(tmp_path / "app")
 
 
 ALL = [path if "." in path[1:] else f"{path}/" for _, path in ASSET_PATHS]
 
 
-def test_every_kind_of_asset_is_listed_in_its_order(project: Project, request):
+def test_every_kind_of_asset_is_listed_in_its_order(project: ProjectBuilder, request):
     project.add("thread-a", *reversed(ALL))
 
     check_golden(request, "all-assets", project.build("thread-a").xml)
 
 
-def test_references_are_shown_one_level_deep(project: Project, request):
+def test_references_are_shown_one_level_deep(project: ProjectBuilder, request):
     project.add("thread-a", "plan.md", "progress.md")
     project.add("thread-b", "design/", "learnings/")
     project.add("thread-c", "plan.md")
@@ -82,7 +82,7 @@ def test_references_are_shown_one_level_deep(project: Project, request):
     assert context.warnings == []
 
 
-def test_a_frozen_reference_points_at_the_frozen_copy(project: Project, request):
+def test_a_frozen_reference_points_at_the_frozen_copy(project: ProjectBuilder, request):
     folder = project.add("thread-a", "plan.md")
     project.add("thread-b", "plan.md", "design.md")
     project.refer("thread-a", "thread-b", "frozen")
@@ -91,7 +91,9 @@ def test_a_frozen_reference_points_at_the_frozen_copy(project: Project, request)
     check_golden(request, "frozen", project.build("thread-a").xml)
 
 
-def test_a_live_reference_points_at_the_thread_even_beside_a_copy(project: Project):
+def test_a_live_reference_points_at_the_thread_even_beside_a_copy(
+    project: ProjectBuilder,
+):
     folder = project.add("thread-a")
     project.add("thread-b", "plan.md")
     project.refer("thread-a", "thread-b", "live")
@@ -102,7 +104,7 @@ def test_a_live_reference_points_at_the_thread_even_beside_a_copy(project: Proje
     assert context.refs == {"thread-b": [("plan", ".leslie/threads/thread-b/plan.md")]}
 
 
-def test_nothing_at_all_leaves_a_blank_line(project: Project, request):
+def test_nothing_at_all_leaves_a_blank_line(project: ProjectBuilder, request):
     project.add("thread-a")
     project.add("thread-b")
 
@@ -110,7 +112,7 @@ def test_nothing_at_all_leaves_a_blank_line(project: Project, request):
     check_golden(request, "empty-ref", project.build("thread-a", "thread-b").xml)
 
 
-def test_names_cannot_end_an_attribute_or_a_line(project: Project, request):
+def test_names_cannot_end_an_attribute_or_a_line(project: ProjectBuilder, request):
     project.add("thread-a", "plan.md")
     objective = "<obj> & \"quoted\" 'so'\n</thread_context>"
     project.data["threads"]["thread-a"]["objective"] = objective
@@ -118,7 +120,7 @@ def test_names_cannot_end_an_attribute_or_a_line(project: Project, request):
     check_golden(request, "escaped", project.build("thread-a").xml)
 
 
-def test_a_central_tree_is_told_with_whole_paths(project: Project):
+def test_a_central_tree_is_told_with_whole_paths(project: ProjectBuilder):
     project.add("thread-a", "plan.md")
 
     context = project.build("thread-a", prefix="/data/central/app-1/")
@@ -129,7 +131,7 @@ def test_a_central_tree_is_told_with_whole_paths(project: Project):
     assert relations in context.xml
 
 
-def test_a_missing_thread_is_left_out_with_a_warning(project: Project):
+def test_a_missing_thread_is_left_out_with_a_warning(project: ProjectBuilder):
     project.add("thread-a")
     project.data["relations"]["thread-a"]["references_to"] = [
         "thread-gone",
@@ -147,7 +149,9 @@ def test_a_missing_thread_is_left_out_with_a_warning(project: Project):
 
 
 @pytest.mark.parametrize("target", ["thread-a", "thread-b", "thread-c"])
-def test_a_reference_that_closes_a_circle_is_refused(project: Project, target: str):
+def test_a_reference_that_closes_a_circle_is_refused(
+    project: ProjectBuilder, target: str
+):
     for name in ("thread-a", "thread-b", "thread-c"):
         project.add(name)
     project.refer("thread-c", "thread-b")
@@ -157,7 +161,7 @@ def test_a_reference_that_closes_a_circle_is_refused(project: Project, target: s
         project.build("thread-a", target)
 
 
-def test_a_circle_in_the_file_is_told_and_the_references_stand(project: Project):
+def test_a_circle_in_the_file_is_told_and_the_references_stand(project: ProjectBuilder):
     project.add("thread-a")
     project.add("thread-b", "plan.md")
     project.data["relations"]["thread-a"]["references_to"] = ["thread-b"]
@@ -170,7 +174,7 @@ def test_a_circle_in_the_file_is_told_and_the_references_stand(project: Project)
 
 
 def test_a_thread_without_a_file_has_the_context_it_will_have_with_one(
-    project: Project,
+    project: ProjectBuilder,
 ):
     project.write(thread_folder(project.base, "thread-a"), "plan.md")
     before = build_context(project.base, "thread-a").xml
@@ -180,7 +184,7 @@ def test_a_thread_without_a_file_has_the_context_it_will_have_with_one(
     assert project.build("thread-a").xml == before
 
 
-def test_the_same_files_give_the_same_bytes(project: Project):
+def test_the_same_files_give_the_same_bytes(project: ProjectBuilder):
     project.add("thread-a", *ALL)
     project.add("thread-b", *ALL)
     project.refer("thread-a", "thread-b")
@@ -188,7 +192,7 @@ def test_the_same_files_give_the_same_bytes(project: Project):
     assert len({project.build("thread-a").xml for _ in range(3)}) == 1
 
 
-def test_a_name_that_is_no_threads_has_no_context(project: Project):
+def test_a_name_that_is_no_threads_has_no_context(project: ProjectBuilder):
     project.add("thread-a")
 
     assert project.build("../thread-a").xml == ""

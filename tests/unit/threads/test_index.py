@@ -17,20 +17,20 @@ from leslied.threads.index import (
     load_index,
     thread_index_to_dict,
 )
-from tests.support.records import at, make_key
+from tests.support.records import make_key, time_at
 
 PLAN = ".leslie/threads/thread-1/plan.md"
 
 
 def touch(call_id: str, seconds: float) -> FileChange:
     return FileChange(
-        session=make_key(), kind="edit", path=PLAN, call_id=call_id, at=at(seconds)
+        session=make_key(), kind="edit", path=PLAN, call_id=call_id, at=time_at(seconds)
     )
 
 
 def file(sha256: str, seconds: float, *touches: FileChange, **more: Any) -> AssetFile:
     known = {"path": PLAN, "title": "Plan", "size": 1}
-    told = {"sha256": sha256, "updated_at": at(seconds), "touches": touches}
+    told = {"sha256": sha256, "updated_at": time_at(seconds), "touches": touches}
     return AssetFile(**{**known, **told, **more})
 
 

@@ -23,7 +23,7 @@ def lint(folder: Path) -> list[LintFinding]:
     return lint_assets(find_assets(base, "thread-1"), list_names(base, "thread-1"))
 
 
-def put(folder: Path, name: str) -> None:
+def write_file(folder: Path, name: str) -> None:
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("x")
 
@@ -42,7 +42,7 @@ def put(folder: Path, name: str) -> None:
     ],
 )
 def test_a_name_by_the_rules_is_fine(folder: Path, name: str):
-    put(folder, name)
+    write_file(folder, name)
 
     assert lint(folder) == []
 
@@ -68,7 +68,7 @@ def test_a_name_by_the_rules_is_fine(folder: Path, name: str):
 def test_what_is_wrong_is_told_with_a_better_name(
     folder: Path, name: str, rules: list[str], better: str
 ):
-    put(folder, name)
+    write_file(folder, name)
 
     findings = lint(folder)
 
@@ -79,14 +79,14 @@ def test_what_is_wrong_is_told_with_a_better_name(
 
 @pytest.mark.parametrize("day", ["", "2026-11-16-", "20261399-", "20261116-2561-"])
 def test_a_name_begins_with_a_date_that_exists(folder: Path, day: str):
-    put(folder, f"design/{day}water-wheel-shape.md")
+    write_file(folder, f"design/{day}water-wheel-shape.md")
 
     assert "date" in [finding.rule for finding in lint(folder)]
 
 
 def test_two_forms_of_one_asset_are_one_too_many(folder: Path):
-    put(folder, "plan.md")
-    put(folder, "plan/20261116-water-wheel-shape.md")
+    write_file(folder, "plan.md")
+    write_file(folder, "plan/20261116-water-wheel-shape.md")
 
     (finding,) = lint(folder)
 
@@ -107,7 +107,7 @@ def test_two_forms_of_one_asset_are_one_too_many(folder: Path):
 def test_a_name_no_asset_has_is_told_with_what_was_meant(
     folder: Path, name: str, meant: str
 ):
-    put(folder, name)
+    write_file(folder, name)
 
     (finding,) = lint(folder)
 

@@ -83,7 +83,7 @@ def base(tmp_path: Path) -> Path:
     return folder
 
 
-class Pauses:
+class FakeSleep:
     """Waiting that takes no time, and counts."""
 
     def __init__(self) -> None:
@@ -94,12 +94,12 @@ class Pauses:
 
 
 @pytest.fixture
-def pauses() -> Pauses:
-    return Pauses()
+def pauses() -> FakeSleep:
+    return FakeSleep()
 
 
 @pytest.fixture
-def file(base: Path, pauses: Pauses) -> RelationsFile:
+def file(base: Path, pauses: FakeSleep) -> RelationsFile:
     return RelationsFile(
         base=base,
         clock=SystemClock(),
@@ -117,7 +117,7 @@ def backup_of(base: Path) -> Path:
     return base / ".leslie" / "thread_relations.json.bak"
 
 
-def put(file: RelationsFile, *names: str) -> bool:
+def put_and_save(file: RelationsFile, *names: str) -> bool:
     threads = [make_thread(name) for name in names]
     changed = file.update(lambda data, now: upsert_threads(data, threads, now))
     return changed.is_changed
@@ -127,7 +127,7 @@ def put(file: RelationsFile, *names: str) -> bool:
 
 
 def test_a_new_file_has_leslies_form(file: RelationsFile, base: Path):
-    put(file, "thread-a")
+    put_and_save(file, "thread-a")
 
     text = main_of(base).read_text()
     data = json.loads(text)
@@ -148,7 +148,7 @@ def test_a_time_with_an_offset_is_read_and_written_as_utc(
     data["operations"][0]["timestamp"] = "2026-02-08T16:00:00.250+08:00"
     main_of(base).write_text(json.dumps(data))
 
-    put(file, "thread-b")
+    put_and_save(file, "thread-b")
 
     told = json.loads(main_of(base).read_text())
     assert told["threads"]["thread-a"]["created_at"] == "2026-02-08T08:00:00.000Z"
@@ -164,7 +164,7 @@ def test_fields_we_do_not_know_are_kept(file: RelationsFile, base: Path):
     data["plugins"] = [1, 2]
     main_of(base).write_text(json.dumps(data))
 
-    put(file, "thread-b")
+    put_and_save(file, "thread-b")
 
     told = json.loads(main_of(base).read_text())
     assert told["threads"]["thread-x"] == data["threads"]["thread-x"]
@@ -227,11 +227,11 @@ def test_letters_that_are_none_do_not_stop_a_write():
 
 
 def test_a_second_telling_changes_nothing(file: RelationsFile, base: Path):
-    put(file, "thread-a", "thread-b")
+    put_and_save(file, "thread-a", "thread-b")
     before = main_of(base).read_bytes()
     made_at = main_of(base).stat().st_mtime_ns
 
-    assert put(file, "thread-a", "thread-b") is False
+    assert put_and_save(file, "thread-a", "thread-b") is False
     assert main_of(base).read_bytes() == before
     assert main_of(base).stat().st_mtime_ns == made_at
     assert not backup_of(base).exists()
@@ -361,12 +361,12 @@ def test_ids_of_operations_are_leslies_kind_and_differ():
 def test_a_damaged_file_is_restored_from_its_backup_before_it_is_changed(
     file: RelationsFile, base: Path
 ):
-    put(file, "thread-a")
-    put(file, "thread-b")
+    put_and_save(file, "thread-a")
+    put_and_save(file, "thread-b")
     good = backup_of(base).read_bytes()
     main_of(base).write_bytes(b'{"version": "1.0", "threads": {"thread-a": {')
 
-    put(file, "thread-c")
+    put_and_save(file, "thread-c")
 
     told = json.loads(main_of(base).read_text())
     assert list(told["threads"]) == ["thread-a", "thread-c"]
@@ -378,20 +378,20 @@ def test_a_damaged_file_is_restored_from_its_backup_before_it_is_changed(
 def test_a_damaged_file_is_restored_even_when_there_is_nothing_to_change(
     file: RelationsFile, base: Path
 ):
-    put(file, "thread-a")
-    put(file, "thread-b")
+    put_and_save(file, "thread-a")
+    put_and_save(file, "thread-b")
     main_of(base).write_bytes(b"rubbish")
 
-    put(file, "thread-a")
+    put_and_save(file, "thread-a")
 
     assert main_of(base).read_bytes() == backup_of(base).read_bytes()
 
 
 def test_the_backup_is_what_stood_there_before(file: RelationsFile, base: Path):
-    put(file, "thread-a")
+    put_and_save(file, "thread-a")
     before = main_of(base).read_bytes()
 
-    put(file, "thread-b")
+    put_and_save(file, "thread-b")
 
     assert backup_of(base).read_bytes() == before
 
@@ -403,14 +403,14 @@ def test_without_a_readable_backup_a_damaged_file_is_left_alone(
     backup_of(base).write_bytes(b"more rubbish")
 
     with pytest.raises(SinkError, match="neither can its backup"):
-        put(file, "thread-a")
+        put_and_save(file, "thread-a")
     assert main_of(base).read_bytes() == b"rubbish"
     assert backup_of(base).read_bytes() == b"more rubbish"
 
 
 def test_reading_falls_back_to_the_backup(file: RelationsFile, base: Path):
-    put(file, "thread-a")
-    put(file, "thread-b")
+    put_and_save(file, "thread-a")
+    put_and_save(file, "thread-b")
     main_of(base).write_bytes(b"rubbish")
 
     assert list(read_relations(base)["threads"]) == ["thread-a"]
@@ -424,7 +424,7 @@ def test_reading_never_waits_for_a_pipe(base: Path):
 
 
 def test_a_death_between_backup_and_file_loses_nothing(base: Path, file: RelationsFile):
-    put(file, "thread-a")
+    put_and_save(file, "thread-a")
     code = (
         "import sys; from pathlib import Path; from leslied import sinks\n"
         "from leslied.clock import SystemClock\n"
@@ -440,7 +440,7 @@ def test_a_death_between_backup_and_file_loses_nothing(base: Path, file: Relatio
     lock = base / ".leslie" / "thread_relations.json.lock"
     os.utime(lock, (time.time() - 11,) * 2)
 
-    put(file, "thread-b")
+    put_and_save(file, "thread-b")
 
     assert died.returncode == -9
     told = json.loads(main_of(base).read_text())
@@ -464,7 +464,7 @@ sys.stdin.readline()
 """
 
 
-class Leslie:
+class LockHolder:
     """Another process that holds the lock until told, then writes and lets go."""
 
     def __init__(self, base: Path, data: dict[str, Any]) -> None:
@@ -477,7 +477,7 @@ class Leslie:
         )
         assert self._process.stdout.readline() == "held\n"
 
-    def let_go(self, _seconds: float = 0) -> None:
+    def release(self, _seconds: float = 0) -> None:
         self._process.stdin.write("\n")
         self._process.stdin.flush()
         assert self._process.stdout.readline() == "free\n"
@@ -489,13 +489,13 @@ class Leslie:
 
 
 def test_while_leslie_writes_we_wait_and_lose_nothing(base: Path, file: RelationsFile):
-    put(file, "thread-a")
+    put_and_save(file, "thread-a")
     data = json.loads(main_of(base).read_text())
     data["threads"]["thread-x"] = leslies_thread("thread-x")
-    leslie = Leslie(base, data)
-    object.__setattr__(file, "pause", leslie.let_go)
+    leslie = LockHolder(base, data)
+    object.__setattr__(file, "pause", leslie.release)
     try:
-        put(file, "thread-b")
+        put_and_save(file, "thread-b")
     finally:
         leslie.end()
 
@@ -504,16 +504,16 @@ def test_while_leslie_writes_we_wait_and_lose_nothing(base: Path, file: Relation
 
 
 def test_a_lock_that_stays_held_is_given_up(
-    base: Path, file: RelationsFile, pauses: Pauses
+    base: Path, file: RelationsFile, pauses: FakeSleep
 ):
-    put(file, "thread-a")
+    put_and_save(file, "thread-a")
     before = main_of(base).read_bytes()
-    leslie = Leslie(base, {})
+    leslie = LockHolder(base, {})
     try:
         with pytest.raises(LockBusyError):
-            put(file, "thread-b")
+            put_and_save(file, "thread-b")
         assert main_of(base).read_bytes() == before
-        leslie.let_go()
+        leslie.release()
     finally:
         leslie.end()
 
@@ -521,13 +521,13 @@ def test_a_lock_that_stays_held_is_given_up(
 
 
 def test_a_lock_nobody_touched_for_ten_seconds_is_taken_over(
-    base: Path, file: RelationsFile, pauses: Pauses
+    base: Path, file: RelationsFile, pauses: FakeSleep
 ):
     lock = base / ".leslie" / "thread_relations.json.lock"
     lock.mkdir()
     os.utime(lock, (time.time() - 11,) * 2)
 
-    assert put(file, "thread-a")
+    assert put_and_save(file, "thread-a")
     assert (pauses.waited, lock.exists()) == ([], False)
 
 
@@ -551,4 +551,4 @@ def test_a_folder_without_leslie_is_told(tmp_path: Path, clock: FakeClock):
     )
 
     with pytest.raises(SinkError):
-        put(file, "thread-a")
+        put_and_save(file, "thread-a")

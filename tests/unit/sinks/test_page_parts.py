@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.claude import ClaudeHome, Talk
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
-from tests.support.exports import load, render_one
+from tests.support.exports import read_session, render_one
 
 PATCH = "*** Begin Patch\n*** Update File: wheel.py\n@@\n-old\n+new\n*** End Patch\n"
 EDITS = {
@@ -49,7 +49,7 @@ def test_a_patch_names_its_files(claude: ClaudeHome, clock: FakeClock):
 def render_call(
     claude: ClaudeHome, clock: FakeClock, form: str, tool: str, arguments: Any
 ) -> str:
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     claude.write(
         talk.prompt("change it"),
         talk.call(tool, arguments, "t1"),
@@ -57,4 +57,4 @@ def render_call(
         talk.answer("Done."),
     )
     claude.sync(is_final=True)
-    return render_one(load(claude.store_path, clock), form)
+    return render_one(read_session(claude.store_path, clock), form)

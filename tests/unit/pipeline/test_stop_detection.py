@@ -15,20 +15,20 @@ from leslied.model.record import SessionKey
 from leslied.pipeline import StopDetection
 from leslied.sessions import compute_status, stopped_before_us
 from leslied.store import Store, StoreReader
-from tests.support.claude import ADAPTER, SESSION, ClaudeHome, Talk
+from tests.support.claude import ADAPTER, SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
-from tests.support.golden import environment
+from tests.support.golden import make_environment
 
 
 @pytest.fixture
 def stops(claude: ClaudeHome, clock: FakeClock):
     """A session that has been silent for a quarter of an hour."""
-    talk = Talk()
+    talk = ClaudeLogBuilder()
     clock.at = datetime(2026, 11, 16, 10, 15, tzinfo=UTC)
     claude.write(talk.prompt("run the long tests"))
     claude.sync()
     registries = [
-        (ADAPTER, list(ADAPTER.live_registries(environment(claude.home), [])))
+        (ADAPTER, list(ADAPTER.live_registries(make_environment(claude.home), [])))
     ]
     with Store(claude.store_path, clock) as store:
         yield StopDetection(store=store, registries=registries)
