@@ -13,8 +13,11 @@ purpose is a `LesliedError`, with a sentence and, in `hint`, what to do about it
 from __future__ import annotations
 
 from leslied.api.entries import Entries
-from leslied.api.store import StoreView, open_store
-from leslied.api.types import Entry, Rows, SessionView, UnitView
+from leslied.api.store import StoreView as Store
+from leslied.api.store import open_store
+from leslied.api.types import Entry, Rows
+from leslied.api.types import SessionView as Session
+from leslied.api.types import UnitView as Unit
 from leslied.errors import LesliedError, StoreUnusable, UserError
 from leslied.model.record import Usage
 
@@ -23,10 +26,10 @@ __all__ = [
     "Entry",
     "LesliedError",
     "Rows",
-    "SessionView",
+    "Session",
+    "Store",
     "StoreUnusable",
-    "StoreView",
-    "UnitView",
+    "Unit",
     "Usage",
     "UserError",
     "open_store",

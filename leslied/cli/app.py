@@ -131,7 +131,7 @@ class App:
         )
         settle = replace(
             self._make_settle(store, reader, settings),
-            live=stop_detection.live_sessions,
+            live_sessions=stop_detection.live_sessions,
             is_final=is_final,
             failures=failures,
             on_progress=on_progress,

@@ -197,7 +197,7 @@ class _QueryParser:
             return self._read_group(is_negated=is_negated)
         if isinstance(token.item, Filter):
             is_refused = token.item.is_negated or is_negated or self._negation_depth > 0
-            self._filters.append(token.item._replace(is_out=is_refused))
+            self._filters.append(token.item._replace(is_negated=is_refused))
             return None
         self._terms += 1
         if self._terms > _MAX_TERMS:

@@ -39,7 +39,7 @@ class IngestReport:
 
     def __iadd__(self, other: IngestReport) -> Self:
         """Both together."""
-        for name in ("sources", "looked", "entries", "bytes_read", "commits"):
+        for name in ("sources", "sources_read", "entries", "bytes_read", "commits"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.noise += other.noise
         self.rejected += other.rejected

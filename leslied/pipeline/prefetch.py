@@ -94,7 +94,7 @@ def _prepare(batch: Batch) -> None:
             reading,
             entries=tuple(
                 structs.replace(
-                    entry, groundwork=tuple(map(prepare_record, entry.records))
+                    entry, prepared=tuple(map(prepare_record, entry.records))
                 )
                 for entry in reading.entries
             ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+from functools import partial
 
 from leslied.redact.rules import RULES, Rule
 
@@ -39,11 +40,9 @@ class Redactor:
             return text
         for rule in RULES:
             if any(word in text for word in rule.keywords):
-                text = rule.pattern.sub(
-                    lambda m, r=rule: self._make_marker(r, m[0]), text
-                )  # type: ignore[misc]
+                text = rule.pattern.sub(partial(self._make_marker, rule), text)
         return text
 
-    def _make_marker(self, rule: Rule, secret: str) -> str:
-        digest = hmac.new(self._key, secret.encode(errors="replace"), "sha256")
+    def _make_marker(self, rule: Rule, match: re.Match[str]) -> str:
+        digest = hmac.new(self._key, match[0].encode(errors="replace"), "sha256")
         return f"[REDACTED:{rule.kind}:{digest.hexdigest()[:4]}]"

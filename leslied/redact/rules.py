@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-_TOKEN_CHARACTER = r"[A-Za-z0-9_-]"
+_CHARACTER = r"[A-Za-z0-9_-]"
 _WORD_START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[bfnrt]))"
 """At the beginning of a word, also where a written `\\n` stands before it."""
 
@@ -38,11 +38,11 @@ def _make_rule(
 
 
 RULES: tuple[Rule, ...] = (
-    _make_rule("anthropic", "sk-ant-", rf"sk-ant-{_TOKEN_CHARACTER}{{20,200}}"),
+    _make_rule("anthropic", "sk-ant-", rf"sk-ant-{_CHARACTER}{{20,200}}"),
     _make_rule(
         "openai",
         "sk-",
-        rf"sk-(?:proj|svcacct|admin)-{_TOKEN_CHARACTER}{{20,200}}|sk-[A-Za-z0-9]{{48}}(?!{_TOKEN_CHARACTER})",
+        rf"sk-(?:proj|svcacct|admin)-{_CHARACTER}{{20,200}}|sk-[A-Za-z0-9]{{48}}(?!{_CHARACTER})",
     ),
     _make_rule(
         "github",
@@ -52,16 +52,16 @@ RULES: tuple[Rule, ...] = (
     _make_rule(
         "gitlab",
         "glpat- gldt- glrt- glptt- glsoat-",
-        rf"gl(?:pat|dt|rt|ptt|soat)-{_TOKEN_CHARACTER}{{20,64}}",
+        rf"gl(?:pat|dt|rt|ptt|soat)-{_CHARACTER}{{20,64}}",
     ),
     _make_rule("aws-key", "AKIA ASIA", r"(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Z2-7])"),
     _make_rule(
-        "google", "AIza", rf"AIza{_TOKEN_CHARACTER}{{35}}(?!{_TOKEN_CHARACTER})"
+        "google", "AIza", rf"AIza{_CHARACTER}{{35}}(?!{_CHARACTER})"
     ),
     _make_rule(
         "google-oauth",
         "GOCSPX- ya29.",
-        rf"GOCSPX-{_TOKEN_CHARACTER}{{28}}|ya29\.{_TOKEN_CHARACTER}{{30,300}}",
+        rf"GOCSPX-{_CHARACTER}{{28}}|ya29\.{_CHARACTER}{{30,300}}",
     ),
     _make_rule(
         "slack",
@@ -80,24 +80,24 @@ RULES: tuple[Rule, ...] = (
         r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,250}|whsec_[A-Za-z0-9]{24,64}",
     ),
     _make_rule("npm", "npm_", r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])"),
-    _make_rule("pypi", "pypi-Ag", rf"pypi-AgEIcHlwaS5vcmc{_TOKEN_CHARACTER}{{50,300}}"),
+    _make_rule("pypi", "pypi-Ag", rf"pypi-AgEIcHlwaS5vcmc{_CHARACTER}{{50,300}}"),
     _make_rule("huggingface", "hf_", r"hf_[A-Za-z0-9]{30,60}"),
     _make_rule(
         "sendgrid",
         "SG.",
-        rf"SG\.{_TOKEN_CHARACTER}{{20,24}}\.{_TOKEN_CHARACTER}{{39,50}}",
+        rf"SG\.{_CHARACTER}{{20,24}}\.{_CHARACTER}{{39,50}}",
     ),
     _make_rule("digitalocean", "_v1_", r"do[opr]_v1_[a-f0-9]{64}"),
     _make_rule(
         "telegram",
         ":AA",
-        rf"\d{{8,10}}:AA{_TOKEN_CHARACTER}{{33}}(?!{_TOKEN_CHARACTER})",
+        rf"\d{{8,10}}:AA{_CHARACTER}{{33}}(?!{_CHARACTER})",
     ),
     _make_rule("age", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[02-9A-HJ-NP-Z]{58}"),
     _make_rule(
         "jwt",
         ".eyJ",
-        rf"eyJ{_TOKEN_CHARACTER}{{10,2000}}\.eyJ{_TOKEN_CHARACTER}{{10,4000}}\.{_TOKEN_CHARACTER}{{20,1000}}",
+        rf"eyJ{_CHARACTER}{{10,2000}}\.eyJ{_CHARACTER}{{10,4000}}\.{_CHARACTER}{{20,1000}}",
     ),
     _make_rule(
         "private-key",

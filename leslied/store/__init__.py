@@ -54,20 +54,20 @@ __all__ = [
 ]
 
 _LAZY_IMPORTS = {
-    "Answer": "inquiry",
-    "Committed": "writer",
-    "DueSession": "published",
-    "DueThread": "related",
-    "Inquiry": "inquiry",
-    "Move": "related",
-    "Outbox": "outbox",
-    "Published": "published",
-    "Related": "related",
+    "CommitReport": "writer",
+    "DueSession": "export_ledger",
+    "DueThread": "relations_ledger",
+    "ExportLedger": "export_ledger",
+    "RecordFilter": "record_pages",
+    "RelationsLedger": "relations_ledger",
+    "SQL_TIMEOUT_SECONDS": "sql_query",
+    "SqlReader": "sql_query",
+    "SqlResult": "sql_query",
     "Store": "writer",
-    "TIMEOUT": "inquiry",
+    "ThreadMove": "relations_ledger",
+    "TranscriptLedger": "transcript_ledger",
     "VIEWS": "views",
-    "Wanted": "entries",
-    "prepare": "transaction",
+    "prepare_record": "transaction",
 }
 
 

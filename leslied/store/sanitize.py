@@ -21,8 +21,7 @@ def sanitize_reading(reading: DecodedChunk) -> DecodedChunk:
     return replace(
         reading,
         entries=tuple(
-            structs.replace(_sanitize(entry), groundwork=())
-            for entry in reading.entries
+            structs.replace(_sanitize(entry), prepared=()) for entry in reading.entries
         ),
         noise=_sanitize(reading.noise),
         rejected=_sanitize(reading.rejected),

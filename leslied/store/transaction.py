@@ -51,7 +51,7 @@ class _PendingRecord(NamedTuple):
     """A record on its way in."""
 
     record: Record
-    groundwork: PreparedRecord
+    prepared: PreparedRecord
     entry_id: bytes
     source: int
     generation: int
@@ -94,11 +94,11 @@ class Transaction:
                 if entry.line_digest
                 else 0
             )
-            groundwork = entry.prepared or map(prepare_record, entry.records)
+            prepared = entry.prepared or map(prepare_record, entry.records)
             items = [
                 _PendingRecord(
                     record,
-                    ground,
+                    item,
                     _make_entry_id(record, entry, nth),
                     source,
                     generation,
@@ -106,7 +106,7 @@ class Transaction:
                     entry.length,
                     reading.decoder_version,
                 )
-                for record, ground in zip(entry.records, groundwork, strict=True)
+                for record, item in zip(entry.records, prepared, strict=True)
             ]
             self._pending += self._drop_pruned(items) if self._tombstones else items
         is_all_pruned = len(self._pending) == before and any(
@@ -143,7 +143,7 @@ class Transaction:
 
     def _add_version(self, item: _PendingRecord) -> tuple[int, bool]:
         """The entry's number, and whether it now says something else than before."""
-        record, digest = item.record, item.groundwork.digest
+        record, digest = item.record, item.prepared.digest
         known = self._existing.get(item.entry_id)
         if known is None:
             number = next(self._record_ids)
@@ -173,7 +173,7 @@ class Transaction:
 
     def _queue_record(self, item: _PendingRecord, number: int, entry: int) -> None:
         packed = pack_record(item.record, self._observed_us, item.decoder_version)
-        digest, words = structs.astuple(item.groundwork)
+        digest, words = structs.astuple(item.prepared)
         if item.record.usage:
             self._usages[number] = item.record.usage
         self._records.append((number, entry, item.entry_id, digest, *packed))

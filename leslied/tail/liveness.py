@@ -118,7 +118,7 @@ def _read_start_ticks(pid: int) -> int | None:
         return -1
     return (
         -1 if not os.path.exists("/proc/self/stat") and _process_exists(pid) else None
-    )  # noqa: PTH110
+    )
 
 
 def _process_exists(pid: int) -> bool:

@@ -50,14 +50,14 @@ class ClaudeStoreContents:
     def records(self, session: SessionSummary | None = None) -> list[PlacedRecord]:
         return self._records[(session or self.main()).key[1:]]
 
-    def said(self, session: SessionSummary | None = None) -> list[tuple[str, str]]:
+    def user_messages(self, session: SessionSummary | None = None) -> list[tuple[str, str]]:
         """Whose words, and the words, of every user message."""
         return [
             (p.record.metadata["origin"], p.record.content)
-            for p in self.of_type("user_message", session)
+            for p in self.records_of_type("user_message", session)
         ]
 
-    def of_type(
+    def records_of_type(
         self, type_: str, session: SessionSummary | None = None
     ) -> list[PlacedRecord]:
         return [p for p in self.records(session) if p.record.type == type_]
@@ -69,7 +69,7 @@ class ClaudeStoreContents:
             if p.record.metadata.get("kind") == kind
         ]
 
-    def unit_of(self, words: str, session: SessionSummary | None = None) -> int:
+    def find_unit(self, words: str, session: SessionSummary | None = None) -> int:
         return next(p.unit for p in self.records(session) if p.record.content == words)
 
     def _mains(self) -> list[SessionSummary]:
@@ -106,7 +106,7 @@ def decode(line: Any, state: dict[str, Any] | None = None) -> Any:
 def test_a_prompt_sent_by_a_program_is_a_prompt(read):
     told = read("hello")
 
-    (prompt,) = told.of_type("user_message")
+    (prompt,) = told.records_of_type("user_message")
     assert prompt.record.metadata["is_program"]
     assert (prompt.unit, told.main().units) == (1, 1)
 
@@ -115,14 +115,14 @@ def test_a_prompt_sent_by_a_program_is_a_prompt(read):
 def test_a_notification_is_not_a_prompt(read, case: str):
     told = read(case)
 
-    assert [origin for origin, _ in told.said(told.main())] == ["prompt"]
+    assert [origin for origin, _ in told.user_messages(told.main())] == ["prompt"]
     assert told.main().units == 1
 
 
 def test_a_notification_turn_stays_in_its_unit(read):
     told = read("bgsub")
 
-    answers = told.of_type("assistant_message", told.main())
+    answers = told.records_of_type("assistant_message", told.main())
     assert [p.unit for p in answers] == [1, 1, 1]
 
 
@@ -132,7 +132,7 @@ def test_every_prompt_at_the_terminal_starts_a_unit(read):
 
     prompts = [
         (p.unit, p.record.content.partition(" [[")[0])
-        for p in told.of_type("user_message", session)
+        for p in told.records_of_type("user_message", session)
         if p.record.metadata["origin"] == "prompt"
     ]
     assert prompts == [
@@ -150,8 +150,8 @@ def test_a_clear_is_a_command_in_the_new_session_and_no_unit(read):
     told = read("tui")
     session = told.main("736fab83")
 
-    assert told.said(session)[0] == ("command", "/clear")
-    assert told.unit_of("/clear", session) == 0
+    assert told.user_messages(session)[0] == ("command", "/clear")
+    assert told.find_unit("/clear", session) == 0
     assert session.title == "fresh start [[hello]]"
 
 
@@ -166,7 +166,7 @@ def test_compaction_is_an_event_and_its_summary_no_prompt(read):
 def test_teammates_and_other_machines_are_not_people(read):
     told = read("teammates")
 
-    assert told.said() == [
+    assert told.user_messages() == [
         ("prompt", "Make a team"),
         (
             "prompt",
@@ -179,20 +179,20 @@ def test_a_warmup_is_no_task(read):
     told = read("sibling-agents")
     warm = told.subagents()["5e6f7a8b"]
 
-    assert told.said(warm) == []
+    assert told.user_messages(warm) == []
     assert told.events("notice", warm) == ["warmup"]
 
 
 def test_a_person_may_say_warmup(read, claude: ClaudeHome):
     claude.write(ClaudeLogBuilder().prompt("Warmup"))
 
-    assert read().said() == [("prompt", "Warmup")]
+    assert read().user_messages() == [("prompt", "Warmup")]
 
 
 def test_a_prompt_typed_in_mid_turn_is_told_once(read):
     told = read("queue")
 
-    assert told.said(told.main("f8af8a95")) == [
+    assert told.user_messages(told.main("f8af8a95")) == [
         ("prompt", "Bake the bread"),
         ("queued", "less salt"),
         ("queued", "less salt"),
@@ -209,7 +209,7 @@ def test_a_prompt_typed_in_mid_turn_starts_no_unit(read):
 def test_the_same_words_typed_twice_are_two_prompts(read):
     told = read("queue")
 
-    words = [text for _, text in told.said(told.main("45dd97e8"))]
+    words = [text for _, text in told.user_messages(told.main("45dd97e8"))]
     assert words.count("continue") == 2
 
 
@@ -223,13 +223,13 @@ def test_a_removal_without_words_means_the_oldest_that_waits(read, claude: Claud
         queue("remove", None),
     )
 
-    assert read().said()[1:] == [("queued", "one"), ("queued", "two")]
+    assert read().user_messages()[1:] == [("queued", "one"), ("queued", "two")]
 
 
 def test_a_prompt_that_became_a_turn_waits_no_more(read):
     told = read("queue")
 
-    assert [text for _, text in told.said(told.main("45dd97e8"))] == [
+    assert [text for _, text in told.user_messages(told.main("45dd97e8"))] == [
         "Repair the wheel",
         "use oak, not pine",
         "continue",
@@ -250,7 +250,7 @@ def test_words_given_back_to_the_person_are_not_delivered(read, claude: ClaudeHo
         queue("remove"),
     )
 
-    assert read().said()[1:] == [("queued", "this instead")]
+    assert read().user_messages()[1:] == [("queued", "this instead")]
 
 
 def test_a_long_prompt_that_waits_is_not_forgotten(read, claude: ClaudeHome):
@@ -263,7 +263,7 @@ def test_a_long_prompt_that_waits_is_not_forgotten(read, claude: ClaudeHome):
         queue("remove"),
     )
 
-    first, second = read().said()[1:]
+    first, second = read().user_messages()[1:]
     assert first[1].startswith("long long")
     assert second == ("queued", "short")
 
@@ -287,7 +287,7 @@ def queue(operation: str, *content: Any) -> dict[str, Any]:
 def test_a_slash_command_reads_as_typed_in_every_tag_order(read):
     told = read("commands")
 
-    commands = [text for origin, text in told.said() if origin == "command"]
+    commands = [text for origin, text in told.user_messages() if origin == "command"]
     assert commands == [
         "/model",
         "/review the wheel",
@@ -300,23 +300,23 @@ def test_a_slash_command_reads_as_typed_in_every_tag_order(read):
 def test_a_shell_command_reads_as_typed(read):
     told = read("commands")
 
-    assert [t for o, t in told.said() if o == "shell"] == ["! ls -l", "! make"]
+    assert [t for o, t in told.user_messages() if o == "shell"] == ["! ls -l", "! make"]
 
 
 def test_a_command_starts_a_unit_only_when_the_agent_answers_it(read):
     told = read("commands")
 
-    units = {words: told.unit_of(words) for words in ("/model", "/review the wheel")}
+    units = {words: told.find_unit(words) for words in ("/model", "/review the wheel")}
     assert units == {"/model": 0, "/review the wheel": 1}
-    assert told.unit_of("! ls -l") == told.unit_of("A slash command.")
-    assert told.unit_of("! make") == told.unit_of("There is no rule.")
+    assert told.find_unit("! ls -l") == told.find_unit("A slash command.")
+    assert told.find_unit("! make") == told.find_unit("There is no rule.")
 
 
 def test_a_prompt_after_an_answered_command_has_a_unit_of_its_own(read):
     told = read("commands")
 
-    assert told.unit_of("A typed prompt after a command") == 2
-    assert told.unit_of("/plan") == 3
+    assert told.find_unit("A typed prompt after a command") == 2
+    assert told.find_unit("/plan") == 3
 
 
 def test_unit_numbers_are_the_same_read_at_once_or_line_by_line(
@@ -341,7 +341,7 @@ def test_a_prompt_that_quotes_tags_stays_a_prompt(read):
     told = read("commands")
 
     words = "What does <command-name>/model</command-name> mean in a log?"
-    assert ("prompt", words) in told.said()
+    assert ("prompt", words) in told.user_messages()
 
 
 def test_what_the_editor_attached_is_not_said(read):
@@ -349,7 +349,7 @@ def test_what_the_editor_attached_is_not_said(read):
 
     attached = {
         p.record.content: p.record.metadata["attached"]
-        for p in told.of_type("user_message")
+        for p in told.records_of_type("user_message")
         if "attached" in p.record.metadata
     }
     assert set(attached) == {"Explain this file", "Why so short?"}
@@ -359,7 +359,7 @@ def test_what_the_editor_attached_is_not_said(read):
 def test_reminders_and_hooks_are_not_prompts(read):
     told = read("commands")
 
-    words = " ".join(text for _, text in told.said())
+    words = " ".join(text for _, text in told.user_messages())
     for start in ("<system-reminder>", "<ide_", "Stop hook", "Operation stopped"):
         assert start not in words
 
@@ -367,29 +367,31 @@ def test_reminders_and_hooks_are_not_prompts(read):
 def test_words_said_with_a_rejection_are_found(read):
     told = read("commands")
 
-    found = [p.record.metadata.get("user_said") for p in told.of_type("tool_result")]
+    found = [
+        p.record.metadata.get("user_said") for p in told.records_of_type("tool_result")
+    ]
     assert "leave the wheel alone" in found
 
 
 def test_words_beside_a_result_hide_no_result(read):
     told = read("commands")
 
-    results = {p.record.tool_call_id for p in told.of_type("tool_result")}
+    results = {p.record.tool_call_id for p in told.records_of_type("tool_result")}
     assert results == {"toolu_edit", "toolu_list", "toolu_sleep"}
-    assert "and keep it short" in [text for _, text in told.said()]
+    assert "and keep it short" in [text for _, text in told.user_messages()]
 
 
 def test_words_beside_a_result_start_no_unit(read):
     told = read("commands")
 
-    assert told.unit_of("and keep it short") == told.unit_of("Short it is.") == 7
+    assert told.find_unit("and keep it short") == told.find_unit("Short it is.") == 7
     assert told.main().units == 8
 
 
 def test_a_skill_s_text_is_not_said(read):
     told = read("skill-old")
 
-    assert len(told.said()) == 1
+    assert len(told.user_messages()) == 1
     assert "meta" in told.events("context")
 
 
@@ -419,7 +421,9 @@ def test_an_interrupt_beside_a_result_ends_the_turn(read, claude: ClaudeHome):
 
     told = read()
 
-    assert [p.record.content for p in told.of_type("tool_result")] == ["stopped"]
+    assert [p.record.content for p in told.records_of_type("tool_result")] == [
+        "stopped"
+    ]
     assert told.main().has_turn_ended
 
 
@@ -438,7 +442,7 @@ def test_an_answer_cut_at_the_limit_ends_the_turn_until_the_client_goes_on(
 def test_a_request_that_failed_for_good_ends_the_turn(read):
     told = read("err500-old")
 
-    (error,) = told.of_type("error")
+    (error,) = told.records_of_type("error")
     assert error.record.role == "assistant"
     assert told.main().has_turn_ended
 
@@ -451,14 +455,17 @@ def test_a_retry_ends_no_turn(read, claude: ClaudeHome):
 
     told = read()
 
-    assert len(told.of_type("error")) == 1
+    assert len(told.records_of_type("error")) == 1
     assert not told.main().has_turn_ended
 
 
 def test_a_killed_tool_leaves_a_call_without_result(read):
     told = read("kill9-tool")
 
-    assert (len(told.of_type("tool_use")), len(told.of_type("tool_result"))) == (1, 0)
+    assert (
+        len(told.records_of_type("tool_use")),
+        len(told.records_of_type("tool_result")),
+    ) == (1, 0)
     assert not told.main().has_turn_ended
 
 
@@ -481,7 +488,9 @@ def test_a_subagent_hangs_under_the_call_that_spawned_it(read, case, calls):
     told = read(case)
 
     found = [s.spawn_call_id for s in told.subagents().values() if s.spawn_call_id]
-    made = [p.record.tool_call_id for p in told.of_type("tool_use", told.main())]
+    made = [
+        p.record.tool_call_id for p in told.records_of_type("tool_use", told.main())
+    ]
     assert sorted(found) == calls == sorted(made)
 
 
@@ -491,7 +500,7 @@ def test_a_nested_subagent_hangs_under_its_parent_s_call(read):
         told.subagents()[i] for i in ("a84592108c416aba0", "adf77a67a1904311f")
     )
 
-    (call,) = told.of_type("tool_use", outer)
+    (call,) = told.records_of_type("tool_use", outer)
     assert inner.spawn_call_id == call.record.tool_call_id
 
 
@@ -499,7 +508,7 @@ def test_a_task_is_not_a_prompt(read):
     told = read("sub1")
     (child,) = told.subagents().values()
 
-    assert [origin for origin, _ in told.said(child)] == ["task"]
+    assert [origin for origin, _ in told.user_messages(child)] == ["task"]
     assert (child.units, told.main().units) == (0, 1)
 
 
@@ -528,9 +537,11 @@ def test_inline_subagents_are_told_apart(read):
     told = read("inline-sidechains")
 
     streams = {
-        told.said(s)[0][1]: [p.record.content for p in told.of_type("tool_result", s)]
+        told.user_messages(s)[0][1]: [
+            p.record.content for p in told.records_of_type("tool_result", s)
+        ]
         for s in told.subagents().values()
-        if told.said(s)
+        if told.user_messages(s)
     }
     assert streams == {
         "Count the millstones": ["7 stones"],
@@ -541,7 +552,7 @@ def test_inline_subagents_are_told_apart(read):
 def test_inline_subagents_leave_the_main_story_alone(read):
     told = read("inline-sidechains")
 
-    assert told.said(told.main("14a7b9b3")) == [
+    assert told.user_messages(told.main("14a7b9b3")) == [
         ("prompt", "Ask two helpers about the mill")
     ]
 
@@ -640,7 +651,7 @@ def test_a_fork_shares_records_and_counts_usage_once(read):
 def test_a_resumed_session_goes_on_in_the_same_units(read):
     told = read("resume-old")
 
-    assert [p.unit for p in told.of_type("user_message")] == [1, 2, 3]
+    assert [p.unit for p in told.records_of_type("user_message")] == [1, 2, 3]
 
 
 def test_usage_repeated_over_lines_counts_once_and_at_its_largest(read):
@@ -685,7 +696,7 @@ def test_a_log_s_name_tells_the_session_not_its_lines(read, claude: ClaudeHome):
 def test_a_spilled_result_keeps_its_whole_text(read, claude: ClaudeHome):
     told = read("huge-old")
 
-    (result,) = told.of_type("tool_result")
+    (result,) = told.records_of_type("tool_result")
     (file,) = claude.home.rglob("tool-results/*.txt")
     assert result.record.spilled == file.read_text()
     assert result.record.content.startswith("<persisted-output>")
@@ -703,7 +714,7 @@ def test_a_spilled_result_is_found_whichever_fork_is_read_first(
     told = read()
 
     for session in (told.main("e2a8e2f8"), told.main(OTHER)):
-        (result,) = told.of_type("tool_result", session)
+        (result,) = told.records_of_type("tool_result", session)
         assert len(result.record.spilled) == 271993
 
 
@@ -717,7 +728,7 @@ def test_a_spilled_result_is_never_looked_for_elsewhere(
         talk.result("toolu_1", "short", toolUseResult={"persistedOutputPath": name})
     )
 
-    (result,) = read().of_type("tool_result")
+    (result,) = read().records_of_type("tool_result")
 
     assert result.record.spilled == ""
 
@@ -725,23 +736,25 @@ def test_a_spilled_result_is_never_looked_for_elsewhere(
 def test_an_image_is_shown_by_kind_and_size(read):
     told = read("image")
 
-    (result,) = told.of_type("tool_result")
+    (result,) = told.records_of_type("tool_result")
     assert result.record.content == "[image image/png, 75 B]"
 
 
 def test_failed_calls_say_so(read):
     told = read("tools-old")
 
-    failed = [p.record.metadata.get("is_error") for p in told.of_type("tool_result")]
+    failed = [
+        p.record.metadata.get("is_error") for p in told.records_of_type("tool_result")
+    ]
     assert failed == [None, None, None, None, None, True, True]
 
 
 def test_words_of_every_script_arrive_whole(read):
     told = read("cjk-old")
 
-    (call,) = told.of_type("tool_use")
+    (call,) = told.records_of_type("tool_use")
     assert json.loads(call.record.tool_input)["description"] == "打印问候"
-    assert "日本語でお願いします 🙏" in told.said()[0][1]
+    assert "日本語でお願いします 🙏" in told.user_messages()[0][1]
 
 
 @pytest.mark.parametrize(
@@ -785,7 +798,7 @@ def test_a_line_of_an_unknown_type_is_kept_as_it_stands(read):
 
     kept = {
         p.record.metadata["line_type"]: json.loads(p.record.content)
-        for p in told.of_type("unknown")
+        for p in told.records_of_type("unknown")
         if "line_type" in p.record.metadata
     }
     assert kept["weather-report"]["wind"] == {"from": "west"}
@@ -798,7 +811,7 @@ def test_a_block_of_an_unknown_type_is_kept_as_it_stands(read, claude, role: str
     message = {"role": role, "content": [block], "model": "m", "id": "msg_1"}
     claude.write(talk.prompt("go"), talk.line(role, message=message))
 
-    (unknown,) = read().of_type("unknown")
+    (unknown,) = read().records_of_type("unknown")
 
     assert json.loads(unknown.record.content) == block
     assert unknown.record.role == role
@@ -808,7 +821,7 @@ def test_a_server_s_failed_search_is_a_result(read):
     told = read("unknown-lines")
 
     assert told.rejected == []
-    assert [p.record.tool_call_id for p in told.of_type("tool_result")] == [
+    assert [p.record.tool_call_id for p in told.records_of_type("tool_result")] == [
         "srvtoolu_1",
         "srvtoolu_2",
     ]
@@ -848,7 +861,9 @@ def test_a_result_of_no_call_keeps_its_words(read, claude: ClaudeHome):
         ClaudeLogBuilder().prompt([{"type": "tool_result", "content": "of no call"}])
     )
 
-    assert [p.record.content for p in read().of_type("tool_result")] == ["of no call"]
+    assert [p.record.content for p in read().records_of_type("tool_result")] == [
+        "of no call"
+    ]
 
 
 def test_an_object_where_a_list_should_be_is_one_block(read, claude: ClaudeHome):
@@ -860,8 +875,10 @@ def test_an_object_where_a_list_should_be_is_one_block(read, claude: ClaudeHome)
 
     told = read()
 
-    assert told.said() == [("prompt", "one block")]
-    assert [p.record.content for p in told.of_type("tool_result")] == ["one part"]
+    assert told.user_messages() == [("prompt", "one block")]
+    assert [p.record.content for p in told.records_of_type("tool_result")] == [
+        "one part"
+    ]
 
 
 def test_whole_entries_are_cut_out_of_damaged_lines(read):
@@ -885,7 +902,7 @@ def test_tokens_beyond_the_machine_stop_nothing(read, claude: ClaudeHome):
     many = {"input_tokens": 2**63, "output_tokens": 7}
     claude.write(talk.prompt("go"), talk.answer("one", usage=many), talk.answer("two"))
 
-    assert len(read().of_type("assistant_message")) == 2
+    assert len(read().records_of_type("assistant_message")) == 2
 
 
 @pytest.mark.parametrize(
@@ -896,7 +913,7 @@ def test_a_time_that_cannot_be_is_no_time(read, claude: ClaudeHome, time: Any):
 
     told = read()
 
-    assert [p.record.created_at for p in told.of_type("user_message")] == [None]
+    assert [p.record.created_at for p in told.records_of_type("user_message")] == [None]
 
 
 @pytest.mark.parametrize("depth", [400, 1100, 1400, 100_000])
@@ -912,7 +929,9 @@ def test_deep_nesting_stops_nothing(read, claude: ClaudeHome, depth: int):
         + encode_json_lines(talk.answer("end"))
     )
 
-    assert [p.record.content for p in read().of_type("assistant_message")] == ["end"]
+    assert [p.record.content for p in read().records_of_type("assistant_message")] == [
+        "end"
+    ]
 
 
 def test_the_client_s_copies_of_prompts_are_noise(read):
@@ -943,7 +962,10 @@ def test_lines_with_their_content_at_the_top_are_read(read):
 def test_a_plain_call_and_its_result_know_each_other(read):
     told = read("plain-lines")
 
-    call, result = told.of_type("tool_use")[0], told.of_type("tool_result")[0]
+    call, result = (
+        told.records_of_type("tool_use")[0],
+        told.records_of_type("tool_result")[0],
+    )
     assert call.record.tool_call_id == result.record.tool_call_id == "call-1"
     assert json.loads(call.record.tool_input) == {"grain": "rye", "sacks": 1}
 

@@ -53,14 +53,14 @@ class CodexStoreContents:
     def records(self, session: SessionSummary | None = None) -> list[PlacedRecord]:
         return self._records[(session or self.main()).key[1:]]
 
-    def of_type(
+    def records_of_type(
         self, type_: str, session: SessionSummary | None = None
     ) -> list[Record]:
         return [p.record for p in self.records(session) if p.record.type == type_]
 
-    def said(self, session: SessionSummary | None = None) -> list[tuple[str, str]]:
+    def user_messages(self, session: SessionSummary | None = None) -> list[tuple[str, str]]:
         """Whose words, and the words, of every user message."""
-        spoken = self.of_type("user_message", session)
+        spoken = self.records_of_type("user_message", session)
         return [(r.metadata["origin"], r.content) for r in spoken]
 
     def units(self, session: SessionSummary | None = None) -> Any:
@@ -115,13 +115,13 @@ def decode_user_message(*texts: str, kinds: list[str] | None = None) -> Record:
 
 @pytest.mark.parametrize("case", ["hello", "legacy"])
 def test_a_prompt_that_is_written_twice_is_told_once(read, case: str):
-    words = [words for _, words in read(case).said()]
+    words = [words for _, words in read(case).user_messages()]
 
     assert len(words) == len(set(words))
 
 
 def test_an_answer_that_is_written_twice_is_told_once(read):
-    (answer,) = read("hello").of_type("assistant_message")
+    (answer,) = read("hello").records_of_type("assistant_message")
 
     assert answer.content == "Hello from the scripted model."
 
@@ -152,7 +152,7 @@ def test_a_turn_the_server_broke_off_is_an_error(read):
 def test_an_error_told_twice_is_told_once(read):
     told = read("legacy")
 
-    ends = [r for r in told.of_type("error") if r.role == "assistant"]
+    ends = [r for r in told.records_of_type("error") if r.role == "assistant"]
     assert [r.content for r in ends] == ["The model is busy."]
     assert told.units()[-1].stop_reason == "error"
 
@@ -167,14 +167,14 @@ def test_a_killed_turn_has_not_ended(read):
 def test_a_prompt_typed_while_the_agent_works_steers_the_unit(read):
     told = read("legacy")
 
-    assert told.said()[:2] == [
+    assert told.user_messages()[:2] == [
         ("prompt", "Why does the stone stop?"),
         ("queued", "Look at the axle too"),
     ]
 
 
 def test_a_command_run_by_hand_is_shown_as_typed(read):
-    assert ("shell", "! ls axle") in read("legacy").said()
+    assert ("shell", "! ls axle") in read("legacy").user_messages()
 
 
 def test_a_planned_turn_says_so(read):
@@ -230,20 +230,23 @@ def test_words_the_log_calls_context_are_no_prompt_whatever_they_look_like():
 
 
 def test_what_an_editor_attached_stands_beside_the_request(read):
-    prompt = read("legacy").of_type("user_message")[0]
+    prompt = read("legacy").records_of_type("user_message")[0]
 
     assert prompt.content == "Why does the stone stop?"
     assert "Active file: stone.py" in prompt.metadata["attached"]
 
 
 def test_a_picture_is_shown_by_kind_and_size(read):
-    words = [words for _, words in read("legacy").said()]
+    words = [words for _, words in read("legacy").user_messages()]
 
     assert "[image image/png, 36 B]\n\nPlan a new axle like this" in words
 
 
 def test_a_failed_command_says_so(read):
-    told = {r.tool_call_id: r.metadata for r in read("legacy").of_type("tool_result")}
+    told = {
+        r.tool_call_id: r.metadata
+        for r in read("legacy").records_of_type("tool_result")
+    }
 
     assert told["call_2"] == {"exit_code": 2, "is_error": True}
     assert told["call_1"] == {"exit_code": 0}
@@ -285,13 +288,13 @@ def test_an_answer_loses_the_client_s_header_and_keeps_what_it_said(
 
 
 def test_a_patch_is_a_call_with_its_text(read):
-    call = read("tools").of_type("tool_use")[-1]
+    call = read("tools").records_of_type("tool_use")[-1]
 
     assert json.loads(call.tool_input)["input"].startswith("*** Begin Patch")
 
 
 def test_arguments_that_are_no_json_lose_nothing(read):
-    call = read("unknown-lines").of_type("tool_use")[-1]
+    call = read("unknown-lines").records_of_type("tool_use")[-1]
 
     assert json.loads(call.tool_input) == {"arguments": '{"command": ['}
 
@@ -304,7 +307,7 @@ def test_a_search_the_model_s_host_did_is_answered(read):
 
 
 def test_thinking_that_cannot_be_read_is_noise(read):
-    thoughts = [record.content for record in read("legacy").of_type("thinking")]
+    thoughts = [record.content for record in read("legacy").records_of_type("thinking")]
 
     assert thoughts == ["**Looking at the stone**"]
 
@@ -312,7 +315,7 @@ def test_thinking_that_cannot_be_read_is_noise(read):
 def test_tokens_are_those_of_each_message(read):
     told = read("tools")
 
-    counted = [r.message_id for r in told.of_type("token_usage")]
+    counted = [r.message_id for r in told.records_of_type("token_usage")]
     assert len(counted) == len(set(counted)) == 4
     assert told.main().usage == Usage(39315 - 44, 92, 44, 0)
 
@@ -336,23 +339,23 @@ def test_a_subagent_hangs_under_the_call_that_spawned_it(read):
     told = read("subagent")
 
     (child,) = told.subagents()
-    (call, _) = told.of_type("tool_use")
+    (call, _) = told.records_of_type("tool_use")
     assert child.spawn_call_id == call.tool_call_id
     assert child.key.session_id == told.main().key.session_id
     assert [len(unit.subagents) for unit in told.units()] == [0, 1]
-    assert told.said(child) == [("task", "Count the files [[cx-worker]]")]
+    assert told.user_messages(child) == [("task", "Count the files [[cx-worker]]")]
 
 
 def test_a_subagent_s_news_is_no_prompt(read):
-    assert [origin for origin, _ in read("subagent").said()] == ["prompt"]
+    assert [origin for origin, _ in read("subagent").user_messages()] == ["prompt"]
 
 
 def test_a_subagent_repeats_nothing_of_its_parent(read):
     told = read("subagent-v2")
 
     (child,) = told.subagents()
-    assert told.said(child) == [("task", "/root/count_files: [encrypted]")]
-    assert [r.content for r in told.of_type("assistant_message", child)] == [
+    assert told.user_messages(child) == [("task", "/root/count_files: [encrypted]")]
+    assert [r.content for r in told.records_of_type("assistant_message", child)] == [
         "V2 finished."
     ]
     assert told.units()[1].subagents[0].stop_reason == "end_turn"
@@ -374,7 +377,7 @@ def test_an_old_subagent_s_own_words_begin_after_a_pause(read):
     told = read("subagent-legacy")
 
     (child,) = [s for s in told.subagents() if s.title == "Count the stones"]
-    assert told.said(child) == [("task", "Count the stones")]
+    assert told.user_messages(child) == [("task", "Count the stones")]
     assert child.usage == Usage(50, 5, 0, 0)
 
 
@@ -382,7 +385,7 @@ def test_a_fork_shows_what_it_repeats_and_counts_only_its_own(read):
     told = read("legacy-fork")
     first, fork = told.main(THREAD), told.main(FORK)
 
-    assert [words for _, words in told.said(fork)] == [
+    assert [words for _, words in told.user_messages(fork)] == [
         "Why does the stone stop?",
         "Look at the axle too",
         "Which wood?",
@@ -406,7 +409,7 @@ def test_a_fork_that_holds_only_its_own_turns_names_its_parent(read):
 def test_a_thread_of_the_client_s_own_makes_no_unit(read):
     told = read("unknown-lines")
 
-    assert told.said() == [("task", "Review the sails")]
+    assert told.user_messages() == [("task", "Review the sails")]
     assert told.main().units == 0
 
 
@@ -415,7 +418,9 @@ def test_an_old_log_is_in_the_folder_its_context_names(read):
 
 
 def test_the_same_question_asked_twice_is_asked_twice(read):
-    assert [words for _, words in read("bare-lines").said()] == ["How many sacks?"] * 2
+    assert [words for _, words in read("bare-lines").user_messages()] == [
+        "How many sacks?"
+    ] * 2
 
 
 def test_an_old_document_that_grew_tells_only_what_is_new(read, home: Path):
@@ -428,8 +433,11 @@ def test_an_old_document_that_grew_tells_only_what_is_new(read, home: Path):
 
     told = read()
 
-    assert [words for _, words in told.said()] == ["Sweep the mill", "Once more"]
-    assert len(told.of_type("assistant_message")) == 1
+    assert [words for _, words in told.user_messages()] == [
+        "Sweep the mill",
+        "Once more",
+    ]
+    assert len(told.records_of_type("assistant_message")) == 1
 
 
 def archive_thread(home: Path) -> None:
@@ -471,7 +479,7 @@ def test_a_thread_packed_and_plain_is_told_once(read, home: Path):
 
     told = read()
 
-    assert told.said() == [("prompt", "Close the sluice")]
+    assert told.user_messages() == [("prompt", "Close the sluice")]
     assert told.main().usage == Usage(100, 5, 0, 0)
 
 

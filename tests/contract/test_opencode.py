@@ -39,7 +39,7 @@ class OpenCodeStoreContents:
     def records(self, session: SessionSummary | None = None) -> list[PlacedRecord]:
         return self._records[(session or self.main).row]
 
-    def talk(self, session: SessionSummary | None = None) -> list[str]:
+    def messages(self, session: SessionSummary | None = None) -> list[str]:
         """Whose turn it was, and the words, in order."""
         names = {"user_message": "user", "assistant_message": "agent"}
         return [
@@ -111,12 +111,12 @@ class TestATurnWhileItIsWritten:
         opencode.prompt("Hello")
         opencode.message("msg_2", "assistant")
         opencode.part("msg_2", "prt_2", "text", text="", time={"start": NOW})
-        before = tell().talk()
+        before = tell().messages()
         done = {"start": NOW, "end": NOW + 5}
         opencode.part("msg_2", "prt_2", "text", text="Hi there", time=done)
 
         assert before == ["user: Hello"]
-        assert tell().talk() == ["user: Hello", "agent: Hi there"]
+        assert tell().messages() == ["user: Hello", "agent: Hi there"]
 
     def test_the_turn_is_over_when_the_message_is(self, opencode: OpenCodeHome, tell):
         opencode.session()
@@ -156,7 +156,7 @@ class TestATurnWhileItIsWritten:
 
         assert pending == 0
         assert [r.tool_input for r in running] == ['{"command":"ls"}']
-        assert tell().talk()[-2:] == ["tool_use: ", "tool_result: a.txt"]
+        assert tell().messages()[-2:] == ["tool_use: ", "tool_result: a.txt"]
 
     def test_a_call_waits_for_the_words_before_it(self, opencode: OpenCodeHome, tell):
         opencode.session()
@@ -168,7 +168,7 @@ class TestATurnWhileItIsWritten:
         done = {"start": NOW, "end": NOW + 5}
         opencode.part("msg_2", "prt_2", "text", text="I look.", time=done)
 
-        assert tell().talk() == ["user: Look", "agent: I look.", "tool_use: "]
+        assert tell().messages() == ["user: Look", "agent: I look.", "tool_use: "]
 
     def test_tokens_count_once_however_often_the_message_is_written(
         self, opencode: OpenCodeHome, tell
@@ -213,7 +213,7 @@ class TestATurnWhileItIsWritten:
         opencode.answer("Hi")
         opencode.message("msg_1", "user", summary={"diffs": []})
 
-        assert tell().talk() == ["user: Hello", "agent: Hi"]
+        assert tell().messages() == ["user: Hello", "agent: Hi"]
 
 
 class TestWithoutEvents:
@@ -234,7 +234,7 @@ class TestWithoutEvents:
 
         told = tell()
 
-        assert told.talk() == [
+        assert told.messages() == [
             "user: Look",
             "tool_use: ",
             "tool_result: a.txt",
@@ -255,7 +255,7 @@ class TestWithoutEvents:
         opencode.has_events = True
         opencode.answer("Hi")
 
-        assert tell().talk() == ["user: Hello", "agent: Hi"]
+        assert tell().messages() == ["user: Hello", "agent: Hi"]
 
 
 class TestRowsThatGo:
@@ -270,7 +270,7 @@ class TestRowsThatGo:
         opencode.db.execute("DELETE FROM part WHERE message_id = 'msg_2'")
         opencode.prompt("Instead", "msg_3")
 
-        assert tell().talk() == ["user: First", "user: Undone", "user: Instead"]
+        assert tell().messages() == ["user: First", "user: Undone", "user: Instead"]
 
     def test_rows_numbered_anew_give_no_doubles(self, opencode: OpenCodeHome, tell):
         for number in range(4):
@@ -288,7 +288,7 @@ class TestRowsThatGo:
         told = tell()
 
         assert sorted(told.mains) == ["ses_0", "ses_1", "ses_2", "ses_3", "ses_5"]
-        assert all(len(told.talk(s)) == 1 for s in told.mains.values())
+        assert all(len(told.messages(s)) == 1 for s in told.mains.values())
 
 
 class TestWhoSpeaks:
@@ -300,7 +300,7 @@ class TestWhoSpeaks:
 
         told = tell()
 
-        assert told.talk() == ["user: Read it"]
+        assert told.messages() == ["user: Read it"]
         assert told.main.units == 1
 
     def test_files_are_part_of_the_prompt_by_name(self, opencode: OpenCodeHome, tell):
@@ -309,7 +309,7 @@ class TestWhoSpeaks:
         url = "data:image/png;base64," + "A" * 4000
         opencode.part("msg_1", "prt_x", "file", mime="image/png", url=url)
 
-        assert tell().talk() == ["user: See\n\n[file image/png, 3 KB]"]
+        assert tell().messages() == ["user: See\n\n[file image/png, 3 KB]"]
 
     @pytest.mark.parametrize(
         ("stored", "shown"),
@@ -327,7 +327,7 @@ class TestWhoSpeaks:
         opencode.session()
         opencode.prompt(stored)
 
-        assert tell().talk() == [f"user: {shown}"]
+        assert tell().messages() == [f"user: {shown}"]
 
     def test_plan_mode_is_told(self, read):
         prompts = [p.record for p in read("no-events").records() if p.record.content]
@@ -339,7 +339,7 @@ class TestHowATurnEnds:
     def test_an_error_ends_it(self, read):
         told = read("error")
 
-        assert told.talk()[-1] == "error: APIError 400: scripted bad request"
+        assert told.messages()[-1] == "error: APIError 400: scripted bad request"
         assert told.main.has_turn_ended
         assert told.stop_reason() == "error"
 
@@ -358,7 +358,7 @@ class TestHowATurnEnds:
     def test_a_killed_agent_leaves_a_call_without_an_answer(self, read):
         told = read("killed")
 
-        assert told.talk()[-1] == "tool_use: "
+        assert told.messages()[-1] == "tool_use: "
         assert not told.main.has_turn_ended
 
     def test_a_call_to_a_tool_does_not_end_it(self, opencode: OpenCodeHome, tell):
@@ -428,7 +428,7 @@ class TestTheOlderTree:
     def test_a_talk_is_told_in_order(self, read):
         told = read("tree")
 
-        assert told.talk()[:5] == [
+        assert told.messages()[:5] == [
             "user: How many wheels has the mill?\n\n[file text/plain wheels.txt]",
             "agent: A helper shall count them.",
             "tool_use: ",
@@ -510,7 +510,7 @@ class TestManyProjectsInOneDatabase:
 
         told = tell()
 
-        assert told.talk()[-1] == "agent: Hi"
+        assert told.messages()[-1] == "agent: Hi"
         assert told.rejected == []
 
     def test_a_part_too_large_to_read_costs_only_itself(
@@ -521,7 +521,7 @@ class TestManyProjectsInOneDatabase:
         opencode.part("msg_1", "prt_x", "text", text="x" * 9_000_000)
         opencode.db.close()
 
-        prompt, left_out = tell().talk()
+        prompt, left_out = tell().messages()
         assert prompt == "user: Hello"
         assert left_out.startswith('unknown: {"type":"oversized","size":9000')
 

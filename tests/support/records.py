@@ -48,10 +48,10 @@ def make_prompt(content: str = "hello", native_id: str = "", **fields: Any) -> R
 
 
 def make_event(kind: str, native_id: str = "", **fields: Any) -> Record:
-    """An event of this kind; `told` is what else its metadata say."""
-    told = fields.pop("told", {})
+    """An event of this kind; `metadata` adds to its metadata."""
+    metadata = fields.pop("metadata", {})
     known = {"type": "system_event", "role": "system", "metadata": {"kind": kind}}
-    known["metadata"] |= told
+    known["metadata"] |= metadata
     return make_record(fields.pop("content", ""), native_id, **{**known, **fields})
 
 

@@ -15,9 +15,9 @@ import pytest
 from leslied.api import (
     Entries,
     LesliedError,
-    SessionView,
+    Session,
+    Store,
     StoreUnusable,
-    StoreView,
     Usage,
     UserError,
     open_store,
@@ -43,7 +43,7 @@ def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
 
 
 @pytest.fixture
-def store(shelf: StoreHarness) -> Iterator[StoreView]:
+def store(shelf: StoreHarness) -> Iterator[Store]:
     with open_store(shelf.path) as store:
         yield store
 
@@ -71,7 +71,7 @@ def commit_subagent(shelf: StoreHarness) -> None:
     shelf.commit(make_record("done", "1", **own), log="x")
 
 
-def ids(sessions: Iterator[SessionView]) -> list[str]:
+def ids(sessions: Iterator[Session]) -> list[str]:
     return [session.id for session in sessions]
 
 
@@ -114,7 +114,7 @@ def test_a_store_that_was_closed_says_so(shelf: StoreHarness):
 # Sessions
 
 
-def test_sessions_are_those_of_the_list(shelf: StoreHarness, store: StoreView):
+def test_sessions_are_those_of_the_list(shelf: StoreHarness, store: Store):
     for number, name in enumerate("bca"):
         commit_session(shelf, name, number * 100)
 
@@ -123,7 +123,7 @@ def test_sessions_are_those_of_the_list(shelf: StoreHarness, store: StoreView):
     assert ids(store.sessions()) == listed == ["a", "c", "b"]
 
 
-def test_a_session_tells_what_the_list_tells(shelf: StoreHarness, store: StoreView):
+def test_a_session_tells_what_the_list_tells(shelf: StoreHarness, store: Store):
     commit_session(shelf)
 
     (session,) = store.sessions()
@@ -154,12 +154,12 @@ def test_a_session_tells_what_the_list_tells(shelf: StoreHarness, store: StoreVi
     ],
 )  # fmt: skip
 def test_sessions_are_picked(
-    shelf: StoreHarness, store: StoreView, asked: dict[str, Any], found: list[str]
+    shelf: StoreHarness, store: Store, asked: dict[str, Any], found: list[str]
 ):
     for number, (name, folder) in enumerate((("a", "app"), ("b", "web"))):
         told = {"cwd": f"/home/dev/{folder}"}
         opened = make_event(
-            "opened", "0", told=told, session=make_key(name), scope=name
+            "opened", "0", metadata=told, session=make_key(name), scope=name
         )
         shelf.commit(opened, log=name)
         commit_session(shelf, name, number * 100)
@@ -167,7 +167,7 @@ def test_sessions_are_picked(
     assert ids(store.sessions(**asked)) == found
 
 
-def test_a_session_without_a_time_is_in_no_span(shelf: StoreHarness, store: StoreView):
+def test_a_session_without_a_time_is_in_no_span(shelf: StoreHarness, store: Store):
     shelf.commit(make_prompt("a", "1"))
 
     assert ids(store.sessions()) == ["s"]
@@ -175,7 +175,7 @@ def test_a_session_without_a_time_is_in_no_span(shelf: StoreHarness, store: Stor
 
 
 def test_until_is_about_the_beginning_and_since_about_the_end(
-    shelf: StoreHarness, store: StoreView
+    shelf: StoreHarness, store: Store
 ):
     commit_session(shelf, "long")
     late = {"session": make_key("long"), "scope": "long", "created_at": time_at(9000)}
@@ -191,7 +191,7 @@ def test_until_is_about_the_beginning_and_since_about_the_end(
 
 
 def test_subagents_come_with_the_sessions_that_are_picked(
-    shelf: StoreHarness, store: StoreView
+    shelf: StoreHarness, store: Store
 ):
     commit_session(shelf)
     commit_subagent(shelf)
@@ -202,7 +202,7 @@ def test_subagents_come_with_the_sessions_that_are_picked(
     assert sorted(ids(found)) == ["s", "x"]
 
 
-def test_subagents_are_listed_when_asked_for(shelf: StoreHarness, store: StoreView):
+def test_subagents_are_listed_when_asked_for(shelf: StoreHarness, store: Store):
     commit_session(shelf)
     commit_subagent(shelf)
 
@@ -212,7 +212,7 @@ def test_subagents_are_listed_when_asked_for(shelf: StoreHarness, store: StoreVi
 
 
 def test_a_subagent_costs_the_same_whichever_way_one_comes_to_it(
-    shelf: StoreHarness, store: StoreView
+    shelf: StoreHarness, store: Store
 ):
     commit_session(shelf)
     own = {"session": make_key("s", "subagent:x"), "model": "claude-opus-4-5-20251101"}
@@ -226,7 +226,7 @@ def test_a_subagent_costs_the_same_whichever_way_one_comes_to_it(
     assert store.session("x") == below == listed
 
 
-def test_one_session_is_found_as_show_finds_it(shelf: StoreHarness, store: StoreView):
+def test_one_session_is_found_as_show_finds_it(shelf: StoreHarness, store: Store):
     commit_session(shelf, "first")
     commit_session(shelf, "second", 100)
     (unit,) = store.session("first").units
@@ -239,7 +239,7 @@ def test_one_session_is_found_as_show_finds_it(shelf: StoreHarness, store: Store
         store.session("third")
 
 
-def test_a_subagent_is_found_by_its_id(shelf: StoreHarness, store: StoreView):
+def test_a_subagent_is_found_by_its_id(shelf: StoreHarness, store: Store):
     commit_session(shelf)
     commit_subagent(shelf)
 
@@ -254,7 +254,7 @@ def test_a_subagent_is_found_by_its_id(shelf: StoreHarness, store: StoreView):
 # Units
 
 
-def test_units_come_in_order_with_their_entries(shelf: StoreHarness, store: StoreView):
+def test_units_come_in_order_with_their_entries(shelf: StoreHarness, store: Store):
     opened = make_event("opened", "0")
     shelf.commit(
         opened, make_prompt("a", "1"), make_record("b", "2"), make_prompt("c", "3")
@@ -274,7 +274,7 @@ def test_units_come_in_order_with_their_entries(shelf: StoreHarness, store: Stor
 
 
 def test_a_unit_is_numbered_right_after_copies_that_are_not_shown(
-    shelf: StoreHarness, store: StoreView
+    shelf: StoreHarness, store: Store
 ):
     copy = make_record("copy", "x", is_copy=True)
     shelf.commit(make_prompt("a", "1"), copy, make_prompt("b", "2"))
@@ -287,7 +287,7 @@ def test_a_unit_is_numbered_right_after_copies_that_are_not_shown(
 # Entries
 
 
-def test_an_entry_tells_all_of_its_record(shelf: StoreHarness, store: StoreView):
+def test_an_entry_tells_all_of_its_record(shelf: StoreHarness, store: Store):
     commit_session(shelf)
 
     call, result = store.entries.where(tool="Bash")
@@ -308,7 +308,7 @@ def test_an_entry_tells_all_of_its_record(shelf: StoreHarness, store: StoreView)
     [("", None), ("[1]", {"input": [1]}), ("raw text", {"input": "raw text"})],
 )
 def test_the_input_of_a_tool_is_always_a_dict(
-    shelf: StoreHarness, store: StoreView, given: str, told: Any
+    shelf: StoreHarness, store: Store, given: str, told: Any
 ):
     shelf.commit(make_record("", "1", type="tool_use", tool_input=given))
 
@@ -335,7 +335,7 @@ def test_the_input_of_a_tool_is_always_a_dict(
     ],
 )
 def test_entries_are_picked(
-    shelf: StoreHarness, store: StoreView, asked: dict[str, str], found: list[str]
+    shelf: StoreHarness, store: Store, asked: dict[str, str], found: list[str]
 ):
     commit_session(shelf)
     commit_subagent(shelf)
@@ -343,7 +343,7 @@ def test_entries_are_picked(
     assert [entry.content for entry in store.entries.where(**asked)] == found
 
 
-def test_entries_are_picked_by_a_function_too(shelf: StoreHarness, store: StoreView):
+def test_entries_are_picked_by_a_function_too(shelf: StoreHarness, store: Store):
     commit_session(shelf)
 
     found = store.entries.where(lambda e: e.role == "assistant").all()
@@ -351,7 +351,7 @@ def test_entries_are_picked_by_a_function_too(shelf: StoreHarness, store: StoreV
     assert [entry.sequence for entry in found] == [2, 4]
 
 
-def test_entries_are_picked_again_and_again(shelf: StoreHarness, store: StoreView):
+def test_entries_are_picked_again_and_again(shelf: StoreHarness, store: Store):
     commit_session(shelf)
     spoken = store.entries.where(role="assistant")
 
@@ -361,7 +361,7 @@ def test_entries_are_picked_again_and_again(shelf: StoreHarness, store: StoreVie
     assert len(list(spoken)) == 2
 
 
-def test_entries_of_one_session_are_picked_by_it(shelf: StoreHarness, store: StoreView):
+def test_entries_of_one_session_are_picked_by_it(shelf: StoreHarness, store: Store):
     commit_session(shelf, "a")
     commit_session(shelf, "b", 100)
     session = store.session("a")
@@ -377,7 +377,7 @@ def test_entries_of_one_session_are_picked_by_it(shelf: StoreHarness, store: Sto
     assert list(session.entries.where(session="b")) == []
 
 
-def test_who_narrows_twice_gets_what_both_leave(shelf: StoreHarness, store: StoreView):
+def test_who_narrows_twice_gets_what_both_leave(shelf: StoreHarness, store: Store):
     shelf.commit(make_prompt("a", "1"), make_record("b", "2"), make_prompt("c", "3"))
     commit_subagent(shelf)
     commit_session(shelf, "other", 100)
@@ -396,7 +396,7 @@ def test_who_narrows_twice_gets_what_both_leave(shelf: StoreHarness, store: Stor
     assert told(unit.where(role="user").where(role="assistant")) == []
 
 
-def test_the_id_of_an_entry_picks_it_alone(shelf: StoreHarness, store: StoreView):
+def test_the_id_of_an_entry_picks_it_alone(shelf: StoreHarness, store: Store):
     commit_session(shelf)
     commit_subagent(shelf)
     commit_session(shelf, "other", 100)
@@ -412,9 +412,7 @@ def test_the_id_of_an_entry_picks_it_alone(shelf: StoreHarness, store: StoreView
     assert list(found.where(role="user")) == []
 
 
-def test_an_entry_that_forks_share_is_picked_in_each(
-    shelf: StoreHarness, store: StoreView
-):
+def test_an_entry_that_forks_share_is_picked_in_each(shelf: StoreHarness, store: Store):
     for name in ("one", "two"):
         shelf.commit(make_record("a", "1", session=make_key(name)), log=name)
     (entry,) = store.session("two").entries
@@ -426,12 +424,12 @@ def test_an_entry_that_forks_share_is_picked_in_each(
 
 
 @pytest.mark.parametrize("asked", [{"role": "robot"}, {"type": "tool"}])
-def test_a_word_that_no_entry_has_is_refused(store: StoreView, asked: dict[str, str]):
+def test_a_word_that_no_entry_has_is_refused(store: Store, asked: dict[str, str]):
     with pytest.raises(UserError, match="There is no"):
         store.entries.where(**asked)
 
 
-def test_the_latest_is_the_latest_in_time(shelf: StoreHarness, store: StoreView):
+def test_the_latest_is_the_latest_in_time(shelf: StoreHarness, store: Store):
     assert store.entries.latest() is None
     commit_session(shelf, "new", 100)
     commit_session(shelf, "old")
@@ -447,7 +445,7 @@ def test_the_latest_is_the_latest_in_time(shelf: StoreHarness, store: StoreView)
     assert told(tool="Read") is None
 
 
-def test_entries_do_not_stand_in_memory_at_once(shelf: StoreHarness, store: StoreView):
+def test_entries_do_not_stand_in_memory_at_once(shelf: StoreHarness, store: Store):
     size, count = 50_000, 600
     for start in range(0, count, 100):
         numbers = range(start, start + 100)
@@ -463,7 +461,7 @@ def test_entries_do_not_stand_in_memory_at_once(shelf: StoreHarness, store: Stor
     assert peak < size * count / 2
 
 
-def test_the_first_entry_costs_one_page(shelf: StoreHarness, store: StoreView):
+def test_the_first_entry_costs_one_page(shelf: StoreHarness, store: Store):
     shelf.commit(*(make_record(str(n), str(n)) for n in range(1000)))
     asked: list[str] = []
     store._backend.reader._db.set_trace_callback(asked.append)
@@ -476,7 +474,7 @@ def test_the_first_entry_costs_one_page(shelf: StoreHarness, store: StoreView):
 
 
 def test_going_through_entries_sees_what_comes_and_holds_nothing_open(
-    shelf: StoreHarness, store: StoreView
+    shelf: StoreHarness, store: Store
 ):
     shelf.commit(*(make_record(str(n), str(n)) for n in range(150)))
     entries = store.entries.all()
@@ -489,9 +487,7 @@ def test_going_through_entries_sees_what_comes_and_holds_nothing_open(
     assert (last.content, last.sequence, busy) == ("late", 151, 0)
 
 
-def test_going_through_a_session_sees_what_comes_too(
-    shelf: StoreHarness, store: StoreView
-):
+def test_going_through_a_session_sees_what_comes_too(shelf: StoreHarness, store: Store):
     shelf.commit(*(make_record(str(n), str(n)) for n in range(150)))
     entries = store.session("s").entries.all()
     next(entries)
@@ -503,7 +499,7 @@ def test_going_through_a_session_sees_what_comes_too(
     assert (last.content, last.sequence, busy) == ("late", 151, 0)
 
 
-def test_what_is_deleted_on_the_way_is_left_out(shelf: StoreHarness, store: StoreView):
+def test_what_is_deleted_on_the_way_is_left_out(shelf: StoreHarness, store: Store):
     shelf.commit(*(make_record(str(n), str(n)) for n in range(150)))
     entries = store.session("s").entries.all()
     next(entries)
@@ -524,7 +520,7 @@ def test_what_is_deleted_on_the_way_is_left_out(shelf: StoreHarness, store: Stor
     ids=["all", "picked", "latest", "units"],
 )
 def test_twice_the_entries_take_about_twice_the_work(
-    shelf: StoreHarness, store: StoreView, look: Callable[[SessionView], object]
+    shelf: StoreHarness, store: Store, look: Callable[[Session], object]
 ):
     for name, most in (("small", 2000), ("large", 4000)):
         own = {"session": make_key(name), "scope": name}
@@ -542,9 +538,7 @@ def test_twice_the_entries_take_about_twice_the_work(
     assert large < 2.5 * small
 
 
-def count_steps(
-    store: StoreView, name: str, look: Callable[[SessionView], object]
-) -> int:
+def count_steps(store: Store, name: str, look: Callable[[Session], object]) -> int:
     """How often SQLite's machine took a hundred steps meanwhile."""
     session, seen = store.session(name), count()
     store._backend.reader._db.set_progress_handler(lambda: next(seen) < 0, 100)
@@ -553,9 +547,7 @@ def count_steps(
     return 100 * next(seen)
 
 
-def test_another_thread_is_refused_with_a_sentence(
-    shelf: StoreHarness, store: StoreView
-):
+def test_another_thread_is_refused_with_a_sentence(shelf: StoreHarness, store: Store):
     raised: list[Exception] = []
 
     def look() -> None:
@@ -580,7 +572,7 @@ def test_the_log_s_own_words_come_unless_secrets_shall_be_taken_out(
     told = {"cwd": f"/home/{SECRET}"}
     escaped = SECRET.replace("_", "\\u005f")
     shelf.commit(
-        make_event("opened", "0", told=told),
+        make_event("opened", "0", metadata=told),
         make_prompt(SECRET, "1"),
         make_record("", "2", type="tool_use", tool_name=SECRET,
                     tool_input=f'{{"{SECRET}": "{escaped}"}}'),
@@ -602,7 +594,7 @@ def test_the_log_s_own_words_come_unless_secrets_shall_be_taken_out(
 
 
 def test_the_time_of_a_query_does_not_run_on_after_it(
-    shelf: StoreHarness, store: StoreView, clock: FakeClock
+    shelf: StoreHarness, store: Store, clock: FakeClock
 ):
     commit_session(shelf)
     reader = store._backend.reader
@@ -616,7 +608,7 @@ def test_the_time_of_a_query_does_not_run_on_after_it(
     assert len(list(store.entries)) == 4
 
 
-def test_the_view_of_sessions_is_the_list(shelf: StoreHarness, store: StoreView):
+def test_the_view_of_sessions_is_the_list(shelf: StoreHarness, store: Store):
     commit_session(shelf)
     commit_subagent(shelf)
 
@@ -632,7 +624,7 @@ def test_the_view_of_sessions_is_the_list(shelf: StoreHarness, store: StoreView)
     assert row["thread_id"] == session.thread_id
 
 
-def test_values_and_rows_are_python_s(shelf: StoreHarness, store: StoreView):
+def test_values_and_rows_are_python_s(shelf: StoreHarness, store: Store):
     rows = store.sql("SELECT ? AS a, x'00ff' AS b, NULL AS c", [1.5])
 
     assert rows.columns == ("a", "b", "c")

@@ -44,7 +44,7 @@ def add(writer: ArchiveWriter, data: bytes, **fields) -> None:
 def fill(path: Path, *pieces: bytes) -> None:
     with ArchiveWriter(path) as writer:
         for piece in pieces:
-            add(writer, piece, told={"path": "a"})
+            add(writer, piece, metadata={"path": "a"})
         writer.sync()
 
 

@@ -41,7 +41,7 @@ def commit_session(shelf: StoreHarness, key: SessionKey, folder: str, day: int) 
     name = f"{key.session_id}{key.source}"
     reading = make_chunk(
         make_event(
-            "context", f"e{name}", told={"cwd": folder} if folder else {}, **when
+            "context", f"e{name}", metadata={"cwd": folder} if folder else {}, **when
         ),
         make_prompt("hello", f"p{name}", **when),
         make_record(

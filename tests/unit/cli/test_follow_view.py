@@ -33,7 +33,7 @@ def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
 
 @pytest.fixture
 def summary(shelf: StoreHarness) -> SessionSummary:
-    shelf.commit(make_event("opened", "1", told={"cwd": "/home/dev/app"}))
+    shelf.commit(make_event("opened", "1", metadata={"cwd": "/home/dev/app"}))
     return shelf.session()
 
 
@@ -58,7 +58,9 @@ def test_a_session_without_a_folder_is_named_by_its_agent():
 
 def test_a_subagent_stands_under_its_parent(shelf: StoreHarness):
     key = make_key("s", SUB)
-    link = make_event("subagent_linked", session=key, told={"agent_type": "explorer"})
+    link = make_event(
+        "subagent_linked", session=key, metadata={"agent_type": "explorer"}
+    )
     shelf.commit(link, make_prompt("go", "1", session=key))
 
     name = SessionLabels(list).format_label(key, shelf.session("s", SUB))
@@ -78,7 +80,7 @@ def test_names_never_change_and_are_never_the_same():
 
 @pytest.mark.parametrize("folder", ["日本語" * 9, "x" * 50, "a\tb\x1b[2J", "a"])
 def test_every_label_is_equally_wide(shelf: StoreHarness, folder: str):
-    shelf.commit(make_event("opened", "1", told={"cwd": f"/home/{folder}"}))
+    shelf.commit(make_event("opened", "1", metadata={"cwd": f"/home/{folder}"}))
 
     name = SessionLabels(list).format_label(make_key(), shelf.session())
 

@@ -42,7 +42,7 @@ class PlayerHarness:
         hands = (
             FakeKeyboard(self.clock, *presses) if presses else NoKeyInput(self.clock)
         )
-        known = {"speed": 10.0, "most": 2.0, "is_terminal": True}
+        known = {"speed": 10.0, "max_pause": 2.0, "is_terminal": True}
         player = Player(
             keys=hands, clock=self.clock, write=self._write, **{**known, **fields}
         )
@@ -72,7 +72,7 @@ def test_a_pause_is_as_short_as_the_speed_makes_it(stage: PlayerHarness):
 
 
 def test_no_pause_is_longer_than_the_longest(stage: PlayerHarness):
-    stage.play(ReplayEvent(3600, "a\n"), most=2.0)
+    stage.play(ReplayEvent(3600, "a\n"), max_pause=2.0)
 
     assert stage.texts == [(2.0, "a\n")]
 
@@ -98,7 +98,7 @@ def test_an_answer_is_spoken_word_by_word(stage: PlayerHarness):
 
 
 def test_a_long_text_takes_no_longer_than_the_longest_pause(stage: PlayerHarness):
-    stage.play(ReplayEvent(0, "word " * 5000, "spoken"), most=2.0)
+    stage.play(ReplayEvent(0, "word " * 5000, "spoken"), max_pause=2.0)
 
     assert stage.texts[-1][0] < 2.01
 

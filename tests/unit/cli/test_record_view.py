@@ -163,7 +163,7 @@ def test_no_control_character_gets_through_any_record(look: RenderOptions):
     fields = {"tool_name": evil, "tool_input": json.dumps({"command": evil})}
     records = [make_record(evil, type=kind, **fields) for kind in get_args(RecordType)]
     records.append(make_call("Write", {"file_path": evil, "content": evil}))
-    records.append(make_event(evil, told={"note": evil}, content=evil))
+    records.append(make_event(evil, metadata={"note": evil}, content=evil))
 
     told = "".join(render_records(look, *records))
 

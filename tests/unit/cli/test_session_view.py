@@ -24,7 +24,7 @@ def unit(claude: ClaudeHome, clock: FakeClock) -> Unit:
     return read_session(claude.store_path, clock).units[1]
 
 
-def render_units(*units: Unit, look: RenderOptions) -> list[str]:
+def render_lines(*units: Unit, look: RenderOptions) -> list[str]:
     return [click.unstyle(line) for line in render_units(units, look)]
 
 
@@ -32,7 +32,7 @@ def test_every_subagent_is_shown_also_where_nobody_knows_its_call(unit: Unit):
     (known,) = unit.subagents
     lost = replace(known, summary=replace(known.summary, spawn_call_id=""))
 
-    told = render_units(
+    told = render_lines(
         replace(unit, subagents=(lost, lost, known)), look=RenderOptions()
     )
 
@@ -54,7 +54,7 @@ def test_results_stand_under_their_calls_also_when_they_ran_side_by_side(
     )
     claude.sync(is_final=True)
 
-    told = render_units(
+    told = render_lines(
         *read_session(claude.store_path, clock).units, look=RenderOptions()
     )
 
@@ -62,7 +62,7 @@ def test_results_stand_under_their_calls_also_when_they_ran_side_by_side(
 
 
 def test_what_subagents_did_is_behind_a_bar(unit: Unit):
-    told = render_units(unit, look=RenderOptions(width=60))
+    told = render_lines(unit, look=RenderOptions(width=60))
 
     inner = told[
         told.index("● Task Look for callers") + 1 : told.index("  └ One caller.")

@@ -51,7 +51,7 @@ def commit_session(
     when = {"session": key, "created_at": time_at(-86400 * 30)}
     spent = {"usage": Usage(output_tokens=9), "message_id": name}
     shelf.commit(
-        make_event("context", f"e{name}", told={"cwd": f"/src/{folder}"}, **when),
+        make_event("context", f"e{name}", metadata={"cwd": f"/src/{folder}"}, **when),
         make_prompt("hello", f"p{name}", **when),
         make_record(f"hello {text}", f"r{name}", **spent, **when),
         log=name,

@@ -57,7 +57,9 @@ def test_a_scan_that_fails_leaves_the_work_to_the_daemon():
 def test_a_stop_ends_the_scan_after_the_commit_that_is_under_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("leslied.daemon.initial_sync._PATIENCE", PATIENCE_SECONDS)
+    monkeypatch.setattr(
+        "leslied.daemon.initial_sync._TERMINATE_TIMEOUT_SECONDS", PATIENCE_SECONDS
+    )
 
     def scan(on_progress: Callable[[], None]) -> None:
         try:

@@ -31,11 +31,11 @@ from tests.support.claude import AFTER_STORE_CREATION, ClaudeHome, ClaudeLogBuil
 from tests.support.clock import FakeClock
 
 STAGES: dict[str, list[tuple[type, str]]] = {
-    "config": [(App, "make_streets")],
-    "watch": [(Watcher, "renew"), (Watcher, "wait")],
-    "ingest claude-code": [(Ingest, "scan"), (Ingest, "look")],
-    "hook events": [(HookEvents, "listen")],
-    "stop detection": [(StopDetection, "check")],
+    "config": [(App, "make_pipeline")],
+    "watch": [(Watcher, "refresh"), (Watcher, "wait")],
+    "ingest claude-code": [(Ingest, "scan"), (Ingest, "ingest_files")],
+    "hook events": [(HookEvents, "run")],
+    "stop detection": [(StopDetection, "run")],
     "transcripts": [(Settle, "run")],
     "asset index": [(AssetIndex, "run"), (AssetIndex, "scan")],
     "relations": [(RelationsSync, "run")],

@@ -70,7 +70,7 @@ def test_without_the_variable_nothing_is_said():
 def test_a_listener_that_does_not_listen_holds_nobody_up(
     notifier, listener, monkeypatch
 ):
-    monkeypatch.setattr("leslied.daemon.notify._SECONDS", 0.001)
+    monkeypatch.setattr("leslied.daemon.notify._SEND_TIMEOUT_SECONDS", 0.001)
 
     for _ in range(2000):
         notifier.ping()

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from leslied.errors import UserError
-from leslied.guide import paper as paper_module
-from leslied.guide import read_snapshot, replace_file
+from leslied.guide import guarded_file, read_snapshot, replace_file
 
 NAME = "AGENTS.md"
 
@@ -113,7 +112,7 @@ def test_a_folder_is_refused(file: Path):
 
 def test_a_huge_file_is_refused(file: Path):
     with file.open("wb") as stream:
-        stream.truncate(paper_module.MAX_BYTES + 1)
+        stream.truncate(guarded_file.MAX_BYTES + 1)
 
     with pytest.raises(UserError, match="too many"):
         read_snapshot(file.parent, NAME)
@@ -149,7 +148,7 @@ def test_a_full_disk_leaves_the_old_file(file: Path, monkeypatch: pytest.MonkeyP
     def fail(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(paper_module.os, "fsync", fail)
+    monkeypatch.setattr(guarded_file.os, "fsync", fail)
 
     with pytest.raises(OSError, match="No space"):
         replace(file, b"new")

@@ -174,7 +174,7 @@ def test_an_event_that_fails_unexpectedly_stays_and_holds_up_no_other(
         ended.extend(session_ids)
         return end(self, agent, session_ids)
 
-    monkeypatch.setattr(StopDetection, "end", stumble)
+    monkeypatch.setattr(StopDetection, "mark_ended", stumble)
 
     heard = hook_events.run()
 
@@ -188,7 +188,7 @@ def test_an_event_that_fails_again_and_again_is_dropped(
 ):
     event = {"hook_event_name": "SessionEnd", "session_id": SESSION}
     write_spool_file(hook_events, "1.json", event)
-    monkeypatch.setattr(StopDetection, "end", fail(ZeroDivisionError()))
+    monkeypatch.setattr(StopDetection, "mark_ended", fail(ZeroDivisionError()))
     hook_events = replace(hook_events, failures=Failures(clock=clock))
     dropped: list[str] = []
 
@@ -205,7 +205,9 @@ def test_an_unusable_store_leaves_the_files_for_the_next_time(
 ):
     event = {"hook_event_name": "SessionEnd", "session_id": SESSION}
     write_spool_file(hook_events, "1.json", event)
-    monkeypatch.setattr(StopDetection, "end", fail(StoreUnusable("The store is busy.")))
+    monkeypatch.setattr(
+        StopDetection, "mark_ended", fail(StoreUnusable("The store is busy."))
+    )
 
     with pytest.raises(StoreUnusable):
         hook_events.run()

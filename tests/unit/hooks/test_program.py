@@ -138,7 +138,7 @@ def find_loaded(session: HookedSession) -> set[str]:
     code = (
         "import sys; sys.path.append(sys.argv[1])\n"
         "import leslied.hooks.respond as a, os\n"
-        "a.answer_bytes(sys.argv[2], os.read(0, 65536), 1)\n"
+        "a.respond(sys.argv[2], os.read(0, 65536), 1)\n"
         "print(*sys.modules)"
     )
     told = json.dumps(session.event("UserPromptSubmit", prompt="go")).encode()
@@ -171,7 +171,7 @@ def test_the_context_is_rendered_once_per_prompt(
         calls.append(thread)
         return f"<thread_context thread={thread!r}/>"
 
-    monkeypatch.setattr(answer, "render_context", render)
+    monkeypatch.setattr(respond, "render_context", render)
     event = session.event("UserPromptSubmit", prompt="go")
 
     respond.respond(str(session.data), json.dumps(event).encode(), 1)

@@ -34,7 +34,7 @@ def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
             usage = Usage(output_tokens=10 * (5 - number))
             told = {"cwd": f"/w/{project}"}
             shelf.commit(
-                make_event("context", f"e{number}", session=key, told=told),
+                make_event("context", f"e{number}", session=key, metadata=told),
                 make_prompt(
                     f"title {9 - number}",
                     f"p{number}",
@@ -182,7 +182,7 @@ def test_a_session_whose_own_log_is_gone_is_told_as_it_is_found(shelf: StoreHarn
         key = make_key("lost", f"subagent:s{number}")
         shelf.commit(
             make_event(
-                "context", f"c{number}", session=key, told={"cwd": f"/w/{folder}"}
+                "context", f"c{number}", session=key, metadata={"cwd": f"/w/{folder}"}
             ),
             make_record(
                 "x", f"x{number}", session=key, created_at=time_at(99 - number)

@@ -393,7 +393,7 @@ def test_a_source_that_fails_unexpectedly_holds_up_no_other(
         return keep(self, due, done)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Archiver, "_keep", stumble)
+        patch.setattr(Archiver, "_archive_source", stumble)
         done = shelf()
 
     assert done.sources == 1

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from leslied.pipeline import AssetIndex, AssetIndexReport, Settle
-from leslied.pipeline import gather as gathering
+from leslied.pipeline import AssetIndex, AssetIndexReport, Settle, thread_assets
 from leslied.redact import Redactor
 from leslied.sinks import OutputPolicy
 from leslied.store import Store, StoreReader
@@ -553,7 +552,7 @@ def test_every_thread_is_looked_at_in_turn(
     for folder in (project / ".leslie" / "threads").iterdir():
         (folder / "plan.md").write_text("# One\n")
 
-    looks = [street(newest=1, others=2).threads for _ in range(5)]
+    looks = [street(newest_limit=1, others_limit=2).threads for _ in range(5)]
 
     assert sum(looks) == 6
     assert max(looks) <= 3
@@ -595,5 +594,5 @@ def test_the_page_is_one_a_person_likes_to_read(
 
 def test_words_that_a_call_must_hold_are_the_ones_it_is_read_for():
     """A call that the store leaves out could not have been of any thread."""
-    assert ".leslie" in gathering._THREADS
-    assert gathering._CALL_KEYWORDS == (".leslie", "plans")
+    assert ".leslie" in thread_assets._THREADS
+    assert thread_assets._CALL_KEYWORDS == (".leslie", "plans")

@@ -175,7 +175,7 @@ def test_a_session_whose_exports_fail_unexpectedly_is_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ):
     with monkeypatch.context() as patch:
-        patch.setattr(Exports, "_load", lambda *_: 1 / 0)
+        patch.setattr(Exports, "_load_session", lambda *_: 1 / 0)
         done = run_exports(claude, "html")
 
     assert done.errors[SESSION].startswith("unexpected ZeroDivisionError")

@@ -29,8 +29,8 @@ def always_ahead(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         times.append(os.getpid())
         return prefetch.prefetch_batches(batches)
 
-    monkeypatch.setattr(ingest, "can_read_ahead", lambda _: True)
-    monkeypatch.setattr(ingest, "read_ahead", read_ahead)
+    monkeypatch.setattr(ingest, "can_prefetch", lambda _: True)
+    monkeypatch.setattr(ingest, "prefetch_batches", read_ahead)
     return times
 
 
@@ -61,7 +61,7 @@ def test_what_was_read_ahead_is_what_one_process_reads(
     claude.store_path = tmp_path / "other" / "store.db"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingest, "can_read_ahead", lambda _: False)
+        patch.setattr(ingest, "can_prefetch", lambda _: False)
         alone = claude.sync()
 
     assert len(always_ahead) == 1

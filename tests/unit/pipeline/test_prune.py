@@ -321,7 +321,7 @@ def find_reasons(
             adapters[ADAPTER.name].roots(make_environment(two.claude.home), [])
         )
     }
-    known = {"live": set(), "clock": two.claude.clock, "roots": roots}
+    known = {"live_sessions": set(), "clock": two.claude.clock, "roots": roots}
     asked = PruneGuard(reader=reader, **{**known, **more})
     return {
         s.key.session_id[:1]: asked.find_reason_to_keep(s)
@@ -341,7 +341,7 @@ def test_a_session_that_a_process_works_on_stays(claude: ClaudeHome):
     live = {(ADAPTER.name, OLD)}
 
     with StoreReader(claude.store_path) as reader:
-        assert find_reasons(two, reader, live=live) == {"a": "active"}
+        assert find_reasons(two, reader, live_sessions=live) == {"a": "active"}
 
 
 def test_a_log_with_news_keeps_its_session(two: TwoSessions):
@@ -361,7 +361,7 @@ def test_a_session_that_ended_badly_stays_unless_it_is_asked_for(two: TwoSession
 
     with StoreReader(two.claude.store_path) as reader:
         assert find_reasons(two, reader) == {"a": "", "b": "failed"}
-        assert find_reasons(two, reader, takes_failed=True) == {"a": "", "b": ""}
+        assert find_reasons(two, reader, include_failed=True) == {"a": "", "b": ""}
 
 
 def test_a_source_that_fell_silent_is_not_asked_about_again(two: TwoSessions):

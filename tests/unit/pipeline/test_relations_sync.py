@@ -461,7 +461,7 @@ def test_a_thread_that_fails_unexpectedly_holds_up_no_other(
         return describe(self, main, due)
 
     with monkeypatch.context() as patch:
-        patch.setattr(RelationsSync, "_describe", stumble)
+        patch.setattr(RelationsSync, "_build_update", stumble)
         done = street()
 
     assert done.errors[SESSION].startswith("unexpected ZeroDivisionError")

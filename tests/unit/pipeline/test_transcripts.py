@@ -529,7 +529,7 @@ def test_a_session_that_fails_unexpectedly_holds_up_no_other(
         settle(self, key, done)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Settle, "_settle", stumble)
+        patch.setattr(Settle, "_settle_session", stumble)
         done = street()
 
     assert done.files_written == 1

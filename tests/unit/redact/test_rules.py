@@ -102,7 +102,7 @@ def test_only_its_own_rule_catches_a_kind(rule):
     """Without the rule the secret passes: the test fails when the rule is deleted."""
     for secret in SECRETS[rule.kind]:
         assert rule.pattern.search(f"use {secret} now"), secret
-        assert any(word in secret for word in rule.words)
+        assert any(word in secret for word in rule.keywords)
 
 
 def test_every_rule_has_secrets_and_near_misses():

@@ -131,7 +131,7 @@ def test_the_status_tells_since_when_it_is_active(manager, fake):
 
     assert (state.is_installed, state.is_enabled, state.is_active) == (True,) * 3
     assert state.since == datetime(2026, 11, 16, 5, 8, 53, tzinfo=UTC)
-    assert (state.pid, state.word) == (4242, "running")
+    assert (state.pid, state.description) == (4242, "running")
 
 
 @pytest.mark.parametrize("word", ["true", "disabled"])
@@ -150,16 +150,16 @@ def test_an_agent_that_was_switched_off_is_not_enabled(manager, fake, word: str)
         *(True, False),
         False,
     )
-    assert (state.since, state.word) == (None, "not loaded")
+    assert (state.since, state.description) == (None, "not loaded")
 
 
 def test_logs_come_from_the_file(manager, fake, home):
     log = home / "Library/Logs/leslied.log"
     with pytest.raises(UserError, match="no log"):
-        manager.logs(20, is_followed=False)
+        manager.show_logs(20, is_followed=False)
     log.parent.mkdir(parents=True)
     log.touch()
 
-    manager.logs(20, is_followed=True)
+    manager.show_logs(20, is_followed=True)
 
     assert fake.asked == [f"tail -n 20 -F {log}"]

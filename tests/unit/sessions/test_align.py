@@ -153,7 +153,9 @@ def test_thinking_counts_only_when_asked_for():
 
 def test_an_interruption_is_a_difference_and_other_events_are_none():
     a = make_unit(make_prompt("go"), make_event("context"))
-    b = make_unit(make_prompt("go"), make_event("notice", told={"note": "interrupt"}))
+    b = make_unit(
+        make_prompt("go"), make_event("notice", metadata={"note": "interrupt"})
+    )
 
     (found,) = align_units([a], [b])
 

@@ -150,7 +150,7 @@ def test_what_is_not_certain_is_not_told(tool: str, told: Any):
 
 def test_entries_that_tell_of_a_folder_move_the_calls_after_them():
     told = {"command": "echo > plan.md"}
-    move = make_event("context", told={"cwd": "/srv/dam"})
+    move = make_event("context", metadata={"cwd": "/srv/dam"})
     use = make_record(
         type="tool_use", tool_name="Bash", tool_call_id="c", tool_input=json.dumps(told)
     )

@@ -50,7 +50,8 @@ def test_a_result_kept_in_a_file_of_its_own_is_told_whole():
 
 def test_an_event_is_told_by_its_note():
     assert (
-        record_to_text(make_event("notice", told={"note": "interrupt"})) == "interrupt"
+        record_to_text(make_event("notice", metadata={"note": "interrupt"}))
+        == "interrupt"
     )
 
 

@@ -45,7 +45,7 @@ def make_message(
 
 def make_cwd_event(folder: str, name: str = "s") -> Record:
     key = make_key(name)
-    return make_event("context", f"cwd-{name}", session=key, told={"cwd": folder})
+    return make_event("context", f"cwd-{name}", session=key, metadata={"cwd": folder})
 
 
 @pytest.fixture

@@ -150,8 +150,8 @@ def test_fields_do_not_run_together_in_the_digest():
 
 
 def test_the_order_of_what_an_event_tells_does_not_matter():
-    one = make_event("notice", told={"a": 1, "b": 2})
-    two = make_event("notice", told={"b": 2, "a": 1})
+    one = make_event("notice", metadata={"a": 1, "b": 2})
+    two = make_event("notice", metadata={"b": 2, "a": 1})
 
     assert columns.digest_record(one) == columns.digest_record(two)
 

@@ -86,7 +86,7 @@ def test_a_subagent_is_named_by_its_task_before_its_description(shelf: StoreHarn
     key = make_key("s", "subagent:x")
     told = {"description": "Look around"}
     shelf.commit(
-        make_event("subagent_linked", "1", session=key, told=told),
+        make_event("subagent_linked", "1", session=key, metadata=told),
         make_record("seen", "2", session=key),
     )
 
@@ -191,7 +191,9 @@ def test_subagents_of_a_session_are_its_children(shelf: StoreHarness):
 def test_a_subagent_that_a_call_here_spawned_is_a_child(shelf: StoreHarness):
     """G4."""
     key = make_key("elsewhere", "subagent:x")
-    link = make_event("subagent_linked", "l", session=key, told={"tool_call_id": "c"})
+    link = make_event(
+        "subagent_linked", "l", session=key, metadata={"tool_call_id": "c"}
+    )
     shelf.commit(link, make_prompt("task", "1", session=key), log="elsewhere")
     shelf.commit(make_record("", "2", type="tool_use", tool_call_id="c"))
 

@@ -469,7 +469,7 @@ def test_calls_of_a_model_are_found_without_words(house: StoreHarness):
 def test_what_a_filter_leaves_is_weighed_however_many_others_there_are(
     house: StoreHarness, words: str, monkeypatch
 ):
-    monkeypatch.setattr("leslied.store.search.MOST_RANKED", 3)
+    monkeypatch.setattr("leslied.store.search.MAX_RANKED", 3)
     monkeypatch.setattr("leslied.store.search._FEW", 0)
     house.commit(*[make_record(f"needle {n}", f"{n}") for n in range(9)])
 
@@ -497,7 +497,7 @@ def test_a_star_is_a_character_where_characters_are_sought(shelf: StoreHarness):
 
 
 def test_too_many_hits_are_not_all_weighed(shelf: StoreHarness, monkeypatch):
-    monkeypatch.setattr("leslied.store.search.MOST_RANKED", 3)
+    monkeypatch.setattr("leslied.store.search.MAX_RANKED", 3)
     shelf.commit(*[make_record(f"needle {n}", f"{n}") for n in range(5)])
 
     with shelf.reader() as reader:

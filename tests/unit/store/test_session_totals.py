@@ -125,9 +125,9 @@ def test_tokens_tell_no_model_of_the_session():
 
 def test_the_first_folder_is_the_sessions():
     events = [
-        make_event("opened", told={"version": "1"}),
-        make_event("context", told={"cwd": "/first"}),
-        make_event("context", told={"cwd": "/second"}),
+        make_event("opened", metadata={"version": "1"}),
+        make_event("context", metadata={"cwd": "/first"}),
+        make_event("context", metadata={"cwd": "/second"}),
     ]
 
     assert make_tally(*events).cwd == "/first"
@@ -152,7 +152,8 @@ def test_the_first_of_many_prompts_is_kept():
     [
         (make_record(metadata={"stop_reason": "end_turn"}), 1),
         (make_record(metadata={"stop_reason": "tool_use"}), 0),
-        (make_record(metadata={"stop_reason": "max_tokens"}), 0),
+        (make_record(metadata={"stop_reason": "stop_sequence"}), 1),
+        (make_record(metadata={"stop_reason": "max_tokens"}), 1),
         (make_record(type="error"), 1),
         (make_record(type="error", role="system"), 0),
         (make_event("turn_ended"), 1),
@@ -180,7 +181,9 @@ def test_a_notice_does_not_reopen_a_turn():
 
 def test_a_link_tells_of_a_subagent_and_is_no_entry():
     told = {"tool_call_id": "c", "agent_type": "t", "description": "d"}
-    tally = make_tally(make_event("subagent_linked", told=told), source="subagent:x")
+    tally = make_tally(
+        make_event("subagent_linked", metadata=told), source="subagent:x"
+    )
 
     assert (tally.spawn_call_id, tally.agent_type, tally.description) == ("c", "t", "d")
     assert tally.entries == 0
@@ -188,7 +191,9 @@ def test_a_link_tells_of_a_subagent_and_is_no_entry():
 
 def test_a_link_that_knows_less_takes_nothing_away():
     links = [{"tool_call_id": "c", "description": "d"}, {"agent_type": "t"}, {}]
-    tally = make_tally(*[make_event("subagent_linked", told=told) for told in links])
+    tally = make_tally(
+        *[make_event("subagent_linked", metadata=told) for told in links]
+    )
 
     assert (tally.spawn_call_id, tally.agent_type, tally.description) == ("c", "t", "d")
 

@@ -249,9 +249,9 @@ def test_another_saying_is_a_new_version(shelf: StoreHarness, fields):
 
 def test_an_event_that_says_more_is_a_new_version(shelf: StoreHarness):
     """G7."""
-    shelf.commit(make_event("notice", "1", told={"note": "a"}))
+    shelf.commit(make_event("notice", "1", metadata={"note": "a"}))
 
-    done = shelf.commit(make_event("notice", "1", told={"note": "b"}))
+    done = shelf.commit(make_event("notice", "1", metadata={"note": "b"}))
 
     assert done.records == 1
 
@@ -261,9 +261,9 @@ def test_what_a_line_says_of_its_surroundings_is_no_new_version(
     shelf: StoreHarness, kind: str
 ):
     """G7."""
-    shelf.commit(make_event(kind, "1", told={"cwd": "/a"}))
+    shelf.commit(make_event(kind, "1", metadata={"cwd": "/a"}))
 
-    done = shelf.commit(make_event(kind, "1", told={"cwd": "/a", "version": "2"}))
+    done = shelf.commit(make_event(kind, "1", metadata={"cwd": "/a", "version": "2"}))
 
     assert done.records == 0
 
@@ -426,7 +426,7 @@ def test_a_command_answered_in_a_later_run_has_its_chat_id(shelf: StoreHarness):
 
 
 def make_title(text: str, kind: str, **told: str):
-    return make_event("title", content=text, told={"title_kind": kind, **told})
+    return make_event("title", content=text, metadata={"title_kind": kind, **told})
 
 
 @pytest.mark.parametrize("keep", [commit_each, commit_together])
@@ -470,7 +470,7 @@ def test_a_summary_names_the_session_its_leaf_stands_in(
         make_prompt("one", "leaf", session=make_key("old")), log="old.jsonl"
     )
     told = {"title_kind": "summary", "leaf": "leaf"}
-    summary = make_event("title", content="A", told=told, session=make_key("new"))
+    summary = make_event("title", content="A", metadata=told, session=make_key("new"))
     new = make_chunk(summary, log="new.jsonl")
     readings = [old, new][::order]
     for batch in [readings] if is_together else [[each] for each in readings]:

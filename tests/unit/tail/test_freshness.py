@@ -92,7 +92,7 @@ def test_the_first_log_of_an_old_folder_is_seen(roots: list[Root]):
 def test_only_the_latest_logs_are_asked_for_their_time(
     roots: list[Root], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("leslied.tail.freshness.MOST_ASKED", 2)
+    monkeypatch.setattr("leslied.tail.freshness.MAX_CHECKED_LOGS", 2)
     known = [write_log(roots, f"-p/{n}.jsonl", BEFORE - n) for n in range(3)]
     write_log(roots, "-p/2.jsonl", AFTER)
 

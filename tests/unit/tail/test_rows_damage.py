@@ -150,7 +150,7 @@ def test_where_a_feed_begins_is_kept_though_another_one_is_damaged(path: Path):
     fill(path, ("first", 1), ("second", 2))
     damage_page(path, "first")
     newest = "SELECT 0, rowid, NULL FROM note ORDER BY rowid DESC LIMIT 1"
-    notes = replace(NOTES, begins=newest)
+    notes = replace(NOTES, start_sql=newest)
 
     outcome = read(path, CHATS, notes)
     with sqlite3.connect(path) as db:

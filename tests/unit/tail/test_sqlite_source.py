@@ -484,7 +484,7 @@ class TestTroubleIsASentence:
     def test_a_query_that_never_ends_is_given_up(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr("leslied.tail.sqlite_source._MOST_STEPS", 3)
+        monkeypatch.setattr("leslied.tail.sqlite_source._MAX_PROGRESS_CALLS", 3)
         endless = Feed(
             name="endless",
             tables=("chat",),

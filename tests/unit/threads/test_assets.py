@@ -132,7 +132,7 @@ def test_a_title_is_one_line_that_shows_what_it_is(text: str, title: str):
 def test_a_large_file_is_listed_without_a_hash(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(assets, "MOST_BYTES", 10)
+    monkeypatch.setattr(assets, "MAX_HASHED_BYTES", 10)
     write_file(folder, "plan.md", "# Long\n" + "x" * 100)
     ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
 
@@ -152,7 +152,7 @@ def test_a_file_that_changed_meanwhile_has_no_hash(tmp_path: Path, folder: Path)
 def test_more_files_than_the_limit_are_counted(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(assets, "MOST_FILES", 3)
+    monkeypatch.setattr(assets, "MAX_FILES", 3)
     for number in range(5):
         write_file(folder, f"discuss/{number}.md")
 

@@ -431,7 +431,7 @@ def test_a_death_between_backup_and_file_loses_nothing(base: Path, file: Relatio
         "from leslied.threads.relations_file import RelationsFile\n"
         "f = RelationsFile(base=Path(sys.argv[1]), clock=SystemClock(),\n"
         "    read=sinks.read_file, write=sinks.write_file)\n"
-        "f.change(lambda d, now: d['metadata'].update(x=1))\n"
+        "f.update(lambda d, now: d['metadata'].update(x=1))\n"
     )
     environ = {**os.environ, "LESLIED_CRASH_AT": "relations.backup"}
     died = subprocess.run(
