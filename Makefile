@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check lint types imports format fmt golden docs prices new-agent bench lock clean
+.PHONY: help setup run demo test coverage check lint types imports format fmt golden docs prices new-agent bench lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -26,6 +26,13 @@ demo: setup ## a scripted session, live, in a home that is thrown away
 
 test: setup ## all tests
 	$(BIN)/pytest -n auto
+
+coverage: setup ## all tests, measured; fails below the floors
+	$(BIN)/coverage erase
+	LESLIED_KILLS=$${LESLIED_KILLS:-24} $(BIN)/coverage run -m pytest -n auto
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage json -q -o .coverage.json
+	$(BIN)/python -m tests.support.coverage_floors .coverage.json
 
 lint: setup ## ruff, spelling
 	$(BIN)/ruff check .
@@ -66,4 +73,4 @@ lock: ## resolve requirements.lock anew (needs uv)
 	  --python-version 3.11 --no-emit-index-url --no-header -q -o requirements.lock
 
 clean: ## remove what make made
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
