@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check lint types imports format fmt golden docs picture prices new-agent bench wheel wheel-test hooks lock clean
+.PHONY: help setup run demo test coverage check lint types imports format fmt golden docs picture prices new-agent bench wheel wheel-test hooks lock clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -26,6 +26,13 @@ demo: setup ## watch a scripted session in a temporary home
 
 test: setup ## run all tests
 	$(BIN)/pytest -n auto
+
+coverage: setup ## run all tests, measure coverage, fail below the floors
+	$(BIN)/coverage erase
+	LESLIED_KILLS=$${LESLIED_KILLS:-24} $(BIN)/coverage run -m pytest -n auto
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage json -q -o .coverage.json
+	$(BIN)/python -m tests.support.coverage_floors .coverage.json
 
 lint: setup ## check style and spelling (ruff, codespell)
 	$(BIN)/ruff check .
@@ -80,4 +87,4 @@ lock: ## resolve requirements.lock again (needs uv)
 	  --python-version 3.11 --no-emit-index-url --no-header -q -o requirements.lock
 
 clean: ## remove everything that make created
-	rm -rf .venv .wheel-test dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .wheel-test dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*

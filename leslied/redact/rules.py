@@ -55,9 +55,7 @@ RULES: tuple[Rule, ...] = (
         rf"gl(?:pat|dt|rt|ptt|soat)-{_CHARACTER}{{20,64}}",
     ),
     _make_rule("aws-key", "AKIA ASIA", r"(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Z2-7])"),
-    _make_rule(
-        "google", "AIza", rf"AIza{_CHARACTER}{{35}}(?!{_CHARACTER})"
-    ),
+    _make_rule("google", "AIza", rf"AIza{_CHARACTER}{{35}}(?!{_CHARACTER})"),
     _make_rule(
         "google-oauth",
         "GOCSPX- ya29.",

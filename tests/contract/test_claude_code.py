@@ -50,7 +50,9 @@ class ClaudeStoreContents:
     def records(self, session: SessionSummary | None = None) -> list[PlacedRecord]:
         return self._records[(session or self.main()).key[1:]]
 
-    def user_messages(self, session: SessionSummary | None = None) -> list[tuple[str, str]]:
+    def user_messages(
+        self, session: SessionSummary | None = None
+    ) -> list[tuple[str, str]]:
         """Whose words, and the words, of every user message."""
         return [
             (p.record.metadata["origin"], p.record.content)

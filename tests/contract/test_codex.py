@@ -58,7 +58,9 @@ class CodexStoreContents:
     ) -> list[Record]:
         return [p.record for p in self.records(session) if p.record.type == type_]
 
-    def user_messages(self, session: SessionSummary | None = None) -> list[tuple[str, str]]:
+    def user_messages(
+        self, session: SessionSummary | None = None
+    ) -> list[tuple[str, str]]:
         """Whose words, and the words, of every user message."""
         spoken = self.records_of_type("user_message", session)
         return [(r.metadata["origin"], r.content) for r in spoken]

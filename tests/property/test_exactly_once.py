@@ -34,7 +34,7 @@ GIVEN = settings(
 )
 WAL_HEADER, FRAME = 32, 24 + 8192
 
-pytestmark = pytest.mark.timeout(60 + EXAMPLES)
+pytestmark = pytest.mark.timeout(600 + EXAMPLES)
 
 TEXTS = st.text(
     # Everything that some reader takes for a line end, and UTF-8 of every length.

@@ -26,7 +26,7 @@ from tests.support.prune import (
 EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "150"))
 WORDS = ("apple", "birne", "中文", "naïve", "plum")
 
-pytestmark = pytest.mark.timeout(60 + EXAMPLES)
+pytestmark = pytest.mark.timeout(600 + EXAMPLES)
 
 
 @dataclass

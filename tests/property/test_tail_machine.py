@@ -1011,6 +1011,6 @@ def hides(before: bytes, now: PendingFile, cursor: Cursor) -> bool:
     )
 
 
-@pytest.mark.timeout(60 + EXAMPLES)
+@pytest.mark.timeout(600 + EXAMPLES)
 def test_every_line_is_kept_exactly_once_whatever_happens_to_its_file():
     run_state_machine_as_test(TailMachine, settings=MACHINE)

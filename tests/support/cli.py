@@ -57,6 +57,8 @@ class LesliedRunner:
             "PATH": os.environ["PATH"],
             "LANG": "C.UTF-8",
             "TZ": "UTC",
+            # `make coverage` measures the program in its own process, too.
+            **{k: v for k, v in os.environ.items() if k.startswith("COVERAGE_")},
         }
 
     def __call__(self, *words: str, **environ: str) -> CommandResult:

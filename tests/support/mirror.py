@@ -20,6 +20,7 @@ COMMAND = f"python -m tests.support.mirror > {BASELINE}"
 
 TESTS_OF_THE_REPOSITORY = {
     "tests/unit/test_code_rules.py": "checks all modules",
+    "tests/unit/test_coverage_floors.py": "checks tests/support",
     "tests/unit/test_docs.py": "checks the documentation",
     "tests/unit/test_mirror.py": "checks tests/unit itself",
 }

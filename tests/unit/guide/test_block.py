@@ -6,6 +6,7 @@ import pytest
 
 from leslied.errors import UserError
 from leslied.guide.block import append_block, find_blocks, remove_block, replace_block
+from tests.support.waiting import PATIENCE_SECONDS
 
 TAG = b'<leslie_system_guide version="1.2.3" description="x">'
 END = b"</leslie_system_guide>"
@@ -170,7 +171,7 @@ def test_what_is_left_reads_as_if_there_had_been_no_block(
     assert remove_block(data, block) == left
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(PATIENCE_SECONDS)
 @pytest.mark.parametrize(
     "line", [b"```a\n", b"```\n", b"~~~ ~\n", b"<leslie_system_guide \n", b"\n"]
 )
@@ -179,7 +180,7 @@ def test_a_hostile_file_is_read_quickly(line: bytes):
     assert find_blocks(line * (2**20 // len(line))) == []
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(PATIENCE_SECONDS)
 def test_a_hostile_line_is_read_quickly():
     line = b"<leslie_system_guide" + b" a=b" * 200_000 + b" " * 200_000
 

@@ -205,7 +205,11 @@ def test_a_unit_nobody_installed_has_a_status_too(manager, fake):
     state = manager.status()
 
     assert (state.is_installed, state.is_enabled, state.is_active) == (False,) * 3
-    assert (state.since, state.pid, state.description) == (None, None, "inactive (dead)")
+    assert (state.since, state.pid, state.description) == (
+        None,
+        None,
+        "inactive (dead)",
+    )
 
 
 def test_logs_come_from_the_journal(manager, fake):

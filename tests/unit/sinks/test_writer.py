@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from leslied.sinks import write_file
+from tests.support.waiting import PATIENCE_SECONDS
 
 
 def test_what_a_crash_left_is_written_over(tmp_path: Path):
@@ -19,7 +20,7 @@ def test_what_a_crash_left_is_written_over(tmp_path: Path):
     assert not (tmp_path / ".leslied-new").exists()
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(PATIENCE_SECONDS)
 def test_a_pipe_in_the_way_is_not_waited_for(tmp_path: Path):
     """B13."""
     os.mkfifo(tmp_path / ".leslied-new")
