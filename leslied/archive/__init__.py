@@ -1,7 +1,8 @@
-"""Keeping the bytes agents wrote: one file per source, frame after frame.
+"""Archive of the raw bytes that agents wrote: one file per source, in frames.
 
-The door: a `Writer` appends frames, a `Reader` gives their bytes back, checked, and
-the manifest holds what no log can tell. This room gets bytes; it opens no log.
+`ArchiveWriter` appends frames, `ArchiveReader` verifies and returns their bytes, and
+the manifest holds metadata that cannot be derived from the logs. This package never
+opens a log itself; callers pass the bytes.
 """
 
 from __future__ import annotations

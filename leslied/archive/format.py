@@ -1,8 +1,8 @@
-"""The form of an archive file: frames, each a header and zstd data.
+"""Format of an archive file: a sequence of frames, each a header and zstd data.
 
-A header is written after its data, over zeros: a frame that was not finished shows as
-zeros or as a header whose data goes beyond the file. Anything else that does not fit
-is damage, and damage is told, never cut away.
+The header is written after its data, over zeros. An unfinished frame is therefore
+either zeros or a header whose data ends beyond the end of the file. Everything else
+that cannot be parsed is damage, which is reported and never truncated.
 """
 
 from __future__ import annotations
@@ -28,70 +28,70 @@ _ZERO_TAIL = bytes(16)
 
 
 class ArchiveError(LesliedError):
-    """An archive file does not hold what it should; the sentence names the place."""
+    """Damaged or unusable archive file; the message names the file and position."""
 
 
 class ArchiveVersionError(ArchiveError):
-    """The file was written by a newer leslied."""
+    """Archive file or manifest written by a newer version of leslied."""
 
     exit_code = 3
 
 
 class FrameKind(IntEnum):
-    """What a frame's bytes are."""
+    """Kind of data in a frame."""
 
     LOG = 1
-    """Whole lines that continue the generation."""
+    """Complete lines that continue the generation."""
     TAIL = 2
-    """A last line without its end; the next LOG frame holds it anew."""
+    """A last line without a newline; the next LOG frame contains it again."""
     DOCUMENT = 3
-    """The whole file."""
+    """The content of a whole file."""
     SPILL = 4
-    """The text of a tool result that the agent kept in a file of its own."""
+    """The text of a tool result that the agent stored in a separate file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveFrame:
-    """One header, and where its data stand."""
+    """One frame: its header fields and the position of its data."""
 
     kind: int
     generation: int
     offset: int
     length: int
     crc: int
-    """Of the bytes."""
+    """CRC-32 of the uncompressed bytes."""
     running_crc: int
-    """Of the generation's bytes from its first to this frame's last."""
+    """CRC-32 of the generation's bytes up to the end of this frame."""
     metadata: dict[str, Any] = field(default_factory=dict)
     file_offset: int = 0
     body_offset: int = 0
     body_length: int = 0
     body_crc: int = 0
-    """Of the compressed bytes."""
+    """CRC-32 of the compressed bytes."""
 
     @property
     def end(self) -> int:
-        """Where the frame ends in the archive file."""
+        """Offset in the archive file at which the frame ends."""
         return self.body_offset + self.body_length
 
     @property
     def source_end(self) -> int:
-        """Where the bytes end in the source."""
+        """Offset in the source at which the frame's bytes end."""
         return self.offset + self.length
 
 
 @dataclass(slots=True)
 class FrameScan:
-    """What stands in a file: whole frames, and places that make no sense."""
+    """Result of scanning a file: complete frames and offsets of damage."""
 
     frames: list[ArchiveFrame] = field(default_factory=list)
     damaged_offsets: list[int] = field(default_factory=list)
     end: int = 0
-    """What stands after this was never finished."""
+    """Bytes after this offset belong to a frame that was never finished."""
 
 
 def pack_header(frame: ArchiveFrame, metadata: bytes) -> bytes:
-    """The header without the label that follows it."""
+    """Encode the header, without the metadata that follows it."""
     fixed = _HEADER.pack(
         MAGIC,
         FORMAT_VERSION,
@@ -110,65 +110,67 @@ def pack_header(frame: ArchiveFrame, metadata: bytes) -> bytes:
 
 
 def scan_frames(fd: int, name: str) -> FrameScan:
-    """Every frame's header; bodies are not read, but for a last one that looks empty.
+    """Read all frame headers and find damaged regions, without verifying the data.
 
-    Refuses a file that a newer program wrote.
+    Raise ArchiveVersionError if a newer version of leslied wrote the file.
     """
-    found, at, size = FrameScan(), 0, os.fstat(fd).st_size
+    scan, at, size = FrameScan(), 0, os.fstat(fd).st_size
     while at < size:
         frame = read_header(fd, at, name)
         if frame is not None and frame.end <= size:
-            found.frames.append(frame)
-            at = found.end = frame.end
+            scan.frames.append(frame)
+            at = scan.end = frame.end
             continue
-        later = _find_header(fd, at + 1, size, name)
-        if later is None:
+        next_frame_at = _find_header(fd, at + 1, size, name)
+        if next_frame_at is None:
             if frame is None and not _is_unfinished(fd, at, size):
-                found.damaged_offsets.append(at)
-                found.end = size
+                scan.damaged_offsets.append(at)
+                scan.end = size
             break
-        found.damaged_offsets.append(at)
-        at = later
-    return found
+        scan.damaged_offsets.append(at)
+        at = next_frame_at
+    return scan
 
 
 def read_header(fd: int, at: int, name: str) -> ArchiveFrame | None:
-    """The frame that starts here; None where no whole header stands."""
+    """Read the frame header at an offset; return None if there is no valid one."""
     data = os.pread(fd, HEADER_BYTES, at)
     if data[:4] == MAGIC and len(data) >= 6:
         _check_version(int.from_bytes(data[4:6], "big"), name)
     if not _is_valid_header(data):
         return None
-    _, _, kind, length, label_crc, *numbers, body_length, body_crc = _HEADER.unpack(
-        data[:-4]
-    )
-    label = os.pread(fd, length, at + HEADER_BYTES)
-    if zlib.crc32(label) != label_crc:
+    fields = _HEADER.unpack(data[:-4])
+    _, _, kind, metadata_length, metadata_crc, *numbers, body_length, body_crc = fields
+    metadata = os.pread(fd, metadata_length, at + HEADER_BYTES)
+    if zlib.crc32(metadata) != metadata_crc:
         return None
-    generation, offset, size, own, running = numbers
+    generation, offset, length, crc, running_crc = numbers
     return ArchiveFrame(
         kind=kind,
         generation=generation,
         offset=offset,
-        length=size,
-        crc=own,
-        running_crc=running,
-        metadata=msgspec.json.decode(label),
+        length=length,
+        crc=crc,
+        running_crc=running_crc,
+        metadata=msgspec.json.decode(metadata),
         file_offset=at,
-        body_offset=at + HEADER_BYTES + length,
+        body_offset=at + HEADER_BYTES + metadata_length,
         body_length=body_length,
         body_crc=body_crc,
     )
 
 
 def _is_valid_header(data: bytes) -> bool:
-    """Whether these bytes are a header, every bit as written."""
-    is_ours = len(data) == HEADER_BYTES and data[:4] == MAGIC
-    return is_ours and _CRC.unpack(data[-4:])[0] == zlib.crc32(data[:-4])
+    """Return whether these bytes are a header with a valid checksum."""
+    has_magic = len(data) == HEADER_BYTES and data[:4] == MAGIC
+    return has_magic and _CRC.unpack(data[-4:])[0] == zlib.crc32(data[:-4])
 
 
 def has_zero_tail(fd: int, frame: ArchiveFrame) -> bool:
-    """Zeros where data should end: the file grew and its bytes never came."""
+    """Return whether the frame's data ends in zeros.
+
+    After a power loss a file can have its new size but not its new bytes.
+    """
     last = os.pread(
         fd, len(_ZERO_TAIL), max(frame.body_offset, frame.end - len(_ZERO_TAIL))
     )
@@ -179,31 +181,31 @@ def _check_version(version: int, name: str) -> None:
     if version > FORMAT_VERSION:
         raise ArchiveVersionError(
             f"The archive file {name} was written by a newer leslied "
-            f"(form {version}, this program knows {FORMAT_VERSION}).",
+            f"(format {version}; this version reads up to {FORMAT_VERSION}).",
             "Update leslied; nothing was changed.",
         )
 
 
 def _find_header(fd: int, start: int, size: int, name: str) -> int | None:
-    """Where the next whole frame stands."""
+    """Find the offset of the next complete frame, or None."""
     at = start
     while at < size:
         data = os.pread(fd, _SEARCH_BLOCK_BYTES + len(MAGIC) - 1, at)
-        found = data.find(MAGIC)
-        while found >= 0:
+        index = data.find(MAGIC)
+        while index >= 0:
             try:
-                frame = read_header(fd, at + found, name)
+                frame = read_header(fd, at + index, name)
             except ArchiveVersionError:
                 frame = None
             if frame is not None and frame.end <= size:
-                return at + found
-            found = data.find(MAGIC, found + 1)
+                return at + index
+            index = data.find(MAGIC, index + 1)
         at += _SEARCH_BLOCK_BYTES
     return None
 
 
 def _is_unfinished(fd: int, at: int, size: int) -> bool:
-    """A header that was cut short, or never written over its zeros."""
+    """Return whether a frame was never finished: a truncated or zero header."""
     data = os.pread(fd, HEADER_BYTES, at)
     if len(data) < HEADER_BYTES or not data.strip(b"\0"):
         return True

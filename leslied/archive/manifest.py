@@ -1,4 +1,4 @@
-"""What no log can tell: names that were given, once, for ever."""
+"""Manifest of the archive: session metadata that cannot be derived from the logs."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ _VERSION = 1
 
 
 class Manifest(msgspec.Struct, Generic[T]):
-    """What stands there; the reader says how much of a session it wants to know."""
+    """Content of the manifest; the caller chooses the type of a session."""
 
     form: int = _VERSION
     key_id: str = ""
     created_us: int = 0
     sessions: list[T] = []
     pruned: list[tuple[str, str, str, bytes]] = []
-    """What must not come back: agent, session, source, and marks of its entries."""
+    """Tombstones: agent, session, source, and prefixes of the pruned entry ids."""
 
 
 def save_manifest(
     folder: Path, header: dict[str, Any], sessions: Iterable[Any] = ()
 ) -> None:
-    """The manifest says this, whole, or still what it said before.
+    """Replace the manifest atomically.
 
-    Sessions are written one by one: there may be many, and they need never all be held.
+    Sessions are encoded one by one, so that they need not all be in memory.
     """
     make_private_dir(folder)
     new = folder / f".{_FILE_NAME}.new"
-    head = msgspec.json.encode({"form": _VERSION, **header})
+    start = msgspec.json.encode({"form": _VERSION, **header})
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "wb") as file:
-        file.write(head[:-1] + b',"sessions":[')
+        file.write(start[:-1] + b',"sessions":[')
         for number, session in enumerate(sessions):
             file.write(b"," * bool(number) + msgspec.json.encode(session))
         file.write(b"]}")
@@ -54,12 +54,12 @@ def save_manifest(
 
 
 def has_manifest(folder: Path) -> bool:
-    """Whether names were ever told here."""
+    """Return whether the folder contains a manifest."""
     return (folder / _FILE_NAME).is_file()
 
 
 def load_manifest(folder: Path, session_type: type[T]) -> Manifest[T]:
-    """What the manifest says; nothing where there is none."""
+    """Load the manifest; return an empty one if the file does not exist."""
     path = folder / _FILE_NAME
     try:
         data = path.read_bytes()
@@ -72,8 +72,8 @@ def load_manifest(folder: Path, session_type: type[T]) -> Manifest[T]:
 
 
 def _check_version(path: Path, data: bytes) -> None:
-    told = msgspec.json.decode(data, type=Manifest[msgspec.Raw])
-    if told.form > _VERSION:
+    manifest = msgspec.json.decode(data, type=Manifest[msgspec.Raw])
+    if manifest.form > _VERSION:
         raise ArchiveVersionError(
             f"The manifest {path} was written by a newer leslied.",
             "Update leslied; nothing was changed.",
@@ -81,7 +81,7 @@ def _check_version(path: Path, data: bytes) -> None:
 
 
 def fsync_folder(folder: Path) -> None:
-    """Names in the folder outlive a power loss."""
+    """Flush a folder to disk, so that names in it survive a power loss."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

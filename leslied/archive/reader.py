@@ -1,4 +1,4 @@
-"""Getting archived bytes back, each checked, in pieces of bounded size."""
+"""Read archived bytes in chunks of bounded size and verify their checksums."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _CHUNK_BYTES = 1 << 20
 
 
 def list_files(folder: Path) -> list[Path]:
-    """Every archive file below the folder."""
+    """List every archive file below the folder."""
     return sorted(folder.glob("*/??/*.zst"))
 
 
 class ArchiveReader:
-    """One source's archive file, as it was written."""
+    """Reader of one source's archive file. Use it as a context manager."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -38,14 +38,14 @@ class ArchiveReader:
                 f"The archive file {path} cannot be opened: {error.strerror}."
             ) from error
         try:
-            found = scan_frames(self._fd, str(path))
+            scan = scan_frames(self._fd, str(path))
         except BaseException:
             os.close(self._fd)
             raise
-        self.frames = found.frames
-        self.damaged_offsets = found.damaged_offsets
-        self.size = found.end
-        """Where the last whole frame ends."""
+        self.frames = scan.frames
+        self.damaged_offsets = scan.damaged_offsets
+        self.size = scan.end
+        """Offset at which the last complete frame ends."""
         if self.frames and self.size == self.frames[-1].end:
             last = self.frames[-1]
             if has_zero_tail(self._fd, last) and check_frame(self._fd, last):
@@ -58,22 +58,22 @@ class ArchiveReader:
         os.close(self._fd)
 
     def list_frames_by_generation(self) -> dict[int, list[ArchiveFrame]]:
-        """The frames to read, one after the other, for each generation's bytes.
+        """Group the frames by generation, in the order of their bytes.
 
-        An unended line that a later frame holds anew is left out.
+        Omit a TAIL frame whose line a later frame contains again.
         """
-        found: dict[int, list[ArchiveFrame]] = {}
+        generations: dict[int, list[ArchiveFrame]] = {}
         for frame in self.frames:
             if frame.kind == FrameKind.SPILL:
                 continue
-            mine = found.setdefault(frame.generation, [])
-            while mine and mine[-1].source_end > frame.offset:
-                mine.pop()
-            mine.append(frame)
-        return dict(sorted(found.items()))
+            frames = generations.setdefault(frame.generation, [])
+            while frames and frames[-1].source_end > frame.offset:
+                frames.pop()
+            frames.append(frame)
+        return dict(sorted(generations.items()))
 
     def read_frame(self, frame: ArchiveFrame) -> Iterator[bytes]:
-        """The frame's bytes; an error once they turn out not to be what was written."""
+        """Yield the frame's bytes in chunks; raise ArchiveError if they are damaged."""
         try:
             yield from _read_body(self._fd, frame)
         except ValueError as error:
@@ -82,16 +82,16 @@ class ArchiveReader:
             ) from error
 
     def find_damage(self) -> list[str]:
-        """A sentence for each damaged place; none when every byte is as written."""
-        told = [
-            f"{self.path}: what stands at byte {at} is no frame"
+        """Verify every frame; return a message for each damaged one."""
+        messages = [
+            f"{self.path}: there is no valid frame at byte {at}"
             for at in self.damaged_offsets
         ]
         for frame in self.frames:
             reason = check_frame(self._fd, frame)
             if reason:
-                told.append(f"{self._describe_frame(frame)} is damaged: {reason}")
-        return told
+                messages.append(f"{self._describe_frame(frame)} is damaged: {reason}")
+        return messages
 
     def _describe_frame(self, frame: ArchiveFrame) -> str:
         return (
@@ -101,7 +101,7 @@ class ArchiveReader:
 
 
 def check_frame(fd: int, frame: ArchiveFrame) -> str:
-    """What is wrong with a frame's data; empty when nothing is."""
+    """Verify a frame's data; return the reason if it is damaged, else ""."""
     try:
         for _ in _read_body(fd, frame):
             pass
@@ -111,23 +111,23 @@ def check_frame(fd: int, frame: ArchiveFrame) -> str:
 
 
 def _read_body(fd: int, frame: ArchiveFrame) -> Iterator[bytes]:
-    import zstandard  # noqa: PLC0415 - only who reads the archive pays for it
+    import zstandard  # noqa: PLC0415 - slow to import, and few commands need it
 
     crc, length = 0, 0
     body = _FrameBody(fd, frame)
     try:
-        with zstandard.ZstdDecompressor().stream_reader(body) as unpacking:  # type: ignore[arg-type]
-            while data := unpacking.read(_CHUNK_BYTES):
+        with zstandard.ZstdDecompressor().stream_reader(body) as stream:  # type: ignore[arg-type]
+            while data := stream.read(_CHUNK_BYTES):
                 crc, length = zlib.crc32(data, crc), length + len(data)
                 yield data
     except zstandard.ZstdError as error:
         raise ValueError(str(error)) from error
     if (crc, length) != (frame.crc, frame.length) or not body.has_valid_checksum():
-        raise ValueError("the checksum is another")
+        raise ValueError("the checksum does not match")
 
 
 class _FrameBody:
-    """A frame's compressed bytes as something to read from."""
+    """File-like view of a frame's compressed bytes."""
 
     def __init__(self, fd: int, frame: ArchiveFrame) -> None:
         self._fd = fd
@@ -137,15 +137,16 @@ class _FrameBody:
         self._expected_crc = frame.body_crc
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes; none where the frame ends."""
-        left = self._end - self._at
-        data = os.pread(self._fd, left if size < 0 else min(size, left), self._at)
+        """Read the next bytes; return b"" at the end of the frame."""
+        remaining = self._end - self._at
+        length = remaining if size < 0 else min(size, remaining)
+        data = os.pread(self._fd, length, self._at)
         self._at += len(data)
         self._crc = zlib.crc32(data, self._crc)
         return data
 
     def has_valid_checksum(self) -> bool:
-        """Whether every compressed byte, read or not, is what was written."""
+        """Read the rest and return whether all compressed bytes match their CRC."""
         while self._at < self._end and self.read(_CHUNK_BYTES):
             pass
         return self._crc == self._expected_crc

@@ -1,4 +1,4 @@
-"""Appending to archive files: a frame is whole and on disk, or it is not there."""
+"""Append frames to archive files. A frame is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -31,27 +31,30 @@ COMPRESSION_LEVEL = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameSpec:
-    """What a frame's bytes are, and what they must turn out to be."""
+    """Description of a frame to append, with the expected length and checksum."""
 
     kind: FrameKind
     generation: int
     offset: int = 0
     length: int
     crc_before: int = 0
-    """Of the generation's bytes before these."""
+    """CRC-32 of the generation's bytes before this frame."""
     crc_after: int | None = None
-    """What the running checksum must be afterwards; None where nobody knows."""
+    """Expected CRC-32 up to the end of this frame; None skips the check."""
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
 def make_file_name(agent: str, path: bytes) -> str:
-    """The archive file of a source, below the archive's folder."""
+    """Return the path of a source's archive file, relative to the archive folder."""
     digest = hashlib.sha256(agent.encode() + b"\0" + path).hexdigest()
     return f"{agent}/{digest[:2]}/{digest}.zst"
 
 
 class ArchiveWriter:
-    """One source's archive file; an unfinished frame at its end is gone once open."""
+    """Writer of one source's archive file.
+
+    Opening the file truncates an unfinished frame at its end.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -77,22 +80,22 @@ class ArchiveWriter:
 
     @property
     def size(self) -> int:
-        """Bytes in the file."""
+        """Size of the file in bytes."""
         return self._end
 
     def find_last_frame(
         self, *kinds: FrameKind, generation: int | None = None
     ) -> ArchiveFrame | None:
-        """The last frame of these kinds, in any generation or in this one."""
+        """Find the last frame of these kinds, in any or in the given generation."""
         for frame in reversed(self.frames):
             if frame.kind in kinds and generation in (None, frame.generation):
                 return frame
         return None
 
     def append(self, spec: FrameSpec, data: Iterable[bytes]) -> ArchiveFrame:
-        """The bytes are in the file, as one frame; or, on error, nothing has changed.
+        """Append the bytes as one frame; on error, leave the file unchanged.
 
-        Bytes that are not what the label says are an error.
+        Raise ArchiveError if the bytes do not have the expected length and checksum.
         """
         try:
             frame = self._append(spec, data)
@@ -106,47 +109,48 @@ class ArchiveWriter:
         return frame
 
     def sync(self) -> None:
-        """Every frame outlives a power loss; a new file's name is its folder's."""
+        """Flush the file to disk. The name of a new file needs `fsync_folder`."""
         try:
             os.fsync(self._fd)
         except OSError as error:
             raise _make_write_error(self.path, error) from error
 
     def _open(self) -> None:
-        found = scan_frames(self._fd, str(self.path))
-        self.frames, self._end = found.frames, found.end
-        if self.frames and found.end == self.frames[-1].end:
+        scan = scan_frames(self._fd, str(self.path))
+        self.frames, self._end = scan.frames, scan.end
+        if self.frames and scan.end == self.frames[-1].end:
             last = self.frames[-1]
             if has_zero_tail(self._fd, last) and check_frame(self._fd, last):
                 self._end = self.frames.pop().file_offset
         os.ftruncate(self._fd, self._end)
 
     def _append(self, spec: FrameSpec, data: Iterable[bytes]) -> ArchiveFrame:
-        told = msgspec.json.encode(spec.metadata)
-        self._write(bytes(HEADER_BYTES) + told, self._end)
-        body = self._end + HEADER_BYTES + len(told)
-        frame = self._write_body(spec, data, body)
-        is_other = spec.crc_after not in (None, frame.running_crc)
-        if frame.length != spec.length or is_other:
-            raise ArchiveError("The bytes changed while they were read.")
-        self._write(pack_header(frame, told), self._end)
+        metadata = msgspec.json.encode(spec.metadata)
+        self._write(bytes(HEADER_BYTES) + metadata, self._end)
+        body_offset = self._end + HEADER_BYTES + len(metadata)
+        frame = self._write_body(spec, data, body_offset)
+        has_changed = spec.crc_after not in (None, frame.running_crc)
+        if frame.length != spec.length or has_changed:
+            raise ArchiveError("The source changed while it was being read.")
+        self._write(pack_header(frame, metadata), self._end)
         return frame
 
     def _write_body(
-        self, spec: FrameSpec, data: Iterable[bytes], body: int
+        self, spec: FrameSpec, data: Iterable[bytes], body_offset: int
     ) -> ArchiveFrame:
-        """The bytes, compressed piece by piece, and the frame they make."""
-        import zstandard  # noqa: PLC0415 - only who archives pays for it
+        """Compress and write the bytes chunk by chunk; return the resulting frame."""
+        import zstandard  # noqa: PLC0415 - slow to import, and few commands need it
 
-        packer = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_checksum=True)
-        packing = packer.compressobj(size=spec.length)
-        length, crc, running, at, body_crc = 0, 0, spec.crc_before, body, 0
-        for piece in _iter_then(data, b""):
-            length += len(piece)
-            if length > spec.length or (not piece and length < spec.length):
+        zstd = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_checksum=True)
+        compressor = zstd.compressobj(size=spec.length)
+        length, crc, running_crc, body_crc = 0, 0, spec.crc_before, 0
+        at = body_offset
+        for chunk in _iter_then(data, b""):
+            length += len(chunk)
+            if length > spec.length or (not chunk and length < spec.length):
                 break
-            crc, running = zlib.crc32(piece, crc), zlib.crc32(piece, running)
-            packed = packing.compress(piece) if piece else packing.flush()
+            crc, running_crc = zlib.crc32(chunk, crc), zlib.crc32(chunk, running_crc)
+            packed = compressor.compress(chunk) if chunk else compressor.flush()
             body_crc = zlib.crc32(packed, body_crc)
             at += self._write(packed, at)
         return ArchiveFrame(
@@ -155,24 +159,24 @@ class ArchiveWriter:
             offset=spec.offset,
             length=length,
             crc=crc,
-            running_crc=running,
+            running_crc=running_crc,
             metadata=spec.metadata,
             file_offset=self._end,
-            body_offset=body,
-            body_length=at - body,
+            body_offset=body_offset,
+            body_length=at - body_offset,
             body_crc=body_crc,
         )
 
     def _write(self, data: bytes, at: int) -> int:
         view = memoryview(data)
         while view:
-            done = os.pwrite(self._fd, view, at)
-            view, at = view[done:], at + done
+            written = os.pwrite(self._fd, view, at)
+            view, at = view[written:], at + written
         return len(data)
 
 
 def _iter_then(data: Iterable[bytes], last: bytes) -> Iterator[bytes]:
-    """The pieces that hold anything, and then the last."""
+    """Yield the chunks that are not empty, then the last one."""
     yield from filter(None, data)
     yield last
 

@@ -1,7 +1,7 @@
-"""The memory: one SQLite file that holds every record and how far each source was read.
+"""The store: one SQLite file with every record and the cursor of every source.
 
-The door: `Store` writes, `Reader` looks, an `Inquiry` is asked in SQL. What only
-writing and asking need is loaded by whoever does: looking starts sooner.
+`Store` writes, `StoreReader` reads, and `SqlReader` runs SQL queries over views.
+Modules that reading does not need are imported on first use: readers start faster.
 """
 
 from __future__ import annotations

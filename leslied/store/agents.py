@@ -1,4 +1,4 @@
-"""What the store knows of each agent."""
+"""Per-agent summaries and the time of the last scan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
-    """Per agent: sources, newest times, rejected entries, troubles."""
+    """Summarize each agent: sources, newest times, rejected entries, errors."""
     sources = db.execute(
         "SELECT agent, count(*), max(mtime_ns), sum(is_gone) FROM source GROUP BY agent"
     )
@@ -42,14 +42,14 @@ def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
 
 
 def record_scan(db: sqlite3.Connection, agent: str, at_us: int) -> None:
-    """It is known when all of an agent's sources were last looked at."""
+    """Save the time of the last scan over all of an agent's sources."""
     db.execute(
         "INSERT OR REPLACE INTO meta VALUES (?, ?)", (_make_scan_key(agent), str(at_us))
     )
 
 
 def find_last_scan_ns(db: sqlite3.Connection, agent: str) -> int:
-    """When all of an agent's sources were last looked at, in ns; 0 for never."""
+    """Return the time of the agent's last scan in nanoseconds; 0 if there was none."""
     query = "SELECT value FROM meta WHERE key = ?"
     row = db.execute(query, (_make_scan_key(agent),)).fetchone()
     return 1000 * int(row[0]) if row else 0
@@ -81,7 +81,7 @@ def _count_rejected(db: sqlite3.Connection, agent: str) -> int:
 
 
 def _list_paths(db: sqlite3.Connection, agent: str) -> list[bytes]:
-    """Every source that is there, the latest first."""
+    """List the sources that still exist, the latest first."""
     rows = db.execute(
         "SELECT path FROM source WHERE agent = ? AND is_gone = 0 "
         "ORDER BY mtime_ns DESC",

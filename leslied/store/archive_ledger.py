@@ -1,4 +1,4 @@
-"""The archive's side of the store: what is due, and what is kept."""
+"""Ledger of the archiver: which sources are due, and how far each is archived."""
 
 from __future__ import annotations
 
@@ -18,53 +18,53 @@ if TYPE_CHECKING:
 _COLUMNS = "source, generation, offset, finished, number, newest, file, size"
 _CURSOR = ", ".join("o." + name for name in CURSOR_COLUMNS.split(", "))
 _NO_PLACEMENT = 2**53
-"""The place of a source that added nothing: what it tells again stood elsewhere."""
+"""Sort key of a source without placements: all of its entries were known before."""
 _FIRST_PLACEMENT = (
     f"ifnull((SELECT min(first) FROM feed f WHERE f.source = o.id), {_NO_PLACEMENT})"
 )
 _FEED_CHECKPOINT_KEY = "archived_placement"
 PENDING_DELETION = -2
-"""The size of an archive file that must go: its session was pruned."""
+"""`size` of an archive file that must be deleted because its session was pruned."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveCursor:
-    """How far a source is archived."""
+    """Position up to which a source is archived."""
 
     source: int
     generation: int
     offset: int
     finished: int
     number: int
-    """The generation's number in the archive file, which may outlive the store."""
+    """Number of the generation in the archive file, which can outlive the store."""
     newest: int
-    """The placement up to which spilled results are archived."""
+    """Placement up to which spilled results are archived."""
     file: str
     size: int
-    """Of the archive file."""
+    """Size of the archive file in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class DueSource:
-    """A source with bytes that are not archived yet."""
+    """Source with bytes that are not archived yet."""
 
     source: int
     agent: str
     path: bytes
     first_placement: int
-    """Its first placement anywhere: the order in which sources were read."""
+    """Its first placement in any session; sorts sources by when they were read."""
     cursor: Cursor
     archive_cursor: ArchiveCursor | None
 
 
 class ArchiveLedger:
-    """Questions and notes about the archive; the caller holds the transaction."""
+    """Read and write the state of the archive; the caller holds the transaction."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def update_feeds(self) -> None:
-        """It is known which sessions the sources feed; looks at new entries only."""
+        """Update which sources feed which sessions, from new placements only."""
         query = "SELECT value FROM meta WHERE key = ?"
         row = self._db.execute(query, (_FEED_CHECKPOINT_KEY,)).fetchone()
         self._db.execute(
@@ -79,9 +79,9 @@ class ArchiveLedger:
         )
 
     def list_due(self, quiet_us: int) -> list[int]:
-        """Sources read further than archived, whose sessions all rest.
+        """List sources read further than archived, whose sessions are all at rest.
 
-        A session rests when it is settled, stopped, or silent since that time.
+        A session is at rest if it is settled, stopped, or quiet since `quiet_us`.
         """
         rows = self._db.execute(
             f"SELECT o.id, {_FIRST_PLACEMENT} first "
@@ -99,16 +99,17 @@ class ArchiveLedger:
         return [row[0] for row in rows]
 
     def load_sources(self, sources: Iterable[int]) -> list[DueSource]:
-        """What is known of these sources, in the order they were read."""
-        kept = ", ".join("a." + name for name in _COLUMNS.split(", "))
+        """Load these sources with both cursors, in the order they were read."""
+        archived_columns = ", ".join("a." + name for name in _COLUMNS.split(", "))
         rows = select_in_batches(
             self._db,
-            f"SELECT o.id, o.agent, o.path, {_FIRST_PLACEMENT} first, {_CURSOR}, {kept} "
+            f"SELECT o.id, o.agent, o.path, {_FIRST_PLACEMENT} first, {_CURSOR}, "
+            f"{archived_columns} "
             "FROM source o LEFT JOIN archived a ON a.source = o.id WHERE o.id",
             sources,
         )
         at = 4 + CURSOR_COLUMNS.count(",") + 1
-        found = [
+        due = [
             DueSource(
                 source=row[0],
                 agent=row[1],
@@ -119,32 +120,32 @@ class ArchiveLedger:
             )
             for row in rows
         ]
-        return sorted(found, key=lambda due: (due.first_placement, due.path))
+        return sorted(due, key=lambda source: (source.first_placement, source.path))
 
     def is_excluded(self, source: int) -> bool:
-        """Whether anything of this source was left out because its folder is."""
+        """Return whether entries of this source were skipped for an excluded folder."""
         query = "SELECT 1 FROM noise WHERE source = ? AND kind = 'excluded'"
         return self._db.execute(query, (source,)).fetchone() is not None
 
     def is_pruned(self, source: int) -> bool:
-        """Whether anything of this source is what a person wanted to be rid of."""
+        """Return whether any entry of this source was pruned."""
         query = "SELECT 1 FROM noise WHERE source = ? AND kind = ?"
         return self._db.execute(query, (source, PRUNED)).fetchone() is not None
 
     def list_pending_deletions(self) -> list[tuple[int, str]]:
-        """Sources whose archive file must go, and the file."""
+        """List the archive files that must be deleted, as (source, file)."""
         query = "SELECT source, file FROM archived WHERE size = ?"
         return self._db.execute(query, (PENDING_DELETION,)).fetchall()
 
     def mark_deleted(self, sources: Iterable[int]) -> None:
-        """The archive files of these sources are gone."""
+        """Record that the archive files of these sources are deleted."""
         self._db.executemany(
             "UPDATE archived SET file = '', size = -1 WHERE source = ?",
             [(source,) for source in sources],
         )
 
     def list_spills(self, source: int, after: int) -> list[tuple[str, str]]:
-        """Texts of results kept in files of their own: metadata as JSON, and text."""
+        """List results stored in separate files, as (metadata as JSON, text)."""
         rows = self._db.execute(
             "SELECT r.metadata, r.spilled FROM feed f JOIN placement p "
             "ON p.session = f.session AND p.source = f.source AND p.id > ? "
@@ -156,13 +157,13 @@ class ArchiveLedger:
         return rows.fetchall()
 
     def get_newest_placement(self) -> int:
-        """The newest placement of all."""
+        """Return the newest placement of the store, or 0."""
         return int(
             self._db.execute("SELECT ifnull(max(id), 0) FROM placement").fetchone()[0]
         )
 
     def save(self, archive_cursor: ArchiveCursor) -> None:
-        """The source is archived so far."""
+        """Save how far a source is archived."""
         values = {name: getattr(archive_cursor, name) for name in _COLUMNS.split(", ")}
         marks = ", ".join(f":{name}" for name in values)
         self._db.execute(
@@ -170,24 +171,24 @@ class ArchiveLedger:
         )
 
     def iter_files(self) -> Iterator[tuple[int, str, int]]:
-        """Every source's archive file and the size it should have."""
+        """Yield each source's archive file with its expected size."""
         query = "SELECT source, file, size FROM archived WHERE size >= 0"
         yield from self._db.execute(query)
 
     def invalidate(self, source: int) -> None:
-        """The archive file is not as it was left: it will be looked at."""
+        """Make the source due again, because its archive file has changed."""
         self._db.execute(
             "UPDATE archived SET offset = -1, size = -1, newest = 0 WHERE source = ?",
             (source,),
         )
 
     def is_taken(self, file: str, source: int) -> bool:
-        """Whether an archive file belongs to another source."""
+        """Return whether an archive file belongs to another source."""
         query = "SELECT 1 FROM archived WHERE file = ? AND source <> ?"
         return self._db.execute(query, (file, source)).fetchone() is not None
 
     def find_source_id(self, agent: str, path: bytes) -> int:
-        """The number of a source."""
+        """Return the row id of a source, or 0."""
         query = "SELECT id FROM source WHERE agent = ? AND path = ?"
         row = self._db.execute(query, (agent, path)).fetchone()
         return int(row[0]) if row else 0

@@ -1,4 +1,4 @@
-"""The index's side of the store: what each session touched, and what was told of it."""
+"""Ledger of the asset index: file changes of sessions and summaries of threads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SELECT_WATCHED = (
 
 
 class WatchedThread(Struct, frozen=True):
-    """A thread that may have changed, and all it takes to tell."""
+    """Thread whose asset files may have changed, with the stamp to compare."""
 
     session: int
     stamp: bytes
@@ -41,66 +41,67 @@ class WatchedThread(Struct, frozen=True):
 
 
 class IndexedThread(Struct, frozen=True, kw_only=True):
-    """What is known of a thread since it was last indexed."""
+    """State of a thread when it was last indexed."""
 
     session: int
-    """The store's number of its main stream."""
+    """Row id of its main stream."""
     status: str = ""
     stamp: bytes = b""
-    """Changes with the asset files."""
+    """Fingerprint of the asset files; it changes whenever they do."""
     files: str = ""
     """Their stamps, hashes and titles, as JSON."""
     summary: str = ""
-    """What the project's index tells of it, as JSON; empty: nothing."""
+    """Its item in the project's index, as JSON; empty if it has none."""
 
 
 class AssetLedger:
-    """Questions and notes about threads; the caller holds the transaction."""
+    """Read and write indexed threads; the caller holds the transaction."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def list_due(self, limit: int) -> list[int]:
-        """Threads that were settled since they were last indexed."""
+        """List the threads that were settled since they were last indexed."""
         query = "SELECT session FROM collected WHERE is_due ORDER BY session LIMIT ?"
         return [row for (row,) in self._db.execute(query, (limit,))]
 
     def list_unfinished(self) -> list[tuple[int, str]]:
-        """Threads whose session was not over when it was last told of."""
+        """List threads whose session had not stopped when indexed, with its status."""
         query = "SELECT session, status FROM collected WHERE status <> 'stopped'"
         return self._db.execute(query).fetchall()
 
     def list_watched(self, newest_limit: int, other_limit: int) -> list[WatchedThread]:
-        """Threads to look at now: the latest, and some of the rest.
+        """List threads to check now: the latest, and some of the others.
 
-        Whoever asks often enough is given every one of them.
+        Repeated calls go through all of the others in turn.
         """
         rows = self._db.execute(
             f"{_SELECT_WATCHED} ORDER BY s.ended_us DESC LIMIT ?", (newest_limit,)
         ).fetchall()
         if len(rows) == newest_limit:
             rows += self._list_next_others(other_limit)
-        told = {row[0]: row for row in rows}
+        rows_by_session = {row[0]: row for row in rows}
         return [
             WatchedThread(row[0], row[1], row[2], os.fsdecode(row[3]), row[4])
-            for row in told.values()
+            for row in rows_by_session.values()
         ]
 
     def _list_next_others(self, limit: int) -> list[tuple[Any, ...]]:
         query = "SELECT value FROM meta WHERE key = 'collect_at'"
-        at = self._db.execute(query).fetchone()
+        position = self._db.execute(query).fetchone()
         rows = self._db.execute(
             f"{_SELECT_WATCHED} AND c.session > ? ORDER BY c.session LIMIT ?",
-            (int(at[0]) if at else 0, limit),
+            (int(position[0]) if position else 0, limit),
         ).fetchall()
-        reached = rows[-1][0] if len(rows) == limit else 0
+        next_position = rows[-1][0] if len(rows) == limit else 0
         self._db.execute(
-            "INSERT OR REPLACE INTO meta VALUES ('collect_at', ?)", (str(reached),)
+            "INSERT OR REPLACE INTO meta VALUES ('collect_at', ?)",
+            (str(next_position),),
         )
         return rows
 
     def list_indexed(self, thread_ids: Iterable[str]) -> list[int]:
-        """Those of these threads that are indexed."""
+        """Return the sessions of those of these threads that are indexed."""
         query = (
             "SELECT c.session FROM session s JOIN collected c ON c.session = s.id "
             "WHERE s.thread_id <> '' AND s.thread_id"
@@ -108,7 +109,7 @@ class AssetLedger:
         return [row for (row,) in select_in_batches(self._db, query, thread_ids)]
 
     def load_thread(self, session: int) -> IndexedThread:
-        """What is known of a thread."""
+        """Load the state of a thread; return an empty one if it was never indexed."""
         row = self._db.execute(
             "SELECT session, status, stamp, files, summary FROM collected "
             "WHERE session = ?",
@@ -122,7 +123,7 @@ class AssetLedger:
         )
 
     def save_thread(self, thread: IndexedThread) -> None:
-        """The thread is known so from now on."""
+        """Save the state of a thread."""
         t = thread
         self._db.execute(
             "INSERT INTO collected (session, status, stamp, files, summary) "
@@ -133,14 +134,14 @@ class AssetLedger:
         )
 
     def mark_due(self, sessions: Iterable[int], *, is_due: bool) -> None:
-        """These threads have to be indexed, or have been."""
+        """Mark these threads as due for indexing, or as indexed."""
         self._db.executemany(
             "UPDATE collected SET is_due = ? WHERE session = ?",
             [(int(is_due), session) for session in sessions],
         )
 
     def list_summaries(self, folder: bytes, limit: int) -> list[str]:
-        """What is told of the threads in a folder, last active first."""
+        """List the summaries of the threads in a folder, last active first."""
         rows = self._db.execute(
             "SELECT c.summary FROM session s JOIN collected c ON c.session = s.id "
             "WHERE s.folder = ? AND s.folder <> x'' AND c.summary <> '' "
@@ -150,7 +151,7 @@ class AssetLedger:
         return [summary for (summary,) in rows]
 
     def count_summaries(self, folder: bytes) -> int:
-        """How many threads of a folder are told of."""
+        """Count the threads of a folder that have a summary."""
         query = (
             "SELECT count(*) FROM session s JOIN collected c ON c.session = s.id "
             "WHERE s.folder = ? AND s.folder <> x'' AND c.summary <> ''"
@@ -158,7 +159,7 @@ class AssetLedger:
         return int(self._db.execute(query, (folder,)).fetchone()[0])
 
     def list_unread_units(self, session: int) -> list[int]:
-        """Units of a stream with entries whose calls were not looked at."""
+        """List units of a stream with entries not yet searched for file changes."""
         rows = self._db.execute(
             "SELECT DISTINCT unit FROM placement WHERE session = ?1 AND id > "
             "ifnull((SELECT newest FROM touched WHERE session = ?1), 0) ORDER BY unit",
@@ -167,7 +168,7 @@ class AssetLedger:
         return [unit for (unit,) in rows]
 
     def find_cwd_before(self, session: int, unit: int) -> str:
-        """Where the agent worked when a unit began; empty where that is unknown."""
+        """Return the working directory when a unit began, or "" if unknown."""
         row = self._db.execute(
             "SELECT path FROM touch WHERE session = ? AND kind = 'folder' "
             "AND unit < ? ORDER BY placement DESC LIMIT 1",
@@ -178,18 +179,18 @@ class AssetLedger:
     def replace_file_changes(
         self, session: int, unit: int, changes: list[FileChange]
     ) -> None:
-        """These are the touches of a unit, and no others."""
+        """Replace all file changes of a unit."""
         self._db.execute(
             "DELETE FROM touch WHERE session = ? AND unit = ?", (session, unit)
         )
         marks = ", ".join("?" * (_CHANGE_COLUMNS.count(",") + 1))
         self._db.executemany(
             f"INSERT OR REPLACE INTO touch ({_CHANGE_COLUMNS}) VALUES ({marks})",
-            [_pack(session, unit, nth, touch) for nth, touch in enumerate(changes)],
+            [_pack(session, unit, nth, change) for nth, change in enumerate(changes)],
         )
 
     def mark_read(self, session: int) -> None:
-        """All calls of a stream that are in the store were looked at."""
+        """Record that all entries of a stream were searched for file changes."""
         self._db.execute(
             "INSERT OR REPLACE INTO touched SELECT ?1, ifnull(max(id), 0) "
             "FROM placement WHERE session = ?1",
@@ -197,27 +198,28 @@ class AssetLedger:
         )
 
     def list_file_changes(self, session: int) -> list[FileChange]:
-        """What a stream touched, in order."""
+        """List the file changes of a stream, in order."""
         query = f"{_SELECT_CHANGES} WHERE t.session = ? ORDER BY t.placement, t.nth"
         return [_unpack(row) for row in self._db.execute(query, (session,))]
 
     def list_file_changes_below(self, folder: str) -> list[FileChange]:
-        """What any session touched below a folder, in the order of time."""
+        """List the file changes of all sessions below a folder, by time."""
         query = (
-            f"{_SELECT_CHANGES} WHERE t.path >= ? AND t.path < ? AND t.kind <> 'folder' "
+            f"{_SELECT_CHANGES} WHERE t.path >= ? AND t.path < ? "
+            "AND t.kind <> 'folder' "
             "ORDER BY ifnull(t.at_us, 0), t.placement, t.nth"
         )
-        # "0" is the character after "/".
+        # "0" is the character after "/", so the range holds exactly the paths below.
         rows = self._db.execute(query, (folder + "/", folder + "0"))
         return [_unpack(row) for row in rows]
 
     def list_old_thread_ids(self, session: int) -> list[str]:
-        """The id a thread had before Leslie gave it another."""
+        """List the earlier ids of a thread that Leslie renamed."""
         query = "SELECT thread_id FROM thread_move WHERE session = ?"
         return [old for (old,) in self._db.execute(query, (session,))]
 
     def list_file_changes_at(self, path: str) -> list[FileChange]:
-        """What any session did to one file, in the order of time."""
+        """List the changes of all sessions to one file, by time."""
         query = (
             f"{_SELECT_CHANGES} WHERE t.path = ? AND t.kind <> 'folder' "
             "ORDER BY ifnull(t.at_us, 0), t.placement, t.nth"
@@ -226,10 +228,10 @@ class AssetLedger:
 
 
 def _pack(session: int, unit: int, nth: int, change: FileChange) -> tuple[Any, ...]:
-    t = change
-    at_us = to_us(t.at) if t.at else None
-    told = (t.kind, t.path, t.tool, t.call_id, t.chat_id, at_us, t.body)
-    return (session, t.placement, nth, unit, *told)
+    c = change
+    at_us = to_us(c.at) if c.at else None
+    values = (c.kind, c.path, c.tool, c.call_id, c.chat_id, at_us, c.body)
+    return (session, c.placement, nth, unit, *values)
 
 
 def _unpack(row: tuple[Any, ...]) -> FileChange:

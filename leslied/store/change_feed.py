@@ -1,4 +1,4 @@
-"""What comes into the store while somebody looks on."""
+"""Change feed: new records and stopped sessions, for readers that poll."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BATCH_SIZE = 500
 
 
 class ChangeFeed:
-    """What is new, in any session. What it finds is not numbered."""
+    """Reader of new records of all sessions. Records have no sequence number."""
 
     def __init__(self, db: sqlite3.Connection, path: Path) -> None:
         self._db = db
@@ -25,18 +25,21 @@ class ChangeFeed:
 
     @translate_sqlite_errors
     def get_data_version(self) -> int:
-        """Another number whenever something was written; nothing is cheaper to ask."""
+        """Return a number that changes with every write; the cheapest way to poll."""
         return self._fetch_int("PRAGMA data_version")
 
     @translate_sqlite_errors
     def get_newest_placement(self) -> int:
-        """The number of the newest placement."""
+        """Return the id of the newest placement, or 0."""
         return self._fetch_int("SELECT ifnull(max(id), 0) FROM placement")
 
     @translate_sqlite_errors
     def list_after(self, placement: int) -> list[PlacedRecord]:
-        """The next that were placed after this; call again until there are none."""
-        query = f"{SELECT_RECORDS} WHERE p.id > ? AND {IS_SHOWN} ORDER BY p.id LIMIT {_BATCH_SIZE}"
+        """Return the next batch after a placement; call again until it is empty."""
+        query = (
+            f"{SELECT_RECORDS} WHERE p.id > ? AND {IS_SHOWN} "
+            f"ORDER BY p.id LIMIT {_BATCH_SIZE}"
+        )
         rows = self._db.execute(query, (placement,)).fetchall()
         return [unpack_placed_record(row, 0) for row in rows]
 
@@ -44,20 +47,20 @@ class ChangeFeed:
     def list_last(
         self, count: int, types: Sequence[str], sessions: Collection[int] | None = None
     ) -> list[PlacedRecord]:
-        """The last of these types, in any session or in some, in their order."""
-        named = ", ".join("?" * len(types))
-        listed = ", ".join(f"{row:d}" for row in sessions or ())
-        only = "" if sessions is None else f"AND p.session IN ({listed})"
-        found = self._db.execute(
-            f"{SELECT_RECORDS} WHERE r.type IN ({named}) AND {IS_SHOWN} {only} "
+        """List the last records of these types, in all or some sessions, in order."""
+        marks = ", ".join("?" * len(types))
+        ids = ", ".join(f"{row:d}" for row in sessions or ())
+        condition = "" if sessions is None else f"AND p.session IN ({ids})"
+        rows = self._db.execute(
+            f"{SELECT_RECORDS} WHERE r.type IN ({marks}) AND {IS_SHOWN} {condition} "
             "ORDER BY p.id DESC LIMIT ?",
             (*types, count),
         ).fetchall()
-        return [unpack_placed_record(row, 0) for row in reversed(found)]
+        return [unpack_placed_record(row, 0) for row in reversed(rows)]
 
     @translate_sqlite_errors
     def list_streams(self) -> dict[int, SessionKey]:
-        """Every session and subagent with anything in it, by the store's number."""
+        """Return every session and subagent that has entries, by row id."""
         rows = self._db.execute(
             "SELECT id, agent, session_id, source FROM session WHERE entries > 0"
         )
@@ -65,7 +68,7 @@ class ChangeFeed:
 
     @translate_sqlite_errors
     def get_sequence(self, placed: PlacedRecord) -> int:
-        """Which of its stream's entries it is, counted from 1."""
+        """Return the position of the record in its stream, counted from 1."""
         return self._fetch_int(
             "SELECT count(*) FROM placement p JOIN session s ON s.id = p.session "
             "WHERE s.agent = ? AND s.session_id = ? AND s.source = ? "
@@ -76,7 +79,7 @@ class ChangeFeed:
 
     @translate_sqlite_errors
     def list_stopped(self, since_us: int) -> list[tuple[SessionKey, int]]:
-        """The sessions that stopped after that moment, and when."""
+        """List the sessions that stopped after a time, each with that time."""
         rows = self._db.execute(
             "SELECT agent, session_id, stopped_us FROM session "
             f"WHERE source = '{MAIN}' AND stopped_us > ? ORDER BY stopped_us",

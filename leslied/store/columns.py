@@ -1,4 +1,4 @@
-"""Records and times as columns, and back."""
+"""Convert records, usage and times to column values and back."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ RECORD_COLUMNS = (
 
 
 def to_us(time: datetime) -> int:
-    """Microseconds since 1970."""
+    """Return the time as microseconds since 1970."""
     return (time - _EPOCH) // _MICROSECOND
 
 
 def from_us(value: int, utc_offset: int = 0) -> datetime:
-    """The time, in the offset the log wrote it with."""
+    """Return the time, in the UTC offset that the log used."""
     time = _EPOCH
     try:
         time += timedelta(microseconds=value)
@@ -45,7 +45,10 @@ def from_us(value: int, utc_offset: int = 0) -> datetime:
 
 
 def digest_record(record: Record) -> bytes:
-    """Equal for records that say the same: another envelope is no new version."""
+    """Hash the content of a record, ignoring ids and times.
+
+    A record with the same digest is not a new version of its entry.
+    """
     parts = [
         record.type,
         record.role,
@@ -55,8 +58,8 @@ def digest_record(record: Record) -> bytes:
         record.content,
     ]
     kind = record.metadata.get("kind")
-    # What a line says of its surroundings depends on the lines before it in that
-    # file; a fork's copy may say more or less and is still the same entry.
+    # The context that a line records depends on the lines before it in its file: a
+    # fork's copy may contain more or less of it and is still the same entry.
     if kind and kind not in _CONTEXT_KINDS:
         parts.append(_to_json(record.metadata))
     text = "\0".join(parts).encode(errors="replace")
@@ -66,7 +69,7 @@ def digest_record(record: Record) -> bytes:
 def pack_record(
     record: Record, observed_us: int, decoder_version: int
 ) -> tuple[Any, ...]:
-    """The values of RECORD_COLUMNS."""
+    """Return the values of RECORD_COLUMNS."""
     created = record.created_at
     offset = created.utcoffset() if created else None
     usage = record.usage
@@ -94,7 +97,7 @@ def pack_record(
 def unpack_record(
     row: tuple[Any, ...], session: SessionKey
 ) -> tuple[Record, datetime, int]:
-    """The record, when it was seen, and by which decoder."""
+    """Return the record, the time it was observed, and the decoder version."""
     created = from_us(row[3], row[4]) if row[3] is not None else None
     record = Record(
         session=session,
@@ -117,7 +120,7 @@ def unpack_record(
 
 
 def pack_path(path: Path) -> bytes:
-    """A path as the bytes the file system knows."""
+    """Return a path as the bytes that the file system uses."""
     return os.fsencode(path)
 
 
@@ -126,23 +129,23 @@ def _to_json(value: object) -> str:
 
 
 def pack_usage(usage: Usage) -> str:
-    """Four or five numbers in one column."""
+    """Encode usage as four or five numbers in one column."""
     numbers = astuple(usage)
-    shown = numbers if usage.cache_write_1h_tokens else numbers[:4]
-    return " ".join(map(str, shown))
+    packed = numbers if usage.cache_write_1h_tokens else numbers[:4]
+    return " ".join(map(str, packed))
 
 
 def unpack_usage(text: str) -> Usage:
-    """The tokens as they were packed."""
+    """Decode what `pack_usage` returned."""
     return Usage(*map(int, text.split()))
 
 
 def select_in_batches(
     db: sqlite3.Connection, query: str, values: Iterable[Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows whose last named column is one of the values."""
-    wanted = list(values)
-    for start in range(0, len(wanted), _BATCH_SIZE):
-        part = wanted[start : start + _BATCH_SIZE]
-        marks = ", ".join("?" * len(part))
-        yield from db.execute(f"{query} IN ({marks})", part)
+    """Run `query IN (values)` in batches; the query must end in a column name."""
+    remaining = list(values)
+    for start in range(0, len(remaining), _BATCH_SIZE):
+        batch = remaining[start : start + _BATCH_SIZE]
+        marks = ", ".join("?" * len(batch))
+        yield from db.execute(f"{query} IN ({marks})", batch)

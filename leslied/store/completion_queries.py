@@ -1,4 +1,4 @@
-"""The names that a shell can offer: ids, agents and folders, at a glance."""
+"""Fast queries for shell completion: ids, agents and folders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ACTIVE = "coalesce(ended_us, started_us, 0)"
 
 
 class SessionCompletion(NamedTuple):
-    """A session as one finds it by name."""
+    """Ids and title of a session, to offer as a completion."""
 
     session_id: str
     thread_id: str
@@ -23,7 +23,7 @@ class SessionCompletion(NamedTuple):
 
 
 class CompletionReader:
-    """A read-only look that reads no more than names."""
+    """Read-only connection for completion queries. Use it as a context manager."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -37,7 +37,7 @@ class CompletionReader:
 
     @translate_sqlite_errors
     def list_sessions(self, prefix: str, limit: int) -> list[SessionCompletion]:
-        """Those whose own or whose thread's id begins so, last active first."""
+        """List sessions whose id or thread id starts with prefix, last active first."""
         rows = self._db.execute(
             f"SELECT session_id, thread_id, {_TITLE} FROM session "
             "WHERE source = 'main' AND entries > 0 "
@@ -49,12 +49,12 @@ class CompletionReader:
 
     @translate_sqlite_errors
     def list_agents(self) -> list[str]:
-        """The agents that have sessions."""
+        """List the agents that have sessions."""
         return list_agent_names(self._db)
 
     @translate_sqlite_errors
     def list_folders(self) -> list[str]:
-        """Where sessions worked, the latest first."""
+        """List the working directories of sessions, the latest first."""
         rows = self._db.execute(
             "SELECT cwd FROM session WHERE cwd <> '' AND source = 'main' "
             f"GROUP BY cwd ORDER BY max({_ACTIVE}) DESC"

@@ -1,4 +1,4 @@
-"""Opening the one SQLite file: one writer, read-only readers, private to its owner."""
+"""Open the SQLite file: one writer under a lock, and read-only readers. Mode 0600."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ T = TypeVar("T")
 
 _BUSY_TIMEOUT_MS = 5000
 _AUTOMERGE_SEGMENTS = 4
-"""How many segments of the text index are merged at once; SQLite's own default."""
+"""Number of text index segments that are merged at once; SQLite's own default."""
 _CACHE_KIB = 4096
 _LOAD_CACHE_KIB = 16384
 _JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """The connection that may write, on a store of the newest form, mode 0600."""
+    """Open the store for writing; create it or migrate it to the newest schema."""
     try:
         make_private_dir(path.parent)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
@@ -53,7 +53,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """A connection that cannot change anything."""
+    """Open the store read-only; raise UserError if it is missing or empty."""
     if not path.exists():
         raise _make_empty_store_error()
     try:
@@ -75,13 +75,13 @@ def open_reader(path: Path) -> sqlite3.Connection:
 
 
 def _check_schema_is_current(connection: sqlite3.Connection, path: Path) -> None:
-    (form,) = connection.execute("PRAGMA user_version").fetchone()
-    if form == 0:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == 0:
         raise _make_empty_store_error()
-    if form != len(MIGRATIONS):
-        side = "a newer" if form > len(MIGRATIONS) else "an older"
+    if version != len(MIGRATIONS):
+        age = "a newer" if version > len(MIGRATIONS) else "an older"
         raise StoreUnusable(
-            f"The store at {path} was written by {side} leslied.",
+            f"The store at {path} was written by {age} leslied.",
             "Update leslied, or run: leslied sync",
         )
 
@@ -91,7 +91,10 @@ def _make_empty_store_error() -> UserError:
 
 
 def lock_store(path: Path) -> int:
-    """A descriptor that holds the right to write, for as long as it is open."""
+    """Take the writer lock and return its descriptor; closing it releases the lock.
+
+    Raise AlreadyRunning if another process holds the lock.
+    """
     name = path.with_name("writer.lock")
     try:
         make_private_dir(path.parent)
@@ -105,32 +108,33 @@ def lock_store(path: Path) -> int:
         os.close(fd)
         hint = "Wait for it to end, or see: leslied status"
         if is_daemon:
-            hint = "It is the daemon, which reads everything as it comes."
+            hint = "It is the daemon, which reads new entries by itself."
         raise AlreadyRunning(f"Another leslied is writing to {path}.", hint) from error
     return fd
 
 
 def _acquire_lock(fd: int) -> None:
-    """The lock is ours; whoever only asks who has it holds it for a moment."""
-    for patience in (0.01, 0.02, 0.05):
+    """Take the exclusive lock; retry only while others merely probe it."""
+    for delay_seconds in (0.01, 0.02, 0.05):
         with suppress(BlockingIOError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
-        # Those who ask can share it; somebody who writes shares with nobody.
+        # A probe takes a shared lock, so this succeeds; it fails if another process
+        # writes, because a writer holds the lock exclusively.
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         fcntl.flock(fd, fcntl.LOCK_UN)
-        select.select([], [], [], patience)
+        select.select([], [], [], delay_seconds)
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def write_lock_info(fd: int, text: str) -> None:
-    """Whoever asks can read who holds the lock."""
+    """Write into the lock file who holds the lock."""
     os.ftruncate(fd, 0)
     os.pwrite(fd, text.encode(), 0)
 
 
 def read_lock_info(path: Path) -> str | None:
-    """What the holder of the lock wrote there; None where nobody holds it."""
+    """Read what the holder of the lock wrote; return None if nobody holds it."""
     try:
         fd = os.open(path.with_name("writer.lock"), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -159,7 +163,7 @@ def _set_pragmas(connection: sqlite3.Connection) -> None:
 
 
 def begin_bulk_load(connection: sqlite3.Connection) -> None:
-    """Commits are fast; what a power loss takes must be read again."""
+    """Make commits fast; after a power loss the last ones must be repeated."""
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
     connection.execute(f"PRAGMA cache_size = -{_LOAD_CACHE_KIB}")
@@ -167,7 +171,7 @@ def begin_bulk_load(connection: sqlite3.Connection) -> None:
 
 
 def end_bulk_load(connection: sqlite3.Connection) -> None:
-    """As safe as can be, also when an earlier load was killed."""
+    """Restore the durable settings, also after an earlier load was killed."""
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA wal_autocheckpoint = 1000")
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
@@ -178,13 +182,13 @@ def end_bulk_load(connection: sqlite3.Connection) -> None:
 
 
 def vacuum(connection: sqlite3.Connection) -> bool:
-    """The file is written anew without what was deleted, and so is the text index.
+    """Rewrite the file and the text index without deleted content.
 
-    Not so, and told, while somebody reads on in what was there before.
+    Return False if a reader still holds the old content in the write-ahead log.
     """
     connection.execute("INSERT INTO record_text (record_text) VALUES ('optimize')")
     failpoint("shrink.half")
-    # In memory the copy would need as much of it as the store has bytes.
+    # In memory, the copy would need as much memory as the store has bytes.
     connection.execute("PRAGMA temp_store = FILE")
     try:
         connection.execute("VACUUM")
@@ -202,7 +206,7 @@ def _set_automerge(connection: sqlite3.Connection, segments: int) -> None:
 
 
 def make_unusable_error(path: Path, error: Exception) -> StoreUnusable:
-    """The sentence for a store that cannot be used."""
+    """Return the error for a store that cannot be opened, read or written."""
     hint = "Check the folder, its permissions and the space on the disk."
     if isinstance(error, sqlite3.DatabaseError) and "malformed" in str(error):
         hint = "See what is damaged: leslied doctor"
@@ -210,7 +214,7 @@ def make_unusable_error(path: Path, error: Exception) -> StoreUnusable:
 
 
 def translate_sqlite_errors(method: Callable[P, T]) -> Callable[P, T]:
-    """The method, with damage in the store told as a sentence."""
+    """Wrap a method: raise StoreUnusable in place of SQLite's errors."""
 
     @wraps(method)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""How far a source was read, as columns, and back."""
+"""Convert cursors and file stamps to column values and back."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _UINT64_RANGE = 2**64
 
 
 def pack_cursor(cursor: Cursor) -> tuple[Any, ...]:
-    """The values of CURSOR_COLUMNS."""
+    """Return the values of CURSOR_COLUMNS."""
     stamp = cursor.stamp
-    where = (
+    stamp_values = (
         (
             to_signed(stamp.dev),
             to_signed(stamp.inode),
@@ -34,13 +34,13 @@ def pack_cursor(cursor: Cursor) -> tuple[Any, ...]:
         cursor.anchor,
         cursor.scanned,
         cursor.finished,
-        *where,
+        *stamp_values,
         cursor.state,
     )
 
 
 def unpack_cursor(row: tuple[Any, ...]) -> Cursor:
-    """The cursor as it was packed."""
+    """Return the cursor from the values of CURSOR_COLUMNS."""
     stamp = unpack_stamp(row[6:11]) if row[6] is not None else None
     return Cursor(
         generation=row[0],
@@ -55,12 +55,12 @@ def unpack_cursor(row: tuple[Any, ...]) -> Cursor:
 
 
 def unpack_stamp(row: tuple[Any, ...]) -> FileStamp:
-    """What `stat` said."""
+    """Return the file stamp from five columns; never equal to a real one if NULL."""
     if row[0] is None:
         return FileStamp(0, 0, -1, 0, 0)
     return FileStamp(row[0] % _UINT64_RANGE, row[1] % _UINT64_RANGE, *row[2:])
 
 
 def to_signed(number: int) -> int:
-    """A device or inode number as SQLite counts: the upper half is negative."""
+    """Map an unsigned 64-bit number to SQLite's signed integers."""
     return number - _UINT64_RANGE if number >= _UINT64_RANGE // 2 else number

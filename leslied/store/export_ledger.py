@@ -1,4 +1,4 @@
-"""Which sessions have the outputs that the settings ask for."""
+"""Ledger of exports: which sessions are due, and which formats were written."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ if TYPE_CHECKING:
 
 
 class DueSession(NamedTuple):
-    """A session that may be over, and has news since its outputs were written."""
+    """Session that may be over and has new entries since its last export."""
 
     row: int
     agent: str
     session_id: str
     seen_us: int
-    """When the newest entry, of it or a subagent, was read."""
+    """Time at which the newest entry of it or a subagent was read."""
 
 
 class ExportLedger:
-    """Questions and notes about outputs; the caller holds the transaction."""
+    """Read and write the state of exports; the caller holds the transaction."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def list_due(self, formats: str, quiet_us: int) -> list[DueSession]:
-        """Settled sessions that stopped, or were quiet since then, with news.
+        """List settled sessions with new entries that stopped or are quiet.
 
-        Not those that ended before the store was made: nobody waits for them.
+        Skip sessions that ended before the store was created; they are not exported
+        automatically.
         """
         rows = self._db.execute(
             "SELECT m.id, m.agent, m.session_id, max(c.seen_us) AS seen FROM session m "
@@ -44,15 +45,15 @@ class ExportLedger:
         return [DueSession(*row) for row in rows]
 
     def mark_exported(self, sessions: Iterable[DueSession], formats: str) -> None:
-        """The outputs of these sessions stand, as they were when they were due."""
+        """Record that these sessions were exported, as of their `seen_us`."""
         self._db.executemany(
             "INSERT OR REPLACE INTO published (session, seen_us, formats) "
             "VALUES (?, ?, ?)",
-            [(each.row, each.seen_us, formats) for each in sessions],
+            [(due.row, due.seen_us, formats) for due in sessions],
         )
 
     def get_utc_offset(self, session: int) -> int:
-        """The zone that the session's transcripts are told in, in minutes."""
+        """Return the UTC offset in minutes that the session's transcripts use."""
         row = self._db.execute(
             "SELECT utc_offset FROM transcript WHERE session = ? ORDER BY unit LIMIT 1",
             (session,),

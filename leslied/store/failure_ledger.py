@@ -1,4 +1,4 @@
-"""Work that failed unexpectedly, kept across restarts until it succeeds."""
+"""Ledger of work that failed unexpectedly, stored until a retry succeeds."""
 
 from __future__ import annotations
 

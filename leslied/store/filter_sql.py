@@ -1,4 +1,4 @@
-"""Filters as SQL: over sessions with their subagents, and over entries."""
+"""Compile filters to SQL conditions over sessions, streams and entries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SESSION_GROUPS = (
     f"sum(source <> '{MAIN}') AS subagents "
     "FROM session WHERE entries > 0 GROUP BY agent, session_id)"
 )
-"""Sessions with their subagents, one row each; `main` is NULL where its log is gone."""
+"""One row per session with its subagents; `main` is NULL if its log is missing."""
 SESSION_GROUPS_WITH_MAIN = (
     f"{SESSION_GROUPS} f JOIN session m ON m.id = ifnull(f.main, f.first)"
 )
@@ -37,7 +37,10 @@ _ERROR = (
 
 
 def sessions_where(filters: Iterable[Filter], quiet_us: int) -> Condition:
-    """Over `HEADS`; sessions silent since `quiet_us` count as stopped."""
+    """Compile session filters over SESSION_GROUPS_WITH_MAIN.
+
+    Sessions that are quiet since `quiet_us` count as stopped.
+    """
     status = (
         "CASE WHEN m.stopped_us IS NOT NULL "
         f"OR ifnull(ifnull(f.ended_us, m.started_us), 0) < {quiet_us:d} "
@@ -55,7 +58,7 @@ def sessions_where(filters: Iterable[Filter], quiet_us: int) -> Condition:
 
 
 def session_list_where(filters: Iterable[Filter], quiet_us: int) -> Condition:
-    """As above, and the whole session's time and model."""
+    """Compile session filters, and also the session's time and model."""
     filters = list(filters)
     tests: dict[str, Callable[[Any], Condition]] = {
         "model": lambda text: (f"m.model {_LIKE}", [f"%{escape_like(text)}%"]),
@@ -66,7 +69,7 @@ def session_list_where(filters: Iterable[Filter], quiet_us: int) -> Condition:
 
 
 def entries_where(filters: Iterable[Filter]) -> Condition:
-    """Over a record `r`."""
+    """Compile entry filters over a record `r`."""
     tests: dict[str, Callable[[Any], Condition]] = {
         "tool": _test_tool,
         "model": lambda text: (f"r.model {_LIKE}", [f"%{escape_like(text)}%"]),
@@ -79,44 +82,43 @@ def entries_where(filters: Iterable[Filter]) -> Condition:
 
 
 def tools_where(filters: Iterable[Filter]) -> Condition:
-    """Over a call `c`: whether it is of a wanted tool."""
-    names = [each for each in filters if each.key == "tool" and not each.is_negated]
+    """Compile tool filters that are not negated, over a call `c`."""
+    tool_filters = [f for f in filters if f.key == "tool" and not f.is_negated]
     return _join(
-        names, {"tool": lambda text: (f"c.tool_name {_LIKE}", [_to_like_pattern(text)])}
+        tool_filters,
+        {"tool": lambda text: (f"c.tool_name {_LIKE}", [_to_like_pattern(text)])},
     )
 
 
 def streams_where(filters: Iterable[Filter], quiet_us: int) -> Condition:
-    """Over a session `s`, which may be a subagent."""
+    """Compile session filters over a stream `s`, a session or a subagent."""
     filters = list(filters)
-    below = _is_condition(filters, "subagent", f"s.source <> '{MAIN}'")
+    is_subagent = _is_condition(filters, "subagent", f"s.source <> '{MAIN}'")
     where, values = sessions_where(filters, quiet_us)
     if where == "1":
-        return below
-    family = (
+        return is_subagent
+    in_group = (
         "(s.agent, s.session_id) IN "
         f"(SELECT f.agent, f.session_id FROM {SESSION_GROUPS_WITH_MAIN} WHERE {where})"
     )
-    return _and((family, values), below)
+    return _and((in_group, values), is_subagent)
 
 
 def _join(
     filters: Iterable[Filter], tests: dict[str, Callable[[Any], Condition]]
 ) -> Condition:
-    """All keys hold, each by one of its values; nothing that is left out does."""
-    wanted: dict[str, list[Condition]] = {}
-    refused: list[Condition] = []
-    for each in filters:
-        if each.key in tests:
-            test = tests[each.key](each.value)
-            (refused if each.is_negated else wanted.setdefault(each.key, [])).append(
-                test
-            )
-    parts = [f"({' OR '.join(sql for sql, _ in group)})" for group in wanted.values()]
-    parts += [f"NOT ({sql})" for sql, _ in refused]
+    """Join filters: OR within a key, AND between keys, NOT for negated ones."""
+    included: dict[str, list[Condition]] = {}
+    excluded: list[Condition] = []
+    for item in filters:
+        if item.key in tests:
+            group = excluded if item.is_negated else included.setdefault(item.key, [])
+            group.append(tests[item.key](item.value))
+    parts = [f"({' OR '.join(sql for sql, _ in group)})" for group in included.values()]
+    parts += [f"NOT ({sql})" for sql, _ in excluded]
     values = [
         value
-        for group in (*wanted.values(), refused)
+        for group in (*included.values(), excluded)
         for _, bound in group
         for value in bound
     ]
@@ -124,9 +126,9 @@ def _join(
 
 
 def _is_condition(filters: Iterable[Filter], word: str, test: str) -> Condition:
-    """`is:word` and `-is:word`."""
-    named = [each for each in filters if (each.key, each.value) == ("is", word)]
-    return _join(named, {"is": lambda _: (test, [])})
+    """Compile `is:word` and `-is:word` to a test."""
+    matching = [item for item in filters if (item.key, item.value) == ("is", word)]
+    return _join(matching, {"is": lambda _: (test, [])})
 
 
 def _and(one: Condition, other: Condition) -> Condition:
@@ -134,7 +136,7 @@ def _and(one: Condition, other: Condition) -> Condition:
 
 
 def _test_project(project: str) -> Condition:
-    """A folder and what is below it, or every folder of a name."""
+    """Match an absolute folder and everything below it, or any folder of a name."""
     if project.startswith("/"):
         top = project.rstrip("/")
         return "(m.cwd = ? OR substr(m.cwd, 1, ?) = ?)", [top, len(top) + 1, top + "/"]
@@ -154,10 +156,10 @@ def _test_tool(tool: str) -> Condition:
 
 
 def _to_like_pattern(text: str) -> str:
-    """`*` stands for any characters."""
+    """Return a LIKE pattern in which `*` matches any characters."""
     return escape_like(text).replace("*", "%")
 
 
 def escape_like(text: str) -> str:
-    """The text as `LIKE` takes it literally."""
+    """Escape the text so that `LIKE` matches it literally."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

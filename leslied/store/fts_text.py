@@ -1,7 +1,7 @@
-"""What the full-text index sees of a record, and of a query.
+"""Text of a record for the full-text index.
 
-CJK runs are spaced into single characters on both sides and matched as phrases: the
-tokenizer alone finds no word inside a run.
+CJK runs are split into single characters, in records and in queries, and matched as
+phrases, because the tokenizer does not find words inside a run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from leslied.model.record import Record
 
 MAX_RESULT_CHARACTERS = 10_000
-"""Of a tool result, so much is indexed; the store keeps all of it."""
+"""Characters of a tool result that are indexed; the store has the whole text."""
 
 _CJK_CHARACTER = re.compile(
     "([\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -23,16 +23,16 @@ _CJK_CHARACTER = re.compile(
 )
 _VISIBLE_ASCII = re.compile("[!-~]")
 _PARTIAL_TOKEN = re.compile(r"(?<![!-~])(?=[!-~]*\d)(?=[!-~]*[A-Za-z])[!-~]+$")
-"""What a text ends with, where it is one run of letters and digits."""
+"""Run of letters and digits at the end of a text, which could be part of a secret."""
 _BELOW_CJK = bytes(range(0xE3))
-"""UTF-8 bytes that occur in text without CJK: dropping them leaves nothing."""
+"""UTF-8 bytes of text without CJK; removing them leaves bytes only if CJK occurs."""
 INDEXED_TYPES = frozenset(
     {"user_message", "assistant_message", "thinking", "tool_use", "tool_result"}
 )
 
 
 def extract_index_text(record: Record) -> str:
-    """The words a record can be found by; empty for what nobody searches."""
+    """Return the text to index for a record; empty for types that are not indexed."""
     if record.type not in INDEXED_TYPES:
         return ""
     if record.type == "tool_use":
@@ -45,44 +45,48 @@ def extract_index_text(record: Record) -> str:
 
 
 def truncate_text(text: str, limit: int) -> str:
-    """So many characters at most, and nothing in part that may be half a secret."""
+    """Truncate a text to a number of characters.
+
+    Drop a token that would be cut in the middle, as redaction cannot recognize a part
+    of a secret.
+    """
     if len(text) <= limit:
         return text
-    cut = text[: limit - 1]
-    return (
-        _PARTIAL_TOKEN.sub("", cut) if _VISIBLE_ASCII.match(text[limit - 1]) else cut
-    ) + "…"
+    head = text[: limit - 1]
+    if _VISIBLE_ASCII.match(text[limit - 1]):
+        head = _PARTIAL_TOKEN.sub("", head)
+    return head + "…"
 
 
 def space_cjk(text: str) -> str:
-    """The text with every CJK character standing alone."""
+    """Surround every CJK character with spaces."""
     if text.isascii() or not text.encode(errors="replace").translate(None, _BELOW_CJK):
         return text
     return _CJK_CHARACTER.sub(r" \1 ", text)
 
 
 def extract_strings(tool_input: str) -> str:
-    """Every string in a call's arguments, names of arguments left out."""
+    """Return every string in a call's arguments, without the argument names."""
     if not tool_input:
         return ""
     try:
         value = msgspec.json.decode(tool_input)
     except (msgspec.DecodeError, RecursionError):
         return tool_input
-    words: list[str] = []
+    strings: list[str] = []
     try:
-        _collect_strings(value, words)
+        _collect_strings(value, strings)
     except RecursionError:
         return tool_input
-    return "\n".join(words)
+    return "\n".join(strings)
 
 
-def _collect_strings(value: Any, words: list[str]) -> None:
+def _collect_strings(value: Any, strings: list[str]) -> None:
     if isinstance(value, str):
-        words.append(value)
+        strings.append(value)
     elif isinstance(value, dict):
         for item in value.values():
-            _collect_strings(item, words)
+            _collect_strings(item, strings)
     elif isinstance(value, list):
         for item in value:
-            _collect_strings(item, words)
+            _collect_strings(item, strings)

@@ -1,4 +1,4 @@
-"""Taking whole sessions out of the store; what others share with them stays."""
+"""Delete whole sessions from the store. Records that other sessions share remain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNSHARED_ENTRIES = (
     "AND NOT EXISTS (SELECT 1 FROM placement o WHERE o.entry = p.entry "
     "AND o.session NOT IN temp.going)"
 )
-"""Entries that no session that stays shows."""
+"""Entries that no remaining session contains."""
 _SESSION_TABLES = (
     "touch",
     "touched",
@@ -34,22 +34,22 @@ _SESSION_TABLES = (
     "feed",
     "placement",
 )
-"""Tables with rows of one session each."""
+"""Tables whose rows each belong to one session."""
 _VACUUM_NEEDED_KEY = "prune_unfinished"
 _BATCH_SIZE = 200
 _NO_SESSION = SessionKey("", "")
 
 
 class SessionPruner:
-    """Sessions on their way out; the caller holds the transaction."""
+    """Delete sessions; the caller holds the transaction."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def remove(self, sessions: Iterable[tuple[str, str]]) -> int:
-        """These sessions are gone, with their subagents, and never come back.
+        """Delete sessions and their subagents; return the number of deleted records.
 
-        Says how many records went with them.
+        Tombstones prevent the entries from being imported again.
         """
         self._select_sessions(sessions)
         self._mark_vacuum_needed()
@@ -68,16 +68,16 @@ class SessionPruner:
         return removed
 
     def needs_vacuum(self) -> bool:
-        """Whether the file may still hold words of what is gone."""
+        """Return whether the file may still contain bytes of deleted sessions."""
         query = "SELECT 1 FROM meta WHERE key = ?"
         return self._db.execute(query, (_VACUUM_NEEDED_KEY,)).fetchone() is not None
 
     def mark_vacuumed(self) -> None:
-        """Nothing of what is gone is left in the file."""
+        """Record that the file contains nothing of deleted sessions any more."""
         self._db.execute("DELETE FROM meta WHERE key = ?", (_VACUUM_NEEDED_KEY,))
 
     def _select_sessions(self, sessions: Iterable[tuple[str, str]]) -> None:
-        """The streams that are meant stand in a table of this connection alone."""
+        """Put the streams to delete into a temporary table of this connection."""
         self._db.execute(
             "CREATE TEMP TABLE IF NOT EXISTS going (id INTEGER PRIMARY KEY)"
         )
@@ -107,26 +107,27 @@ class SessionPruner:
             tombstones.add(SessionKey(*key), (name for (name,) in entries))
 
     def _find_sources(self) -> list[int]:
-        """The logs that hold what goes: those that gave it, and copies of them.
+        """Find the sources that contain deleted entries, and copies of these sources.
 
-        A copy of a log added nothing, and is told by its length and checksum.
+        A copy of a log has no placements; its length and checksum identify it.
         """
         rows = self._db.execute(
             "SELECT DISTINCT source FROM placement WHERE session IN temp.going"
         )
-        found = {source for (source,) in rows}
-        known = self._db.execute(
+        placed = {source for (source,) in rows}
+        sources = self._db.execute(
             "SELECT id, agent, offset, crc, id IN (SELECT source FROM placement) "
             "FROM source WHERE offset > 0"
         ).fetchall()
-        bodies = {row[1:4] for row in known if row[0] in found}
-        copies = [row[0] for row in known if not row[4] and row[1:4] in bodies]
-        return sorted(found.union(copies))
+        contents = {row[1:4] for row in sources if row[0] in placed}
+        copies = [row[0] for row in sources if not row[4] and row[1:4] in contents]
+        return sorted(placed.union(copies))
 
     def _remove_records(self) -> tuple[set[bytes], int]:
-        """Records that stay nowhere are gone, from the text index too.
+        """Delete unshared records, also from the text index.
 
-        Says which entries may have titles that wait for them, and how many went.
+        Return the ids of entries that pending titles may refer to, and the number of
+        deleted records.
         """
         query = "SELECT DISTINCT agent FROM session WHERE id IN temp.going"
         agents = [agent for (agent,) in self._db.execute(query)]
@@ -134,42 +135,46 @@ class SessionPruner:
         leaves: set[bytes] = set()
         removed = 0
         for start in range(0, len(entries), _BATCH_SIZE):
-            part = entries[start : start + _BATCH_SIZE]
-            found = list(self._load_records(part))
-            # The index holds no text of its own: it must be told what to forget.
+            batch = entries[start : start + _BATCH_SIZE]
+            records = list(self._load_records(batch))
+            # The index has no copy of the text: a deletion must pass the same text.
             self._db.executemany(
                 "INSERT INTO record_text (record_text, rowid, text) "
                 "VALUES ('delete', ?, ?)",
-                [(row, text) for row, _, r in found if (text := extract_index_text(r))],
+                [
+                    (row, text)
+                    for row, _, record in records
+                    if (text := extract_index_text(record))
+                ],
             )
-            for _, name, record in found:
-                leaves.update([name], _find_titled_entries(record, agents))
+            for _, entry_id, record in records:
+                leaves.update([entry_id], _find_titled_entries(record, agents))
             self._db.executemany(
-                "DELETE FROM record WHERE entry = ?", [(entry,) for entry in part]
+                "DELETE FROM record WHERE entry = ?", [(entry,) for entry in batch]
             )
-            removed += len(found)
+            removed += len(records)
         return leaves, removed
 
     def _load_records(self, entries: list[int]) -> Iterator[tuple[int, bytes, Record]]:
-        """Every version of the entries: its number, its id, and what it says."""
+        """Yield every version of the entries as (row id, entry id, record)."""
         marks = ", ".join("?" * len(entries))
         rows = self._db.execute(
             f"SELECT id, entry_id, {RECORD_COLUMNS} FROM record "
             f"WHERE entry IN ({marks})",
             entries,
         )
-        for row, name, *columns in rows:
-            yield row, name, unpack_record(tuple(columns), _NO_SESSION)[0]
+        for row, entry_id, *columns in rows:
+            yield row, entry_id, unpack_record(tuple(columns), _NO_SESSION)[0]
 
     def _remove_usage(self) -> None:
-        """Tokens of messages that nobody shows any more are gone; others count on."""
+        """Delete usage that no remaining session shows; reassign shared usage."""
         run = self._db.execute
-        left = (
+        new_owner = (
             "SELECT min(h.session) FROM usage_share h "
             "WHERE h.usage = usage.id AND h.session NOT IN temp.going"
         )
         run(
-            f"UPDATE usage SET session = ifnull(({left}), session) "
+            f"UPDATE usage SET session = ifnull(({new_owner}), session) "
             "WHERE session IN temp.going AND id IN (SELECT usage FROM usage_share)"
         )
         run("DELETE FROM usage WHERE session IN temp.going")
@@ -180,7 +185,7 @@ class SessionPruner:
         )
 
     def _mark_indexes_due(self) -> None:
-        """The indexes of projects that lose a thread are written again."""
+        """Make the index of each project that loses a thread due for writing."""
         self._db.execute(
             "UPDATE collected SET is_due = 1 WHERE session IN (SELECT max(s.id) "
             "FROM session s JOIN collected c ON c.session = s.id "
@@ -189,7 +194,7 @@ class SessionPruner:
         )
 
     def _remove_titles(self, leaves: set[bytes]) -> None:
-        """Titles that waited for, or came of, what is gone."""
+        """Delete pending titles that refer to deleted entries or came from them."""
         self._db.executemany(
             "DELETE FROM leaf_title WHERE entry_id = ?1 "
             "AND NOT EXISTS (SELECT 1 FROM record WHERE entry_id = ?1)",
@@ -197,31 +202,31 @@ class SessionPruner:
         )
 
     def _mark_sources_pruned(self, sources: list[int]) -> None:
-        """No log that held what is gone is archived, or ever will be.
+        """Exclude these sources from the archive; mark their files for deletion.
 
-        How far it was read stays, so that it is not read again.
+        The cursor is not reset, so that they are not read again.
         """
         rows = self._db.execute("SELECT DISTINCT source FROM placement")
-        shared = {source for (source,) in rows}
-        emptied = [(each,) for each in sources if each not in shared]
+        remaining = {source for (source,) in rows}
+        emptied = [(source,) for source in sources if source not in remaining]
         for table in ("noise", "rejected"):
             self._db.executemany(f"DELETE FROM {table} WHERE source = ?", emptied)
-        closed = [(each,) for each in sources]
+        parameters = [(source,) for source in sources]
         self._db.executemany(
             "INSERT INTO noise SELECT id, generation, 0, offset, "
             f"'{PRUNED}' FROM source WHERE id = ?",
-            closed,
+            parameters,
         )
         self._db.executemany(
             "INSERT OR REPLACE INTO archived SELECT o.id, o.generation, o.offset, "
             "o.finished, 0, 0, ifnull(a.file, ''), "
             f"CASE WHEN ifnull(a.file, '') = '' THEN -1 ELSE {PENDING_DELETION} END "
             "FROM source o LEFT JOIN archived a ON a.source = o.id WHERE o.id = ?",
-            closed,
+            parameters,
         )
 
     def _clamp_checkpoints(self) -> None:
-        """Numbers of what is gone are given again: nothing counts from above them."""
+        """Lower checkpoints to the newest placement, as deleted ids are reused."""
         newest = "(SELECT ifnull(max(id), 0) FROM placement)"
         self._db.execute(f"UPDATE archived SET newest = min(newest, {newest})")
         self._db.execute(
@@ -231,6 +236,6 @@ class SessionPruner:
 
 
 def _find_titled_entries(record: Record, agents: list[str]) -> list[bytes]:
-    """The entry that a record gives a title to, whoever wrote it."""
+    """Return the id of the entry that a title record refers to, for each agent."""
     leaf = record.metadata.get("leaf")
     return [make_record_id(agent, str(leaf), 0) for agent in agents] if leaf else []

@@ -1,4 +1,4 @@
-"""Looking into the store, without being able to change it."""
+"""Read-only access to sessions, records and source state."""
 
 from __future__ import annotations
 
@@ -50,12 +50,13 @@ _SUMMARY_COLUMNS = (
     "description, seen_us, folder, is_live"
 )
 _TITLE_CHARACTERS = 80
-_FEW = 500
+_MAX_GROUP_QUERIES = 500
+"""For more groups than this, one query over all sessions is faster."""
 _PREFIX_CHARACTERS = 8
 
 
 class StoreReader:
-    """A read-only look at the store."""
+    """Read-only connection to the store. Use it as a context manager."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -70,19 +71,19 @@ class StoreReader:
 
     @translate_sqlite_errors
     def select_sessions(self, selection: Selection) -> list[SessionGroup]:
-        """The sessions wanted, in their order."""
+        """Return the selected sessions, in the selected order."""
         return select_sessions(self._db, selection)
 
     @translate_sqlite_errors
     def list_similar_ids(self, ids: Collection[str]) -> list[str]:
-        """The ids of sessions and subagents that begin as one of these does."""
-        starts = json.dumps(sorted({each[:_PREFIX_CHARACTERS] for each in ids}))
+        """List ids of sessions and subagents that share a prefix with one of these."""
+        prefixes = json.dumps(sorted({name[:_PREFIX_CHARACTERS] for name in ids}))
         rows = self._db.execute(
             "WITH start AS MATERIALIZED (SELECT value FROM json_each(?)) "
             "SELECT session_id, source FROM session WHERE entries > 0 AND "
             f"(substr(session_id, 1, {_PREFIX_CHARACTERS}) IN start OR "
             f"substr(source, instr(source, ':') + 1, {_PREFIX_CHARACTERS}) IN start)",
-            (starts,),
+            (prefixes,),
         )
         keys = [SessionKey("", *row) for row in rows]
         names = (name for key in keys for name in (key.session_id, key.subagent_id))
@@ -92,50 +93,50 @@ class StoreReader:
     def list_sessions(
         self, groups: Sequence[SessionGroup] | None = None
     ) -> list[SessionSummary]:
-        """Every session and subagent with anything in it, or these families'.
+        """List all sessions and subagents with entries, or those of these groups.
 
-        The last active is first.
+        The last active one is first.
         """
         rows = self._load_summary_rows(groups)
         usage = self._totals.get_by_stream([row[0] for row in rows])
-        found = [_summarize(row, usage.get(row[0], Usage())) for row in rows]
-        found.sort(key=lambda session: session.recency, reverse=True)
-        return found
+        sessions = [_summarize(row, usage.get(row[0], Usage())) for row in rows]
+        sessions.sort(key=lambda session: session.recency, reverse=True)
+        return sessions
 
     def _load_summary_rows(
         self, groups: Sequence[SessionGroup] | None
     ) -> list[tuple[Any, ...]]:
         query = f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0"
-        if groups is not None and len(groups) <= _FEW:
-            one = f"{query} AND agent = ? AND session_id = ?"
-            found = (self._db.execute(one, each) for each in groups)
-            return [row for rows in found for row in rows]
+        if groups is not None and len(groups) <= _MAX_GROUP_QUERIES:
+            group_query = f"{query} AND agent = ? AND session_id = ?"
+            results = (self._db.execute(group_query, group) for group in groups)
+            return [row for rows in results for row in rows]
         rows = self._db.execute(query).fetchall()
         if groups is None:
             return rows
-        wanted = set(groups)
-        return [row for row in rows if row[1:3] in wanted]
+        selected = set(groups)
+        return [row for row in rows if row[1:3] in selected]
 
     @property
     def usage(self) -> UsageQueries:
-        """What can be counted."""
+        """Queries over tokens and tool calls."""
         return UsageQueries(self._db, self.path)
 
     @property
     def change_feed(self) -> ChangeFeed:
-        """What comes in while one looks."""
+        """Feed of new records and stopped sessions."""
         return ChangeFeed(self._db, self.path)
 
     @property
     def sizes(self) -> SizeQueries:
-        """What takes how much room."""
-        from leslied.store.size_queries import SizeQueries  # noqa: PLC0415 - few ask
+        """Queries over sizes in bytes."""
+        from leslied.store.size_queries import SizeQueries  # noqa: PLC0415 - rare
 
         return SizeQueries(self._db, self.path)
 
     @translate_sqlite_errors
     def find_session(self, key: SessionKey) -> SessionSummary | None:
-        """One session or subagent; None while it holds nothing."""
+        """Find a session or subagent; return None if it has no entries."""
         row = self._db.execute(
             f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
             "AND agent = ? AND session_id = ? AND source = ?",
@@ -145,37 +146,37 @@ class StoreReader:
 
     @translate_sqlite_errors
     def list_subagents(self, key: SessionKey) -> list[SessionSummary]:
-        """The subagents in a session's own folder, in the order they were seen."""
+        """List the subagents in a session's own folder, in the order they were seen."""
         rows = self._db.execute(
-            f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0 AND source <> 'main' "
-            "AND agent = ? AND session_id = ? ORDER BY id",
+            f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
+            "AND source <> 'main' AND agent = ? AND session_id = ? ORDER BY id",
             key[:2],
         )
         return [_summarize(row, Usage()) for row in rows]
 
     @translate_sqlite_errors
     def list_children(self, parent: SessionSummary) -> list[SessionSummary]:
-        """The subagents of a session, and those its calls spawned elsewhere."""
+        """List the subagents of a session, and those that its calls spawned."""
         calls = (
             "SELECT r.tool_call_id FROM placement p JOIN record r ON r.entry = p.entry "
             "WHERE p.session = ? AND r.type = 'tool_use'"
         )
         rows = self._db.execute(
-            f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0 AND source <> 'main' "
-            "AND agent = ? AND (session_id = ? "
+            f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
+            "AND source <> 'main' AND agent = ? AND (session_id = ? "
             f"OR spawn_call_id <> '' AND spawn_call_id IN ({calls})) ORDER BY id",
             (parent.key.agent, parent.key.session_id, parent.row),
-        )
-        found = rows.fetchall()
-        usage = self._totals.get_by_stream([row[0] for row in found])
-        return [_summarize(row, usage.get(row[0], Usage())) for row in found]
+        ).fetchall()
+        usage = self._totals.get_by_stream([row[0] for row in rows])
+        return [_summarize(row, usage.get(row[0], Usage())) for row in rows]
 
     @translate_sqlite_errors
     def list_records(self, session: int, unit: int | None = None) -> list[PlacedRecord]:
-        """The session's current records in order, numbered without a gap."""
-        only = "" if unit is None else f"AND p.unit = {unit:d}"
+        """List current records of a stream in order, numbered without gaps."""
+        in_unit = "" if unit is None else f"AND p.unit = {unit:d}"
         query = (
-            f"{SELECT_RECORDS} WHERE p.session = ? {only} AND {IS_SHOWN} ORDER BY p.id"
+            f"{SELECT_RECORDS} WHERE p.session = ? {in_unit} AND {IS_SHOWN} "
+            "ORDER BY p.id"
         )
         rows = self._db.execute(query, (session,)).fetchall()
         before = self._count_before(session, unit) if unit else 0
@@ -183,49 +184,53 @@ class StoreReader:
 
     @translate_sqlite_errors
     def find_session_by_row(self, row: int) -> SessionSummary | None:
-        """The session or subagent with this number; None while it holds nothing."""
-        found = self._db.execute(
+        """Find the stream with this row id; return None if it has no entries."""
+        values = self._db.execute(
             f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0 AND id = ?",
             (row,),
         ).fetchone()
-        return _summarize(found, Usage()) if found else None
+        return _summarize(values, Usage()) if values else None
 
     @translate_sqlite_errors
     def list_tool_calls(
         self, session: int, unit: int, words: Sequence[str], tools: Sequence[str]
     ) -> list[PlacedRecord]:
-        """Calls of a unit with one of the words in them, or of one of the tools.
+        """List calls of a unit whose input contains a word, or of one of the tools.
 
-        With them their results, and what was told of folders; not numbered.
+        Include their results, and events that set the working directory. The records
+        have no sequence number.
         """
         has_word = " OR ".join(["instr(r.tool_input, ?)"] * len(words))
-        named = ", ".join("?" * len(tools))
-        call = f"r.type = 'tool_use' AND (r.tool_name IN ({named}) OR {has_word})"
-        here = f"p.session = ? AND p.unit = ? AND {IS_SHOWN}"
+        tool_marks = ", ".join("?" * len(tools))
+        call = f"r.type = 'tool_use' AND (r.tool_name IN ({tool_marks}) OR {has_word})"
+        in_unit = f"p.session = ? AND p.unit = ? AND {IS_SHOWN}"
         rows = self._db.execute(
-            f"{SELECT_RECORDS} WHERE {here} AND ({call} OR r.type = 'system_event' "
+            f"{SELECT_RECORDS} WHERE {in_unit} AND ({call} OR r.type = 'system_event' "
             "AND instr(r.metadata, '\"cwd\"'))",
             (session, unit, *tools, *words),
         ).fetchall()
-        found = [unpack_placed_record(row, 0) for row in rows]
-        ids = [p.record.tool_call_id for p in found if p.record.type == "tool_use"]
-        results = f"{SELECT_RECORDS} WHERE {here} AND r.type = 'tool_result' AND r.tool_call_id"
+        records = [unpack_placed_record(row, 0) for row in rows]
+        ids = [p.record.tool_call_id for p in records if p.record.type == "tool_use"]
+        results = (
+            f"{SELECT_RECORDS} WHERE {in_unit} AND r.type = 'tool_result' "
+            "AND r.tool_call_id"
+        )
         for start in range(0, len(ids), 500):
-            part = ids[start : start + 500]
-            marks = ", ".join("?" * len(part))
+            batch = ids[start : start + 500]
+            marks = ", ".join("?" * len(batch))
             query = f"{results} IN ({marks})"
-            rows = self._db.execute(query, (session, unit, *part)).fetchall()
-            found += [unpack_placed_record(row, 0) for row in rows]
-        return sorted(found, key=lambda placed: placed.placement)
+            rows = self._db.execute(query, (session, unit, *batch)).fetchall()
+            records += [unpack_placed_record(row, 0) for row in rows]
+        return sorted(records, key=lambda placed: placed.placement)
 
     @translate_sqlite_errors
     def find_chat_id(self, session: SessionSummary, unit: int) -> str:
-        """The id of a unit, or of all that a subagent did."""
+        """Return the chat id of a unit or of a whole subagent; "" if it has none."""
         return find_chat_id(self._db, session.key, session.row, unit)
 
     @translate_sqlite_errors
     def find_transcript_paths(self, session: int) -> dict[int, str]:
-        """The files of a stream's units that still stand, by unit."""
+        """Return the paths of the transcripts of a stream that exist, by unit."""
         rows = self._db.execute(
             "SELECT unit, folder, file FROM transcript "
             "WHERE session = ? AND newest > 0 AND NOT is_removed",
@@ -234,10 +239,10 @@ class StoreReader:
         return {unit: f"{os.fsdecode(folder)}/{file}" for unit, folder, file in rows}
 
     def add_transcript_paths(self, unit: Unit) -> Unit:
-        """The unit, and its subagents, with the paths of their files."""
-        file = self.find_transcript_paths(unit.summary.row).get(unit.number, "")
-        below = tuple(self.add_transcript_paths(child) for child in unit.subagents)
-        return replace(unit, transcript=file, subagents=below)
+        """Return the unit and its subagents with the paths of their transcripts."""
+        path = self.find_transcript_paths(unit.summary.row).get(unit.number, "")
+        subagents = tuple(self.add_transcript_paths(child) for child in unit.subagents)
+        return replace(unit, transcript=path, subagents=subagents)
 
     def _count_before(self, session: int, unit: int) -> int:
         query = (
@@ -250,49 +255,52 @@ class StoreReader:
     def search(
         self, query: Query, quiet_us: int = 0, *, is_substring: bool = False
     ) -> Search:
-        """A question to the text index."""
+        """Prepare a search; call its methods to get matches."""
         return Search(self._db, self.path, query, quiet_us, is_substring=is_substring)
 
     @translate_sqlite_errors
     def find_sessions_by_prefix(self, prefix: str) -> list[tuple[SessionKey, str]]:
-        """Streams whose session, thread or own id starts so, and their thread's."""
+        """Find streams whose session, thread or own id has this prefix.
+
+        Return each with its thread id.
+        """
         return find_sessions_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors
     def find_units_by_prefix(self, prefix: str) -> list[tuple[int, int, str]]:
-        """Units whose chat id starts so: the session's row, number, chat id."""
+        """Find units by prefix of the chat id, as (session row, unit, chat id)."""
         return find_units_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors
     def find_unit_zero_by_prefix(self, prefix: str) -> list[tuple[int, int, str]]:
-        """As above, of subagents, and of what stands before the first prompt."""
+        """Find subagents, and units before the first prompt, as above."""
         return find_unit_zero_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors
     def find_entries_by_prefix(self, prefix: str) -> list[tuple[SessionKey, str]]:
-        """Entries whose id starts so, each with the first stream that shows it."""
+        """Find entries by prefix of the id, each with the first stream showing it."""
         return find_entries_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors
     def list_agent_names(self) -> list[str]:
-        """The agents that have sessions."""
+        """List the agents that have sessions."""
         return list_agent_names(self._db)
 
     @translate_sqlite_errors
     def summarize_agents(self) -> list[dict[str, Any]]:
-        """Per agent: sources, newest times, rejected entries, troubles."""
+        """Summarize each agent: sources, newest times, rejected entries, errors."""
         return summarize_agents(self._db)
 
     @translate_sqlite_errors
     def check_integrity(self) -> str:
-        """What SQLite finds wrong with the file; empty when it is sound."""
+        """Return the damage that SQLite finds in the file; "" if there is none."""
         rows = self._db.execute("PRAGMA quick_check(3)").fetchall()
-        told = "; ".join(row[0] for row in rows)
-        return "" if told == "ok" else told
+        damage = "; ".join(row[0] for row in rows)
+        return "" if damage == "ok" else damage
 
     @translate_sqlite_errors
     def count_rows(self) -> dict[str, int]:
-        """How many rows the store holds of each kind."""
+        """Count records, sessions, subagents, noise and rejections."""
         tables = {
             "records": "SELECT count(*) FROM record WHERE is_current",
             "sessions": "SELECT count(*) FROM session WHERE entries > 0 "
@@ -302,25 +310,25 @@ class StoreReader:
             "noise": "SELECT count(*) FROM noise",
             "rejected": "SELECT count(*) FROM rejected",
         }
-        return {n: self._db.execute(q).fetchone()[0] for n, q in tables.items()}
+        return {name: self._count(query, ()) for name, query in tables.items()}
 
     @translate_sqlite_errors
     def list_rejected(self, limit: int) -> list[dict[str, Any]]:
-        """Entries that could not become records: where they stand, and why."""
+        """List rejected entries with their position and the reason."""
         rows = self._db.execute(
             "SELECT s.agent, s.path, j.offset, j.length, j.reason FROM rejected j "
             "JOIN source s ON s.id = j.source ORDER BY s.path, j.offset LIMIT ?",
             (limit,),
         )
         names = ("agent", "path", "offset", "length", "reason")
-        told = [dict(zip(names, row, strict=True)) for row in rows]
-        return [{**each, "path": os.fsdecode(each["path"])} for each in told]
+        rejected = [dict(zip(names, row, strict=True)) for row in rows]
+        return [{**item, "path": os.fsdecode(item["path"])} for item in rejected]
 
     @translate_sqlite_errors
     def list_source_errors(self) -> list[tuple[str, str]]:
-        """Return sources that were not read at the last look, and why.
+        """List sources that could not be read at the last scan, with the reason.
 
-        A reason that begins with `WAITING` is no fault: the source is held back.
+        A reason that starts with `WAITING` is not an error: the source is held back.
         """
         rows = self._db.execute(
             "SELECT path, trouble FROM source WHERE trouble <> '' AND NOT is_gone"
@@ -337,9 +345,9 @@ class StoreReader:
 
     @translate_sqlite_errors
     def sum_usage(self, sessions: Collection[int]) -> Usage:
-        """The tokens of these streams together."""
-        known = self._totals.get_by_stream(sessions)
-        return sum((known[row] for row in sessions if row in known), Usage())
+        """Return the sum of the tokens of these streams."""
+        totals = self._totals.get_by_stream(sessions)
+        return sum((totals[row] for row in sessions if row in totals), Usage())
 
 
 def _summarize(row: tuple[Any, ...], usage: Usage) -> SessionSummary:

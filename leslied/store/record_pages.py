@@ -1,4 +1,4 @@
-"""Records picked out of the whole store: first where they stand, then page by page."""
+"""Find records in the whole store: first their placements, then page by page."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord
 
 PAGE_SIZE = 100
-"""So many records are in memory at once."""
+"""Number of records that are in memory at once."""
 _NO_LIMIT = -1
-"""No limit, as SQLite writes it."""
+"""SQLite's value of LIMIT for no limit."""
 _UNSET = (None, "")
 _SELECT_PLACEMENTS = (
     "SELECT p.id FROM placement p JOIN session s ON s.id = p.session "
@@ -27,21 +27,21 @@ _SELECT_PLACEMENTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFilter:
-    """Which records are wanted; what is None or empty is not asked about."""
+    """Conditions on records; None or an empty value means no condition."""
 
     streams: tuple[int, ...] | None = None
-    """The store's numbers of sessions and subagents."""
+    """Row ids of sessions and subagents."""
     unit: int | None = None
     entry: str = ""
-    """The id of the only entry."""
+    """Id of a single entry."""
     source: str = ""
     type: str = ""
     role: str = ""
     tool: str = ""
-    """The tool of a call; a result tells it only with its call, and is let through."""
+    """Tool of a call. Results match always: only their call has the tool's name."""
 
     def intersect(self, more: RecordFilter) -> RecordFilter:
-        """What both ask for; nothing where they ask for different things."""
+        """Combine two filters with AND; a contradiction matches no stream."""
         streams = _intersect(self.streams, more.streams)
         values: dict[str, Any] = {}
         for name in ("unit", "entry", "source", "type", "role", "tool"):
@@ -52,7 +52,7 @@ class RecordFilter:
         return RecordFilter(streams=streams, **values)
 
     def to_sql(self) -> tuple[str, list[Any]]:
-        """The tests as SQL, with their values."""
+        """Return the conditions as SQL, and their values."""
         tests = {
             "s.source = ?": self.source or None,
             "r.type = ?": self.type or None,
@@ -61,15 +61,15 @@ class RecordFilter:
             "r.entry_id = ?": bytes.fromhex(self.entry) or None,
             "p.unit = ?": self.unit,
         }
-        held = {test: value for test, value in tests.items() if value is not None}
-        where = [IS_SHOWN, *held]
+        active = {test: value for test, value in tests.items() if value is not None}
+        where = [IS_SHOWN, *active]
         if self.streams is not None:
             where.append(f"p.session IN ({', '.join(map(str, self.streams))})")
-        return " AND ".join(where), list(held.values())
+        return " AND ".join(where), list(active.values())
 
     @property
     def is_full_scan(self) -> bool:
-        """Whether no index leads to what is wanted: the whole store is gone through."""
+        """Whether no index helps and the whole store must be scanned."""
         return self.streams is None and not self.entry
 
 
@@ -85,18 +85,18 @@ def _intersect(
 def find_placements(
     db: sqlite3.Connection, record_filter: RecordFilter, after: int
 ) -> array[int]:
-    """The placements of such records after this one, in order; empty at the end.
+    """Return placements of matching records after a placement, in order.
 
-    A page of them where the whole store is gone through, which is in this order;
-    else all: to sort those of a stream for every page would take ever longer.
+    A full scan reads in this order and returns one page; an empty result is the end.
+    Otherwise return all: sorting a stream again for every page would be quadratic.
     """
     where, values = record_filter.to_sql()
-    order, most = (
+    order, limit = (
         ("p.id", PAGE_SIZE) if record_filter.is_full_scan else ("+p.id", _NO_LIMIT)
     )
     rows = db.execute(
         f"{_SELECT_PLACEMENTS} WHERE {where} AND {order} > ? ORDER BY {order} LIMIT ?",
-        (*values, after, most),
+        (*values, after, limit),
     )
     return array("q", (row[0] for row in rows))
 
@@ -104,7 +104,7 @@ def find_placements(
 def find_newest_placements(
     db: sqlite3.Connection, record_filter: RecordFilter
 ) -> array[int]:
-    """The placements of such records, the latest first; those without a time last."""
+    """Return placements of matching records, latest first, those without time last."""
     where, values = record_filter.to_sql()
     rows = db.execute(
         f"{_SELECT_PLACEMENTS} WHERE {where} ORDER BY r.created_us DESC, p.id DESC",
@@ -114,7 +114,7 @@ def find_newest_placements(
 
 
 def split_pages(placements: array[int]) -> Iterator[array[int]]:
-    """The placements, as many at a time as are loaded at once."""
+    """Split placements into pages of PAGE_SIZE."""
     for start in range(0, len(placements), PAGE_SIZE):
         yield placements[start : start + PAGE_SIZE]
 
@@ -122,16 +122,16 @@ def split_pages(placements: array[int]) -> Iterator[array[int]]:
 def load_records(
     db: sqlite3.Connection, placements: array[int]
 ) -> Iterator[tuple[int, PlacedRecord]]:
-    """The records at these placements, with their streams; not numbered.
+    """Yield (stream, record) for these placements; records have no sequence number.
 
-    What is gone or hidden since they were found is left out.
+    Skip placements that were deleted or hidden in the meantime.
     """
     query = SELECT_RECORDS.replace("SELECT ", "SELECT p.session, ", 1)
     marks = ", ".join("?" * len(placements))
     rows = db.execute(
         f"{query} WHERE p.id IN ({marks}) AND {IS_SHOWN}", placements
     ).fetchall()
-    found = {row[1]: row for row in rows}
-    for place in placements:
-        if row := found.get(place):
+    rows_by_placement = {row[1]: row for row in rows}
+    for placement in placements:
+        if row := rows_by_placement.get(placement):
             yield row[0], unpack_placed_record(row[1:], 0)

@@ -1,4 +1,4 @@
-"""Records where they stand, as one query tells them."""
+"""The query that selects records with their placement, and decoding of its rows."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SELECT_RECORDS = (
     "JOIN source o ON o.id = p.source JOIN session s ON s.id = p.session"
 )
 IS_SHOWN = "(p.is_copy = 0 OR s.originals = 0)"
-"""Copies stand in for their originals only while there are none."""
+"""Copies are shown only in a session that has no original entries."""
 
 
 def unpack_placed_record(row: tuple[Any, ...], sequence: int) -> PlacedRecord:
-    """A row of `PLACED`, numbered."""
+    """Return the record of a row of SELECT_RECORDS, with this sequence number."""
     record, observed_at, version = unpack_record(row[10:], SessionKey(*row[6:9]))
     return PlacedRecord(
         record=record,

@@ -1,4 +1,4 @@
-"""Threads among others: which are news, who came of whom, and who was renamed."""
+"""Ledger of thread relations: due threads, parents of forks, and renamed threads."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class DueThread(NamedTuple):
-    """A thread that may have news for the relations file of its project."""
+    """Thread that may need an update in the relations file of its project."""
 
     session: int
     agent: str
     session_id: str
     digest: bytes
-    """A hash of what was last written of it; empty when it has to be asked anew."""
+    """Hash of what was last written about it; empty if it must be computed again."""
 
 
 class ThreadMove(NamedTuple):
-    """A thread that has a new id; files under the old one may still stand."""
+    """Thread with a new id; files under the old id may still exist."""
 
     session: int
     old_id: str
@@ -34,13 +34,13 @@ class ThreadMove(NamedTuple):
 
 
 class RelationsLedger:
-    """Questions and notes about threads; the caller holds the transaction."""
+    """Read and write the state of relations; the caller holds the transaction."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def list_due(self) -> list[DueThread]:
-        """Threads with files that have news, or that are not over yet."""
+        """List threads with files that have changed or are not over yet."""
         rows = self._db.execute(
             "SELECT s.id, s.agent, s.session_id, d.told FROM thread_due d "
             "JOIN session s ON s.id = d.session ORDER BY s.id"
@@ -48,14 +48,14 @@ class RelationsLedger:
         return [DueThread(*row) for row in rows]
 
     def mark_written(self, session: int, digest: bytes, *, is_over: bool) -> None:
-        """The file says so much of the thread; one that is over is not asked again."""
+        """Save the hash of what was written; a thread that is over is not due again."""
         query = "UPDATE thread_due SET told = ?2 WHERE session = ?1"
         if is_over:
             query = "DELETE FROM thread_due WHERE session = ?1"
         self._db.execute(query, (session, digest)[: 1 if is_over else 2])
 
     def mark_due(self, sessions: Iterable[int]) -> None:
-        """These threads with files are news: their family has grown."""
+        """Mark those of these threads that have files as due."""
         self._db.executemany(
             "INSERT OR REPLACE INTO thread_due (session) "
             "SELECT id FROM session WHERE id = ? AND folder <> x''",
@@ -63,7 +63,7 @@ class RelationsLedger:
         )
 
     def count_shared_entries(self, session: int) -> dict[int, int]:
-        """Sessions that show entries of this one too, and how many of them."""
+        """Count the entries shared with this session, by the other session."""
         rows = self._db.execute(
             "SELECT o.session, count(*) FROM placement p JOIN placement o "
             "ON o.entry = p.entry AND o.session <> p.session "
@@ -74,13 +74,13 @@ class RelationsLedger:
         return dict(rows.fetchall())
 
     def find_parent(self, session: int) -> int:
-        """The session this one was forked from; 0 where there is none.
+        """Return the session that this one was forked from, or 0.
 
-        What the log says, else the nearest of the older ones that share entries.
+        Use the parent in the log, else the closest older session that shares entries.
         """
-        told = self._find_logged_parent(session)
-        if told:
-            return told
+        logged_parent = self._find_logged_parent(session)
+        if logged_parent:
+            return logged_parent
         shared = self.count_shared_entries(session)
         ownership = Ownership(self._db)
         older = [o for o in shared if _is_older(ownership, o, session)]
@@ -91,13 +91,13 @@ class RelationsLedger:
         )
 
     def get_thread(self, session: int) -> tuple[str, bytes]:
-        """The thread id of a session, and the folder that holds its `.leslie`."""
+        """Return the thread id of a session and the folder that has its `.leslie`."""
         query = "SELECT thread_id, folder FROM session WHERE id = ?"
         row = self._db.execute(query, (session,)).fetchone()
         return (row[0], bytes(row[1])) if row else ("", b"")
 
     def _find_logged_parent(self, session: int) -> int:
-        """An agent that does not copy ids between files says whence a fork came."""
+        """Return the parent in the log; agents that do not copy entry ids write it."""
         row = self._db.execute(
             "SELECT o.id FROM placement p JOIN record r ON r.entry = p.entry "
             "JOIN session s ON s.id = p.session JOIN session o ON o.agent = s.agent "
@@ -110,12 +110,12 @@ class RelationsLedger:
         return int(row[0]) if row else 0
 
     def list_relations_files(self) -> dict[bytes, str]:
-        """Folders whose relations file we wrote, and what it looked like then."""
+        """Return folders with a relations file we wrote, and the file's stamp."""
         rows = self._db.execute("SELECT folder, stamp FROM relations_file")
         return dict(rows.fetchall())
 
     def record_relations_file(self, folder: bytes, stamp: str) -> None:
-        """The folder's relations file looks like this."""
+        """Save the stamp of a folder's relations file."""
         self._db.execute(
             "INSERT OR REPLACE INTO relations_file VALUES (?, ?)", (folder, stamp)
         )
@@ -123,20 +123,23 @@ class RelationsLedger:
     def find_claimed_threads(
         self, folder: bytes, claims: Iterable[tuple[str, str]]
     ) -> list[tuple[int, str, str]]:
-        """Threads there whose session is claimed under another id: row, old, new."""
-        found: list[tuple[int, str, str]] = []
+        """Find threads of a folder whose session is claimed under another thread id.
+
+        Return (row id, old thread id, new thread id).
+        """
+        renames: list[tuple[int, str, str]] = []
         for session_id, thread_id in claims:
-            found += self._db.execute(
+            renames += self._db.execute(
                 "SELECT id, thread_id, ?2 FROM session WHERE session_id = ?1 "
                 "AND source = 'main' AND folder = ?3 AND thread_id <> ?2 "
                 "AND NOT EXISTS (SELECT 1 FROM session WHERE thread_id = ?2) "
                 "AND id NOT IN (SELECT session FROM thread_move)",
                 (session_id, thread_id, folder),
             )
-        return found
+        return renames
 
     def list_transcript_files(self, session: int) -> list[tuple[int, int, str]]:
-        """The files of a thread, its subagents' too: session, unit, path."""
+        """List the files of a thread and its subagents, as (session, unit, path)."""
         rows = self._db.execute(
             "SELECT t.session, t.unit, t.file FROM transcript t "
             "JOIN session c ON c.id = t.session JOIN session m ON m.agent = c.agent "
@@ -148,10 +151,10 @@ class RelationsLedger:
     def move_thread(
         self, session: int, thread_id: str, files: list[tuple[int, int, str, str]]
     ) -> None:
-        """The thread has another id; its files are due again under new paths.
+        """Change a thread's id and make its files due under new paths.
 
-        Of each file: session, unit, old path, new path. The old ones are noted until
-        they are gone.
+        `files` has (session, unit, old path, new path). The old paths are stored until
+        `mark_moved`.
         """
         old_id, _ = self.get_thread(session)
         self._db.execute(
@@ -164,14 +167,14 @@ class RelationsLedger:
             "WHERE session = ? AND unit = ?",
             [(new, row, unit) for row, unit, _, new in files],
         )
-        old = json.dumps([old for _, _, old, _ in files])
+        old_paths = json.dumps([old for _, _, old, _ in files])
         self._db.execute(
             "INSERT OR REPLACE INTO thread_move VALUES (?, ?, ?)",
-            (session, old_id, old),
+            (session, old_id, old_paths),
         )
 
     def list_moves(self) -> list[ThreadMove]:
-        """Threads whose files under the old id may still stand."""
+        """List threads whose files under the old id may still exist."""
         rows = self._db.execute(
             "SELECT s.id, m.thread_id, s.thread_id, s.folder, m.files "
             "FROM thread_move m JOIN session s ON s.id = m.session "
@@ -183,20 +186,21 @@ class RelationsLedger:
         ]
 
     def mark_moved(self, session: int) -> None:
-        """Nothing of the thread stands under its old id; it never moves again."""
+        """Record that no file remains under the old id. A thread is moved only once."""
         self._db.execute(
             "UPDATE thread_move SET files = '' WHERE session = ?", (session,)
         )
 
 
 def _is_older(ownership: Ownership, one: int, other: int) -> bool:
-    """Which of two that share entries came first.
+    """Return whether one session is older than another that shares entries.
 
-    The one that is wholly in the other; else the one that first went its own way.
+    A session contained in the other is older; else the one with the earlier first
+    unshared entry.
     """
     if ownership.is_same(one, other):
         return one < other
     if ownership.is_contained(one, other) or ownership.is_contained(other, one):
         return ownership.is_contained(one, other)
-    firsts = [(ownership.get_first_unshared_us(each), each) for each in (one, other)]
+    firsts = [(ownership.get_first_unshared_us(s), s) for s in (one, other)]
     return firsts[0] < firsts[1]

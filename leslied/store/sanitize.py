@@ -1,7 +1,7 @@
-"""Making values fit for SQLite, for the rare reading that holds what it cannot take.
+"""Replace lone surrogates, which SQLite cannot store, by U+FFFD.
 
-Lone surrogates become U+FFFD. A commit tries without: the check would cost every
-record what one in a million needs.
+A commit first tries without: checking every record would cost time that only very few
+need.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from leslied.model.decoded_chunk import DecodedChunk
 
 
-def sanitize_reading(reading: DecodedChunk) -> DecodedChunk:
-    """The reading with every text in it made whole."""
+def sanitize_chunk(chunk: DecodedChunk) -> DecodedChunk:
+    """Return the chunk without lone surrogates in any of its texts."""
     from dataclasses import replace  # noqa: PLC0415 - the rare path
 
     return replace(
-        reading,
+        chunk,
         entries=tuple(
-            structs.replace(_sanitize(entry), prepared=()) for entry in reading.entries
+            structs.replace(_sanitize(entry), prepared=()) for entry in chunk.entries
         ),
-        noise=_sanitize(reading.noise),
-        rejected=_sanitize(reading.rejected),
-        cursor=replace(reading.cursor, state=replace_surrogates(reading.cursor.state)),
+        noise=_sanitize(chunk.noise),
+        rejected=_sanitize(chunk.rejected),
+        cursor=replace(chunk.cursor, state=replace_surrogates(chunk.cursor.state)),
     )
 
 
 def replace_surrogates(text: str) -> str:
-    """The text with every lone surrogate shown as U+FFFD."""
+    """Replace every lone surrogate in the text by U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -1,4 +1,4 @@
-"""The tables, as an ordered list of steps that only go forward."""
+"""Tables and indexes of the store, as an ordered list of forward migrations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _INITIAL_SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
--- One file an agent writes, and how far it was read.
+-- One log file or database of an agent, and its cursor.
 CREATE TABLE source (
   id INTEGER PRIMARY KEY,
   agent TEXT NOT NULL,
@@ -36,7 +36,7 @@ CREATE TABLE source (
 
 CREATE INDEX source_file ON source (inode);
 
--- One stream of entries: a conversation, or one subagent of it.
+-- One stream of entries: a session, or one of its subagents.
 CREATE TABLE session (
   id INTEGER PRIMARY KEY,
   agent TEXT NOT NULL,
@@ -72,7 +72,7 @@ CREATE INDEX session_spawn ON session (spawn_call_id) WHERE spawn_call_id <> '';
 CREATE INDEX session_dirty ON session (ended_us) WHERE is_dirty;
 CREATE UNIQUE INDEX session_thread ON session (thread_id) WHERE thread_id <> '';
 
--- The content, once; a changed entry is a new row under the same entry number.
+-- Content of entries; a changed entry gets a new row with the same entry number.
 CREATE TABLE record (
   id INTEGER PRIMARY KEY,
   entry INTEGER NOT NULL,
@@ -101,7 +101,7 @@ CREATE UNIQUE INDEX record_name ON record (entry_id, digest);
 CREATE INDEX record_entry ON record (entry, is_current);
 CREATE INDEX record_call ON record (tool_call_id) WHERE type = 'tool_use';
 
--- Where a record stands; forks and resumes share records, never placements.
+-- Position of an entry in a session; forks and resumes share records, not placements.
 CREATE TABLE placement (
   id INTEGER PRIMARY KEY,
   session INTEGER NOT NULL REFERENCES session (id),
@@ -116,14 +116,14 @@ CREATE TABLE placement (
 CREATE UNIQUE INDEX placement_once ON placement (entry, session);
 CREATE INDEX placement_order ON placement (session, unit, id);
 
--- Titles that name the session in which a certain entry stands, seen or not yet.
+-- Titles for the sessions that contain an entry, which may not have been read yet.
 CREATE TABLE leaf_title (
   id INTEGER PRIMARY KEY,
   entry_id BLOB NOT NULL UNIQUE,
   title TEXT NOT NULL
 );
 
--- How often a line without an id of its own has stood in this reading of its source.
+-- How often a line without an id occurred in the current generation of its source.
 CREATE TABLE occurrence (
   source INTEGER NOT NULL,
   line_digest BLOB NOT NULL,
@@ -131,7 +131,7 @@ CREATE TABLE occurrence (
   PRIMARY KEY (source, line_digest)
 ) WITHOUT ROWID;
 
--- What was read and is not a record: recognised noise, and what made no sense.
+-- What was read and is not a record: recognized noise, and rejected entries.
 CREATE TABLE noise (
   source INTEGER NOT NULL,
   generation INTEGER NOT NULL,
@@ -151,7 +151,7 @@ CREATE TABLE rejected (
   PRIMARY KEY (source, generation, offset)
 ) WITHOUT ROWID;
 
--- Tokens of each API message, once, under the session that showed it first.
+-- Tokens of each API message, with the session that showed it first.
 CREATE TABLE usage (
   id INTEGER PRIMARY KEY,
   session INTEGER NOT NULL,
@@ -166,14 +166,14 @@ CREATE TABLE usage (
   cache_write_tokens INTEGER NOT NULL,
   UNIQUE (agent, message_id, request_id)
 );
--- Messages that more than one session shows, with each of them.
+-- Messages that more than one session shows, with each of these sessions.
 CREATE TABLE usage_share (
   usage INTEGER NOT NULL,
   session INTEGER NOT NULL,
   PRIMARY KEY (usage, session)
 ) WITHOUT ROWID;
 
--- What was written for a unit or subagent, under a name that never changes.
+-- Transcript of a unit or subagent; its file name never changes.
 CREATE TABLE transcript (
   session INTEGER NOT NULL,
   unit INTEGER NOT NULL,
@@ -201,7 +201,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _add_archive(connection: sqlite3.Connection) -> None:
-    """How far each source is archived, and which sessions it feeds since where."""
+    """Add how far each source is archived, and which sessions each source feeds."""
     connection.execute(
         "CREATE TABLE archived (source INTEGER PRIMARY KEY, "
         "generation INTEGER NOT NULL, offset INTEGER NOT NULL, "
@@ -216,7 +216,7 @@ def _add_archive(connection: sqlite3.Connection) -> None:
 
 
 def _add_relations(connection: sqlite3.Connection) -> None:
-    """Threads whose place among others may be news, and the files that tell of it."""
+    """Add threads whose relations are due, relations files, and renamed threads."""
     connection.execute(
         "CREATE TABLE thread_due (session INTEGER PRIMARY KEY, "
         "told BLOB NOT NULL DEFAULT x'')"
@@ -236,7 +236,7 @@ def _add_relations(connection: sqlite3.Connection) -> None:
 
 
 def _add_index(connection: sqlite3.Connection) -> None:
-    """What sessions touched, and what the index tells of each thread."""
+    """Add file changes of sessions and the index state of each thread."""
     connection.execute(
         "CREATE TABLE touch (session INTEGER NOT NULL, placement INTEGER NOT NULL, "
         "nth INTEGER NOT NULL, unit INTEGER NOT NULL, kind TEXT NOT NULL, "
@@ -269,7 +269,7 @@ def _add_index(connection: sqlite3.Connection) -> None:
 
 
 def _add_published(connection: sqlite3.Connection) -> None:
-    """Sessions whose other outputs stand, in which forms, and how new they are."""
+    """Add the exported sessions with their formats and the time of their entries."""
     connection.execute(
         "CREATE TABLE published (session INTEGER PRIMARY KEY, "
         "seen_us INTEGER NOT NULL, formats TEXT NOT NULL)"
@@ -277,11 +277,12 @@ def _add_published(connection: sqlite3.Connection) -> None:
 
 
 def _add_prices(connection: sqlite3.Connection) -> None:
-    """What a price depends on besides the tokens, and messages by their time."""
+    """Add what a price depends on besides tokens, and indexes over messages."""
     connection.execute(
         "ALTER TABLE usage ADD COLUMN cache_write_1h_tokens INTEGER NOT NULL DEFAULT 0"
     )
-    # The tokens of several requests in one: none of them may have been a large one.
+    # Tokens of several requests in one row: no single one may have been large enough
+    # for the price of large requests.
     connection.execute("ALTER TABLE usage ADD COLUMN is_sum INTEGER NOT NULL DEFAULT 0")
     connection.execute("CREATE INDEX usage_time ON usage (created_us)")
     connection.execute("CREATE INDEX usage_session ON usage (session)")
@@ -289,9 +290,9 @@ def _add_prices(connection: sqlite3.Connection) -> None:
 
 
 def _add_times(connection: sqlite3.Connection) -> None:
-    """Records by their time, calls by their tool, results by their call; and lists.
+    """Add indexes of records by time, calls by tool, results by call; and for lists.
 
-    A search walks back from the newest record, or looks at the few that it may be.
+    A search walks back from the newest record, or checks a few candidates.
     """
     connection.execute(
         "CREATE INDEX record_time ON record (created_us) WHERE is_current"
@@ -304,7 +305,7 @@ def _add_times(connection: sqlite3.Connection) -> None:
     connection.execute(
         "CREATE INDEX record_result ON record (tool_call_id) WHERE type = 'tool_result'"
     )
-    # What lists and `status` ask for stands in the index: no row needs reading.
+    # The index covers what lists and `status` need, so that they read no rows.
     connection.execute(
         "CREATE INDEX session_family ON session "
         "(agent, session_id, source, entries, ended_us, started_us)"
@@ -318,7 +319,7 @@ def _add_times(connection: sqlite3.Connection) -> None:
 
 
 def _add_pruned(connection: sqlite3.Connection) -> None:
-    """Which entries of which streams were pruned, so that they never come back."""
+    """Add tombstones of pruned entries."""
     connection.execute(
         "CREATE TABLE pruned (id INTEGER PRIMARY KEY, agent TEXT NOT NULL, "
         "session_id TEXT NOT NULL, source TEXT NOT NULL, entries BLOB NOT NULL, "
@@ -336,7 +337,7 @@ def _add_failures(connection: sqlite3.Connection) -> None:
 
 
 def _add_live(connection: sqlite3.Connection) -> None:
-    """Add which sessions a process works on, as stop detection last saw it."""
+    """Add whether a process works on a session, as stop detection last saw it."""
     connection.execute(
         "ALTER TABLE session ADD COLUMN is_live INTEGER NOT NULL DEFAULT 0"
     )
@@ -355,24 +356,24 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("failures", _add_failures),
     ("live", _add_live),
 ]
-"""Every step a store has gone through, oldest first; a step is never changed."""
+"""All migrations, oldest first. A migration is never changed once released."""
 
 
 def check_schema_version(connection: sqlite3.Connection, path: Path) -> int:
-    """The store's form; one this program does not know is refused, unchanged."""
+    """Return the store's schema version; raise StoreUnusable if it is too new."""
     newest = len(MIGRATIONS)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > newest:
         raise StoreUnusable(
             f"The store at {path} was written by a newer leslied "
-            f"(form {version}, this program knows {newest}).",
+            f"(schema {version}; this version supports up to {newest}).",
             "Update leslied; nothing was changed.",
         )
     return int(version)
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """The store has the newest form; an older one was saved beside it first."""
+    """Migrate the store to the newest schema; first save a copy of an older one."""
     version, newest = check_schema_version(connection, path), len(MIGRATIONS)
     if 0 < version < newest:
         _save_backup(connection, path.with_name(f"{path.name}.form{version}"))

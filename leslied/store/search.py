@@ -1,4 +1,4 @@
-"""Full text over what was said, thought, called and answered."""
+"""Full-text and substring search over messages, thinking, tool calls and results."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from leslied.model.query import Query, QueryPart
 
 MAX_RANKED = 10_000
-"""Of more hits than these, only the newest are weighed against each other."""
+"""If more records match, only the newest of this number are ranked."""
 _MAX_SCORED_ROWID_SPAN = 50_000
-_FEW = 5_000
-"""So few records are looked at one by one, whatever words they hold."""
+_MAX_PRESELECTED = 5_000
+"""Up to this number of candidate records, the search is restricted to them."""
 _TEXTS = ("r.content", "r.tool_input", "r.spilled", "r.tool_name")
 _TYPES = ", ".join(f"'{name}'" for name in sorted({*INDEXED_TYPES, "error"}))
 _MAX_LIMIT = 2**62
@@ -42,22 +42,22 @@ _MATCH = "SELECT rowid FROM record_text WHERE record_text MATCH ?"
 
 
 class Match(Struct, frozen=True, kw_only=True):
-    """One record that holds the words, with all its text."""
+    """One matching record, with its whole text."""
 
     key: SessionKey
     chat_id: str
-    """The unit it stands in, or all that a subagent did; empty before the first."""
+    """Chat id of its unit, or of its subagent; empty before the first prompt."""
     entry_id: str
     type: str
     tool_name: str
     at: datetime | None
     text: str
     score: float | None
-    """How well it fits; None where only the time counts."""
+    """Relevance; higher is better. None if it was not computed."""
 
 
 class Search:
-    """One question to the text index."""
+    """One search query, compiled to SQL."""
 
     def __init__(
         self,
@@ -81,45 +81,48 @@ class Search:
         if not self._fts_query:
             self._add(f"r.type IN ({_TYPES})")
         self._add(*entries_where(query.filters))
-        if any(each.key == "tool" and not each.is_negated for each in query.filters):
+        if any(item.key == "tool" and not item.is_negated for item in query.filters):
             self._narrow_to_tools()
         self._is_narrowed = False
-        """Whether only some sessions are wanted."""
+        """Whether the filters restrict the search to some sessions."""
         self._placement_sql, self._placement_values = self._compile_placement(quiet_us)
         self.is_truncated = False
-        """Whether there were too many hits to weigh them all."""
+        """Whether there were too many matches to rank all of them."""
 
     @translate_sqlite_errors
     def list_newest(self, limit: int) -> list[Match]:
-        """The latest records that answer it."""
-        is_found = f"AND r.id IN ({_MATCH})" if self._fts_query else ""
-        words = [self._fts_query] if self._fts_query else []
-        # The walk goes back in time and ends with the last hit that is wanted.
+        """Return the latest matching records."""
+        is_match = f"AND r.id IN ({_MATCH})" if self._fts_query else ""
+        match_values = [self._fts_query] if self._fts_query else []
+        values = (*self._placement_values, *self._values, *match_values)
+        # The index over time makes SQLite walk back in time and stop at the limit.
         rows = self._db.execute(
-            f"SELECT r.id, {self._placement_sql} AS place FROM record r INDEXED BY record_time "
-            f"WHERE {' AND '.join(self._tests)} {is_found} AND place IS NOT NULL "
+            f"SELECT r.id, {self._placement_sql} AS place "
+            "FROM record r INDEXED BY record_time "
+            f"WHERE {' AND '.join(self._tests)} {is_match} AND place IS NOT NULL "
             "ORDER BY r.created_us DESC, r.id DESC LIMIT ?",
-            (*self._placement_values, *self._values, *words, min(limit, _MAX_LIMIT)),
+            (*values, min(limit, _MAX_LIMIT)),
         ).fetchall()
         scores = self._score([row for row, _ in rows])
         return [self._load_match(row, place, scores.get(row)) for row, place in rows]
 
     @translate_sqlite_errors
     def list_best(self, limit: int) -> list[Match]:
-        """The records that fit best; the latest where there are no words to fit."""
+        """Return the most relevant records; the latest if the query has no words."""
         if not self._fts_query:
             return self.list_newest(limit)
         tests, values = list(self._tests), list(self._values)
         if self._is_narrowed:
             tests.append(f"{self._placement_sql} IS NOT NULL")
             values += self._placement_values
-        # The newest that fulfil everything are weighed, and one more tells of others.
+        # Rank the newest matches; one more than the limit shows that there are others.
         rows = self._db.execute(
             "WITH w AS MATERIALIZED (SELECT r.id, r.entry, bm25(record_text) AS score "
             "FROM record_text t CROSS JOIN record r ON r.id = t.rowid "
             f"WHERE record_text MATCH ? AND {' AND '.join(tests)} "
             f"ORDER BY t.rowid DESC LIMIT {MAX_RANKED + 1}) "
-            f"SELECT r.id, {self._placement_sql} AS place, r.score, (SELECT count(*) FROM w) "
+            f"SELECT r.id, {self._placement_sql} AS place, r.score, "
+            "(SELECT count(*) FROM w) "
             "FROM w r WHERE place IS NOT NULL ORDER BY r.score LIMIT ?",
             (self._fts_query, *values, *self._placement_values, min(limit, _MAX_LIMIT)),
         ).fetchall()
@@ -127,7 +130,7 @@ class Search:
         return [self._load_match(row, place, -score) for row, place, score, _ in rows]
 
     def _score(self, records: list[int]) -> dict[int, float]:
-        """How well each fits, unless they lie too far apart to find out quickly."""
+        """Score the records; return none if their ids are too far apart to be fast."""
         if not self._fts_query or not records:
             return {}
         first, last = min(records), max(records)
@@ -145,12 +148,12 @@ class Search:
         self._values += values
 
     def _exclude(self, parts: Iterable[QueryPart]) -> None:
-        refused = compile_fts_query(AnyOf(tuple(parts)))
-        if refused:
-            self._add(f"r.id NOT IN ({_MATCH})", [refused])
+        excluded = compile_fts_query(AnyOf(tuple(parts)))
+        if excluded:
+            self._add(f"r.id NOT IN ({_MATCH})", [excluded])
 
     def _compile_placement(self, quiet_us: int) -> tuple[str, list[Any]]:
-        """SQL for the first place in a wanted session where the record is shown."""
+        """Compile SQL for the record's first placement in a matching session."""
         where, values = streams_where(self._query.filters, quiet_us)
         if where != "1":
             self._is_narrowed = True
@@ -162,23 +165,23 @@ class Search:
         return place, values
 
     def _narrow_to_streams(self, where: str, values: list[Any]) -> None:
-        """Where the sessions are small, only what stands in them is looked at."""
+        """Search only the entries of matching streams if there are few."""
         rows = self._db.execute(
             f"SELECT s.id, s.entries FROM session s WHERE {where}", values
         ).fetchall()
-        if sum(entries for _, entries in rows) < _FEW:
-            named = ", ".join(f"{row:d}" for row, _ in rows)
+        if sum(entries for _, entries in rows) < _MAX_PRESELECTED:
+            ids = ", ".join(f"{row:d}" for row, _ in rows)
             self._add(
                 "r.id IN (SELECT n.id FROM placement q JOIN record n "
-                f"ON n.entry = q.entry WHERE q.session IN ({named}))"
+                f"ON n.entry = q.entry WHERE q.session IN ({ids}))"
             )
 
     def _narrow_to_tools(self) -> None:
-        """Where a tool was rarely called, only its calls and results are looked at."""
+        """Search only the calls and results of matching tools if there are few."""
         where, values = tools_where(self._query.filters)
         calls = f"FROM record c WHERE c.type = 'tool_use' AND {where}"
         (count,) = self._db.execute(f"SELECT count(*) {calls}", values).fetchone()
-        if count < _FEW:
+        if count < _MAX_PRESELECTED:
             self._add(
                 f"r.id IN (SELECT c.id {calls} UNION ALL SELECT x.id FROM record x "
                 "WHERE x.type = 'tool_result' AND x.tool_call_id IN "
@@ -209,24 +212,24 @@ class Search:
         )
 
     def _find_unit_id(self, key: SessionKey, session: int, unit: int) -> str:
-        is_named = unit or key.source != MAIN
-        return find_chat_id(self._db, key, session, unit) if is_named else ""
+        has_chat_id = unit or key.source != MAIN
+        return find_chat_id(self._db, key, session, unit) if has_chat_id else ""
 
 
 def compile_fts_query(part: QueryPart) -> str:
-    """The words as the index takes them; empty where they hold none."""
+    """Compile a query to FTS5 syntax; return "" if it contains no word."""
     match part:
         case Term():
             return _quote(part)
         case AnyOf():
-            found = filter(None, map(compile_fts_query, part.parts))
-            return _bracket(" OR ".join(found))
+            alternatives = filter(None, map(compile_fts_query, part.parts))
+            return _bracket(" OR ".join(alternatives))
         case AllOf():
-            wanted = _bracket(
+            required = _bracket(
                 " AND ".join(filter(None, map(compile_fts_query, part.parts)))
             )
-            refused = compile_fts_query(AnyOf(part.excluded)) if wanted else ""
-            return f"({wanted} NOT {refused})" if refused else wanted
+            excluded = compile_fts_query(AnyOf(part.excluded)) if required else ""
+            return f"({required} NOT {excluded})" if excluded else required
 
 
 def _bracket(text: str) -> str:
@@ -234,7 +237,7 @@ def _bracket(text: str) -> str:
 
 
 def _quote(term: Term) -> str:
-    """The term as a phrase the index takes literally."""
+    """Quote a term as an FTS5 phrase."""
     body = space_cjk(replace_surrogates(term.text))
     if not any(character.isalnum() for character in body):
         return ""
@@ -243,24 +246,26 @@ def _quote(term: Term) -> str:
 
 
 def _compile_like(part: QueryPart) -> tuple[str, list[str]]:
-    """SQL that compares letter by letter, with its values."""
+    """Compile a query to LIKE conditions; return the SQL and its values."""
     match part:
         case Term():
-            # Arguments are JSON text: a quote in them stands with a backslash.
+            # Arguments are stored as JSON, in which a quote has a backslash.
             text = replace_surrogates(part.text) + "*" * part.is_prefix
-            spelt = {text, json.dumps(text, ensure_ascii=False)[1:-1]}
-            tests = [f"{name} LIKE ? ESCAPE '\\'" for name in _TEXTS for _ in spelt]
-            values = [f"%{escape_like(each)}%" for _ in _TEXTS for each in spelt]
+            spellings = {text, json.dumps(text, ensure_ascii=False)[1:-1]}
+            tests = [f"{name} LIKE ? ESCAPE '\\'" for name in _TEXTS for _ in spellings]
+            values = [f"%{escape_like(s)}%" for _ in _TEXTS for s in spellings]
             return f"({' OR '.join(tests)})", values
         case AnyOf():
             return _join(part.parts, " OR ", "0")
         case AllOf():
-            wanted, values = _join(part.parts, " AND ", "1")
-            refused, more = _join(part.excluded, " OR ", "0")
-            return f"({wanted} AND NOT {refused})", [*values, *more]
+            required, values = _join(part.parts, " AND ", "1")
+            excluded, excluded_values = _join(part.excluded, " OR ", "0")
+            return f"({required} AND NOT {excluded})", [*values, *excluded_values]
 
 
-def _join(parts: Iterable[QueryPart], word: str, nothing: str) -> tuple[str, list[str]]:
-    found = [_compile_like(part) for part in parts]
-    sql = word.join(test for test, _ in found) or nothing
-    return f"({sql})", [value for _, values in found for value in values]
+def _join(
+    parts: Iterable[QueryPart], operator: str, if_empty: str
+) -> tuple[str, list[str]]:
+    conditions = [_compile_like(part) for part in parts]
+    sql = operator.join(test for test, _ in conditions) or if_empty
+    return f"({sql})", [value for _, values in conditions for value in values]

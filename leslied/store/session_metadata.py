@@ -1,4 +1,4 @@
-"""What a store holds that no log can tell, and giving it to a store made anew."""
+"""Metadata that exists only in the store, and its transfer to a rebuilt store."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FIND_SESSION = (
 
 
 class TranscriptName(Struct, frozen=True, array_like=True):
-    """A transcript's name, and all that its bytes depend on beside the records."""
+    """Name of a transcript, and what its bytes depend on besides the records."""
 
     unit: int
     chat_id: str
@@ -44,7 +44,7 @@ class TranscriptName(Struct, frozen=True, array_like=True):
 
 
 class SourceRun(Struct, frozen=True, array_like=True):
-    """Entries of a session that one source gave it, without another's between."""
+    """Consecutive entries of a session that came from one source."""
 
     path: bytes
     unit: int
@@ -52,7 +52,7 @@ class SourceRun(Struct, frozen=True, array_like=True):
 
 
 class SessionMetadata(Struct, frozen=True, kw_only=True):
-    """What a session has that its log cannot tell."""
+    """Metadata of a session that cannot be derived from its log."""
 
     agent: str
     session_id: str
@@ -63,16 +63,16 @@ class SessionMetadata(Struct, frozen=True, kw_only=True):
     seen_us: int
     names: list[TranscriptName] = []
     runs: list[SourceRun] = []
-    """The order of entries from several sources; empty where one source gave all."""
+    """Order of entries from several sources; empty if all came from one source."""
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """The session."""
+        """Agent, session id and source."""
         return (self.agent, self.session_id, self.source)
 
 
 class ManifestRuns(Struct, frozen=True, kw_only=True):
-    """What a manifest says of the order of a session's entries."""
+    """Order of a session's entries, as stored in a manifest."""
 
     agent: str
     session_id: str
@@ -82,29 +82,29 @@ class ManifestRuns(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[str, str, str, int]:
-        """The session, as it was then."""
+        """The session and its `seen_us`: equal only if it has no newer entries."""
         return (self.agent, self.session_id, self.source, self.seen_us)
 
 
 class MetadataLedger:
-    """Reading and restoring what was given; the caller holds the transaction."""
+    """Read and restore session metadata; the caller holds the transaction."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     @property
     def tombstones(self) -> Tombstones:
-        """What a person wanted to be rid of."""
+        """Tombstones of pruned entries."""
         return Tombstones(self._db)
 
     def created_us(self) -> int:
-        """When the store was made."""
+        """Return the time at which the store was created, or 0."""
         query = "SELECT value FROM meta WHERE key = 'created_us'"
         row = self._db.execute(query).fetchone()
         return int(row[0]) if row else 0
 
     def compute_mark(self) -> list[int]:
-        """Changes whenever a name was given or a session has news."""
+        """Return numbers that change with every new transcript, entry or stop."""
         row = self._db.execute(
             "SELECT (SELECT count(*) FROM transcript), "
             "(SELECT total(newest) FROM transcript), (SELECT count(*) FROM session), "
@@ -114,13 +114,13 @@ class MetadataLedger:
         return [int(number) for number in row]
 
     def load_manifest_mark(self) -> list[int]:
-        """The mark under which the manifest was last written."""
+        """Return the mark with which the manifest was last written, or []."""
         query = "SELECT value FROM meta WHERE key = 'manifest_mark'"
         row = self._db.execute(query).fetchone()
         return [int(number) for number in row[0].split()] if row else []
 
     def record_manifest_mark(self, mark: list[int]) -> None:
-        """The manifest says all that stood in the store under this mark."""
+        """Record that the manifest contains the metadata as of this mark."""
         self._db.execute(
             "INSERT OR REPLACE INTO meta VALUES ('manifest_mark', ?)",
             (" ".join(map(str, mark)),),
@@ -132,69 +132,75 @@ class MetadataLedger:
         *,
         has_complete_feeds: bool = True,
     ) -> Iterator[SessionMetadata]:
-        """What every session was given; an order `known` from before is not asked.
+        """Yield the metadata of every session.
 
-        Without `is_fed` the table of feeds is not trusted to be complete.
+        Runs in `known_runs` that are up to date are not queried again. Without
+        `has_complete_feeds` the table `feed` is not used, as rows may be missing.
         """
-        several = (
+        mixed = self._find_mixed_sessions(has_complete_feeds=has_complete_feeds)
+        runs_by_key = {item.key: item.runs for item in known_runs if item.runs}
+        names = groupby(
+            self._db.execute(
+                f"SELECT session, {_NAME_COLUMNS} FROM transcript "
+                "ORDER BY session, unit"
+            ),
+            itemgetter(0),
+        )
+        named_session, name_rows = next(names, _NO_NAMES)
+        sessions = self._db.execute(
+            f"SELECT id, {_SESSION_COLUMNS} FROM session ORDER BY id"
+        )
+        for session, *row in sessions:
+            fields = dict(zip(_SESSION_COLUMNS.split(", "), row, strict=True))
+            metadata = SessionMetadata(**fields)
+            if session in mixed:
+                runs = runs_by_key.get((*metadata.key, metadata.seen_us))
+                runs = list(self._iter_runs(session)) if runs is None else runs
+                metadata = structs.replace(metadata, runs=runs)
+            if session == named_session:
+                metadata = structs.replace(
+                    metadata, names=[TranscriptName(*name[1:]) for name in name_rows]
+                )
+                named_session, name_rows = next(names, _NO_NAMES)
+            yield metadata
+
+    def _find_mixed_sessions(self, *, has_complete_feeds: bool) -> set[int]:
+        """Find the sessions whose entries come from more than one source."""
+        feeds = (
             "feed"
             if has_complete_feeds
             else "(SELECT DISTINCT source, session FROM placement)"
         )
-        query = f"SELECT session FROM {several} GROUP BY session HAVING count(*) > 1"
-        mixed = {row[0] for row in self._db.execute(query)}
-        before = {each.key: each.runs for each in known_runs if each.runs}
-        names = groupby(
-            self._db.execute(
-                f"SELECT session, {_NAME_COLUMNS} FROM transcript ORDER BY session, unit"
-            ),
-            itemgetter(0),
-        )
-        named, mine = next(names, _NO_NAMES)
-        sessions = self._db.execute(
-            f"SELECT id, {_SESSION_COLUMNS} FROM session ORDER BY id"
-        )
-        for number, *row in sessions:
-            fields = dict(zip(_SESSION_COLUMNS.split(", "), row, strict=True))
-            given = SessionMetadata(**fields)
-            if number in mixed:
-                runs = before.get((*given.key, given.seen_us))
-                runs = list(self._iter_runs(number)) if runs is None else runs
-                given = structs.replace(given, runs=runs)
-            if number == named:
-                given = structs.replace(
-                    given, names=[TranscriptName(*each[1:]) for each in mine]
-                )
-                named, mine = next(names, _NO_NAMES)
-            yield given
+        query = f"SELECT session FROM {feeds} GROUP BY session HAVING count(*) > 1"
+        return {row[0] for row in self._db.execute(query)}
 
     def restore(self, sessions: list[SessionMetadata], created_us: int) -> int:
-        """Every session has again what it was given. Says how many are not there."""
-        rows = {given.key: self._find_session(given.key) for given in sessions}
-        here = [given for given in sessions if rows[given.key]]
+        """Restore the metadata of sessions; return how many sessions are missing."""
+        rows = {item.key: self._find_session(item.key) for item in sessions}
+        existing = [item for item in sessions if rows[item.key]]
         self._db.executemany(
             "UPDATE session SET thread_id = '' WHERE id = ?",
-            [(rows[given.key],) for given in here],
+            [(rows[item.key],) for item in existing],
         )
         self._db.executemany(
             "UPDATE OR IGNORE session SET thread_id = ?, folder = ?, stopped_us = ?, "
             "seen_us = ? WHERE id = ?",
             [
-                (g.thread_id, g.folder, g.stopped_us, g.seen_us, rows[g.key])
-                for g in here
+                (m.thread_id, m.folder, m.stopped_us, m.seen_us, rows[m.key])
+                for m in existing
             ],
         )
-        for given in here:
-            self._restore_order(rows[given.key], given)
+        for item in existing:
+            self._restore_order(rows[item.key], item)
         if created_us:
             self._db.execute(
                 "INSERT OR REPLACE INTO meta VALUES ('created_us', ?)",
                 (str(created_us),),
             )
-        return len(sessions) - len(here)
+        return len(sessions) - len(existing)
 
     def restore_observed_times(self, rows: Iterable[tuple[bytes, bytes, int]]) -> None:
-        """Every record was seen when it was first seen: entry id, digest, time."""
+        """Restore when records were first observed, from (entry id, digest, time)."""
         self._db.executemany(
             "UPDATE record SET observed_us = ?3 WHERE entry_id = ?1 AND digest = ?2",
             rows,
@@ -207,7 +213,7 @@ class MetadataLedger:
     def restore_transcript_names(
         self, metadata: SessionMetadata, units: dict[tuple[int, str], int]
     ) -> None:
-        """The session's files keep their names; `units` says where each chat is now."""
+        """Restore a session's transcript names; `units` maps chats to current units."""
         session = self._find_session(metadata.key)
         if not session:
             return
@@ -234,28 +240,29 @@ class MetadataLedger:
             yield SourceRun(path, unit, sum(1 for _ in run))
 
     def _restore_order(self, session: int, metadata: SessionMetadata) -> None:
-        """Entries from several sources stand as they stood; if all of them are here."""
+        """Restore the order of entries from several sources, if none is missing."""
         queues: dict[bytes, list[int]] = {}
-        for number, path in self._db.execute(
+        for placement, path in self._db.execute(
             "SELECT p.id, o.path FROM placement p JOIN source o ON o.id = p.source "
             "WHERE p.session = ? ORDER BY p.id",
             (session,),
         ):
-            queues.setdefault(path, []).append(number)
-        wanted: dict[bytes, int] = {}
+            queues.setdefault(path, []).append(placement)
+        expected: dict[bytes, int] = {}
         for run in metadata.runs:
-            wanted[run.path] = wanted.get(run.path, 0) + run.entries
-        if {path: len(queue) for path, queue in queues.items()} != wanted:
+            expected[run.path] = expected.get(run.path, 0) + run.entries
+        if {path: len(queue) for path, queue in queues.items()} != expected:
             return
-        places = iter(sorted(n for queue in queues.values() for n in queue))
-        heads = {path: iter(queue) for path, queue in queues.items()}
-        moved = [
-            (-next(places), run.unit, next(heads[run.path]))
+        new_ids = iter(sorted(n for queue in queues.values() for n in queue))
+        old_ids = {path: iter(queue) for path, queue in queues.items()}
+        # Negative ids cannot collide with those of rows that have not moved yet.
+        moves = [
+            (-next(new_ids), run.unit, next(old_ids[run.path]))
             for run in metadata.runs
             for _ in range(run.entries)
         ]
         self._db.executemany(
-            "UPDATE placement SET id = ?, unit = ? WHERE id = ?", moved
+            "UPDATE placement SET id = ?, unit = ? WHERE id = ?", moves
         )
         self._db.execute(
             "UPDATE placement SET id = -id WHERE session = ? AND id < 0", (session,)
@@ -263,7 +270,10 @@ class MetadataLedger:
 
 
 class RebuildReader:
-    """A store that is about to be replaced, as far as it can still be read."""
+    """Reader of a store that is about to be replaced.
+
+    Opening a damaged store raises StoreUnusable.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -282,44 +292,44 @@ class RebuildReader:
 
     @translate_sqlite_errors
     def _check_integrity(self) -> None:
-        (said,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
-        if said != "ok":
-            raise StoreUnusable(f"The store at {self.path} is damaged: {said}.")
+        (result,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        if result != "ok":
+            raise StoreUnusable(f"The store at {self.path} is damaged: {result}.")
 
     @translate_sqlite_errors
     def load_metadata(self) -> tuple[int, list[SessionMetadata]]:
-        """When the store was made, and what every session was given."""
-        giving = MetadataLedger(self._db)
-        return giving.created_us(), list(giving.iter_sessions(has_complete_feeds=False))
+        """Return the store's creation time and the metadata of every session."""
+        ledger = MetadataLedger(self._db)
+        return ledger.created_us(), list(ledger.iter_sessions(has_complete_feeds=False))
 
     @translate_sqlite_errors
     def list_tombstones(self) -> list[Tombstone]:
-        """What a person wanted to be rid of."""
+        """List the tombstones of pruned entries."""
         return list(Tombstones(self._db).iter_all())
 
     def iter_observed_times(self) -> Iterator[tuple[bytes, bytes, int]]:
-        """When each version of each entry was first seen."""
+        """Yield (entry id, digest, time of first observation) of every record."""
         yield from self._db.execute("SELECT entry_id, digest, observed_us FROM record")
 
     @translate_sqlite_errors
     def hash_sessions(self) -> dict[tuple[str, str, str], tuple[int, bytes]]:
-        """Each session's number, and a hash of its entries and versions in order."""
+        """Return each session's row id and a hash of its entries in order."""
         rows = self._db.execute(
             "SELECT s.id, s.agent, s.session_id, s.source, p.unit, r.entry_id, "
             "r.digest FROM session s JOIN placement p ON p.session = s.id "
             "JOIN record r ON r.entry = p.entry AND r.is_current ORDER BY s.id, p.id"
         )
-        found: dict[Any, tuple[int, bytes]] = {}
-        for (number, *key), mine in groupby(rows, itemgetter(0, 1, 2, 3)):
+        hashes: dict[Any, tuple[int, bytes]] = {}
+        for (session, *key), entries in groupby(rows, itemgetter(0, 1, 2, 3)):
             digest = hashlib.blake2b(digest_size=16)
-            for row in mine:
+            for row in entries:
                 digest.update(b"%d\0%s%s" % row[4:])
-            found[tuple(key)] = (number, digest.digest())
-        return found
+            hashes[tuple(key)] = (session, digest.digest())
+        return hashes
 
     @translate_sqlite_errors
     def load_entry_ids(self, session: int) -> set[bytes]:
-        """The ids of a session's entries."""
+        """Return the ids of a session's entries."""
         rows = self._db.execute(
             "SELECT r.entry_id FROM placement p JOIN record r ON r.entry = p.entry "
             "WHERE p.session = ?",

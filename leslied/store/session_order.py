@@ -1,4 +1,4 @@
-"""Where everything stands in one session: what views and entries are joined by."""
+"""Order of the entries of one stream: sequence numbers, neighbours, results, units."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FIRST_ENTRIES = (
 class SessionOrder:
     """The shown records of a session or subagent, without their content.
 
-    Each of its sides is asked of the store when it is first looked at.
+    Each property is queried on first use and cached.
     """
 
     def __init__(self, db: sqlite3.Connection, session: int) -> None:
@@ -39,22 +39,22 @@ class SessionOrder:
         self._session = session
 
     def find_sequence(self, placement: int) -> int | None:
-        """The number of a placement, from 1 on; None where it is not shown."""
+        """Return the position of a placement, counted from 1; None if not shown."""
         placements, _ = self._order
-        at = bisect_left(placements, placement)
-        is_here = at < len(placements) and placements[at] == placement
-        return at + 1 if is_here else None
+        index = bisect_left(placements, placement)
+        is_shown = index < len(placements) and placements[index] == placement
+        return index + 1 if is_shown else None
 
     def find_neighbour(self, placement: int, step: int) -> int | None:
-        """The record that stands so many places further on."""
-        number, (_, records) = self.find_sequence(placement), self._order
-        if number is None or not 0 < number + step <= len(records):
+        """Return the record `step` positions after a placement, or None."""
+        sequence, (_, records) = self.find_sequence(placement), self._order
+        if sequence is None or not 0 < sequence + step <= len(records):
             return None
-        return records[number + step - 1]
+        return records[sequence + step - 1]
 
     @cached_property
     def _order(self) -> tuple[array[int], array[int]]:
-        """Placements and their records."""
+        """Row ids of placements and of their records, in order."""
         rows = self._query(f"SELECT p.id, r.id {_FROM_SHOWN} ORDER BY p.id")
         return array("q", [row[0] for row in rows]), array(
             "q", [row[1] for row in rows]
@@ -62,13 +62,16 @@ class SessionOrder:
 
     @cached_property
     def call_tools(self) -> dict[str, str]:
-        """The tool of every call, by the call's id."""
-        return dict(self._query(f"SELECT r.tool_call_id, r.tool_name {_FROM_SHOWN} "
-                              "AND +r.type = 'tool_use' ORDER BY p.id"))  # fmt: skip
+        """Tool of every call, by the call's id."""
+        rows = self._query(
+            f"SELECT r.tool_call_id, r.tool_name {_FROM_SHOWN} "
+            "AND +r.type = 'tool_use' ORDER BY p.id"
+        )
+        return dict(rows)
 
     @cached_property
     def first_results(self) -> dict[str, int]:
-        """The record of every call's first result, by the call's id."""
+        """Record of every call's first result, by the call's id."""
         rows = self._query(
             f"SELECT r.tool_call_id, r.id {_FROM_SHOWN} AND r.tool_call_id <> '' "
             "AND +r.type = 'tool_result' ORDER BY p.id DESC"
@@ -77,17 +80,21 @@ class SessionOrder:
 
     @cached_property
     def chat_ids(self) -> dict[int, str]:
-        """The chat id of every unit, in order."""
-        named = dict(self._query(_FIRST_ENTRIES))
-        # Before the first prompt, and in a subagent, the first message is the name.
-        query = f"SELECT r.entry_id {_FROM_SHOWN} AND p.unit = 0 AND r.type = 'user_message'"
-        for (entry_id,) in self._query(f"{query} ORDER BY p.id LIMIT 1"):
-            named[0] = entry_id
-        whose = "SELECT agent, session_id FROM session WHERE id = ?"
+        """Chat id of every unit, in order."""
+        first_entries = dict(self._query(_FIRST_ENTRIES))
+        # Before the first prompt, and in a subagent, the chat id is derived from the
+        # first user message, which may not be the first entry.
+        first_message = (
+            f"SELECT r.entry_id {_FROM_SHOWN} AND p.unit = 0 "
+            "AND r.type = 'user_message' ORDER BY p.id LIMIT 1"
+        )
+        for (entry_id,) in self._query(first_message):
+            first_entries[0] = entry_id
+        key_query = "SELECT agent, session_id FROM session WHERE id = ?"
         return {
             unit: make_chat_id(agent, session_id, entry_id.hex())
-            for agent, session_id in self._query(whose)
-            for unit, entry_id in named.items()
+            for agent, session_id in self._query(key_query)
+            for unit, entry_id in first_entries.items()
         }
 
     def _query(self, query: str) -> list[Any]:
@@ -95,10 +102,10 @@ class SessionOrder:
 
 
 def add_sequence(placed: PlacedRecord, order: SessionOrder) -> PlacedRecord:
-    """The record with its number, and a result with the name of its call's tool."""
+    """Return the record with its sequence number, and a result with its tool."""
     record = placed.record
     if record.type == "tool_result":
         tool = order.call_tools.get(record.tool_call_id) or record.tool_name
         record = replace(record, tool_name=tool)
-    number = order.find_sequence(placed.placement) or 0
-    return replace(placed, record=record, sequence=number)
+    sequence = order.find_sequence(placed.placement) or 0
+    return replace(placed, record=record, sequence=sequence)

@@ -1,4 +1,4 @@
-"""Which sessions there are: chosen and ordered before any of them is read."""
+"""Select and order sessions without reading them, and find ids by prefix."""
 
 from __future__ import annotations
 
@@ -36,7 +36,11 @@ class SessionGroup(NamedTuple):
 
 
 def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[SessionGroup]:
-    """The families wanted, in their order; where sums decide it, all of them."""
+    """Return the selected sessions in order.
+
+    If the order is not one of the store's columns, return all of them; the caller sorts
+    and limits.
+    """
     if selection.limit and selection == Selection(
         limit=selection.limit, quiet_us=selection.quiet_us
     ):
@@ -44,34 +48,34 @@ def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[Sessio
     where, values = session_list_where(selection.filters, selection.quiet_us)
     order = _ORDERS.get(selection.order, _ORDERS["recent"])
     limit = selection.limit if selection.order in _ORDERS else None
-    most = -1 if limit is None or selection.is_reversed else limit
+    sql_limit = -1 if limit is None or selection.is_reversed else limit
     rows = db.execute(
         f"SELECT f.agent, f.session_id FROM {SESSION_GROUPS_WITH_MAIN} WHERE {where} "
         f"ORDER BY {order}, f.agent DESC, f.session_id DESC LIMIT ?",
-        (*values, min(most, _MAX_LIMIT)),
+        (*values, min(sql_limit, _MAX_LIMIT)),
     )
-    found = [SessionGroup(*row) for row in rows]
-    return found[::-1][:limit] if selection.is_reversed else found
+    groups = [SessionGroup(*row) for row in rows]
+    return groups[::-1][:limit] if selection.is_reversed else groups
 
 
 def _select_latest(db: sqlite3.Connection, limit: int) -> list[SessionGroup]:
-    """The last active, as most lists want them: a family is as recent as its latest."""
-    most = min(4 * limit, _MAX_LIMIT)
+    """Return the last active sessions; a subagent's activity counts for its session."""
+    row_limit = min(4 * limit, _MAX_LIMIT)
     while True:
         rows = db.execute(
             "SELECT agent, session_id FROM session WHERE entries > 0 "
             "ORDER BY ifnull(ifnull(ended_us, started_us), 0) DESC, agent DESC, "
             "session_id DESC LIMIT ?",
-            (most,),
+            (row_limit,),
         ).fetchall()
-        found = dict.fromkeys(rows)
-        if len(found) >= limit or len(rows) < most:
-            return [SessionGroup(*row) for row in found][:limit]
-        most *= 4
+        groups = dict.fromkeys(rows)
+        if len(groups) >= limit or len(rows) < row_limit:
+            return [SessionGroup(*row) for row in groups][:limit]
+        row_limit *= 4
 
 
 def list_agent_names(db: sqlite3.Connection) -> list[str]:
-    """The agents that have sessions."""
+    """List the agents that have sessions."""
     rows = db.execute("SELECT DISTINCT agent FROM session ORDER BY agent")
     return [agent for (agent,) in rows]
 
@@ -79,7 +83,10 @@ def list_agent_names(db: sqlite3.Connection) -> list[str]:
 def find_sessions_by_prefix(
     db: sqlite3.Connection, prefix: str
 ) -> list[tuple[SessionKey, str]]:
-    """Streams whose session id, thread id or own id starts so, with the thread's."""
+    """Find streams whose session, thread or own id has this prefix.
+
+    Return each with its thread id.
+    """
     length = len(prefix)
     rows = db.execute(
         "SELECT agent, session_id, source, thread_id FROM session WHERE entries > 0 "
@@ -93,7 +100,7 @@ def find_sessions_by_prefix(
 def find_entries_by_prefix(
     db: sqlite3.Connection, prefix: str
 ) -> list[tuple[SessionKey, str]]:
-    """Entries whose id starts so, each with the first stream that shows it."""
+    """Find entries by prefix of the id, each with the first stream showing it."""
     low, high = (bytes.fromhex(prefix.ljust(32, end)) for end in "0f")
     rows = db.execute(
         "SELECT s.agent, s.session_id, s.source, r.entry_id FROM record r "

@@ -1,4 +1,4 @@
-"""The session rows one transaction touches: loaded once, written once."""
+"""Session rows that one transaction changes: each is loaded once and written once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SET = ", ".join(f"{name} = ?" for name in _NAMES[1:])
 
 
 class SessionRows:
-    """Sums of the sessions a transaction touches."""
+    """Cache of the session rows that a transaction changes."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -31,19 +31,19 @@ class SessionRows:
         self._leaf_titles: list[tuple[bytes, str]] = []
 
     def get(self, key: SessionKey) -> SessionRow:
-        """The session's sum, made on first sight."""
-        tally = self._by_key.get(key)
-        if tally is None:
-            tally = self._by_key[key] = self._load(key) or self._create(key)
-        return tally
+        """Return the row of a session; create it if it does not exist."""
+        row = self._by_key.get(key)
+        if row is None:
+            row = self._by_key[key] = self._load(key) or self._create(key)
+        return row
 
     def add_leaf_title(self, record: Record) -> None:
-        """A title that names the session its leaf stands in, not the one it is in."""
+        """Apply the title to the sessions that contain its leaf entry, on `write`."""
         leaf = make_record_id(record.session.agent, str(record.metadata["leaf"]), 0)
         self._leaf_titles.append((leaf, record.content))
 
     def write(self, entry_ids: Iterable[bytes]) -> None:
-        """Every sum is in its row, with the titles that the placed entries carry."""
+        """Write all rows; apply titles that refer to one of these new entries."""
         self._db.executemany(
             "INSERT OR REPLACE INTO leaf_title (entry_id, title) VALUES (?, ?)",
             self._leaf_titles,
@@ -55,7 +55,7 @@ class SessionRows:
         for _, leaf, title in sorted(select_in_batches(self._db, query, leaves)):
             for key in self._find_containing_sessions(leaf):
                 self.get(key).add_title(title, "summary")
-        rows = [_get_values(tally) for tally in self._by_key.values()]
+        rows = [_get_values(row) for row in self._by_key.values()]
         self._db.executemany(f"UPDATE session SET {_SET} WHERE id = ?", rows)
 
     def _load(self, key: SessionKey) -> SessionRow | None:
@@ -76,7 +76,7 @@ class SessionRows:
         return SessionRow(row, *key, thread_id)
 
     def _find_thread_id(self, key: SessionKey) -> str:
-        # The second condition lets SQLite use the index over threads alone.
+        # The second condition lets SQLite use the partial index over thread ids.
         query = "SELECT 1 FROM session WHERE thread_id = ? AND thread_id <> ''"
         for length in (8, 12):
             thread_id = propose_thread_id(key, length)
@@ -85,7 +85,7 @@ class SessionRows:
         return propose_thread_id(key, 32)
 
     def _find_containing_sessions(self, leaf: bytes) -> list[SessionKey]:
-        """The main sessions in which the entry stands."""
+        """Find the main sessions that contain the entry."""
         rows = self._db.execute(
             "SELECT DISTINCT s.agent, s.session_id, s.source FROM record r "
             "JOIN placement p ON p.entry = r.entry JOIN session s ON s.id = p.session "

@@ -1,4 +1,4 @@
-"""Summing up a session record by record, so that no list ever reads a whole one."""
+"""Totals of a session, updated record by record, so that lists need not read it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _RANDOM_UUID = re.compile(
 )
 _AGENT_OUTPUT_TYPES = ("assistant_message", "thinking", "tool_use")
 _TYPES_WITHOUT_SESSION_MODEL = ("error", "token_usage")
-"""Tokens may be told of a helper's small model: it is not the session's."""
+"""These may name the small model of a helper, which is not the session's model."""
 
 
 @dataclass(slots=True)
 class SessionRow:
-    """The changing sum of one session; columns of the same names hold it."""
+    """State and totals of one session; the columns have the same names."""
 
     id: int
     agent: str
@@ -55,9 +55,9 @@ class SessionRow:
     seen_us: int = 0
 
     def add_record(self, record: Record, created_us: int | None, placement: int) -> int:
-        """The sum with this record in it; says where its unit starts, if it did.
+        """Add a record to the totals.
 
-        The number is the placement from which on a new unit counts, or 0.
+        If it starts a new unit, return the first placement of that unit, else 0.
         """
         self.is_dirty = 1
         kind = record.metadata.get("kind")
@@ -82,25 +82,25 @@ class SessionRow:
             self.cwd = self.cwd or str(record.metadata.get("cwd") or "")
         elif kind == "title" and not record.metadata.get("leaf"):
             self.add_title(record.content, str(record.metadata.get("title_kind")))
-        starts = self._add_unit(record, placement)
+        unit_start = self._add_unit(record, placement)
         self._update_turn(record, str(kind))
         if kind == "ended":
             self.stopped_us = self.seen_us
-        return starts
+        return unit_start
 
     def add_title(self, title: str, kind: str) -> None:
-        """The title of the highest rank stands; of one rank, the last."""
+        """Set the title, unless the current one has a higher rank."""
         rank = TITLE_RANKS.get(kind, 0)
         if title and rank >= self.title_rank:
             self.title, self.title_rank = title, rank
 
     def _link_parent(self, record: Record) -> None:
-        told = record.metadata
-        self.spawn_call_id = str(told.get("tool_call_id") or self.spawn_call_id)
-        self.parent_agent = str(told.get("parent_agent") or self.parent_agent)
-        self.agent_type = str(told.get("agent_type") or self.agent_type)
-        self.description = str(told.get("description") or self.description)
-        self.is_finished = int(bool(told.get("is_finished") or self.is_finished))
+        link = record.metadata
+        self.spawn_call_id = str(link.get("tool_call_id") or self.spawn_call_id)
+        self.parent_agent = str(link.get("parent_agent") or self.parent_agent)
+        self.agent_type = str(link.get("agent_type") or self.agent_type)
+        self.description = str(link.get("description") or self.description)
+        self.is_finished = int(bool(link.get("is_finished") or self.is_finished))
 
     def _add_time(self, created_us: int) -> None:
         if self.started_us is None or created_us < self.started_us:
@@ -109,7 +109,10 @@ class SessionRow:
             self.ended_us = created_us
 
     def _add_unit(self, record: Record, placement: int) -> int:
-        """A prompt starts a unit; a command does once the agent answers it."""
+        """Count a unit: a prompt starts one; a command does once the agent replies.
+
+        Return the first placement of the new unit, or 0.
+        """
         if self.source != MAIN:
             if record.type == "user_message" and not self.first_prompt:
                 self.first_prompt = record.content[:_FIRST_PROMPT_CHARACTERS]
@@ -125,14 +128,14 @@ class SessionRow:
         if record.type == "user_message" and origin in ("command", "shell"):
             self.waiting_command = placement
         elif self.waiting_command and record.type in _AGENT_OUTPUT_TYPES:
-            starts, self.waiting_command = self.waiting_command, 0
+            unit_start, self.waiting_command = self.waiting_command, 0
             self.units += 1
-            return starts
+            return unit_start
         return 0
 
     def _update_turn(self, record: Record, kind: str) -> None:
         if record.type in (*_AGENT_OUTPUT_TYPES, "user_message", "tool_result"):
-            # After `max_tokens` the client goes on at once, or not at all.
+            # After `max_tokens` the client continues immediately or not at all.
             reason = record.metadata.get("stop_reason")
             self.has_turn_ended = int(reason in (*TURN_ENDS, "max_tokens"))
         elif (record.type == "error" and record.role == "assistant") or kind in (
@@ -140,12 +143,12 @@ class SessionRow:
             "ended",
         ):
             self.has_turn_ended = 1
-            # Whatever is said from now on, it is no answer to an earlier command.
+            # Later output does not reply to an earlier command.
             self.waiting_command = 0
 
 
 def propose_thread_id(key: SessionKey, length: int = 8) -> str:
-    """The thread id of a main session: short, and stable for this session."""
+    """Return the thread id of a main session: short, and always the same."""
     text = f"{key.agent}\0{key.session_id}"
     digits = hashlib.sha256(text.encode(errors="replace")).hexdigest()
     if _RANDOM_UUID.fullmatch(key.session_id):

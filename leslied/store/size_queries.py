@@ -1,4 +1,4 @@
-"""What takes how much room: sessions, tables, and the logs they were read from."""
+"""Sizes in bytes of sessions, tables and the archive."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from leslied.model.source import Cursor
 
     SessionName = tuple[str, str]
-    """Agent and id: a session with its subagents."""
+    """Agent and session id: a session with its subagents."""
 
 _ROW_OVERHEAD_BYTES = 400
-"""Bytes that a record takes beside its texts, in its table and in the indexes."""
+"""Estimated bytes of a record besides its texts, in its table and the indexes."""
 _TEXTS = "length(r.content) + length(r.tool_input) + length(r.spilled)"
 _CURSOR = ", ".join("o." + name for name in CURSOR_COLUMNS.split(", "))
 
 
 class SessionSource(NamedTuple):
-    """A source that fed a session, and how far it was read."""
+    """Source of a session's entries, with its cursor."""
 
     agent: str
     path: bytes
@@ -31,7 +31,7 @@ class SessionSource(NamedTuple):
 
 
 class SizeQueries:
-    """Questions about room; nothing is changed."""
+    """Read-only queries over sizes."""
 
     def __init__(self, db: sqlite3.Connection, path: Path) -> None:
         self._db = db
@@ -39,8 +39,8 @@ class SizeQueries:
 
     @translate_sqlite_errors
     def get_store_bytes_by_session(self) -> dict[SessionName, int]:
-        """The store's bytes, shared out among the sessions by what each one says."""
-        found = {
+        """Divide the store's bytes among the sessions, by the length of their texts."""
+        weights = {
             (agent, name): weight
             for agent, name, weight in self._db.execute(
                 f"SELECT s.agent, s.session_id, sum({_TEXTS} + {_ROW_OVERHEAD_BYTES}) "
@@ -48,12 +48,12 @@ class SizeQueries:
                 "JOIN session s ON s.id = p.session GROUP BY s.agent, s.session_id"
             )
         }
-        share = self.get_used_bytes() / max(sum(found.values()), 1)
-        return {name: int(weight * share) for name, weight in found.items()}
+        scale = self.get_used_bytes() / max(sum(weights.values()), 1)
+        return {name: int(weight * scale) for name, weight in weights.items()}
 
     @translate_sqlite_errors
     def get_archive_bytes_by_session(self) -> dict[SessionName, int]:
-        """The bytes of the archive, by the session whose logs they are."""
+        """Return the size of the archive files of each session's sources."""
         rows = self._db.execute(
             "SELECT agent, session_id, sum(size) FROM (SELECT DISTINCT s.agent, "
             "s.session_id, a.source, a.size FROM "
@@ -65,13 +65,13 @@ class SizeQueries:
 
     @translate_sqlite_errors
     def get_archive_bytes(self) -> int:
-        """The bytes of the archive."""
+        """Return the size of all archive files."""
         query = "SELECT CAST(total(size) AS INTEGER) FROM archived WHERE size > 0"
         return int(self._db.execute(query).fetchone()[0])
 
     @translate_sqlite_errors
     def get_used_bytes(self) -> int:
-        """Bytes of the file that hold something."""
+        """Return the size of the store's pages that are in use."""
         pages, free, size = (
             self._db.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("page_count", "freelist_count", "page_size")
@@ -80,7 +80,7 @@ class SizeQueries:
 
     @translate_sqlite_errors
     def get_table_bytes(self) -> dict[str, int]:
-        """The bytes of every table and index; none where SQLite cannot tell."""
+        """Return the size of every table and index; {} if SQLite lacks `dbstat`."""
         query = "SELECT name, pgsize FROM dbstat WHERE aggregate = 1"
         try:
             return dict(self._db.execute(query).fetchall())
@@ -89,7 +89,7 @@ class SizeQueries:
 
     @translate_sqlite_errors
     def list_sources(self, name: SessionName) -> list[SessionSource]:
-        """The sources that fed a session or its subagents."""
+        """List the sources of a session and its subagents."""
         rows = self._db.execute(
             f"SELECT o.agent, o.path, {_CURSOR} FROM source o WHERE o.id IN "
             "(SELECT p.source FROM session s JOIN placement p ON p.session = s.id "
@@ -100,6 +100,6 @@ class SizeQueries:
 
     @translate_sqlite_errors
     def list_transcript_folders(self) -> list[bytes]:
-        """The folders that hold transcripts."""
+        """List the folders that contain transcripts."""
         query = "SELECT DISTINCT folder FROM session WHERE folder <> x''"
         return [folder for (folder,) in self._db.execute(query)]

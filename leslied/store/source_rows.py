@@ -1,4 +1,4 @@
-"""Source rows: cursors, and what was read that is no record."""
+"""Source rows of one transaction: cursors, noise, rejections, line occurrences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAVE = (
 
 
 class SourceRows:
-    """The source side of one transaction."""
+    """Save cursors and gather noise, rejections and occurrences until `write`."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -31,10 +31,10 @@ class SourceRows:
         self._noise: list[tuple[Any, ...]] = []
         self._rejected: list[tuple[Any, ...]] = []
 
-    def save(self, reading: DecodedChunk) -> int:
-        """The cursor stands; a new generation starts its own counts. Says the row."""
-        cursor, path = reading.cursor, pack_path(reading.source.path)
-        key = (reading.source.agent, path)
+    def save(self, chunk: DecodedChunk) -> int:
+        """Save the cursor, reset counters on a new generation, return the row id."""
+        cursor, path = chunk.cursor, pack_path(chunk.source.path)
+        key = (chunk.source.agent, path)
         before = self._db.execute(
             "SELECT id, generation, offset, finished FROM source "
             "WHERE agent = ? AND path = ?",
@@ -48,29 +48,29 @@ class SourceRows:
             self._delete_tail(before[0], before[2])
         (source,) = self._db.execute(_SAVE, (*key, *pack_cursor(cursor))).fetchone()
         where = (source, cursor.generation)
-        for noise in reading.noise:
+        for noise in chunk.noise:
             self.add_noise(*where, noise)
         self._rejected += [
             (*where, r.offset, r.length, r.reason, r.digest, r.head)
-            for r in reading.rejected
+            for r in chunk.rejected
         ]
         return int(source)
 
     def add_noise(self, source: int, generation: int, noise: Noise) -> None:
-        """The entry is known not to be worth a record."""
+        """Record an entry that was recognized and is not stored."""
         where = (source, generation, noise.offset, noise.length)
         self._noise.append((*where, noise.kind))
 
-    def discard_rejected(self, source: int, reading: DecodedChunk) -> None:
-        """Nothing is kept of what the reading rejected, but where it stood."""
-        where = (source, reading.cursor.generation)
-        mine = {(*where, each.offset) for each in reading.rejected}
-        self._rejected = [row for row in self._rejected if row[:3] not in mine]
-        for each in reading.rejected:
-            self.add_noise(*where, Noise(each.offset, each.length, PRUNED))
+    def discard_rejected(self, source: int, chunk: DecodedChunk) -> None:
+        """Replace the chunk's rejections by noise, so that no content remains."""
+        where = (source, chunk.cursor.generation)
+        positions = {(*where, rejection.offset) for rejection in chunk.rejected}
+        self._rejected = [row for row in self._rejected if row[:3] not in positions]
+        for rejection in chunk.rejected:
+            self.add_noise(*where, Noise(rejection.offset, rejection.length, PRUNED))
 
     def count_occurrence(self, source: int, entry: DecodedEntry) -> int:
-        """Which occurrence of its line this entry is, in this reading of the source."""
+        """Return which occurrence of its line this is in the generation, from 1."""
         key = (source, entry.line_digest)
         times = self._occurrences.get(key)
         if times is None:
@@ -78,13 +78,13 @@ class SourceRows:
                 "SELECT times FROM occurrence WHERE source = ? AND line_digest = ?", key
             ).fetchone()
             times = row[0] if row else 0
-        # An unended line will be read again once it ends: it is not counted yet.
+        # An incomplete line will be read again once it is complete.
         if entry.is_complete:
             self._occurrences[key] = times + 1
         return int(times) + 1
 
     def write(self) -> None:
-        """Everything gathered is in its table."""
+        """Write everything that was gathered."""
         write = self._db.executemany
         write("INSERT INTO noise VALUES (?, ?, ?, ?, ?)", self._noise)
         write(
@@ -97,7 +97,7 @@ class SourceRows:
         )
 
     def _delete_tail(self, source: int, offset: int) -> None:
-        """What was said of a last line before it ended is said anew."""
+        """Delete noise and rejections of an incomplete last line, read again now."""
         for table in ("noise", "rejected"):
             self._db.execute(
                 f"DELETE FROM {table} WHERE source = ? AND offset >= ?",

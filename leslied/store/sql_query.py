@@ -1,7 +1,7 @@
-"""Questions in SQL, to views that fit this program; nothing can be changed by them.
+"""Run SQL queries of users over stable views, read-only and with a time limit.
 
-Four locks: the file is opened read-only, `query_only` holds for what is temporary,
-the authorizer knows reading alone, and a clock stops what does not end.
+Four safeguards: the file is opened read-only, `query_only` protects temporary tables,
+the authorizer allows only reading, and a progress handler stops long queries.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from leslied.store.record_pages import (
     split_pages,
 )
 from leslied.store.session_order import SessionOrder, add_sequence
-from leslied.store.views import SESSIONS, VIEWS
+from leslied.store.views import SESSION_LIST_TABLE, SESSIONS, VIEWS
 
 if TYPE_CHECKING:
     from array import array
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     Rows = Iterable[Sequence[Any]]
 
 SQL_TIMEOUT_SECONDS: float = 10
-"""Seconds a query may take, unless somebody says otherwise."""
+"""Default time limit of a query."""
 
 _FETCH_SIZE = 256
 _STEPS_PER_DEADLINE_CHECK = 10_000
-"""How many steps of SQLite's machine pass between two looks at the clock."""
+"""Instructions of SQLite's virtual machine between two checks of the deadline."""
 _MAX_BYTES = 2**28
 _READ_ACTIONS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
 _BANNED_FUNCTIONS = {
@@ -60,14 +60,14 @@ _VIEWS_HINT = "See the views and their columns: leslied sql --views"
 
 @dataclass(frozen=True, slots=True)
 class SqlResult:
-    """What a query found: the names of the columns, and rows that come as asked for."""
+    """Result of a query: column names and an iterator that fetches the rows."""
 
     columns: tuple[str, ...]
     rows: Iterator[tuple[Any, ...]]
 
 
 class SqlReader(StoreReader):
-    """A reader that can be asked in SQL; `sessions` tells the rows of that view."""
+    """Reader that also runs SQL; `load_sessions` returns the rows of `sessions`."""
 
     def __init__(
         self, path: Path, clock: Clock, load_sessions: Callable[[], Rows]
@@ -85,34 +85,37 @@ class SqlReader(StoreReader):
         values: Sequence[Any] = (),
         timeout: float = SQL_TIMEOUT_SECONDS,
     ) -> SqlResult:
-        """The rows that one SELECT finds; a sentence where it is none, or too slow."""
+        """Run one SELECT; raise UserError if it is invalid or exceeds the timeout."""
         _check_query_text(query)
         self._session_orders.clear()
         with self._time_limit(inf):
             self._prepare_views(query)
-        began = self._clock.monotonic()
+        start = self._clock.monotonic()
         with self._time_limit(timeout):
             cursor = self._db.execute(query, values)
         if cursor.description is None:
-            raise UserError("There is no query.", _VIEWS_HINT)
+            raise UserError("The query is empty.", _VIEWS_HINT)
         names = [column[0] for column in cursor.description]
-        left = timeout - (self._clock.monotonic() - began)
-        return SqlResult(tuple(_make_unique_names(names)), self._fetch(cursor, left))
+        remaining = timeout - (self._clock.monotonic() - start)
+        rows = self._fetch(cursor, remaining)
+        return SqlResult(tuple(_make_unique_names(names)), rows)
 
-    def _fetch(self, cursor: sqlite3.Cursor, left: float) -> Iterator[tuple[Any, ...]]:
-        """The rows; while nobody asks for the next ones, the time stands still."""
+    def _fetch(
+        self, cursor: sqlite3.Cursor, remaining: float
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows; time between two fetches does not count as query time."""
         while True:
-            began = self._clock.monotonic()
-            with self._time_limit(left):
+            start = self._clock.monotonic()
+            with self._time_limit(remaining):
                 rows = cursor.fetchmany(_FETCH_SIZE)
-            left -= self._clock.monotonic() - began
+            remaining -= self._clock.monotonic() - start
             if not rows:
                 return
             yield from rows
 
     @contextmanager
     def _time_limit(self, seconds: float) -> Iterator[None]:
-        """What is asked meanwhile ends in time; what fails is told as a sentence."""
+        """Set the deadline of queries inside; translate their errors for users."""
         self._deadline = self._clock.monotonic() + seconds
         try:
             yield
@@ -122,24 +125,24 @@ class SqlReader(StoreReader):
             self._deadline = inf
 
     def clear_cache(self) -> None:
-        """What was known of the streams is asked of the store again."""
+        """Forget the cached orders of streams."""
         self._session_orders.clear()
 
     def iter_pages(self, record_filter: RecordFilter) -> Iterator[list[PlacedRecord]]:
-        """Such records as they were read, numbered, a page in memory at a time.
+        """Yield pages of matching records, numbered, in the order they were read.
 
-        Nothing is held open between two pages, however long that takes; what comes
-        meanwhile is told at the end.
+        No transaction is open between two pages. Records that are added meanwhile come
+        at the end.
         """
         after = 0
-        while places := self._find_placements(record_filter, after):
-            yield from map(self._load_page, split_pages(places))
-            after = places[-1]
+        while placements := self._find_placements(record_filter, after):
+            yield from map(self._load_page, split_pages(placements))
+            after = placements[-1]
 
     def iter_newest_pages(
         self, record_filter: RecordFilter
     ) -> Iterator[list[PlacedRecord]]:
-        """Such records, the latest first and those without a time last, in pages."""
+        """Yield pages of matching records, latest first, those without time last."""
         yield from map(
             self._load_page, split_pages(self._find_newest_placements(record_filter))
         )
@@ -154,28 +157,28 @@ class SqlReader(StoreReader):
 
     @translate_sqlite_errors
     def _load_page(self, placements: array[int]) -> list[PlacedRecord]:
-        found = []
+        page = []
         for session, placed in load_records(self._db, placements):
-            standing = self.get_session_order(session)
-            if standing.find_sequence(placed.placement) is None:
-                # It came after this standing was taken.
+            order = self.get_session_order(session)
+            if order.find_sequence(placed.placement) is None:
+                # The record was added after the order was cached.
                 del self._session_orders[session]
-                standing = self.get_session_order(session)
-            found.append(add_sequence(placed, standing))
-        return found
+                order = self.get_session_order(session)
+            page.append(add_sequence(placed, order))
+        return page
 
     def _prepare_views(self, query: str) -> None:
-        """The views are there, and the sessions are told if they are asked for."""
-        # A name in a query stands there letter by letter.
-        is_told = re.search(SESSIONS.name, query, re.IGNORECASE)
-        if self._is_ready and not is_told:
+        """Create the views on first use; load the sessions if the query needs them."""
+        # SQL cannot compute a table name, so a query over the view contains its name.
+        uses_sessions = re.search(SESSIONS.name, query, re.IGNORECASE)
+        if self._is_ready and not uses_sessions:
             return
         self._db.set_authorizer(None)
         self._db.execute("PRAGMA query_only = 0")
         try:
             if not self._is_ready:
                 self._make_views()
-            if is_told:
+            if uses_sessions:
                 self._fill_sessions_table()
         finally:
             self._db.execute("PRAGMA query_only = 1")
@@ -193,11 +196,13 @@ class SqlReader(StoreReader):
         db.create_function("answer_of", 2, self._find_first_result)
         db.create_function("chat_of", 2, self._find_chat_id)
         columns = [column.name for column in SESSIONS.columns]
-        db.execute(f"CREATE TEMP TABLE told_session ({', '.join(columns)})")
-        db.execute("CREATE INDEX temp.told_by_id ON told_session (session_id)")
+        db.execute(f"CREATE TEMP TABLE {SESSION_LIST_TABLE} ({', '.join(columns)})")
+        db.execute(
+            f"CREATE INDEX temp.session_list_id ON {SESSION_LIST_TABLE} (session_id)"
+        )
         for view in VIEWS:
             db.execute(view.create_sql)
-        # A virtual table writes its own form down when it is first used.
+        # First use of a virtual table writes its schema, which is forbidden later.
         for table in ("json_each('')", "json_tree('')", "record_text"):
             db.execute(f"SELECT 1 FROM {table} LIMIT 0")
         db.set_progress_handler(self._is_past_deadline, _STEPS_PER_DEADLINE_CHECK)
@@ -207,15 +212,15 @@ class SqlReader(StoreReader):
         rows = list(self._load_sessions())
         marks = ", ".join("?" * len(SESSIONS.columns))
         self._db.execute("BEGIN")
-        self._db.execute("DELETE FROM told_session")
-        self._db.executemany(f"INSERT INTO told_session VALUES ({marks})", rows)
+        self._db.execute(f"DELETE FROM {SESSION_LIST_TABLE}")
+        self._db.executemany(f"INSERT INTO {SESSION_LIST_TABLE} VALUES ({marks})", rows)
         self._db.execute("COMMIT")
 
     def _is_past_deadline(self) -> bool:
         return self._clock.monotonic() > self._deadline
 
     def get_session_order(self, session: int) -> SessionOrder:
-        """Where everything stands in a stream; asked of the store once a query."""
+        """Return the order of a stream; cached until the next query."""
         if session not in self._session_orders:
             self._session_orders[session] = SessionOrder(self._db, session)
         return self._session_orders[session]
@@ -236,74 +241,74 @@ class SqlReader(StoreReader):
         return self.get_session_order(session).chat_ids.get(unit)
 
     def _translate_error(self, error: Exception) -> LesliedError:
-        """The sentence for what SQLite said."""
-        said = str(error).strip().rstrip(".")
+        """Return the error to show to users; raise KeyboardInterrupt after Ctrl-C."""
+        message = str(error).strip().rstrip(".")
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE_CODES:
             return make_unusable_error(self.path, error)
-        if said == "interrupted" and not self._is_past_deadline():
+        if message == "interrupted" and not self._is_past_deadline():
             raise KeyboardInterrupt
-        if said == "interrupted":
+        if message == "interrupted":
             return UserError(
                 "The query took too long and was stopped.",
-                "Ask for less, as one session_id or a LIMIT; or give it time: "
+                "Narrow it with a session_id or a LIMIT, or allow more time: "
                 "--timeout 60",
             )
-        return _make_query_error(said)
+        return _make_query_error(message)
 
 
 _QUERY_ERRORS = (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError)
 
 
 def _authorize(action: int, what: str | None, name: str | None, *_: Any) -> int:
-    """Reading is allowed, and nothing else."""
+    """Allow reading and deny everything else."""
     if action == sqlite3.SQLITE_FUNCTION:
-        is_fine = (name or "").lower() not in _BANNED_FUNCTIONS
+        is_allowed = (name or "").lower() not in _BANNED_FUNCTIONS
     elif action == sqlite3.SQLITE_PRAGMA:
-        # The reader asks by it whether its sums are still true.
-        is_fine = what == "data_version" and name is None
+        # The reader uses it to check whether its cached totals are still valid.
+        is_allowed = what == "data_version" and name is None
     else:
-        is_fine = action in _READ_ACTIONS
-    return sqlite3.SQLITE_OK if is_fine else sqlite3.SQLITE_DENY
+        is_allowed = action in _READ_ACTIONS
+    return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 
 
 def _check_query_text(query: str) -> None:
     if not query.strip().strip(";"):
-        raise UserError("There is no query.", _VIEWS_HINT)
-    if "\0" in query or any("\ud800" <= each <= "\udfff" for each in query):
+        raise UserError("The query is empty.", _VIEWS_HINT)
+    if "\0" in query or any("\ud800" <= char <= "\udfff" for char in query):
         raise UserError(
-            "The query holds a character that is no text.",
+            "The query contains a character that is not valid text.",
             "Write it in UTF-8, without NUL bytes.",
         )
 
 
 def _make_query_error(message: str) -> UserError:
-    """The sentence for a query that cannot be answered."""
-    if found := re.match(r"no such table: (.*)", message, re.DOTALL):
+    """Return the error for a message of SQLite about the query."""
+    if match := re.match(r"no such table: (.*)", message, re.DOTALL):
         views = ", ".join(view.name for view in VIEWS)
-        return UserError(f"There is no view {found[1]!r}.", f"The views are: {views}")
-    if found := re.match(r"no such column: (.*)", message, re.DOTALL):
-        return UserError(f"There is no column {found[1]!r}.", _VIEWS_HINT)
+        return UserError(f"There is no view {match[1]!r}.", f"The views are: {views}")
+    if match := re.match(r"no such column: (.*)", message, re.DOTALL):
+        return UserError(f"There is no column {match[1]!r}.", _VIEWS_HINT)
     if "one statement at a time" in message:
-        return UserError("These are several statements.", "Ask one SELECT at a time.")
+        return UserError(
+            "The query has more than one statement.", "Run one SELECT at a time."
+        )
     if "bindings" in message:
         return UserError(
-            "The query has places for values, and other values than places.",
-            "Give a value for each `?`, or write it into the query.",
+            "The number of values differs from the number of `?` in the query.",
+            "Pass one value for each `?`, or write the value into the query.",
         )
     if any(word in message for word in ("authoriz", "prohibited", "readonly")):
         return UserError(
             f"Only reading is allowed ({message}).",
-            "Ask with SELECT, WITH or VALUES; nothing was changed.",
+            "Use SELECT, WITH or VALUES. Nothing was changed.",
         )
     if "syntax error" in message or "incomplete input" in message:
-        return UserError(
-            f"SQLite does not understand the query: {message}.", _VIEWS_HINT
-        )
-    return UserError(f"The query cannot be answered: {message}.", _VIEWS_HINT)
+        return UserError(f"SQLite cannot parse the query: {message}.", _VIEWS_HINT)
+    return UserError(f"The query failed: {message}.", _VIEWS_HINT)
 
 
 def _make_unique_names(names: Sequence[str]) -> Iterator[str]:
-    """The names, a second `n` as `n_2`, so that each means one column."""
+    """Yield the names, a repeated `n` as `n_2`, so that each name is unique."""
     taken = set(names)
     seen: set[str] = set()
     for name in names:

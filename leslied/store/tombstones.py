@@ -1,7 +1,7 @@
-"""What a person wanted to be rid of, remembered so that it never comes back.
+"""Tombstones of pruned entries, which prevent them from being imported again.
 
-A tombstone holds no words: of each entry that is gone, the beginning of its id. Reading
-the agent's log again finds them; what the agent adds later is not among them.
+A tombstone contains no text, only the first bytes of each pruned entry's id. Reading
+the agent's log again recognizes these entries; entries added later are not affected.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from leslied.model.record import SessionKey
 
     Tombstone = tuple[str, str, str, bytes]
-    """Agent, session, source, and the marks of the entries, one after the other."""
+    """Agent, session, source, and the concatenated marks of the entries."""
 
 PRUNED = "pruned"
-"""The kind of noise that a pruned entry is, when its log is read again."""
+"""Kind of noise as which a pruned entry is stored when its log is read again."""
 _MARK_BYTES = 8
 
 
 class Tombstones:
-    """Asked of every entry; false, and free of cost, where nothing was ever pruned."""
+    """Pruned entries by stream; false if nothing was ever pruned, to skip lookups."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -39,27 +39,27 @@ class Tombstones:
         return self._db.execute(query).fetchone() is not None
 
     def has(self, key: SessionKey, entry_id: bytes) -> bool:
-        """Whether the entry was pruned out of this stream."""
+        """Return whether the entry was pruned from this stream."""
         marks = self._marks.get(key)
         if marks is None:
             marks = self._marks[key] = frozenset(_split_marks(self._load_marks(key)))
         return entry_id[:_MARK_BYTES] in marks
 
     def add(self, key: SessionKey, entry_ids: Iterable[bytes]) -> None:
-        """These entries of the stream never come back."""
+        """Add these entries of the stream."""
         marks = {
             *_split_marks(self._load_marks(key)),
-            *(each[:_MARK_BYTES] for each in entry_ids),
+            *(entry_id[:_MARK_BYTES] for entry_id in entry_ids),
         }
         self.restore([(*key, b"".join(sorted(marks)))])
 
     def iter_all(self) -> Iterator[Tombstone]:
-        """Every one, for a store that is made anew."""
+        """Yield every tombstone, for a rebuilt store."""
         query = "SELECT agent, session_id, source, entries FROM pruned ORDER BY id"
         yield from self._db.execute(query)
 
     def restore(self, tombstones: Iterable[Tombstone]) -> None:
-        """These stand, as they stood before."""
+        """Insert these tombstones, replacing those of the same streams."""
         self._db.executemany(
             "INSERT INTO pruned (agent, session_id, source, entries) "
             "VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET entries = excluded.entries",

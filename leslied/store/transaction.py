@@ -1,7 +1,7 @@
-"""The work of one commit: name, deduplicate, place, sum up, index.
+"""The work of one commit: identify, deduplicate, place, total and index records.
 
-Rows are gathered first and written in bulk; what already stands in the store is asked
-for in a few queries, so the cost follows the entries, never the size of the store.
+Rows are gathered first and written in bulk. Existing entries are looked up in a few
+queries, so the cost depends on the number of new entries, not on the store's size.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 
 
 class _ExistingEntry(NamedTuple):
-    """An entry the store holds: its number and its versions by digest."""
+    """Entry that is in the store: its number, and row ids of versions by digest."""
 
     entry: int
     versions: dict[bytes, int]
 
 
 class _PendingRecord(NamedTuple):
-    """A record on its way in."""
+    """Record to be written, with its id and position in the source."""
 
     record: Record
     prepared: PreparedRecord
@@ -61,7 +61,7 @@ class _PendingRecord(NamedTuple):
 
 
 class Transaction:
-    """Gathers readings, then writes them; the caller begins and commits."""
+    """Gather decoded chunks, then write them; the caller begins and commits."""
 
     def __init__(self, db: sqlite3.Connection, observed_us: int) -> None:
         self._db = db
@@ -83,12 +83,12 @@ class Transaction:
         self._version_changes: dict[int, int] = {}
         self._unit_starts: list[tuple[int, int, int, int]] = []
 
-    def add(self, reading: DecodedChunk) -> None:
-        """The reading's records are named; its cursor, noise and rejects are saved."""
-        source = self._sources.save(reading)
-        generation = reading.cursor.generation
+    def add(self, chunk: DecodedChunk) -> None:
+        """Save the chunk's cursor, and gather its records, noise and rejections."""
+        source = self._sources.save(chunk)
+        generation = chunk.cursor.generation
         before = len(self._pending)
-        for entry in reading.entries:
+        for entry in chunk.entries:
             nth = (
                 self._sources.count_occurrence(source, entry)
                 if entry.line_digest
@@ -104,81 +104,82 @@ class Transaction:
                     generation,
                     entry.offset,
                     entry.length,
-                    reading.decoder_version,
+                    chunk.decoder_version,
                 )
                 for record, item in zip(entry.records, prepared, strict=True)
             ]
             self._pending += self._drop_pruned(items) if self._tombstones else items
         is_all_pruned = len(self._pending) == before and any(
-            entry.records for entry in reading.entries
+            entry.records for entry in chunk.entries
         )
         if is_all_pruned:
-            # What made no sense among pruned entries was no more wanted than they.
-            self._sources.discard_rejected(source, reading)
+            # Rejected bytes between pruned entries belong to the pruned session too.
+            self._sources.discard_rejected(source, chunk)
 
     def _drop_pruned(self, items: list[_PendingRecord]) -> list[_PendingRecord]:
-        """What nobody wanted to be rid of; an entry that is all pruned is noise."""
-        wanted = [
+        """Drop pruned records; an entry with none left is stored as noise."""
+        remaining = [
             item
             for item in items
             if not self._tombstones.has(item.record.session, item.entry_id)
         ]
-        if items and not wanted:
+        if items and not remaining:
             noise = Noise(items[0].offset, items[0].length, PRUNED)
             self._sources.add_noise(items[0].source, items[0].generation, noise)
-        return wanted
+        return remaining
 
     def finish(self) -> tuple[int, int]:
-        """Everything gathered is written; says how many records and placements."""
+        """Write what was gathered; return the numbers of records and placements."""
         self._load_existing()
         self._record_ids = _iter_free_ids(self._db, "record")
         self._placement_ids = _iter_free_ids(self._db, "placement")
         for item in self._pending:
-            tally = self._sessions.get(item.record.session)
-            tally.seen_us = self._observed_us
-            entry, is_news = self._add_version(item)
-            self._place(item, tally, entry, is_changed=is_news)
+            row = self._sessions.get(item.record.session)
+            row.seen_us = self._observed_us
+            entry, is_changed = self._add_version(item)
+            self._place(item, row, entry, is_changed=is_changed)
         self._write()
         return len(self._records), len(self._placements)
 
     def _add_version(self, item: _PendingRecord) -> tuple[int, bool]:
-        """The entry's number, and whether it now says something else than before."""
+        """Return the entry's number, and whether its current version is new."""
         record, digest = item.record, item.prepared.digest
-        known = self._existing.get(item.entry_id)
-        if known is None:
+        existing = self._existing.get(item.entry_id)
+        if existing is None:
             number = next(self._record_ids)
             self._existing[item.entry_id] = _ExistingEntry(number, {digest: number})
             self._current[number] = number
             self._queue_record(item, number, number)
             return number, True
         if record.is_repeat:
-            return known.entry, False
-        version = known.versions.get(digest)
+            return existing.entry, False
+        version = existing.versions.get(digest)
         if version is None:
-            version = known.versions[digest] = next(self._record_ids)
-            self._queue_record(item, version, known.entry)
+            version = existing.versions[digest] = next(self._record_ids)
+            self._queue_record(item, version, existing.entry)
         elif record.usage:
             self._merge_usage(version, record.usage)
-        is_other = self._current[known.entry] != version
-        if is_other:
-            self._current[known.entry] = self._version_changes[known.entry] = version
-        return known.entry, is_other
+        entry = existing.entry
+        is_changed = self._current[entry] != version
+        if is_changed:
+            self._current[entry] = self._version_changes[entry] = version
+        return entry, is_changed
 
     def _merge_usage(self, number: int, usage: Usage) -> None:
-        """A fork's copy may have its tokens zeroed: the largest stand."""
-        known = self._usages.get(number, Usage())
-        largest = known.max(usage)
-        if largest != known:
+        """Store the larger usage, since a fork's copy may have its tokens zeroed."""
+        current = self._usages.get(number, Usage())
+        largest = current.max(usage)
+        if largest != current:
             self._usages[number] = self._usage_updates[number] = largest
 
     def _queue_record(self, item: _PendingRecord, number: int, entry: int) -> None:
         packed = pack_record(item.record, self._observed_us, item.decoder_version)
-        digest, words = structs.astuple(item.prepared)
+        digest, index_text = structs.astuple(item.prepared)
         if item.record.usage:
             self._usages[number] = item.record.usage
         self._records.append((number, entry, item.entry_id, digest, *packed))
-        if words:
-            self._texts.append((number, words))
+        if index_text:
+            self._texts.append((number, index_text))
 
     def _place(
         self, item: _PendingRecord, row: SessionRow, entry: int, *, is_changed: bool
@@ -197,9 +198,9 @@ class Transaction:
         number = next(self._placement_ids)
         created = item.record.created_at
         created_us = to_us(created) if created else None
-        starts = row.add_record(item.record, created_us, number)
-        if starts and starts != number:
-            self._unit_starts.append((row.units, row.id, starts, number))
+        unit_start = row.add_record(item.record, created_us, number)
+        if unit_start and unit_start != number:
+            self._unit_starts.append((row.units, row.id, unit_start, number))
         self._placed.add((entry, row.id))
         self._new_entry_ids.add(item.entry_id)
         where = (item.source, item.generation, item.offset, item.length)
@@ -208,22 +209,22 @@ class Transaction:
         )
 
     def _load_existing(self) -> None:
-        """What the store already holds of the gathered entries, and where."""
-        names = {item.entry_id for item in self._pending}
+        """Load versions and placements of gathered entries that are in the store."""
+        entry_ids = {item.entry_id for item in self._pending}
         columns = "entry_id, entry, digest, id, is_current, usage"
-        found: set[int] = set()
-        for name, entry, digest, number, is_current, usage in select_in_batches(
-            self._db, f"SELECT {columns} FROM record WHERE entry_id", names
+        entries: set[int] = set()
+        for entry_id, entry, digest, number, is_current, usage in select_in_batches(
+            self._db, f"SELECT {columns} FROM record WHERE entry_id", entry_ids
         ):
-            known = self._existing.setdefault(name, _ExistingEntry(entry, {}))
-            known.versions[digest] = number
+            existing = self._existing.setdefault(entry_id, _ExistingEntry(entry, {}))
+            existing.versions[digest] = number
             if usage:
                 self._usages[number] = unpack_usage(usage)
             if is_current:
                 self._current[entry] = number
-            found.add(entry)
+            entries.add(entry)
         query = "SELECT entry, session FROM placement WHERE entry"
-        self._placed.update(select_in_batches(self._db, query, found))
+        self._placed.update(select_in_batches(self._db, query, entries))
 
     def _write(self) -> None:
         write = self._db.executemany
@@ -259,7 +260,7 @@ class Transaction:
         self._mark_changed_units_due()
 
     def _mark_changed_units_due(self) -> None:
-        """Units that now say something else are due to be read and written again."""
+        """Mark units with a new version of an entry as due for indexing and writing."""
         entries = [(entry,) for entry in self._version_changes]
         self._db.executemany(
             "UPDATE transcript SET newest = min(newest, p.id - 1) FROM placement p "
@@ -280,12 +281,12 @@ class Transaction:
 
 
 def prepare_record(record: Record) -> PreparedRecord:
-    """What can be worked out of the record alone."""
+    """Compute what depends on the record alone: its digest and its index text."""
     return PreparedRecord(digest_record(record), extract_index_text(record))
 
 
 def _make_entry_id(record: Record, entry: DecodedEntry, nth: int) -> bytes:
-    """The record's id: from the log's own, else from the line and its occurrence."""
+    """Derive the entry id from the log's own id, else from line and occurrence."""
     agent, session_id, source = record.session
     if record.native_id:
         return make_record_id(agent, record.native_id, record.block, record.scope)
@@ -295,6 +296,6 @@ def _make_entry_id(record: Record, entry: DecodedEntry, nth: int) -> bytes:
 
 
 def _iter_free_ids(db: sqlite3.Connection, table: str) -> Iterator[int]:
-    """Free row numbers of a table that only this process writes."""
+    """Return free row ids of a table that only this process writes to."""
     (last,) = db.execute(f"SELECT max(id) FROM {table}").fetchone()
     return count((last or 0) + 1)

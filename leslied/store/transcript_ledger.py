@@ -1,4 +1,4 @@
-"""The second street's side of the store: what is due, and what was written."""
+"""Ledger of transcripts: which sessions and units are due, and what was written."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _MARKS = ", ".join("?" * (_COLUMNS.count(",") + 1))
 
 
 class TranscriptLedger:
-    """Questions and notes about output; the caller holds the transaction."""
+    """Read and write the state of transcripts; the caller holds the transaction."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def list_due(self, since_us: int, limit: int) -> list[tuple[str, str]]:
-        """Sessions (agent and id) with anything new since they were last settled.
+        """List sessions with new entries since they were last settled, latest first.
 
-        Those that were active since the time given, the latest first.
+        Return (agent, session id) of sessions that were active since `since_us`.
         """
         rows = self._db.execute(
             "SELECT agent, session_id FROM session "
@@ -35,7 +35,7 @@ class TranscriptLedger:
         return list(dict.fromkeys(rows))
 
     def list_due_units(self, session: int, above: int) -> list[int]:
-        """Units of a stream, above a number, with placements newer than their file."""
+        """List units after `above` with placements newer than their transcript."""
         rows = self._db.execute(
             "SELECT DISTINCT p.unit FROM placement p "
             "LEFT JOIN transcript t ON t.session = p.session AND t.unit = p.unit "
@@ -45,7 +45,7 @@ class TranscriptLedger:
         return [unit for (unit,) in rows]
 
     def find_call_units(self, call_id: str) -> dict[int, int]:
-        """Streams in which a call stands, and the unit it stands in."""
+        """Return the unit that contains a call, by stream."""
         rows = self._db.execute(
             "SELECT p.session, p.unit FROM record r JOIN placement p "
             "ON p.entry = r.entry WHERE r.tool_call_id = ? AND r.type = 'tool_use'",
@@ -68,12 +68,12 @@ class TranscriptLedger:
         return int(row[0] or row[1])
 
     def get_newest_placement(self, session: int) -> int:
-        """The newest placement of a stream."""
+        """Return the newest placement of a stream, or 0."""
         query = "SELECT ifnull(max(id), 0) FROM placement WHERE session = ?"
         return int(self._db.execute(query, (session,)).fetchone()[0])
 
     def find_transcript(self, session: int, unit: int) -> Transcript | None:
-        """What was written for a unit before."""
+        """Find the transcript that was written for a unit before."""
         row = self._db.execute(
             f"SELECT {_COLUMNS} FROM transcript WHERE session = ? AND unit = ?",
             (session, unit),
@@ -81,12 +81,12 @@ class TranscriptLedger:
         return _unpack(row) if row else None
 
     def is_taken(self, folder: bytes, file: str) -> bool:
-        """Whether a name belongs to another unit."""
+        """Return whether a file name is already used by a unit."""
         query = "SELECT 1 FROM transcript WHERE folder = ? AND file = ?"
         return self._db.execute(query, (folder, file)).fetchone() is not None
 
     def save(self, transcript: Transcript) -> None:
-        """The file was written; its name is fixed."""
+        """Record that a transcript was written. Its name never changes."""
         t = transcript
         values = (t.session, t.unit, t.chat_id, t.folder, t.file, t.utc_offset)
         self._db.execute(
@@ -102,14 +102,14 @@ class TranscriptLedger:
         )
 
     def list_surplus(self, session: int, limit: int) -> list[Transcript]:
-        """Files of a thread beyond the newest `most`, that we wrote and still stand."""
-        # A unit whose entries tell no time began after the last one before it that do.
-        began = (
+        """List existing transcripts of a thread, except the newest `limit`."""
+        # A unit without a time of its own is ordered after the last one that has one.
+        sort_time = (
             "CASE started_us WHEN 0 THEN max(started_us) OVER (ORDER BY unit) "
             "ELSE started_us END"
         )
         rows = self._db.execute(
-            f"SELECT {_COLUMNS} FROM (SELECT *, {began} AS began FROM transcript "
+            f"SELECT {_COLUMNS} FROM (SELECT *, {sort_time} AS began FROM transcript "
             "WHERE session = ? AND unit > 0) WHERE NOT is_removed "
             "ORDER BY began DESC, unit DESC LIMIT -1 OFFSET ?",
             (session, limit),
@@ -117,7 +117,7 @@ class TranscriptLedger:
         return [_unpack(row) for row in rows]
 
     def list_files(self, agent: str, session_id: str) -> list[Transcript]:
-        """The files of a session and its subagents that we wrote and still stand."""
+        """List existing transcripts of a session and its subagents."""
         rows = self._db.execute(
             f"SELECT {_COLUMNS} FROM transcript WHERE newest > 0 AND NOT is_removed "
             "AND session IN (SELECT id FROM session WHERE agent = ? "
@@ -127,38 +127,38 @@ class TranscriptLedger:
         return [_unpack(row) for row in rows]
 
     def mark_removed(self, transcript: Transcript) -> None:
-        """The file was taken away; its name stays taken."""
+        """Record that the file was deleted. Its name stays reserved."""
         self._db.execute(
             "UPDATE transcript SET is_removed = 1 WHERE session = ? AND unit = ?",
             (transcript.session, transcript.unit),
         )
 
     def get_folder(self, session: int) -> bytes:
-        """Where the thread's files stand; empty before the first is written."""
+        """Return the folder of the thread's files; b"" before the first is written."""
         query = "SELECT folder FROM session WHERE id = ?"
         return bytes(self._db.execute(query, (session,)).fetchone()[0])
 
     def set_folder(self, session: int, folder: bytes) -> None:
-        """The thread's files stand there from now on."""
+        """Set the folder of the thread's files."""
         self._db.execute(
             "UPDATE session SET folder = ? WHERE id = ?", (folder, session)
         )
 
     def claim_thread_id(self, session: int, thread_id: str) -> bool:
-        """The thread has this id from now on; not if another one has it."""
-        done = self._db.execute(
+        """Set the thread's id; return False if another thread has it."""
+        result = self._db.execute(
             "UPDATE OR IGNORE session SET thread_id = ? WHERE id = ?",
             (thread_id, session),
         )
-        return done.rowcount == 1
+        return result.rowcount == 1
 
     def has_files(self, session: int) -> bool:
-        """Whether any file of the thread was ever written."""
+        """Return whether any file of the thread was ever written."""
         query = "SELECT 1 FROM transcript WHERE session = ? AND newest > 0"
         return self._db.execute(query, (session,)).fetchone() is not None
 
     def move_thread(self, session: int, folder: bytes) -> None:
-        """The thread, which has no file yet, will stand elsewhere."""
+        """Change the folder of a thread that has no files yet."""
         self._db.execute(
             "DELETE FROM transcript WHERE newest = 0 AND session IN (SELECT c.id "
             "FROM session c JOIN session m ON m.agent = c.agent "
@@ -168,7 +168,7 @@ class TranscriptLedger:
         self.set_folder(session, folder)
 
     def mark_settled(self, agent: str, session_id: str) -> None:
-        """Nothing of the session is due any more."""
+        """Mark the session as settled, and its thread as due for indexing."""
         self._db.execute(
             "UPDATE session SET is_dirty = 0 WHERE agent = ? AND session_id = ?",
             (agent, session_id),
@@ -181,14 +181,14 @@ class TranscriptLedger:
         )
 
     def mark_old_settled(self) -> None:
-        """Sessions that ended before the store was made are not due."""
+        """Mark sessions that ended before the store was created as settled."""
         self._db.execute(
             "UPDATE session SET is_dirty = 0 WHERE is_dirty AND ended_us < ?",
             (self.get_created_us(),),
         )
 
     def get_created_us(self) -> int:
-        """When the store was made."""
+        """Return the time at which the store was created, or 0."""
         query = "SELECT value FROM meta WHERE key = 'created_us'"
         row = self._db.execute(query).fetchone()
         return int(row[0]) if row else 0

@@ -1,4 +1,4 @@
-"""The ids of units: made of the prompt that starts each, and kept nowhere."""
+"""Chat ids of units. They are derived from the first entry and never stored."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 def find_chat_id(
     db: sqlite3.Connection, key: SessionKey, session: int, unit: int
 ) -> str:
-    """The id of a unit, or of all that a subagent did; empty where nothing is shown."""
-    first = "AND r.type = 'user_message'" if not unit else ""
+    """Return the chat id of a unit or of a whole subagent; "" if nothing is shown."""
+    is_message = "AND r.type = 'user_message'" if not unit else ""
     query = (
         "SELECT r.entry_id FROM placement p "
         "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
         "JOIN session s ON s.id = p.session WHERE p.session = ? AND p.unit = ? "
         f"AND {IS_SHOWN}"
     )
-    for more in dict.fromkeys((first, "")):
+    for condition in dict.fromkeys((is_message, "")):
         row = db.execute(
-            f"{query} {more} ORDER BY p.id LIMIT 1", (session, unit)
+            f"{query} {condition} ORDER BY p.id LIMIT 1", (session, unit)
         ).fetchone()
         if row:
             return make_chat_id(*key[:2], row[0].hex())
@@ -34,7 +34,7 @@ def find_chat_id(
 def find_units_by_prefix(
     db: sqlite3.Connection, prefix: str
 ) -> list[tuple[int, int, str]]:
-    """Sessions and units whose chat id starts so: row, unit, chat id."""
+    """Find units by prefix of the chat id, as (session row, unit, chat id)."""
     rows = db.execute(
         "SELECT p.session, p.unit, s.agent, s.session_id, r.entry_id "
         "FROM placement p JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
@@ -42,16 +42,16 @@ def find_units_by_prefix(
         "WHERE p.unit > 0 AND r.type = 'user_message' AND p.id = (SELECT min(id) "
         "FROM placement f WHERE f.session = p.session AND f.unit = p.unit)"
     )
-    named = (
+    units = (
         (row[0], row[1], make_chat_id(row[2], row[3], row[4].hex())) for row in rows
     )
-    return [found for found in named if found[2].startswith(prefix)]
+    return [unit for unit in units if unit[2].startswith(prefix)]
 
 
 def find_unit_zero_by_prefix(
     db: sqlite3.Connection, prefix: str
 ) -> list[tuple[int, int, str]]:
-    """As above, of what subagents did, and of what stands before the first prompt."""
+    """Find subagents, and units before the first prompt, as above."""
     rows = db.execute("SELECT id, agent, session_id, source FROM session")
-    named = ((r[0], 0, find_chat_id(db, SessionKey(*r[1:]), r[0], 0)) for r in rows)
-    return [found for found in named if found[2] and found[2].startswith(prefix)]
+    units = ((r[0], 0, find_chat_id(db, SessionKey(*r[1:]), r[0], 0)) for r in rows)
+    return [unit for unit in units if unit[2] and unit[2].startswith(prefix)]

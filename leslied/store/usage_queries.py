@@ -1,4 +1,4 @@
-"""Tokens and tool calls by group: the sums that statistics are made of."""
+"""Queries over tokens and tool calls, grouped, for statistics."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _SUMS = ", ".join(f"CAST(total({name}) AS INTEGER)" for name in _COUNTS)
 
 @dataclass(frozen=True, slots=True)
 class UsageFilter:
-    """Which messages and calls count, and what their local time is."""
+    """Conditions on messages and calls, and the UTC offsets of local time."""
 
     agent: str = ""
     since_us: int | None = None
     until_us: int | None = None
-    """Before this, not at it."""
+    """Exclusive upper bound."""
     session_id: str = ""
-    """Only what this session and its subagents were the first to show."""
+    """Only messages and calls that this session or a subagent of it showed first."""
     streams: tuple[int, ...] = ()
-    """Only what one of these shows."""
+    """Only messages and calls that one of these streams shows."""
     utc_offsets: tuple[tuple[int, int], ...] = ((0, 0),)
-    """The local time's distance from UTC, each from a moment on, the earliest first."""
+    """UTC offsets as (valid from, offset in microseconds), the earliest first."""
 
     def to_sql(self, time_column: str, agent_column: str) -> tuple[str, list[Any]]:
-        """The WHERE clause over these columns, with its values."""
+        """Return the WHERE clause over these columns, and its values."""
         tests = {
             f"{agent_column} = ?": self.agent or None,
             f"{time_column} >= ?": self.since_us,
@@ -52,15 +52,15 @@ class UsageFilter:
                 self.session_id or None
             ),
         }
-        held = {test: value for test, value in tests.items() if value is not None}
+        active = {test: value for test, value in tests.items() if value is not None}
         shown = [self._shown_sql] if self.streams else []
-        return " AND ".join([*held, *shown]) or "1", list(held.values())
+        return " AND ".join([*active, *shown]) or "1", list(active.values())
 
     @property
     def _shown_sql(self) -> str:
         """SQL for whether one of the streams shows a message."""
-        named = f"session IN ({', '.join(f'{row:d}' for row in self.streams)})"
-        return f"({named} OR id IN (SELECT usage FROM usage_share WHERE {named}))"
+        listed = f"session IN ({', '.join(f'{row:d}' for row in self.streams)})"
+        return f"({listed} OR id IN (SELECT usage FROM usage_share WHERE {listed}))"
 
     @property
     def local_us_sql(self) -> str:
@@ -75,7 +75,7 @@ class UsageFilter:
 
 
 class StreamInfo(NamedTuple):
-    """Whose a stream is, and where it worked."""
+    """Agent, session and working directory of a stream."""
 
     agent: str
     session_id: str
@@ -84,7 +84,7 @@ class StreamInfo(NamedTuple):
 
 
 class UsageQueries:
-    """What can be counted; each message and each call counts once."""
+    """Usage queries in which each message and each call counts once."""
 
     def __init__(self, db: sqlite3.Connection, path: Path) -> None:
         self._db = db
@@ -99,25 +99,29 @@ class UsageQueries:
         *,
         with_sessions: bool,
     ) -> list[UsageBucket]:
-        """The messages by group, model and price."""
+        """Total the messages by group, model and price band.
+
+        `cuts` are the limits between price bands. The session of a bucket is 0 unless
+        `with_sessions` is set.
+        """
         session = self._owner_sql if with_sessions else "0"
         where, values = usage_filter.to_sql("created_us", "agent")
         bands = "".join(f", {band}" for band in _price_band_sql(cuts))
         rows = self._db.execute(
-            f"SELECT {_group_sql(by, usage_filter)}, {session}, agent, model, count(*), "
-            f"max({_REQUEST_TOKENS}), min(created_us), max(created_us), {_SUMS} FROM usage "
-            f"WHERE {where} GROUP BY 1, 2, 3, 4{bands}",
+            f"SELECT {_group_sql(by, usage_filter)}, {session}, agent, model, "
+            f"count(*), max({_REQUEST_TOKENS}), min(created_us), max(created_us), "
+            f"{_SUMS} FROM usage WHERE {where} GROUP BY 1, 2, 3, 4{bands}",
             values,
         )
         return [UsageBucket._make((*row[:8], Usage(*row[8:]))) for row in rows]
 
     @translate_sqlite_errors
     def list_messages(self, usage_filter: UsageFilter) -> list[UsageBucket]:
-        """Every message that has a time on its own, the earliest first."""
+        """List every message that has a time, the earliest first."""
         where, values = usage_filter.to_sql("created_us", "agent")
         rows = self._db.execute(
-            f"SELECT NULL, {self._owner_sql}, agent, model, 1, {_REQUEST_TOKENS}, created_us, "
-            f"created_us, {', '.join(_COUNTS)} FROM usage "
+            f"SELECT NULL, {self._owner_sql}, agent, model, 1, {_REQUEST_TOKENS}, "
+            f"created_us, created_us, {', '.join(_COUNTS)} FROM usage "
             f"WHERE created_us IS NOT NULL AND {where} ORDER BY created_us, id",
             values,
         )
@@ -127,23 +131,24 @@ class UsageQueries:
     def list_owners(
         self, by: Grouping, usage_filter: UsageFilter
     ) -> list[tuple[Any, int]]:
-        """Each group with each of the streams that own messages in it."""
+        """List (group, stream) for the streams that own messages in each group."""
         where, values = usage_filter.to_sql("created_us", "agent")
         return self._db.execute(
-            f"SELECT DISTINCT {_group_sql(by, usage_filter)}, {self._owner_sql} FROM usage WHERE {where}",
+            f"SELECT DISTINCT {_group_sql(by, usage_filter)}, {self._owner_sql} "
+            f"FROM usage WHERE {where}",
             values,
         ).fetchall()
 
     @translate_sqlite_errors
     def list_models(self) -> list[str]:
-        """Every model that messages came from."""
+        """List every model that has messages."""
         rows = self._db.execute("SELECT DISTINCT model FROM usage")
         return [row[0] for row in rows]
 
     @translate_sqlite_errors
     def get_time_range(self) -> tuple[int, int]:
-        """When the first and the last message came."""
-        # Two questions: each is one step in the index.
+        """Return the times of the first and the last message."""
+        # Two queries, because SQLite answers each from one end of the index.
         first, last = (
             self._db.execute(f"SELECT {end}(created_us) FROM usage").fetchone()[0]
             for end in ("min", "max")
@@ -152,9 +157,9 @@ class UsageQueries:
 
     @translate_sqlite_errors
     def find_parents(self) -> dict[int, int]:
-        """For every subagent the session it counts for.
+        """Return the session that each subagent counts for.
 
-        Where that one's log is gone, it is the first of its subagents.
+        If the session's log is missing, use its first subagent instead.
         """
         same = "FROM session o WHERE o.agent = s.agent AND o.session_id = s.session_id"
         rows = self._db.execute(
@@ -165,7 +170,7 @@ class UsageQueries:
 
     @translate_sqlite_errors
     def list_streams(self) -> dict[int, StreamInfo]:
-        """Every session and subagent, by the store's number."""
+        """Return every session and subagent, by row id."""
         rows = self._db.execute(
             f"SELECT id, agent, session_id, source = '{MAIN}', cwd FROM session"
         )
@@ -175,9 +180,9 @@ class UsageQueries:
 
     @translate_sqlite_errors
     def list_tool_calls(self, usage_filter: UsageFilter) -> list[ToolCall]:
-        """Every call of a tool with what became of it; forks' copies count once."""
+        """List every tool call with its outcome; copies in forks count once."""
         calls = self._query_entries("tool_use", "r.tool_name, r.entry_id", usage_filter)
-        # The time is the call's: a result may come after the span's end.
+        # The time limits apply to calls only: a result may come after the end.
         failed = (
             "CASE WHEN r.metadata <> '' THEN json_extract(r.metadata, '$.is_error') END"
         )
@@ -192,7 +197,7 @@ class UsageQueries:
     def _query_entries(
         self, kind: str, columns: str, usage_filter: UsageFilter
     ) -> Iterable[tuple[Any, ...]]:
-        """First session, call id, time and these columns of each current entry."""
+        """Select the first session, call id, time and these columns of each entry."""
         where, values = usage_filter.to_sql("r.created_us", "s.agent")
         return self._db.execute(
             f"SELECT min(p.session), r.tool_call_id, r.created_us, {columns} "
@@ -215,15 +220,16 @@ class UsageQueries:
 
 
 def _make_tool_call(row: tuple[Any, ...], result: tuple[Any, ...] | None) -> ToolCall:
-    session, _, asked, tool, entry_id = row
-    answered = result[0] if result else None
-    took = answered - asked if answered is not None and asked is not None else -1
+    session, _, called_us, tool, entry_id = row
+    result_us = result[0] if result else None
+    has_times = result_us is not None and called_us is not None
+    took_us = result_us - called_us if has_times else -1
     return ToolCall(
         session=session,
         tool=tool,
         entry_id=entry_id,
-        created_us=asked,
-        took_us=took if took >= 0 else None,
+        created_us=called_us,
+        took_us=took_us if took_us >= 0 else None,
         is_answered=result is not None,
         is_failed=bool(result and result[1]),
     )
@@ -247,7 +253,7 @@ def _group_sql(by: Grouping, usage_filter: UsageFilter) -> str:
 
 
 def _price_band_sql(cuts: PriceBreaks) -> Iterable[str]:
-    """SQL for the number of the stretch between cuts that a message lies in."""
+    """Yield SQL for the number of the price band that a message is in."""
     if cuts.sizes:
         yield " + ".join(f"({_REQUEST_TOKENS} > {size:d})" for size in cuts.sizes)
     if cuts.times:

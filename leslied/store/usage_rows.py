@@ -1,4 +1,4 @@
-"""Tokens, once per API message: the largest of all its lines and copies counts."""
+"""Usage rows of one transaction: one per API message, with its largest counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Key = tuple[str, str, str]
 
 
 class UsageRows:
-    """The token side of one transaction."""
+    """Gather usage by message, then write it."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -31,7 +31,7 @@ class UsageRows:
         self._without_request_id: set[tuple[str, str]] = set()
 
     def add(self, record: Record, entry_id: bytes, session: int) -> None:
-        """The message's tokens count, and this session shows the message."""
+        """Add a record's usage to its message, and the session that shows it."""
         message = record.message_id or f"entry:{entry_id.hex()}"
         request = str(record.metadata.get("request_id") or "")
         key = (record.session.agent, message, request)
@@ -44,19 +44,19 @@ class UsageRows:
         self._shown.add((session, key))
 
     def write(self) -> None:
-        """Every message counts once, with its largest numbers."""
-        renamed = self._resolve_request_ids()
+        """Write each message once, with the largest counts of its records."""
+        resolved = self._resolve_request_ids()
         names = "agent, message_id, request_id, session, model, created_us, is_sum"
         self._db.executemany(
             f"INSERT INTO usage ({names}, {_COUNTS}) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             f"ON CONFLICT DO UPDATE SET {_LARGEST}",
             [
-                (*renamed.get(key, key), *self._firsts[key], *_clamp_counts(usage))
+                (*resolved.get(key, key), *self._firsts[key], *_clamp_counts(usage))
                 for key, usage in self._usages.items()
             ],
         )
-        shown = sorted({(*renamed.get(key, key), s) for s, key in self._shown})
+        shown = sorted({(*resolved.get(key, key), s) for s, key in self._shown})
         where = "WHERE agent = ? AND message_id = ? AND request_id = ? AND session <> ?"
         self._db.executemany(
             f"INSERT OR IGNORE INTO usage_share SELECT id, session FROM usage {where}",
@@ -68,26 +68,32 @@ class UsageRows:
         )
 
     def _resolve_request_ids(self) -> dict[_Key, _Key]:
-        """Copies may lack the request's id: they are the same message all the same."""
-        renamed: dict[_Key, _Key] = {}
-        named = {key[:2]: key for key in self._usages if key[2]}
+        """Map keys without a request id to the same message's key that has one.
+
+        Copies of a message may lack the request id.
+        """
+        resolved: dict[_Key, _Key] = {}
+        complete = {key[:2]: key for key in self._usages if key[2]}
         for agent, message in self._without_request_id:
-            known = self._db.execute(
+            row = self._db.execute(
                 "SELECT request_id FROM usage WHERE agent = ? AND message_id = ? "
                 "ORDER BY request_id = ''",
                 (agent, message),
             ).fetchone()
-            to = named.get((agent, message)) or (known and (agent, message, known[0]))
-            if to:
-                renamed[agent, message, ""] = to
+            key = complete.get((agent, message)) or (row and (agent, message, row[0]))
+            if key:
+                resolved[agent, message, ""] = key
         self._db.executemany(
             "UPDATE OR IGNORE usage SET request_id = ? "
             "WHERE agent = ? AND message_id = ? AND request_id = ''",
-            [(request, agent, message) for agent, message, request in named.values()],
+            [
+                (request, agent, message)
+                for agent, message, request in complete.values()
+            ],
         )
-        return renamed
+        return resolved
 
 
 def _clamp_counts(usage: Usage) -> list[int]:
-    """The numbers, none larger than SQLite can count."""
+    """Return the counts, limited to SQLite's largest integer."""
     return [min(number, _MAX_SQLITE_INTEGER) for number in astuple(usage)]

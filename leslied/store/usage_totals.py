@@ -1,4 +1,4 @@
-"""Tokens of each stream: a message that several show counts for its owner."""
+"""Total tokens of each stream. A shared message counts for its owner only."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 _COUNTS = ", ".join(Usage.__struct_fields__)
 _SUMS = ", ".join(f"CAST(total({n}) AS INTEGER)" for n in _COUNTS.split(", "))
 _MAX_LISTED_STREAMS = 500
-"""So many streams are asked for by their numbers; of more, all are counted."""
+"""For more streams than this, the totals of all streams are computed."""
 
 
 class UsageTotals:
-    """Sums that are counted again only when the store has changed."""
+    """Totals by stream, cached until the store changes."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -27,7 +27,7 @@ class UsageTotals:
         self._ownership = Ownership(db)
 
     def get_by_stream(self, streams: Collection[int] | None = None) -> dict[int, Usage]:
-        """Tokens by stream: of these, or of all."""
+        """Return tokens by stream, for at least these streams, or for all."""
         (version,) = self._db.execute("PRAGMA data_version").fetchone()
         if self._version != version:
             self._version, self._all = version, None
@@ -43,12 +43,12 @@ class UsageTotals:
         return self._all
 
     def _count(self, streams: Collection[int] | None) -> dict[int, Usage]:
-        named = "1" if streams is None else f"session IN ({_list(streams)})"
-        shared = f"SELECT usage FROM usage_share WHERE {named}"
-        total = {
+        where = "1" if streams is None else f"session IN ({_list(streams)})"
+        shared = f"SELECT usage FROM usage_share WHERE {where}"
+        totals = {
             row[0]: Usage(*row[1:])
             for row in self._db.execute(
-                f"SELECT session, {_SUMS} FROM usage WHERE {named} "
+                f"SELECT session, {_SUMS} FROM usage WHERE {where} "
                 "AND id NOT IN (SELECT usage FROM usage_share) GROUP BY session"
             )
         }
@@ -57,8 +57,8 @@ class UsageTotals:
         )
         for row in rows.fetchall():
             owner = self._ownership.owners[row[0]]
-            total[owner] = total.get(owner, Usage()) + Usage(*row[1:])
-        return total
+            totals[owner] = totals.get(owner, Usage()) + Usage(*row[1:])
+        return totals
 
 
 def _list(streams: Collection[int]) -> str:

@@ -1,8 +1,8 @@
-"""The views that `leslied sql` and scripts ask: their columns, in words and in SQL.
+"""The views for `leslied sql` and scripts: each column with its description and SQL.
 
-They are made for each connection, so they always fit the program and the store needs
-no step for them. The functions in them are those of `leslied.store.sql_query`: what is
-joined by them costs nothing in a query that does not ask for it.
+Views are created for each connection, so they always match the program and need no
+migration. They call functions that `leslied.store.sql_query` defines; a join through
+such a function costs nothing in a query that does not use its columns.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Column(NamedTuple):
-    """One column: its name, what it holds, and where that comes from."""
+    """Column of a view: name, description and SQL."""
 
     name: str
     about: str
@@ -21,19 +21,19 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One view; the text that is documented and the SQL that runs stand together."""
+    """A view with its description, from which documentation and SQL are generated."""
 
     name: str
     about: str
     columns: tuple[Column, ...]
     from_sql: str
-    """SQL from FROM on."""
+    """SQL of the FROM clause and everything after it."""
 
     @property
     def create_sql(self) -> str:
-        """The SQL that makes it."""
-        shown = ", ".join(f"{column.sql} AS {column.name}" for column in self.columns)
-        return f"CREATE TEMP VIEW {self.name} AS SELECT {shown} {self.from_sql}"
+        """SQL that creates the view."""
+        columns = ", ".join(f"{column.sql} AS {column.name}" for column in self.columns)
+        return f"CREATE TEMP VIEW {self.name} AS SELECT {columns} {self.from_sql}"
 
 
 _ISO = "strftime('%Y-%m-%dT%H:%M:%fZ', {})"
@@ -45,7 +45,7 @@ def _time_sql(microseconds: str) -> str:
 
 
 def _null_if_empty(name: str) -> str:
-    """SQL for a text that is NULL where the log has none."""
+    """Return SQL for a text that is NULL if the log has none."""
     return f"nullif(r.{name}, '')"
 
 
@@ -71,34 +71,37 @@ _TOOL = (
     "ifnull(call_of(p.session, r.tool_call_id), nullif(r.tool_name, '')) "
     "ELSE nullif(r.tool_name, '') END"
 )
-# `+r.type` keeps the planner from reading every call there is for one session's.
+# `+r.type` keeps the planner from reading all calls of the store for one session.
 _CALLS = f"{_FROM_RECORDS} AND +r.type = 'tool_use'"
 _JOIN_RESULT = "LEFT JOIN record a ON a.id = answer_of(p.session, r.tool_call_id)"
 _EXCERPT_CHARACTERS = 200
 _HEX = "lower(hex(r.entry_id))"
 _DAY = "date(created_us / 1e6, 'unixepoch')"
 
-_AGENT = Column("agent", "the agent's name, as `claude-code`", "s.agent")
+_AGENT = Column("agent", "the agent's name, such as `claude-code`", "s.agent")
 _SESSION = Column("session_id", "the session's id", "s.session_id")
-_SOURCE = Column("source", "`main`, or `subagent:` and its id", "s.source")
+_SOURCE = Column("source", "`main`, or `subagent:` and the subagent's id", "s.source")
 _SEQUENCE = Column(
-    "sequence", "1, 2, … in its source, without a gap", "sequence_of(p.session, p.id)"
+    "sequence",
+    "position in its source: 1, 2, … without gaps",
+    "sequence_of(p.session, p.id)",
 )
 _UNIT = Column("unit", "the number of the unit; 0 before the first prompt", "p.unit")
 _CREATED = Column(
-    "created_at", "the log's own time, as `2026-01-31T15:00:00.000Z`",
+    "created_at",
+    "the time in the log, such as `2026-01-31T15:00:00.000Z`",
     _time_sql("r.created_us"),
-)  # fmt: skip
-_PROJECT = Column("project", "the folder it works in", "nullif(s.cwd, '')")
+)
+_PROJECT = Column("project", "the session's working directory", "nullif(s.cwd, '')")
 _CALL = Column(
     "tool_call_id", "joins a call and its result", _null_if_empty("tool_call_id")
 )
-_ENTRY = Column("entry_id", "the record's id, for ever the same", _HEX)
-_MODEL = Column("model", "the model that spoke", _null_if_empty("model"))
+_ENTRY = Column("entry_id", "the entry's id, which never changes", _HEX)
+_MODEL = Column("model", "the model that wrote it", _null_if_empty("model"))
 
 ENTRIES = View(
     "transcript_entries",
-    "Every entry of every session and subagent, as `show` tells it.",
+    "Every entry of every session and subagent, as in `show`.",
     (
         _AGENT,
         _SESSION,
@@ -111,14 +114,26 @@ ENTRIES = View(
         Column("type", "`user_message`, `tool_use`, `error`, …", "r.type"),
         Column("role", "`system`, `user`, `assistant` or `tool`", "r.role"),
         _CREATED,
-        Column("content", "what was said, thought or answered", _TEXT.format("r")),
-        Column("tool_name", "the tool, of calls and of results", _TOOL),
+        Column(
+            "content", "the text: message, thinking or tool result", _TEXT.format("r")
+        ),
+        Column("tool_name", "the tool, for calls and results", _TOOL),
         _CALL,
-        Column("tool_input", "the call's arguments, as JSON", _null_if_empty("tool_input")),
+        Column(
+            "tool_input", "the call's arguments, as JSON", _null_if_empty("tool_input")
+        ),
         _MODEL,
-        Column("message_id", "the API message it is part of", _null_if_empty("message_id")),
-        Column("parent_id", "what it follows, as the log tells", _null_if_empty("parent_id")),
-        Column("metadata", "what else the log tells, as JSON", _null_if_empty("metadata")),
+        Column(
+            "message_id", "the API message it is part of", _null_if_empty("message_id")
+        ),
+        Column(
+            "parent_id",
+            "the id of the entry it follows, from the log",
+            _null_if_empty("parent_id"),
+        ),
+        Column(
+            "metadata", "other data from the log, as JSON", _null_if_empty("metadata")
+        ),
         _ENTRY,
         Column(
             "log_path",
@@ -127,11 +142,11 @@ ENTRIES = View(
         ),
     ),
     f"{_FROM_RECORDS} WHERE {_IS_SHOWN}",
-)  # fmt: skip
+)
 
 FLOW = View(
     "transcript_flow",
-    "The order of a conversation: each entry between its neighbours.",
+    "The order of a conversation: each entry with the previous and the next one.",
     (
         _AGENT,
         _SESSION,
@@ -139,21 +154,21 @@ FLOW = View(
         _SEQUENCE,
         _UNIT,
         _CREATED,
-        Column("type", "what it is", "r.type"),
-        Column("role", "whose it is", "r.role"),
-        Column("tool_name", "the tool, of calls and of results", _TOOL),
-        Column("previous_type", "what stands before it in its source", "b.type"),
-        Column("previous_role", "whose that is", "b.role"),
-        Column("next_type", "what stands after it", "n.type"),
-        Column("next_role", "whose that is", "n.role"),
+        Column("type", "the entry's type", "r.type"),
+        Column("role", "the entry's role", "r.role"),
+        Column("tool_name", "the tool, for calls and results", _TOOL),
+        Column("previous_type", "type of the previous entry in its source", "b.type"),
+        Column("previous_role", "role of the previous entry", "b.role"),
+        Column("next_type", "type of the next entry in its source", "n.type"),
+        Column("next_role", "role of the next entry", "n.role"),
         Column(
             "seconds",
-            "since the one before; below 0 where the log is not in time order",
+            "time since the previous entry; negative if the log is not in time order",
             "round((r.created_us - b.created_us) / 1e6, 3)",
         ),
         Column(
             "excerpt",
-            f"the first {_EXCERPT_CHARACTERS} characters of what was said",
+            f"the first {_EXCERPT_CHARACTERS} characters of the content",
             f"cut_words({_TEXT.format('r')}, {_EXCERPT_CHARACTERS})",
         ),
     ),
@@ -165,7 +180,7 @@ FLOW = View(
 
 TOOLS = View(
     "transcript_tools",
-    "Every call of a tool, with its result.",
+    "Every tool call, with its result.",
     (
         _AGENT,
         _SESSION,
@@ -175,13 +190,15 @@ TOOLS = View(
         _PROJECT,
         Column("tool_name", "the tool", "r.tool_name"),
         Column("input", "the call's arguments, as JSON", _null_if_empty("tool_input")),
-        Column("asked_at", "when it was called", _time_sql("r.created_us")),
-        Column("answered_at", "when the result came", _time_sql("a.created_us")),
-        Column("seconds", "between the two, waiting for a permission too", _SECONDS),
-        Column("is_answered", "1 where there is a result, else 0", "a.id IS NOT NULL"),
+        Column("asked_at", "the time of the call", _time_sql("r.created_us")),
+        Column("answered_at", "the time of the result", _time_sql("a.created_us")),
         Column(
-            "is_error", "1 where the tool failed, else 0", _is_error_sql("a.metadata")
+            "seconds",
+            "time from call to result, including the wait for permission",
+            _SECONDS,
         ),
+        Column("is_answered", "1 if there is a result, else 0", "a.id IS NOT NULL"),
+        Column("is_error", "1 if the tool failed, else 0", _is_error_sql("a.metadata")),
         Column("result", "the text of the result", _TEXT.format("a")),
         _MODEL,
         _CALL,
@@ -192,24 +209,22 @@ TOOLS = View(
 
 TIMELINE = View(
     "tool_timeline",
-    "The calls that have a time, the earliest first.",
+    "Tool calls that have a time, the earliest first.",
     (
         _AGENT,
         _SESSION,
         _SOURCE,
         Column("tool_name", "the tool", "r.tool_name"),
-        Column("started_at", "when it was called", _time_sql("r.created_us")),
-        Column("ended_at", "when the result came", _time_sql("a.created_us")),
-        Column("seconds", "between the two", _SECONDS),
+        Column("started_at", "the time of the call", _time_sql("r.created_us")),
+        Column("ended_at", "the time of the result", _time_sql("a.created_us")),
+        Column("seconds", "time from call to result", _SECONDS),
         Column(
             "since_start",
             "seconds from the first entry of its source to the call",
             "round((r.created_us - s.started_us) / 1e6, 3)",
         ),
-        Column("is_answered", "1 where there is a result, else 0", "a.id IS NOT NULL"),
-        Column(
-            "is_error", "1 where the tool failed, else 0", _is_error_sql("a.metadata")
-        ),
+        Column("is_answered", "1 if there is a result, else 0", "a.id IS NOT NULL"),
+        Column("is_error", "1 if the tool failed, else 0", _is_error_sql("a.metadata")),
         Column(
             "input",
             f"the first {_EXCERPT_CHARACTERS} characters of the arguments",
@@ -223,19 +238,32 @@ TIMELINE = View(
 
 ERRORS = View(
     "error_summary",
-    "What failed, by agent and tool; what forks share counts once.",
+    "Failures by agent and tool; entries shared by forks count once.",
     (
         _AGENT,
         Column("type", "`tool_result` or `error`", "r.type"),
         Column("tool_name", "the tool that failed; NULL for errors", _TOOL),
-        Column("failures", "how often", "count(*)"),
-        Column("sessions", "in how many sessions", "count(DISTINCT s.session_id)"),
-        Column("first_at", "the earliest", _time_sql("min(r.created_us)")),
-        Column("last_at", "the latest", _time_sql("max(r.created_us)")),
+        Column("failures", "number of failures", "count(*)"),
+        Column(
+            "sessions",
+            "number of sessions with failures",
+            "count(DISTINCT s.session_id)",
+        ),
+        Column(
+            "first_at",
+            "the time of the earliest failure",
+            _time_sql("min(r.created_us)"),
+        ),
+        Column(
+            "last_at",
+            "the time of the latest failure",
+            _time_sql("max(r.created_us)"),
+        ),
         Column("session_id", "the session of the example", "s.session_id"),
         Column(
             "example",
-            f"the first {_EXCERPT_CHARACTERS} characters of the earliest or latest one",
+            f"the first {_EXCERPT_CHARACTERS} characters of the earliest or latest "
+            "failure",
             f"cut_words({_TEXT.format('r')}, {_EXCERPT_CHARACTERS})",
         ),
     ),
@@ -250,22 +278,22 @@ DAILY = View(
     "usage_daily",
     "Tokens by day, agent and model; every API message counts once.",
     (
-        Column("day", "the day in UTC, as `2026-01-31`", _DAY),
+        Column("day", "the day in UTC, such as `2026-01-31`", _DAY),
         Column("agent", "the agent's name", "agent"),
         Column("model", "the model", "model"),
-        Column("messages", "how many messages of the API", "count(*)"),
+        Column("messages", "number of API messages", "count(*)"),
         *(
             Column(name, about, f"CAST(total({name}) AS INTEGER)")
             for name, about in (
-                ("input_tokens", "tokens read anew"),
-                ("output_tokens", "tokens written, thinking included"),
+                ("input_tokens", "input tokens that were not cached"),
+                ("output_tokens", "output tokens, including thinking"),
                 ("cache_read_tokens", "tokens read from the cache"),
                 ("cache_write_tokens", "tokens written to the cache"),
             )
         ),
     ),
     "FROM usage GROUP BY 1, 2, 3",
-)  # fmt: skip
+)
 
 _IN_UNIT = (
     "FROM placement q JOIN record x ON x.entry = q.entry AND x.is_current = 1 "
@@ -275,7 +303,7 @@ _IN_UNIT = (
 
 UNITS = View(
     "units",
-    "From one prompt to just before the next; all that a subagent did is one.",
+    "Units: from one prompt to just before the next. A subagent is a single unit.",
     (
         _AGENT,
         _SESSION,
@@ -284,24 +312,24 @@ UNITS = View(
         Column("chat_id", "the unit's id, for `show`", "chat_of(p.session, p.unit)"),
         Column(
             "started_at",
-            "the first time in it",
+            "the earliest time of its entries",
             _time_sql(f"(SELECT min(x.created_us) {_IN_UNIT})"),
         ),
         Column(
             "ended_at",
-            "the last time in it",
+            "the latest time of its entries",
             _time_sql(f"(SELECT max(x.created_us) {_IN_UNIT})"),
         ),
         Column(
             "prompt",
-            "what was asked; NULL before the first prompt",
+            "the text of the prompt; NULL before the first prompt",
             "CASE WHEN p.unit > 0 OR s.source <> 'main' THEN (SELECT x.content "
             f"{_IN_UNIT} AND x.type = 'user_message' ORDER BY q.id LIMIT 1) END",
         ),
-        Column("entries", "how many entries", f"(SELECT count(*) {_IN_UNIT})"),
+        Column("entries", "number of entries", f"(SELECT count(*) {_IN_UNIT})"),
         Column(
             "tool_calls",
-            "how many calls of tools",
+            "number of tool calls",
             f"(SELECT count(*) {_IN_UNIT} AND x.type = 'tool_use')",
         ),
         Column(
@@ -317,34 +345,40 @@ UNITS = View(
     "AND q.unit = p.unit AND (q.is_copy = 0 OR s.originals = 0))",
 )
 
+SESSION_LIST_TABLE = "session_list"
+"""Temporary table that is filled before a query over `sessions`."""
+
 SESSIONS = View(
     "sessions",
-    "The sessions, as `list` tells them at the moment of asking.",
+    "The sessions, as in `list` at the time of the query.",
     tuple(
         Column(name, about, _ISO.format(name) if name.endswith("_at") else name)
         for name, about in (
             ("session_id", "the session's id"),
             ("agent", "the agent's name"),
-            ("project", "the folder it works in"),
+            ("project", "the session's working directory"),
             ("title", "its title, or the beginning of its first prompt"),
             ("status", "`active`, `idle` or `stopped`"),
             ("started_at", "the time of its first entry"),
-            ("ended_at", "the time of its last entry, subagents' included"),
-            ("units", "how many units"),
-            ("tool_calls", "how many calls of tools, subagents' not included"),
-            ("subagents", "how many subagents"),
-            ("model", "the last model that spoke"),
-            ("input_tokens", "tokens read anew; these four include subagents'"),
-            ("output_tokens", "tokens written, thinking included"),
+            ("ended_at", "the time of its last entry, including subagents"),
+            ("units", "number of units"),
+            ("tool_calls", "number of tool calls, without subagents"),
+            ("subagents", "number of subagents"),
+            ("model", "the model of the last message"),
+            (
+                "input_tokens",
+                "input tokens that were not cached; these four include subagents",
+            ),
+            ("output_tokens", "output tokens, including thinking"),
             ("cache_read_tokens", "tokens read from the cache"),
             ("cache_write_tokens", "tokens written to the cache"),
-            ("cost_usd", "what the tokens cost at list prices, as far as known"),
-            ("thread_id", "its thread"),
-            ("transcripts_dir", "where its transcripts are, once written"),
+            ("cost_usd", "cost of the tokens at list prices, where they are known"),
+            ("thread_id", "the id of its thread"),
+            ("transcripts_dir", "the folder of its transcripts, once written"),
         )
     ),
-    "FROM told_session",
-)  # fmt: skip
+    f"FROM {SESSION_LIST_TABLE}",
+)
 
 VIEWS = (SESSIONS, UNITS, ENTRIES, FLOW, TOOLS, TIMELINE, ERRORS, DAILY)
-"""Every view, in the order in which they are listed."""
+"""All views, in the order of the documentation."""

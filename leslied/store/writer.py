@@ -1,4 +1,4 @@
-"""Keeping readings: records and the cursor that paid for them, in one transaction."""
+"""The store's only writer: commits records together with the cursor of their source."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from leslied.store.export_ledger import ExportLedger
 from leslied.store.failure_ledger import FailureLedger
 from leslied.store.prune import SessionPruner
 from leslied.store.relations_ledger import RelationsLedger
-from leslied.store.sanitize import sanitize_reading
+from leslied.store.sanitize import sanitize_chunk
 from leslied.store.session_metadata import MetadataLedger
 from leslied.store.transaction import Transaction
 from leslied.store.transcript_ledger import TranscriptLedger
@@ -45,20 +45,20 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class CommitReport:
-    """What a commit added."""
+    """Numbers of records and placements that a commit added."""
 
     records: int = 0
     placements: int = 0
 
     def __iadd__(self, other: CommitReport) -> Self:
-        """Both together."""
+        """Add the numbers of another report."""
         self.records += other.records
         self.placements += other.placements
         return self
 
 
 class Store:
-    """The one writer of the store. While it is open, no other process can write."""
+    """The only writer of the store. While it is open, no other process can write."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self.path = path
@@ -72,7 +72,7 @@ class Store:
             raise
 
     def write_lock_info(self, text: str) -> None:
-        """Others can read these words for as long as the store is open here."""
+        """Write a text that other processes can read while this store is open."""
         write_lock_info(self._lock, text)
 
     def __enter__(self) -> Self:
@@ -82,10 +82,10 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Everything is on disk in one file, and another process may write."""
+        """Write everything to the main file if possible, and release the lock."""
         try:
             if self._db.total_changes:
-                # A long reader may hold the log; then the next checkpoint takes it.
+                # A long reader can block this; then a later checkpoint does the work.
                 self._db.execute("PRAGMA busy_timeout = 200")
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error:
@@ -98,18 +98,21 @@ class Store:
     def load_stamps(
         self, agent: str, *, is_final: bool = False
     ) -> dict[bytes, FileStamp]:
-        """What each known source looked like; `is_final` leaves out unended ones."""
-        ended = "AND size IN (offset, finished)" if is_final else ""
+        """Return the file stamps of all sources, by path.
+
+        With `is_final`, omit sources that have an unread incomplete last line.
+        """
+        is_complete = "AND size IN (offset, finished)" if is_final else ""
         rows = self._db.execute(
             "SELECT path, dev, inode, size, mtime_ns, ctime_ns FROM source "
-            f"WHERE agent = ? {ended}",
+            f"WHERE agent = ? {is_complete}",
             (agent,),
         )
         return {row[0]: unpack_stamp(row[1:]) for row in rows}
 
     @translate_sqlite_errors
     def find_source_path(self, agent: str, stamp: FileStamp) -> bytes:
-        """The path under which this very file was read before; empty if it was not."""
+        """Return the path under which this file was read before, or b""."""
         row = self._db.execute(
             "SELECT path FROM source WHERE agent = ? AND inode = ? AND dev = ?",
             (agent, to_signed(stamp.inode), to_signed(stamp.dev)),
@@ -118,31 +121,31 @@ class Store:
 
     @translate_sqlite_errors
     def find_cursor(self, agent: str, path: bytes) -> Cursor | None:
-        """How far one source was read."""
+        """Find the cursor of a source."""
         query = f"SELECT {CURSOR_COLUMNS} FROM source WHERE agent = ? AND path = ?"
         row = self._db.execute(query, (agent, path)).fetchone()
         return unpack_cursor(row) if row else None
 
-    def commit(self, readings: Sequence[DecodedChunk]) -> CommitReport:
-        """All of the readings are kept, each with its cursor; or, on error, none."""
+    def commit(self, chunks: Sequence[DecodedChunk]) -> CommitReport:
+        """Store all chunks, each with its cursor, in one transaction."""
         try:
-            return self._commit(readings)
+            return self._commit(chunks)
         except UnicodeEncodeError:
-            return self._commit([sanitize_reading(reading) for reading in readings])
+            return self._commit([sanitize_chunk(chunk) for chunk in chunks])
 
-    def _commit(self, readings: Sequence[DecodedChunk]) -> CommitReport:
+    def _commit(self, chunks: Sequence[DecodedChunk]) -> CommitReport:
         observed_us = to_us(self._clock.now())
         with self._transaction():
-            work = Transaction(self._db, observed_us)
-            for reading in readings:
-                work.add(reading)
-            records, placements = work.finish()
+            transaction = Transaction(self._db, observed_us)
+            for chunk in chunks:
+                transaction.add(chunk)
+            records, placements = transaction.finish()
             failpoint("commit.before")
         failpoint("commit.after")
         return CommitReport(records, placements)
 
     def record_source_error(self, agent: str, path: Path, reason: str) -> None:
-        """The source could not be read, and why; what was read of it stays."""
+        """Save why a source could not be read. Its records are not affected."""
         values = (agent, pack_path(path), reason)
         with self._transaction():
             self._db.execute(
@@ -154,18 +157,18 @@ class Store:
 
     @contextmanager
     def track_scan(self, agent: str) -> Iterator[None]:
-        """A look at all of the agent's sources; when it began is kept, if it was new.
+        """Surround a scan of all of an agent's sources; save when it began.
 
-        A look that found nothing writes nothing.
+        A scan that found nothing new writes nothing.
         """
-        began, before = to_us(self._clock.now()), self._db.total_changes
+        start_us, changes = to_us(self._clock.now()), self._db.total_changes
         yield
-        if self._db.total_changes != before:
+        if self._db.total_changes != changes:
             with self._transaction():
-                record_scan(self._db, agent, began)
+                record_scan(self._db, agent, start_us)
 
     def mark_gone(self, agent: str, paths: Iterable[bytes]) -> None:
-        """The files are no longer there; their records stay."""
+        """Record that these files no longer exist. Their records remain."""
         with self._transaction():
             self._db.executemany(
                 "UPDATE source SET is_gone = 1 "
@@ -174,7 +177,7 @@ class Store:
             )
 
     def move_source(self, agent: str, old: bytes, new: bytes) -> None:
-        """The same file, under another name: reading goes on where it was."""
+        """Rename a source whose file was moved; its cursor remains."""
         with self._transaction():
             self._db.execute(
                 "UPDATE OR IGNORE source SET path = ?, is_gone = 0 "
@@ -184,19 +187,19 @@ class Store:
 
     @contextmanager
     def transcripts(self) -> Iterator[TranscriptLedger]:
-        """Notes about output, kept together or not at all."""
+        """Yield the ledger of transcripts, in one transaction."""
         with self._transaction():
             yield TranscriptLedger(self._db)
 
     def mark_stopped(self, agent: str, session_ids: Iterable[str]) -> int:
-        """These sessions are over, with their subagents; says how many were not yet."""
+        """Mark sessions and their subagents as stopped; return how many were not."""
         with self._transaction():
-            done = self._db.executemany(
+            result = self._db.executemany(
                 "UPDATE session SET stopped_us = ?, is_dirty = 1 WHERE agent = ? "
                 "AND session_id = ? AND stopped_us IS NULL AND entries > 0",
-                [(to_us(self._clock.now()), agent, each) for each in session_ids],
+                [(to_us(self._clock.now()), agent, name) for name in session_ids],
             )
-        return done.rowcount
+        return result.rowcount
 
     @translate_sqlite_errors
     def mark_live(self, agent: str, session_ids: Iterable[str]) -> None:
@@ -217,25 +220,25 @@ class Store:
 
     @contextmanager
     def archive(self) -> Iterator[ArchiveLedger]:
-        """Notes about the archive, kept together or not at all."""
+        """Yield the ledger of the archive, in one transaction."""
         with self._transaction():
             yield ArchiveLedger(self._db)
 
     @contextmanager
     def relations(self) -> Iterator[RelationsLedger]:
-        """Notes about threads among others, kept together or not at all."""
+        """Yield the ledger of relations, in one transaction."""
         with self._transaction():
             yield RelationsLedger(self._db)
 
     @contextmanager
     def assets(self) -> Iterator[AssetLedger]:
-        """Notes about threads, kept together or not at all."""
+        """Yield the ledger of the asset index, in one transaction."""
         with self._transaction():
             yield AssetLedger(self._db)
 
     @contextmanager
     def exports(self) -> Iterator[ExportLedger]:
-        """Notes about other outputs, kept together or not at all."""
+        """Yield the ledger of exports, in one transaction."""
         with self._transaction():
             yield ExportLedger(self._db)
 
@@ -247,50 +250,50 @@ class Store:
 
     @contextmanager
     def metadata(self) -> Iterator[MetadataLedger]:
-        """Names read or given back, kept together or not at all."""
+        """Yield the ledger of session metadata, in one transaction."""
         with self._transaction():
             yield MetadataLedger(self._db)
 
     @contextmanager
     def pruner(self) -> Iterator[SessionPruner]:
-        """Sessions taken out, together or not at all."""
-        # Deleted rows are zeros in the file, not bytes that nobody points at.
+        """Yield the pruner of sessions, in one transaction."""
+        # Overwrite deleted rows with zeros instead of leaving their bytes in the file.
         self._db.execute("PRAGMA secure_delete = ON")
         with self._transaction():
             yield SessionPruner(self._db)
 
     def vacuum(self) -> bool:
-        """The file is as small as it can be, and holds no word of what was removed.
+        """Rewrite the file without deleted content.
 
-        SQLite writes it anew, which takes twice its size of free space meanwhile.
-        False while another program still reads what was there before.
+        This temporarily needs free space of twice the file's size. Return False if
+        another process still reads the old content.
         """
         try:
             return vacuum(self._db)
         except sqlite3.Error as error:
             raise StoreUnusable(
-                f"The store at {self.path} cannot be made smaller: {error}.",
-                "What you wanted to be rid of is out of every list. Free some space, "
-                "then run the same command again.",
+                f"The store at {self.path} cannot be compacted: {error}.",
+                "The sessions are deleted, but the file may still contain their text. "
+                "Free some space, then run the same command again.",
             ) from error
 
     def mark_all_stopped(self) -> int:
-        """Every session counts as stopped now; says how many were not yet."""
+        """Mark every session as stopped now; return how many were not."""
         with self._transaction():
-            done = self._db.execute(
+            result = self._db.execute(
                 "UPDATE session SET stopped_us = ? "
                 "WHERE stopped_us IS NULL AND entries > 0",
                 (to_us(self._clock.now()),),
             )
-        return done.rowcount
+        return result.rowcount
 
     @contextmanager
-    def bulk_load(self, *, is_wanted: bool = True) -> Iterator[None]:
-        """Commits are fast while very much is read, and safe ever after.
+    def bulk_load(self, *, is_enabled: bool = True) -> Iterator[None]:
+        """Make commits fast during a large import, and durable again afterwards.
 
-        What a power loss costs a first sync is read again from the logs.
+        What a power loss destroys meanwhile is read again from the logs.
         """
-        if not is_wanted:
+        if not is_enabled:
             yield
             return
         begin_bulk_load(self._db)
@@ -301,7 +304,7 @@ class Store:
 
     @translate_sqlite_errors
     def _record_creation(self) -> None:
-        """What ended before this moment is old: nobody waits for its files."""
+        """Save the creation time; sessions that ended before it are not exported."""
         query = "SELECT 1 FROM meta WHERE key = 'created_us'"
         if self._db.execute(query).fetchone() is None:
             self._db.execute(
@@ -311,7 +314,7 @@ class Store:
 
     @translate_sqlite_errors
     def is_new_agent(self, agent: str) -> bool:
-        """Whether no source of the agent was ever read."""
+        """Return whether no source of the agent was ever read."""
         query = "SELECT 1 FROM source WHERE agent = ? LIMIT 1"
         return self._db.execute(query, (agent,)).fetchone() is None
 

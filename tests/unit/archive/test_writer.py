@@ -1,4 +1,4 @@
-"""Appending frames: whole and on disk, or not there; a torn end is made anew."""
+"""Frames are appended completely or not at all; an unfinished end is truncated."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from leslied.archive import (
     list_files,
     make_file_name,
 )
-from leslied.archive import format as form
+from leslied.archive import format as archive_format
 from tests.support.records import list_modes
 
-PIECES = (b"one\n" * 3, b"two\n", b"three\n" * 5)
-WHOLE = b"".join(PIECES)
+CHUNKS = (b"one\n" * 3, b"two\n", b"three\n" * 5)
+WHOLE = b"".join(CHUNKS)
 
 
 @pytest.fixture
@@ -32,24 +32,29 @@ def path(tmp_path: Path) -> Path:
 
 
 def add(writer: ArchiveWriter, data: bytes, **fields) -> None:
-    """The bytes continue the file's last frame."""
+    """Append a LOG frame that continues the last one."""
     last = writer.find_last_frame(FrameKind.LOG)
     start = last.source_end if last else 0
-    before = last.running_crc if last else 0
-    known = {"kind": FrameKind.LOG, "generation": 1, "offset": start}
-    label = FrameSpec(**{**known, "length": len(data), "crc_before": before, **fields})
-    writer.append(label, [data])
+    crc_before = last.running_crc if last else 0
+    defaults = {
+        "kind": FrameKind.LOG,
+        "generation": 1,
+        "offset": start,
+        "length": len(data),
+        "crc_before": crc_before,
+    }
+    writer.append(FrameSpec(**{**defaults, **fields}), [data])
 
 
-def fill(path: Path, *pieces: bytes) -> None:
+def write_frames(path: Path, *chunks: bytes) -> None:
     with ArchiveWriter(path) as writer:
-        for piece in pieces:
-            add(writer, piece, metadata={"path": "a"})
+        for chunk in chunks:
+            add(writer, chunk, metadata={"path": "a"})
         writer.sync()
 
 
-def finish(path: Path) -> None:
-    """What the file lacks of WHOLE is archived."""
+def complete(path: Path) -> None:
+    """Archive what the file lacks of WHOLE."""
     with ArchiveWriter(path) as writer:
         last = writer.find_last_frame(FrameKind.LOG)
         add(writer, WHOLE[last.source_end if last else 0 :])
@@ -66,19 +71,19 @@ def read(path: Path) -> bytes:
         )
 
 
-def test_frames_give_back_their_bytes(path: Path):
-    fill(path, *PIECES)
+def test_frames_return_their_bytes(path: Path):
+    write_frames(path, *CHUNKS)
 
     assert read(path) == WHOLE
     with ArchiveReader(path) as reader:
-        assert [frame.length for frame in reader.frames] == list(map(len, PIECES))
+        assert [frame.length for frame in reader.frames] == list(map(len, CHUNKS))
         assert reader.frames[-1].running_crc == zlib.crc32(WHOLE)
         assert reader.frames[0].metadata == {"path": "a"}
 
 
-def test_only_the_owner_can_look(path: Path, tmp_path: Path):
+def test_files_and_folders_are_private(path: Path, tmp_path: Path):
     os.umask(0o022)
-    fill(path, b"x\n")
+    write_frames(path, b"x\n")
 
     assert list_modes([path]) == {0o600}
     folders = [path.parent, path.parents[1], path.parents[2]]
@@ -86,9 +91,11 @@ def test_only_the_owner_can_look(path: Path, tmp_path: Path):
     assert list_files(tmp_path / "archive") == [path]
 
 
-def test_a_file_cut_anywhere_keeps_its_whole_frames_and_is_completed(path: Path):
+def test_a_file_truncated_anywhere_retains_complete_frames_and_can_be_continued(
+    path: Path,
+):
     """E3."""
-    fill(path, *PIECES)
+    write_frames(path, *CHUNKS)
     data = path.read_bytes()
     with ArchiveReader(path) as reader:
         ends = [0, *(frame.end for frame in reader.frames)]
@@ -96,21 +103,21 @@ def test_a_file_cut_anywhere_keeps_its_whole_frames_and_is_completed(path: Path)
 
     for cut in range(len(data) + 1):
         path.write_bytes(data[:cut])
-        whole = sum(end <= cut for end in ends) - 1
+        complete_frames = sum(end <= cut for end in ends) - 1
 
         with ArchiveReader(path) as reader:
-            assert len(reader.frames) == whole
+            assert len(reader.frames) == complete_frames
             assert not reader.damaged_offsets
-        assert read(path) == WHOLE[: lengths[whole]]
+        assert read(path) == WHOLE[: lengths[complete_frames]]
         with ArchiveWriter(path) as writer:
-            assert writer.size == path.stat().st_size == ends[whole]
-        finish(path)
+            assert writer.size == path.stat().st_size == ends[complete_frames]
+        complete(path)
         assert read(path) == WHOLE
 
 
-def test_a_file_cut_anywhere_and_filled_with_zeros_is_completed(path: Path):
+def test_a_file_that_ends_in_zeros_can_be_continued(path: Path):
     """E3: the file's length reached the disk, its last bytes did not."""
-    fill(path, *PIECES)
+    write_frames(path, *CHUNKS)
     data = path.read_bytes()
     with ArchiveReader(path) as reader:
         last = reader.frames[-1]
@@ -126,75 +133,75 @@ def test_a_file_cut_anywhere_and_filled_with_zeros_is_completed(path: Path):
         if cut > last.file_offset:
             path.write_bytes(data[:cut] + bytes(len(data) - cut))
         with ArchiveWriter(path) as writer:
-            kept = len(writer.frames)
-        finish(path)
+            frame_count = len(writer.frames)
+        complete(path)
 
-        assert kept in (2, 3)
+        assert frame_count in (2, 3)
         assert read(path)[: len(WHOLE)] == WHOLE
 
 
-def test_a_frame_that_was_not_finished_is_gone(path: Path):
-    """A kill between the data and the header that vouches for it."""
-    fill(path, *PIECES)
+def test_opening_truncates_an_unfinished_frame(path: Path):
+    """The process was killed after writing the data and before the header."""
+    write_frames(path, *CHUNKS)
     size = path.stat().st_size
     with path.open("ab") as file:
-        file.write(bytes(form.HEADER_BYTES) + b"{}" + b"compressed, in part")
+        file.write(bytes(archive_format.HEADER_BYTES) + b"{}" + b"compressed, in part")
 
     with ArchiveWriter(path) as writer:
         assert writer.size == size
     assert path.stat().st_size == size
 
 
-def test_bytes_that_are_not_what_they_should_be_change_nothing(path: Path):
-    fill(path, *PIECES)
+def test_bytes_with_an_unexpected_length_or_checksum_are_not_appended(path: Path):
+    write_frames(path, *CHUNKS)
     before = path.read_bytes()
 
     with ArchiveWriter(path) as writer:
-        for label in ({"crc_after": 1}, {"length": 3}, {"length": 30}):
+        for fields in ({"crc_after": 1}, {"length": 3}, {"length": 30}):
             with pytest.raises(ArchiveError, match="changed while"):
-                add(writer, b"abcd\n", **label)
+                add(writer, b"abcd\n", **fields)
 
     assert path.read_bytes() == before
 
 
-def test_an_error_of_the_log_leaves_the_archive_as_it_was(path: Path):
-    fill(path, *PIECES)
+def test_an_error_while_reading_the_log_leaves_the_archive_unchanged(path: Path):
+    write_frames(path, *CHUNKS)
     before = path.read_bytes()
 
-    def broken():
+    def read_and_fail():
         yield b"abc"
         raise RuntimeError
 
-    label = FrameSpec(kind=FrameKind.LOG, generation=1, offset=46, length=9)
+    spec = FrameSpec(kind=FrameKind.LOG, generation=1, offset=46, length=9)
     with ArchiveWriter(path) as writer, pytest.raises(RuntimeError):
-        writer.append(label, broken())
+        writer.append(spec, read_and_fail())
 
     assert path.read_bytes() == before
 
 
-def test_a_newer_form_is_refused_and_not_touched(path: Path):
+def test_a_newer_format_is_refused_and_not_changed(path: Path):
     """E7."""
-    fill(path, *PIECES)
+    write_frames(path, *CHUNKS)
     data = bytearray(path.read_bytes())
-    data[4:6] = (form.FORMAT_VERSION + 1).to_bytes(2, "big")
+    data[4:6] = (archive_format.FORMAT_VERSION + 1).to_bytes(2, "big")
     path.write_bytes(data)
 
-    with pytest.raises(ArchiveVersionError, match="newer leslied") as told:
+    with pytest.raises(ArchiveVersionError, match="newer leslied") as raised:
         ArchiveWriter(path)
 
-    assert "Update leslied" in told.value.hint
+    assert "Update leslied" in raised.value.hint
     assert path.read_bytes() == data
 
 
-def test_a_damaged_frame_is_never_cut_away(path: Path):
-    """E4: only what was never finished may go."""
-    fill(path, *PIECES)
+def test_a_damaged_frame_is_never_truncated(path: Path):
+    """E4: only an unfinished frame may be truncated."""
+    write_frames(path, *CHUNKS)
     data = bytearray(path.read_bytes())
     with ArchiveReader(path) as reader:
-        places = [frame.file_offset + 13 for frame in reader.frames]
-    for place in places:
+        positions = [frame.file_offset + 13 for frame in reader.frames]
+    for position in positions:
         flipped = bytearray(data)
-        flipped[place] ^= 4
+        flipped[position] ^= 4
         path.write_bytes(flipped)
 
         with ArchiveWriter(path) as writer:
@@ -203,8 +210,8 @@ def test_a_damaged_frame_is_never_cut_away(path: Path):
         assert path.read_bytes() == flipped
 
 
-def test_frames_after_a_damaged_one_are_found(path: Path):
-    fill(path, PIECES[0])
+def test_frames_after_a_damaged_one_can_be_read(path: Path):
+    write_frames(path, CHUNKS[0])
     data = bytearray(path.read_bytes())
     data[13] ^= 1
     path.write_bytes(data)
@@ -218,16 +225,16 @@ def test_frames_after_a_damaged_one_are_found(path: Path):
 
 
 def test_a_huge_file_is_streamed(path: Path):
-    """400 MB go in and come out; memory grows by less than a tenth of that."""
-    piece = os.urandom(1 << 16) * 16
-    label = FrameSpec(kind=FrameKind.LOG, generation=1, length=400 * len(piece))
+    """Writing and reading 400 MB needs less than a tenth of that in memory."""
+    chunk = os.urandom(1 << 16) * 16
+    spec = FrameSpec(kind=FrameKind.LOG, generation=1, length=400 * len(chunk))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     with ArchiveWriter(path) as writer:
-        writer.append(label, (piece for _ in range(400)))
+        writer.append(spec, (chunk for _ in range(400)))
     with ArchiveReader(path) as reader:
         total = sum(map(len, reader.read_frame(reader.frames[0])))
 
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert total == 400 * len(piece)
+    assert total == 400 * len(chunk)
     assert grown < 40 * 1024

@@ -1,4 +1,4 @@
-"""What comes into the store while somebody looks on."""
+"""The change feed returns new records and stopped sessions."""
 
 from __future__ import annotations
 
@@ -13,76 +13,76 @@ from tests.support.records import StoreHarness, make_key, make_prompt, make_reco
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
-    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
-        yield shelf
+def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as harness:
+        yield harness
 
 
-def contents(found: list[PlacedRecord]) -> list[str]:
-    return [placed.record.content for placed in found]
+def contents(records: list[PlacedRecord]) -> list[str]:
+    return [placed.record.content for placed in records]
 
 
-def test_the_version_changes_with_every_commit_and_with_nothing_else(
-    shelf: StoreHarness,
+def test_the_data_version_changes_only_with_a_commit(
+    harness: StoreHarness,
 ):
-    shelf.commit(make_prompt("one", "1"))
-    with shelf.reader() as reader:
+    harness.commit(make_prompt("one", "1"))
+    with harness.reader() as reader:
         before = reader.change_feed.get_data_version()
         again = reader.change_feed.get_data_version()
-        shelf.commit(make_prompt("two", "2"), log="b.jsonl")
+        harness.commit(make_prompt("two", "2"), log="b.jsonl")
         after = reader.change_feed.get_data_version()
 
     assert before == again != after
 
 
-def test_only_what_came_later_is_new(shelf: StoreHarness):
-    shelf.commit(make_prompt("one", "1"))
-    with shelf.reader() as reader:
+def test_only_later_records_are_listed(harness: StoreHarness):
+    harness.commit(make_prompt("one", "1"))
+    with harness.reader() as reader:
         newest = reader.change_feed.get_newest_placement()
-        shelf.commit(make_prompt("two", "2"), log="b.jsonl")
+        harness.commit(make_prompt("two", "2"), log="b.jsonl")
 
         assert contents(reader.change_feed.list_after(newest)) == ["two"]
         assert contents(reader.change_feed.list_after(0)) == ["one", "two"]
 
 
-def test_the_last_are_told_in_their_order_and_by_type(shelf: StoreHarness):
-    shelf.commit(*(make_prompt(word, word) for word in "abc"), make_record("d", "d"))
+def test_the_last_records_of_a_type_are_listed_in_order(harness: StoreHarness):
+    harness.commit(*(make_prompt(word, word) for word in "abc"), make_record("d", "d"))
 
-    with shelf.reader() as reader:
+    with harness.reader() as reader:
         assert contents(reader.change_feed.list_last(2, ["user_message"])) == ["b", "c"]
         assert contents(reader.change_feed.list_last(9, ["assistant_message"])) == ["d"]
 
 
-def test_the_last_of_some_sessions_leave_out_the_others(shelf: StoreHarness):
-    shelf.commit(make_prompt("mine", "1"))
-    shelf.commit(make_prompt("theirs", "2", session=make_key("t")), log="b.jsonl")
-    rows = [shelf.session().row]
+def test_the_last_records_can_be_limited_to_some_sessions(harness: StoreHarness):
+    harness.commit(make_prompt("mine", "1"))
+    harness.commit(make_prompt("theirs", "2", session=make_key("t")), log="b.jsonl")
+    rows = [harness.session().row]
 
-    with shelf.reader() as reader:
+    with harness.reader() as reader:
         assert contents(reader.change_feed.list_last(9, ["user_message"], rows)) == [
             "mine"
         ]
         assert reader.change_feed.list_last(9, ["user_message"], []) == []
 
 
-def test_an_entrys_number_is_the_one_its_session_shows(shelf: StoreHarness):
-    shelf.commit(make_prompt("other", "0", session=make_key("t")), log="b.jsonl")
-    shelf.commit(*(make_prompt(word, word) for word in "abc"))
+def test_the_sequence_is_the_same_as_in_the_session(harness: StoreHarness):
+    harness.commit(make_prompt("other", "0", session=make_key("t")), log="b.jsonl")
+    harness.commit(*(make_prompt(word, word) for word in "abc"))
 
-    told = shelf.list_records()
-    with shelf.reader() as reader:
-        numbers = [reader.change_feed.get_sequence(placed) for placed in told]
+    records = harness.list_records()
+    with harness.reader() as reader:
+        sequence = [reader.change_feed.get_sequence(placed) for placed in records]
 
-    assert numbers == [placed.sequence for placed in told] == [1, 2, 3]
+    assert sequence == [placed.sequence for placed in records] == [1, 2, 3]
 
 
-def test_a_stop_is_told_once(shelf: StoreHarness):
-    shelf.commit(make_prompt("one", "1"))
-    with shelf.reader() as reader:
-        none = reader.change_feed.list_stopped(0)
-        shelf.store.mark_all_stopped()
+def test_a_stopped_session_is_listed_once(harness: StoreHarness):
+    harness.commit(make_prompt("one", "1"))
+    with harness.reader() as reader:
+        before = reader.change_feed.list_stopped(0)
+        harness.store.mark_all_stopped()
         ((key, stopped_us),) = reader.change_feed.list_stopped(0)
 
-        assert none == []
+        assert before == []
         assert key == make_key()
         assert reader.change_feed.list_stopped(stopped_us) == []

@@ -1,4 +1,4 @@
-"""Columns, and back."""
+"""Records, times, cursors and paths survive the conversion to columns."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ TIMES = st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1), timezones=ZONES)  
 
 @QUICK
 @given(TIMES)
-def test_a_time_comes_back_in_its_offset(time: datetime):
+def test_a_time_is_restored_with_its_offset(time: datetime):
     """F2."""
     minutes = int(time.utcoffset().total_seconds() // 60)
 
-    again = columns.from_us(columns.to_us(time), minutes)
+    restored = columns.from_us(columns.to_us(time), minutes)
 
-    assert (again, again.utcoffset()) == (time, time.utcoffset())
+    assert (restored, restored.utcoffset()) == (time, time.utcoffset())
 
 
 @pytest.mark.parametrize("time", [datetime(1969, 12, 31, 23, 59, 59, 1, tzinfo=UTC)])
@@ -45,7 +45,7 @@ def test_times_before_the_epoch_are_exact(time: datetime):
     assert columns.from_us(columns.to_us(time)) == time
 
 
-def test_an_offset_of_odd_seconds_costs_no_time():
+def test_an_offset_with_seconds_does_not_change_the_time():
     """F2."""
     odd = timezone(timedelta(hours=1, seconds=30))
     record = make_record(created_at=time_at(0).astimezone(odd))
@@ -55,7 +55,7 @@ def test_an_offset_of_odd_seconds_costs_no_time():
     assert columns.from_us(packed[3], packed[4]) == time_at(0)
 
 
-def test_a_record_comes_back_as_it_was():
+def test_a_record_is_restored_unchanged():
     record = make_record(
         "text",
         "native",
@@ -76,7 +76,7 @@ def test_a_record_comes_back_as_it_was():
     assert columns.unpack_record(packed, make_key()) == (record, time_at(5), 7)
 
 
-def test_a_bare_record_comes_back_as_it_was():
+def test_an_empty_record_is_restored_unchanged():
     packed = columns.pack_record(make_record(), 0, 1)
 
     assert columns.unpack_record(packed, make_key())[0] == make_record()
@@ -91,7 +91,7 @@ def test_a_bare_record_comes_back_as_it_was():
         Cursor(stamp=FileStamp(0, 0, 0, 0, 0)),
     ],
 )
-def test_a_cursor_comes_back_as_it_was(cursor: Cursor):
+def test_a_cursor_is_restored_unchanged(cursor: Cursor):
     assert cursors.unpack_cursor(cursors.pack_cursor(cursor)) == cursor
 
 
@@ -106,7 +106,7 @@ def test_there_is_a_value_for_every_column():
 
 
 @pytest.mark.parametrize("name", [b"/a/pat\xe9", b"/a\nb", "/日本".encode()])
-def test_a_path_is_kept_as_its_bytes(name: bytes):
+def test_a_path_is_stored_as_its_bytes(name: bytes):
     """B17."""
     assert columns.pack_path(Path(os.fsdecode(name))) == name
 
@@ -115,7 +115,7 @@ def test_a_path_is_kept_as_its_bytes(name: bytes):
 
 
 @pytest.mark.parametrize("name", ["type", "role", "tool_name", "tool_input", "content"])
-def test_what_a_record_says_is_in_its_digest(name: str):
+def test_the_content_of_a_record_changes_its_digest(name: str):
     """G7."""
     base = columns.digest_record(make_record("a"))
 
@@ -135,29 +135,29 @@ def test_what_a_record_says_is_in_its_digest(name: str):
     ],
     ids=lambda fields: next(iter(fields)),
 )
-def test_the_envelope_is_not_in_the_digest(fields):
+def test_ids_and_times_do_not_change_the_digest(fields):
     """G7."""
     base = columns.digest_record(make_record("a"))
 
     assert columns.digest_record(make_record("a", **fields)) == base
 
 
-def test_fields_do_not_run_together_in_the_digest():
+def test_the_digest_separates_fields():
     one = make_record("b", tool_input="a")
     two = make_record("ab", tool_input="")
 
     assert columns.digest_record(one) != columns.digest_record(two)
 
 
-def test_the_order_of_what_an_event_tells_does_not_matter():
+def test_the_order_of_metadata_does_not_change_the_digest():
     one = make_event("notice", metadata={"a": 1, "b": 2})
     two = make_event("notice", metadata={"b": 2, "a": 1})
 
     assert columns.digest_record(one) == columns.digest_record(two)
 
 
-def test_a_digest_is_the_same_for_ever():
-    """A changed digest would make a new version of every record in every store."""
+def test_a_digest_never_changes():
+    """Another digest would create a new version of every record in every store."""
     record = make_prompt("hello", "1", tool_name="t", tool_input="{}")
 
     assert columns.digest_record(record).hex() == "543049082b2333d864b0069a"
@@ -178,20 +178,20 @@ def test_a_digest_is_the_same_for_ever():
         ("pat\udce9", "pat\ufffd"),
     ],
 )
-def test_lone_surrogates_are_shown_as_replaced(text: str, clean: str):
+def test_lone_surrogates_are_replaced(text: str, clean: str):
     """A5."""
     assert replace_surrogates(text) == clean
 
 
 @QUICK
 @given(st.text(st.characters()))
-def test_any_text_can_be_encoded_after_scrubbing(text: str):
+def test_any_text_can_be_encoded_after_replacing_surrogates(text: str):
     """A5."""
     replace_surrogates(text).encode()
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 2**63, 2**64 - 1, -1.5])
-def test_what_is_kept_of_metadata_is_json(value: float):
+def test_metadata_is_stored_as_valid_json(value: float):
     """A10."""
     record = make_record(metadata={"n": value})
     packed = columns.pack_record(record, 0, 1)

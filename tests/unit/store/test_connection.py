@@ -1,4 +1,4 @@
-"""One writer, readers that cannot write, and nobody else."""
+"""One writer under a lock, and readers that cannot write."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def pragma(db: sqlite3.Connection, name: str) -> object:
 
 
 def corrupt_store(path: Path, clock: FakeClock) -> None:
-    """A store whose first page is sound and whose other pages are rubbish."""
-    with StoreHarness(path, clock) as shelf:
-        shelf.commit(*[make_prompt("x" * 500, f"n{n}") for n in range(200)])
+    """Create a store and overwrite all pages except the first."""
+    with StoreHarness(path, clock) as harness:
+        harness.commit(*[make_prompt("x" * 500, f"n{n}") for n in range(200)])
     data = path.read_bytes()
     path.write_bytes(data[:8192] + b"\x5a" * (len(data) - 8192))
 
@@ -52,10 +52,10 @@ def corrupt_store(path: Path, clock: FakeClock) -> None:
 
 
 @pytest.mark.usefixtures("open_umask")
-def test_every_file_is_private_whatever_the_umask(path: Path, clock: FakeClock):
+def test_every_file_is_private_with_any_umask(path: Path, clock: FakeClock):
     """S7."""
-    with StoreHarness(path, clock) as shelf:
-        shelf.commit(make_prompt())
+    with StoreHarness(path, clock) as harness:
+        harness.commit(make_prompt())
         files = sorted(path.parent.iterdir())
 
         assert {file.name for file in files} == {
@@ -68,7 +68,7 @@ def test_every_file_is_private_whatever_the_umask(path: Path, clock: FakeClock):
 
 
 @pytest.mark.usefixtures("open_umask")
-def test_the_folder_is_private_whatever_the_umask(path: Path, clock: FakeClock):
+def test_the_folder_is_private_with_any_umask(path: Path, clock: FakeClock):
     """S7."""
     Store(path, clock).close()
 
@@ -76,7 +76,7 @@ def test_the_folder_is_private_whatever_the_umask(path: Path, clock: FakeClock):
 
 
 @pytest.mark.usefixtures("open_umask")
-def test_every_folder_it_makes_is_private(tmp_path: Path, clock: FakeClock):
+def test_every_created_folder_is_private(tmp_path: Path, clock: FakeClock):
     """S7."""
     path = tmp_path / "share" / "leslied" / "store.db"
     Store(path, clock).close()
@@ -84,7 +84,7 @@ def test_every_folder_it_makes_is_private(tmp_path: Path, clock: FakeClock):
     assert list_modes([path.parent, path.parent.parent]) == {0o700}
 
 
-def test_an_open_store_is_made_private_again(path: Path, clock: FakeClock):
+def test_opening_makes_a_store_private_again(path: Path, clock: FakeClock):
     """S7."""
     Store(path, clock).close()
     path.chmod(0o644)
@@ -109,7 +109,7 @@ def test_an_open_store_is_made_private_again(path: Path, clock: FakeClock):
         ("mmap_size", 0),
     ],
 )
-def test_the_writer_is_safe_against_power_loss(path: Path, name: str, value: object):
+def test_the_writer_uses_durable_settings(path: Path, name: str, value: object):
     """E2, E9."""
     db = open_writer(path)
 
@@ -120,7 +120,7 @@ def test_the_writer_is_safe_against_power_loss(path: Path, name: str, value: obj
 @pytest.mark.parametrize(
     ("name", "value"), [("query_only", 1), ("busy_timeout", 5000), ("mmap_size", 0)]
 )
-def test_a_reader_waits_and_does_not_write(path: Path, name: str, value: object):
+def test_a_reader_uses_read_only_settings(path: Path, name: str, value: object):
     """E9."""
     open_writer(path).close()
     db = open_reader(path)
@@ -148,7 +148,7 @@ def test_a_reader_cannot_write(path: Path, statement: str):
     db.close()
 
 
-def test_a_reader_cannot_be_talked_into_writing(path: Path):
+def test_a_reader_cannot_write_without_query_only(path: Path):
     """E9."""
     open_writer(path).close()
     db = open_reader(path)
@@ -159,14 +159,14 @@ def test_a_reader_cannot_be_talked_into_writing(path: Path):
     db.close()
 
 
-def test_a_reader_makes_no_store(path: Path):
+def test_a_reader_does_not_create_a_store(path: Path):
     with pytest.raises(UserError, match="Nothing has been read yet"):
         open_reader(path)
 
     assert not path.exists()
 
 
-def test_an_empty_file_is_no_store_yet(path: Path):
+def test_an_empty_file_counts_as_an_empty_store(path: Path):
     path.parent.mkdir()
     path.touch()
 
@@ -174,7 +174,9 @@ def test_an_empty_file_is_no_store_yet(path: Path):
         open_reader(path)
 
 
-def test_a_store_in_a_folder_of_any_name_is_read(tmp_path: Path, clock: FakeClock):
+def test_a_folder_name_may_contain_characters_of_an_uri(
+    tmp_path: Path, clock: FakeClock
+):
     """B17."""
     path = tmp_path / "café ?mode=rw#x%20&" / "store.db"
     Store(path, clock).close()
@@ -183,42 +185,42 @@ def test_a_store_in_a_folder_of_any_name_is_read(tmp_path: Path, clock: FakeCloc
         assert reader.list_sessions() == []
 
 
-# Together
+# Concurrent access
 
 
-def test_a_long_reader_does_not_hold_up_the_writer(path: Path, clock: FakeClock):
+def test_a_long_reader_does_not_block_the_writer(path: Path, clock: FakeClock):
     """E8."""
-    with StoreHarness(path, clock) as shelf:
-        shelf.commit(make_prompt("one", "1"))
-        with shelf.reader() as reader:
+    with StoreHarness(path, clock) as harness:
+        harness.commit(make_prompt("one", "1"))
+        with harness.reader() as reader:
             reader._db.execute("BEGIN")
             before = reader.count_rows()
-            shelf.commit(make_record("two", "2"))
+            harness.commit(make_record("two", "2"))
 
             assert reader.count_rows() == before
-        assert shelf.contents() == ["one", "two"]
+        assert harness.contents() == ["one", "two"]
 
 
-def test_a_long_reader_does_not_hold_up_the_end(path: Path, clock: FakeClock):
+def test_a_long_reader_does_not_block_closing(path: Path, clock: FakeClock):
     """E8, F8."""
-    shelf = StoreHarness(path, clock)
-    shelf.commit(make_prompt("one", "1"))
-    with shelf.reader() as reader:
+    harness = StoreHarness(path, clock)
+    harness.commit(make_prompt("one", "1"))
+    with harness.reader() as reader:
         reader._db.execute("BEGIN")
         reader.count_rows()
-        shelf.commit(make_record("two", "2"))
-        began = time.perf_counter()
+        harness.commit(make_record("two", "2"))
+        start = time.perf_counter()
 
-        shelf.store.close()
+        harness.store.close()
 
-        # Who waits for the reader waits for the whole busy timeout, five seconds.
-        assert time.perf_counter() - began < 5
+        # Waiting for the reader would take the whole busy timeout of five seconds.
+        assert time.perf_counter() - start < 5
 
 
-def test_everything_is_in_one_file_after_the_end(path: Path, clock: FakeClock):
+def test_a_closed_store_is_a_single_file(path: Path, clock: FakeClock):
     """E2."""
-    with StoreHarness(path, clock) as shelf:
-        shelf.commit(make_prompt("one", "1"))
+    with StoreHarness(path, clock) as harness:
+        harness.commit(make_prompt("one", "1"))
 
     names = {file.name for file in path.parent.iterdir()}
     assert names == {"store.db", "writer.lock"}
@@ -226,8 +228,8 @@ def test_everything_is_in_one_file_after_the_end(path: Path, clock: FakeClock):
 
 def test_a_store_without_its_side_files_opens(path: Path, clock: FakeClock):
     """E2."""
-    with StoreHarness(path, clock) as shelf:
-        shelf.commit(make_prompt("one", "1"))
+    with StoreHarness(path, clock) as harness:
+        harness.commit(make_prompt("one", "1"))
     copy = path.with_name("copy.db")
     copy.write_bytes(path.read_bytes())
 
@@ -238,35 +240,37 @@ def test_a_store_without_its_side_files_opens(path: Path, clock: FakeClock):
 # The lock
 
 
-def test_a_second_writer_is_refused_with_a_sentence(path: Path, clock: FakeClock):
+def test_a_second_writer_is_refused_with_a_message(path: Path, clock: FakeClock):
     """E11."""
-    with Store(path, clock), pytest.raises(AlreadyRunning) as refused:
+    with Store(path, clock), pytest.raises(AlreadyRunning) as raised:
         Store(path, clock)
 
-    assert refused.value.exit_code == 4
-    assert refused.value.message == f"Another leslied is writing to {path}."
-    assert refused.value.hint
+    assert raised.value.exit_code == 4
+    assert raised.value.message == f"Another leslied is writing to {path}."
+    assert raised.value.hint
 
 
-def test_a_refused_writer_leaves_the_first_its_lock(path: Path, clock: FakeClock):
+def test_a_refused_writer_does_not_release_the_lock_of_the_first(
+    path: Path, clock: FakeClock
+):
     """E11."""
-    with StoreHarness(path, clock) as shelf:
+    with StoreHarness(path, clock) as harness:
         for _ in range(3):
             with pytest.raises(AlreadyRunning):
                 Store(path, clock)
-        shelf.commit(make_prompt())
+        harness.commit(make_prompt())
 
-        assert shelf.count("record") == 1
+        assert harness.count("record") == 1
 
 
-def test_the_lock_is_free_after_the_writer(path: Path, clock: FakeClock):
+def test_closing_the_writer_releases_the_lock(path: Path, clock: FakeClock):
     """E11."""
     Store(path, clock).close()
 
     os.close(lock_store(path))
 
 
-def test_the_lock_dies_with_its_process(path: Path, clock: FakeClock):
+def test_the_end_of_the_process_releases_the_lock(path: Path, clock: FakeClock):
     """E11."""
     code = (
         "import sys; from pathlib import Path; from leslied.clock import SystemClock\n"
@@ -280,17 +284,17 @@ def test_the_lock_dies_with_its_process(path: Path, clock: FakeClock):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as other:
-        said = other.stdout.readline()
+        output = other.stdout.readline()
         with pytest.raises(AlreadyRunning):
             Store(path, clock)
         other.kill()
         other.wait()
     Store(path, clock).close()
 
-    assert said == b"open\n"
+    assert output == b"open\n"
 
 
-def test_a_writer_that_could_not_open_frees_the_lock(path: Path, clock: FakeClock):
+def test_a_writer_that_fails_to_open_releases_the_lock(path: Path, clock: FakeClock):
     """E11."""
     path.parent.mkdir()
     path.write_bytes(b"no database" * 1000)
@@ -308,22 +312,20 @@ def test_a_writer_that_could_not_open_frees_the_lock(path: Path, clock: FakeCloc
     "data", [b"no database" * 1000, b"SQLite format 3\0" + b"x" * 99]
 )
 @pytest.mark.parametrize("opener", [open_writer, open_reader])
-def test_a_file_that_is_no_store_is_told_in_a_sentence(path: Path, data: bytes, opener):
+def test_a_file_that_is_not_a_store_raises_an_error(path: Path, data: bytes, opener):
     """E6."""
     path.parent.mkdir()
     path.write_bytes(data)
 
-    with pytest.raises(StoreUnusable) as told:
+    with pytest.raises(StoreUnusable) as raised:
         opener(path)
 
-    assert told.value.exit_code == 3
-    assert told.value.message.startswith(f"The store at {path} cannot be used: ")
+    assert raised.value.exit_code == 3
+    assert raised.value.message.startswith(f"The store at {path} cannot be used: ")
     assert path.read_bytes() == data
 
 
-def test_a_damaged_store_is_told_in_a_sentence_to_a_reader(
-    path: Path, clock: FakeClock
-):
+def test_reading_a_damaged_store_raises_an_error(path: Path, clock: FakeClock):
     """E4, E6."""
     corrupt_store(path, clock)
 
@@ -331,7 +333,7 @@ def test_a_damaged_store_is_told_in_a_sentence_to_a_reader(
         reader.list_sessions()
 
 
-def test_a_damaged_store_is_told_in_a_sentence_to_a_writer(
+def test_opening_a_damaged_store_for_writing_raises_an_error(
     path: Path, clock: FakeClock
 ):
     """E4, E6."""
@@ -342,7 +344,7 @@ def test_a_damaged_store_is_told_in_a_sentence_to_a_writer(
 
 
 @pytest.mark.parametrize("name", ["store.db", "deeper/store.db"])
-def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(
+def test_a_folder_that_cannot_be_created_raises_an_error(
     tmp_path: Path, clock: FakeClock, name: str
 ):
     """E6, F10."""
@@ -352,7 +354,7 @@ def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(
         Store(tmp_path / "data" / name, clock)
 
 
-def test_a_folder_in_the_stores_place_is_told_in_a_sentence(
+def test_a_folder_at_the_path_of_the_store_raises_an_error(
     path: Path, clock: FakeClock
 ):
     """E6."""
@@ -362,7 +364,9 @@ def test_a_folder_in_the_stores_place_is_told_in_a_sentence(
         Store(path, clock)
 
 
-def test_a_lock_that_cannot_be_made_is_told_in_a_sentence(path: Path, clock: FakeClock):
+def test_a_lock_file_that_cannot_be_created_raises_an_error(
+    path: Path, clock: FakeClock
+):
     """E6, F10."""
     (path.parent / "writer.lock").mkdir(parents=True)
 
@@ -376,8 +380,8 @@ def test_the_store_is_a_regular_file(path: Path, clock: FakeClock):
     assert stat.S_ISREG(path.lstat().st_mode)
 
 
-def test_whoever_only_asks_for_the_writer_keeps_nobody_from_writing(path: Path):
-    """E11: `status` holds the lock for a moment to see who has it."""
+def test_a_probe_of_the_lock_does_not_prevent_writing(path: Path):
+    """E11: `status` takes a shared lock for a moment to see who holds it."""
     os.close(lock_store(path))
     fd = os.open(path.with_name("writer.lock"), os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_SH)

@@ -1,4 +1,4 @@
-"""What the index sees of a record."""
+"""The text of a record that is indexed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.support.records import make_record
 
 
 @pytest.mark.parametrize("kind", ["system_event", "error", "unknown", "token_usage"])
-def test_what_nobody_searches_is_not_indexed(kind: str):
+def test_other_types_are_not_indexed(kind: str):
     assert extract_index_text(make_record("words", type=kind)) == ""
 
 
 @pytest.mark.parametrize("kind", ["user_message", "assistant_message", "thinking"])
-def test_what_was_said_is_indexed_whole(kind: str):
+def test_messages_are_indexed_completely(kind: str):
     text = "word " * 5000
 
     assert extract_index_text(make_record(text, type=kind)) == text
@@ -32,42 +32,42 @@ def test_a_result_is_indexed_up_to_a_limit():
     assert len(extract_index_text(record)) == MAX_RESULT_CHARACTERS
 
 
-def test_a_spilled_result_is_indexed_by_its_own_text():
+def test_a_spilled_result_is_indexed_by_its_whole_text():
     record = make_record("part", type="tool_result", spilled="whole")
 
     assert extract_index_text(record) == "whole"
 
 
 def test_a_call_is_indexed_by_name_and_arguments():
-    given = '{"a": "x", "b": {"c": ["y", 1, true, null]}}'
-    record = make_record(type="tool_use", tool_name="Bash", tool_input=given)
+    tool_input = '{"a": "x", "b": {"c": ["y", 1, true, null]}}'
+    record = make_record(type="tool_use", tool_name="Bash", tool_input=tool_input)
 
     assert extract_index_text(record).split() == ["Bash", "x", "y"]
 
 
 @pytest.mark.parametrize("text", ["", "plain", "é à ü", "ελληνικά", "русский", "— “ ”"])
-def test_text_without_cjk_is_left_as_it_is(text: str):
+def test_text_without_cjk_is_not_changed(text: str):
     assert space_cjk(text) == text
 
 
 @pytest.mark.parametrize(
     "text", ["日本", "한국", "カタ", "ひら", "ｶﾀ", "𠮷𠮷", "豈更", "ㄅㄆ", "㐀㐁"]
 )
-def test_every_cjk_character_stands_alone(text: str):
+def test_every_cjk_character_becomes_a_word(text: str):
     assert space_cjk(text).split() == list(text)
 
 
-def test_words_beside_cjk_stay_words():
+def test_words_next_to_cjk_remain_words():
     assert space_cjk("mixed日本text").split() == ["mixed", "日", "本", "text"]
 
 
-def test_a_lone_surrogate_is_no_error():
+def test_a_lone_surrogate_is_not_an_error():
     """A5."""
     assert "日" in space_cjk("日\ud800").split()
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("tool_input", "strings"),
     [
         ("", []),
         ('"one"', ["one"]),
@@ -78,12 +78,12 @@ def test_a_lone_surrogate_is_no_error():
         ('{"a": NaN}', ['{"a":', "NaN}"]),
     ],
 )
-def test_the_words_of_a_call_are_its_strings(given: str, words: list[str]):
-    assert extract_strings(given).split() == words
+def test_only_the_strings_of_a_call_are_extracted(tool_input: str, strings: list[str]):
+    assert extract_strings(tool_input).split() == strings
 
 
 @pytest.mark.parametrize("unit", ["[]", '{"a":}'], ids=["lists", "objects"])
-def test_no_depth_is_an_error(unit: str):
+def test_deeply_nested_arguments_are_not_an_error(unit: str):
     """A9."""
     opening, closing = unit[:-1], unit[-1]
     for depth in [*range(900, 1010), 10_000, 200_000]:
@@ -91,7 +91,7 @@ def test_no_depth_is_an_error(unit: str):
 
 
 @pytest.mark.parametrize(
-    ("text", "cut"),
+    ("text", "truncated"),
     [
         ("short", "short"),
         ("0123456789", "0123456789"),
@@ -102,6 +102,8 @@ def test_no_depth_is_an_error(unit: str):
         ("one two x yz", "one two x…"),
     ],
 )
-def test_what_may_be_half_a_secret_is_cut_off(text: str, cut: str):
-    """S2: it may be half a secret."""
-    assert truncate_text(text, 10) == cut
+def test_truncation_drops_a_token_that_could_be_part_of_a_secret(
+    text: str, truncated: str
+):
+    """S2."""
+    assert truncate_text(text, 10) == truncated

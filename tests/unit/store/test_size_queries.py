@@ -1,4 +1,4 @@
-"""What takes how much room."""
+"""Sizes of sessions, tables and the archive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write(claude: ClaudeHome) -> None:
     sync_and_archive(claude)
 
 
-def test_the_store_is_shared_out_by_what_each_session_says(claude: ClaudeHome):
+def test_the_stores_bytes_are_divided_by_the_length_of_the_texts(claude: ClaudeHome):
     write(claude)
 
     with StoreReader(claude.store_path) as reader:
@@ -33,7 +33,7 @@ def test_the_store_is_shared_out_by_what_each_session_says(claude: ClaudeHome):
     assert used - 2 <= sum(sizes.values()) <= used
 
 
-def test_a_sessions_archive_is_that_of_its_subagents_too(claude: ClaudeHome):
+def test_the_archive_of_a_session_includes_its_subagents(claude: ClaudeHome):
     write(claude)
     folder = claude.store_path.parent / "archive"
     files = [path.stat().st_size for path in folder.rglob("*.zst")]
@@ -45,7 +45,7 @@ def test_a_sessions_archive_is_that_of_its_subagents_too(claude: ClaudeHome):
     assert sum(archived.values()) == total == sum(files)
 
 
-def test_every_table_is_told(claude: ClaudeHome):
+def test_the_sizes_of_tables_add_up_to_the_used_bytes(claude: ClaudeHome):
     write(claude)
 
     with StoreReader(claude.store_path) as reader:
@@ -53,17 +53,17 @@ def test_every_table_is_told(claude: ClaudeHome):
         assert sum(tables.values()) == reader.sizes.get_used_bytes()
 
 
-def test_a_sqlite_that_cannot_tell_tables_tells_none(claude: ClaudeHome):
+def test_without_dbstat_there_are_no_table_sizes(claude: ClaudeHome):
     write(claude)
 
-    class Old:
+    class WithoutDbstat:
         def execute(self, *_: object) -> None:
             raise sqlite3.OperationalError("no such table: dbstat")
 
-    assert SizeQueries(Old(), claude.store_path).get_table_bytes() == {}  # type: ignore[arg-type]
+    assert SizeQueries(WithoutDbstat(), claude.store_path).get_table_bytes() == {}  # type: ignore[arg-type]
 
 
-def test_the_logs_of_a_session_are_told_with_how_far_they_were_read(
+def test_the_sources_of_a_session_are_listed_with_their_cursors(
     claude: ClaudeHome,
 ):
     write(claude)

@@ -1,4 +1,4 @@
-"""Questions in SQL, and what may not be asked."""
+"""SQL queries over the views, and statements that are refused."""
 
 from __future__ import annotations
 
@@ -25,246 +25,252 @@ from tests.support.records import (
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
-    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
-        yield shelf
+def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as harness:
+        yield harness
 
 
 @pytest.fixture
-def inquiry(shelf: StoreHarness, clock: FakeClock) -> Iterator[SqlReader]:
-    with SqlReader(shelf.path, clock, list) as inquiry:
-        yield inquiry
+def sql_reader(harness: StoreHarness, clock: FakeClock) -> Iterator[SqlReader]:
+    with SqlReader(harness.path, clock, list) as sql_reader:
+        yield sql_reader
 
 
-def run_query(inquiry: SqlReader, query: str, *values: Any) -> list[tuple[Any, ...]]:
-    return list(inquiry.execute(query, values).rows)
+def run_query(sql_reader: SqlReader, query: str, *values: Any) -> list[tuple[Any, ...]]:
+    return list(sql_reader.execute(query, values).rows)
 
 
 def make_call(call_id: str, second: float = 0, tool: str = "Bash", **fields: Any):
-    known = {"type": "tool_use", "tool_name": tool, "tool_call_id": call_id}
-    fields = {**known, "created_at": time_at(second), **fields}
+    defaults = {"type": "tool_use", "tool_name": tool, "tool_call_id": call_id}
+    fields = {**defaults, "created_at": time_at(second), **fields}
     return make_record("", f"call-{call_id}", tool_input='{"a": 1}', **fields)
 
 
 def make_result(call_id: str, second: float = 0, content: str = "ok", **fields: Any):
-    known = {"type": "tool_result", "role": "tool", "tool_call_id": call_id}
-    fields = {**known, "created_at": time_at(second), **fields}
+    defaults = {"type": "tool_result", "role": "tool", "tool_call_id": call_id}
+    fields = {**defaults, "created_at": time_at(second), **fields}
     return make_record(content, f"result-{call_id}", **fields)
 
 
-# What the views tell
+# Content of the views
 
 
-def test_every_view_can_be_asked_for_every_column(
-    shelf: StoreHarness, inquiry: SqlReader
-):
-    shelf.commit(make_prompt("a", "1", created_at=time_at(0)), make_call("c", 1))
+def test_every_view_has_its_columns(harness: StoreHarness, sql_reader: SqlReader):
+    harness.commit(make_prompt("a", "1", created_at=time_at(0)), make_call("c", 1))
 
     for view in VIEWS:
         names = tuple(column.name for column in view.columns)
-        assert inquiry.execute(f"SELECT * FROM {view.name}").columns == names
+        assert sql_reader.execute(f"SELECT * FROM {view.name}").columns == names
         assert all(column.about for column in view.columns)
 
 
 def test_entries_are_numbered_as_the_reader_numbers_them(
-    shelf: StoreHarness, inquiry: SqlReader
+    harness: StoreHarness, sql_reader: SqlReader
 ):
     copy = make_record("copied", "x", is_copy=True)
-    shelf.commit(
+    harness.commit(
         make_prompt("a", "1"), copy, make_record("b", "2"), make_prompt("c", "3")
     )
 
-    found = run_query(inquiry, "SELECT sequence, content, unit FROM transcript_entries")
+    rows = run_query(
+        sql_reader, "SELECT sequence, content, unit FROM transcript_entries"
+    )
 
-    assert found == [(1, "a", 1), (2, "b", 1), (3, "c", 2)]
-    told = [(p.sequence, p.record.content, p.unit) for p in shelf.list_records()]
-    assert found == told
+    assert rows == [(1, "a", 1), (2, "b", 1), (3, "c", 2)]
+    records = harness.list_records()
+    assert rows == [(p.sequence, p.record.content, p.unit) for p in records]
 
 
-def test_a_changed_entry_is_shown_once_as_it_is_now(
-    shelf: StoreHarness, inquiry: SqlReader
+def test_a_changed_entry_is_shown_once_in_its_current_version(
+    harness: StoreHarness, sql_reader: SqlReader
 ):
-    shelf.commit(make_record("old", "1"))
-    shelf.commit(make_record("new", "1"))
+    harness.commit(make_record("old", "1"))
+    harness.commit(make_record("new", "1"))
 
-    assert run_query(inquiry, "SELECT content FROM transcript_entries") == [("new",)]
+    assert run_query(sql_reader, "SELECT content FROM transcript_entries") == [("new",)]
 
 
-def test_a_unit_is_named_as_everywhere(shelf: StoreHarness, inquiry: SqlReader):
-    shelf.commit(
+def test_units_have_the_chat_ids_of_the_reader(
+    harness: StoreHarness, sql_reader: SqlReader
+):
+    harness.commit(
         make_event("opened", "0"), make_prompt("a", "1"), make_record("b", "2")
     )
 
-    found = dict(run_query(inquiry, "SELECT unit, chat_id FROM units"))
+    chat_ids = dict(run_query(sql_reader, "SELECT unit, chat_id FROM units"))
 
-    with shelf.reader() as reader:
-        session = shelf.session()
-        assert found == {unit: reader.find_chat_id(session, unit) for unit in (0, 1)}
+    with harness.reader() as reader:
+        session = harness.session()
+        assert chat_ids == {unit: reader.find_chat_id(session, unit) for unit in (0, 1)}
     entries = run_query(
-        inquiry, "SELECT DISTINCT unit, chat_id FROM transcript_entries"
+        sql_reader, "SELECT DISTINCT unit, chat_id FROM transcript_entries"
     )
-    assert dict(entries) == found
+    assert dict(entries) == chat_ids
 
 
-def test_a_unit_tells_its_prompt_times_and_calls(
-    shelf: StoreHarness, inquiry: SqlReader
+def test_a_unit_has_its_prompt_times_and_counts(
+    harness: StoreHarness, sql_reader: SqlReader
 ):
     prompt = make_prompt("do it", "1", created_at=time_at(0))
-    shelf.commit(prompt, make_call("c", 1.5), make_result("c", 3))
+    harness.commit(prompt, make_call("c", 1.5), make_result("c", 3))
 
     columns = "prompt, started_at, ended_at, entries, tool_calls, transcript"
-    assert run_query(inquiry, f"SELECT {columns} FROM units") == [
+    assert run_query(sql_reader, f"SELECT {columns} FROM units") == [
         ("do it", "2026-11-16T10:00:00.000Z", "2026-11-16T10:00:03.000Z", 3, 1, None)
     ]
 
 
-def test_a_result_carries_the_name_of_its_call(shelf: StoreHarness, inquiry: SqlReader):
-    shelf.commit(make_call("c"), make_result("c"), make_result("lost"))
+def test_a_result_has_the_tool_of_its_call(
+    harness: StoreHarness, sql_reader: SqlReader
+):
+    harness.commit(make_call("c"), make_result("c"), make_result("lost"))
 
-    found = run_query(inquiry, "SELECT tool_name FROM transcript_entries")
+    rows = run_query(sql_reader, "SELECT tool_name FROM transcript_entries")
 
-    assert found == [("Bash",), ("Bash",), (None,)]
+    assert rows == [("Bash",), ("Bash",), (None,)]
 
 
-def test_calls_with_the_same_id_in_two_sessions_are_two(
-    shelf: StoreHarness, inquiry: SqlReader
+def test_calls_with_the_same_id_in_two_sessions_are_separate(
+    harness: StoreHarness, sql_reader: SqlReader
 ):
     for name, tool in (("a", "Bash"), ("b", "Read")):
         own = {"session": make_key(name), "scope": name}
         call = make_call("c", tool=tool, **own)
-        shelf.commit(call, make_result("c", content=name, **own), log=name)
+        harness.commit(call, make_result("c", content=name, **own), log=name)
 
-    found = run_query(
-        inquiry, "SELECT session_id, tool_name, result FROM transcript_tools"
+    rows = run_query(
+        sql_reader, "SELECT session_id, tool_name, result FROM transcript_tools"
     )
 
-    assert found == [("a", "Bash", "a"), ("b", "Read", "b")]
+    assert rows == [("a", "Bash", "a"), ("b", "Read", "b")]
 
 
-def test_a_call_is_joined_to_its_result(shelf: StoreHarness, inquiry: SqlReader):
+def test_a_call_is_joined_to_its_result(harness: StoreHarness, sql_reader: SqlReader):
     failed = make_result("c", 2.5, "no", metadata={"is_error": True})
-    shelf.commit(make_call("c", 1), failed, make_call("d", 4))
+    harness.commit(make_call("c", 1), failed, make_call("d", 4))
 
     columns = "tool_call_id, seconds, is_answered, is_error, result"
-    assert run_query(inquiry, f"SELECT {columns} FROM transcript_tools") == [
+    assert run_query(sql_reader, f"SELECT {columns} FROM transcript_tools") == [
         ("c", 1.5, 1, 1, "no"),
         ("d", None, 0, 0, None),
     ]
 
 
-def test_the_flow_tells_each_entrys_neighbours(shelf: StoreHarness, inquiry: SqlReader):
-    shelf.commit(
+def test_the_flow_has_the_previous_and_next_entries(
+    harness: StoreHarness, sql_reader: SqlReader
+):
+    harness.commit(
         make_prompt("a", "1", created_at=time_at(0)),
         make_record("b", "2", created_at=time_at(2)),
         make_call("c", 5),
     )
 
     columns = "previous_role, type, next_type, seconds"
-    assert run_query(inquiry, f"SELECT {columns} FROM transcript_flow") == [
+    assert run_query(sql_reader, f"SELECT {columns} FROM transcript_flow") == [
         (None, "user_message", "assistant_message", None),
         ("user", "assistant_message", "tool_use", 2.0),
         ("assistant", "tool_use", None, 3.0),
     ]
 
 
-def test_the_timeline_is_in_the_order_of_time(shelf: StoreHarness, inquiry: SqlReader):
-    shelf.commit(make_call("late", 9), make_call("early", 2), make_result("early", 4))
+def test_the_timeline_is_ordered_by_time(harness: StoreHarness, sql_reader: SqlReader):
+    harness.commit(make_call("late", 9), make_call("early", 2), make_result("early", 4))
 
     columns = "tool_call_id, since_start, seconds"
-    assert run_query(inquiry, f"SELECT {columns} FROM tool_timeline") == [
+    assert run_query(sql_reader, f"SELECT {columns} FROM tool_timeline") == [
         ("early", 0.0, 2.0),
         ("late", 7.0, None),
     ]
 
 
 def test_errors_are_grouped_and_a_forks_copy_counts_once(
-    shelf: StoreHarness, inquiry: SqlReader
+    harness: StoreHarness, sql_reader: SqlReader
 ):
-    wrong = {"metadata": {"is_error": True}}
+    failed = {"metadata": {"is_error": True}}
     for name in ("a", "b"):
         own = {"session": make_key(name)}
-        result = make_result("c", 1, "no such file", **wrong, **own)
-        shelf.commit(make_call("c", **own), result, log=name)
-    shelf.commit(make_record("overloaded", "e", type="error", created_at=time_at(7)))
+        result = make_result("c", 1, "no such file", **failed, **own)
+        harness.commit(make_call("c", **own), result, log=name)
+    harness.commit(make_record("overloaded", "e", type="error", created_at=time_at(7)))
 
     columns = "agent, type, tool_name, failures, example"
-    assert run_query(inquiry, f"SELECT {columns} FROM error_summary ORDER BY type") == [
+    assert run_query(
+        sql_reader, f"SELECT {columns} FROM error_summary ORDER BY type"
+    ) == [
         (AGENT, "error", None, 1, "overloaded"),
         (AGENT, "tool_result", "Bash", 1, "no such file"),
     ]
 
 
-def test_sessions_are_asked_for_only_when_they_are_named(
-    shelf: StoreHarness, clock: FakeClock
+def test_sessions_are_loaded_only_if_the_query_uses_them(
+    harness: StoreHarness, clock: FakeClock
 ):
-    asked: list[int] = []
+    loads: list[int] = []
 
-    def tell() -> list[list[int]]:
-        asked.append(1)
-        return [[len(asked)] * len(SESSIONS.columns)]
+    def load() -> list[list[int]]:
+        loads.append(1)
+        return [[len(loads)] * len(SESSIONS.columns)]
 
-    with SqlReader(shelf.path, clock, tell) as inquiry:
-        run_query(inquiry, "SELECT * FROM units")
-        assert not asked
-        assert run_query(inquiry, 'SELECT title FROM "Sessions"') == [(1,)]
-        assert run_query(inquiry, "SELECT title FROM sessions") == [(2,)]
+    with SqlReader(harness.path, clock, load) as sql_reader:
+        run_query(sql_reader, "SELECT * FROM units")
+        assert not loads
+        assert run_query(sql_reader, 'SELECT title FROM "Sessions"') == [(1,)]
+        assert run_query(sql_reader, "SELECT title FROM sessions") == [(2,)]
 
 
-def test_sessions_that_cannot_be_told_leave_the_store_locked(
-    shelf: StoreHarness, clock: FakeClock
+def test_after_an_error_in_loading_sessions_writing_is_still_denied(
+    harness: StoreHarness, clock: FakeClock
 ):
     def fail() -> list[Any]:
         raise StoreUnusable("no")
 
-    with SqlReader(shelf.path, clock, fail) as inquiry:
+    with SqlReader(harness.path, clock, fail) as sql_reader:
         for _ in range(2):
             with pytest.raises(StoreUnusable):
-                inquiry.execute("SELECT * FROM sessions")
+                sql_reader.execute("SELECT * FROM sessions")
 
         with pytest.raises(UserError, match="Only reading is allowed"):
-            inquiry.execute("CREATE TEMP TABLE x (a)")
-        assert run_query(inquiry, "PRAGMA data_version")
-        assert shelf.count("session") == 0
+            sql_reader.execute("CREATE TEMP TABLE x (a)")
+        assert run_query(sql_reader, "PRAGMA data_version")
+        assert harness.count("session") == 0
 
 
-def test_what_comes_while_the_inquiry_is_open_is_seen(
-    shelf: StoreHarness, inquiry: SqlReader
-):
+def test_an_open_reader_sees_new_records(harness: StoreHarness, sql_reader: SqlReader):
     query = "SELECT max(sequence) FROM transcript_entries"
-    shelf.commit(make_record("a", "1"))
-    assert run_query(inquiry, query) == [(1,)]
+    harness.commit(make_record("a", "1"))
+    assert run_query(sql_reader, query) == [(1,)]
 
-    shelf.commit(make_record("b", "2"))
+    harness.commit(make_record("b", "2"))
 
-    assert run_query(inquiry, query) == [(2,)]
-
-
-def test_columns_of_one_name_are_told_apart(inquiry: SqlReader):
-    answer = inquiry.execute("SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS a")
-
-    assert answer.columns == ("a", "a_3", "a_2", "a_4")
-    assert list(answer.rows) == [(1, 2, 3, 4)]
+    assert run_query(sql_reader, query) == [(2,)]
 
 
-def test_values_are_bound(shelf: StoreHarness, inquiry: SqlReader):
-    shelf.commit(make_record("it's", "1"))
+def test_columns_with_equal_names_are_numbered(sql_reader: SqlReader):
+    result = sql_reader.execute("SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS a")
+
+    assert result.columns == ("a", "a_3", "a_2", "a_4")
+    assert list(result.rows) == [(1, 2, 3, 4)]
+
+
+def test_values_are_bound(harness: StoreHarness, sql_reader: SqlReader):
+    harness.commit(make_record("it's", "1"))
 
     query = "SELECT count(*) FROM transcript_entries WHERE content = ?"
-    assert run_query(inquiry, query, "it's") == [(1,)]
+    assert run_query(sql_reader, query, "it's") == [(1,)]
 
 
-def test_text_that_is_no_text_is_made_readable(inquiry: SqlReader):
-    assert run_query(inquiry, "SELECT CAST(x'61ff' AS TEXT)") == [("a\ufffd",)]
+def test_invalid_utf_8_is_replaced(sql_reader: SqlReader):
+    assert run_query(sql_reader, "SELECT CAST(x'61ff' AS TEXT)") == [("a\ufffd",)]
 
 
-def test_json_in_a_column_can_be_asked(shelf: StoreHarness, inquiry: SqlReader):
-    shelf.commit(make_call("c"))
+def test_json_in_a_column_can_be_queried(harness: StoreHarness, sql_reader: SqlReader):
+    harness.commit(make_call("c"))
 
     query = "SELECT key, value FROM transcript_tools, json_each(input)"
-    assert run_query(inquiry, query) == [("a", 1)]
+    assert run_query(sql_reader, query) == [("a", 1)]
 
 
-# What may not be asked
+# Refused statements
 
 
 @pytest.mark.parametrize(
@@ -276,7 +282,7 @@ def test_json_in_a_column_can_be_asked(shelf: StoreHarness, inquiry: SqlReader):
         "CREATE TABLE x (a)",
         "CREATE TEMP TABLE x (a)",
         "DROP VIEW sessions",
-        "DELETE FROM told_session",
+        "DELETE FROM session_list",
         "ATTACH ':memory:' AS other",
         "DETACH main",
         "VACUUM",
@@ -296,68 +302,70 @@ def test_json_in_a_column_can_be_asked(shelf: StoreHarness, inquiry: SqlReader):
         "WITH a AS (SELECT 1) INSERT INTO meta SELECT 'a', 'b' FROM a",
     ],
 )
-def test_only_reading_is_allowed(shelf: StoreHarness, inquiry: SqlReader, query: str):
-    before = shelf.path.read_bytes()
+def test_only_reading_is_allowed(
+    harness: StoreHarness, sql_reader: SqlReader, query: str
+):
+    before = harness.path.read_bytes()
 
     with pytest.raises(UserError, match="Only reading is allowed"):
-        inquiry.execute(query)
+        sql_reader.execute(query)
 
-    assert shelf.path.read_bytes() == before
-    assert run_query(inquiry, "SELECT count(*) FROM sessions") == [(0,)]
+    assert harness.path.read_bytes() == before
+    assert run_query(sql_reader, "SELECT count(*) FROM sessions") == [(0,)]
 
 
 @pytest.mark.parametrize("query", ["VACUUM INTO '{}'", "ATTACH '{}' AS other"])
-def test_no_other_file_is_touched(inquiry: SqlReader, tmp_path: Path, query: str):
+def test_no_other_file_is_created(sql_reader: SqlReader, tmp_path: Path, query: str):
     file = tmp_path / "other.db"
 
     with pytest.raises(UserError, match="Only reading is allowed"):
-        inquiry.execute(query.format(file))
+        sql_reader.execute(query.format(file))
 
     assert not file.exists()
 
 
 @pytest.mark.parametrize(
-    ("query", "sentence"),
+    ("query", "message"),
     [
-        ("", "There is no query."),
-        (" ; ", "There is no query."),
-        ("-- nothing", "There is no query."),
-        ("SELECT 1; SELECT 2", "These are several statements."),
-        ("SELECT 'a\0b'", "holds a character that is no text"),
-        ("SELECT '\ud800'", "holds a character that is no text"),
+        ("", "The query is empty."),
+        (" ; ", "The query is empty."),
+        ("-- nothing", "The query is empty."),
+        ("SELECT 1; SELECT 2", "The query has more than one statement."),
+        ("SELECT 'a\0b'", "contains a character that is not valid text"),
+        ("SELECT '\ud800'", "contains a character that is not valid text"),
         ("SELEC 1", 'near "SELEC": syntax error'),
         ("SELECT (1", "incomplete input"),
         ("SELECT * FROM nowhere", "There is no view 'nowhere'."),
         ("SELECT soup FROM units", "There is no column 'soup'."),
-        ("SELECT ?", "places for values"),
+        ("SELECT ?", "number of values differs"),
         ("SELECT abs(-9223372036854775808)", "integer overflow"),
         ("SELECT json('{')", "malformed JSON"),
         ("SELECT zeroblob(999999999)", "too big"),
-        ("SELECT sequence_of(1, 'y')", "cannot be answered"),
+        ("SELECT sequence_of(1, 'y')", "The query failed"),
     ],
 )
-def test_a_wrong_question_is_answered_with_a_sentence(
-    shelf: StoreHarness, inquiry: SqlReader, query: str, sentence: str
+def test_an_invalid_query_raises_an_error_with_a_hint(
+    harness: StoreHarness, sql_reader: SqlReader, query: str, message: str
 ):
-    shelf.commit(make_record("a", "1"))
+    harness.commit(make_record("a", "1"))
 
     with pytest.raises(UserError) as raised:
-        run_query(inquiry, query)
+        run_query(sql_reader, query)
 
-    assert sentence in raised.value.message
+    assert message in raised.value.message
     assert raised.value.hint
 
 
-def test_an_unknown_view_is_answered_with_the_known_ones(inquiry: SqlReader):
+def test_the_hint_for_an_unknown_view_lists_the_views(sql_reader: SqlReader):
     with pytest.raises(UserError) as raised:
-        inquiry.execute("SELECT * FROM records")
+        sql_reader.execute("SELECT * FROM records")
 
     assert all(view.name in raised.value.hint for view in VIEWS)
 
 
-def test_a_value_too_large_for_sqlite_is_answered_with_a_sentence(inquiry: SqlReader):
+def test_a_value_too_large_for_sqlite_raises_an_error(sql_reader: SqlReader):
     with pytest.raises(UserError, match="too large"):
-        inquiry.execute("SELECT ?", [2**64])
+        sql_reader.execute("SELECT ?", [2**64])
 
 
 _ENDLESS = (
@@ -366,25 +374,25 @@ _ENDLESS = (
 
 
 class TickingClock(FakeClock):
-    """A clock that moves on each time somebody looks."""
+    """Clock that advances with every call."""
 
     def monotonic(self) -> float:
         self.advance(0.5)
         return super().monotonic()
 
 
-@pytest.mark.parametrize("what", ["count(*)", "i"])
-def test_a_query_that_does_not_end_is_stopped(shelf: StoreHarness, what: str):
+@pytest.mark.parametrize("columns", ["count(*)", "i"])
+def test_a_query_that_does_not_end_is_stopped(harness: StoreHarness, columns: str):
     with (
-        SqlReader(shelf.path, TickingClock(), list) as inquiry,
+        SqlReader(harness.path, TickingClock(), list) as sql_reader,
         pytest.raises(UserError, match="took too long"),
     ):
-        list(inquiry.execute(_ENDLESS.format(what), timeout=10).rows)
+        list(sql_reader.execute(_ENDLESS.format(columns), timeout=10).rows)
 
 
-def test_the_time_between_rows_does_not_count(shelf: StoreHarness, clock: FakeClock):
-    with SqlReader(shelf.path, clock, list) as inquiry:
-        rows = inquiry.execute(_ENDLESS.format("i"), timeout=1).rows
+def test_the_time_between_rows_does_not_count(harness: StoreHarness, clock: FakeClock):
+    with SqlReader(harness.path, clock, list) as sql_reader:
+        rows = sql_reader.execute(_ENDLESS.format("i"), timeout=1).rows
         for _ in range(1000):
             next(rows)
             clock.advance(60)
@@ -392,41 +400,45 @@ def test_the_time_between_rows_does_not_count(shelf: StoreHarness, clock: FakeCl
         assert next(rows) == (1001,)
 
 
-def test_an_interrupt_is_no_slow_query(shelf: StoreHarness, clock: FakeClock):
-    with SqlReader(shelf.path, clock, list) as inquiry:
-        run_query(inquiry, "SELECT 1")
-        inquiry._db.set_progress_handler(lambda: 1, 1)
+def test_an_interrupt_is_not_reported_as_a_slow_query(
+    harness: StoreHarness, clock: FakeClock
+):
+    with SqlReader(harness.path, clock, list) as sql_reader:
+        run_query(sql_reader, "SELECT 1")
+        sql_reader._db.set_progress_handler(lambda: 1, 1)
 
         with pytest.raises(KeyboardInterrupt):
-            run_query(inquiry, "SELECT count(*) FROM transcript_entries")
+            run_query(sql_reader, "SELECT count(*) FROM transcript_entries")
 
 
-def test_damage_in_the_store_is_no_wrong_question(
-    shelf: StoreHarness, inquiry: SqlReader
+def test_damage_in_the_store_is_not_reported_as_an_invalid_query(
+    harness: StoreHarness, sql_reader: SqlReader
 ):
     records = [make_record("x" * 9000, str(n)) for n in range(50)]
-    shelf.commit(*records)
-    shelf.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    with shelf.path.open("r+b") as file:
+    harness.commit(*records)
+    harness.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with harness.path.open("r+b") as file:
         file.seek(8192)
-        file.write(b"\xff" * (shelf.path.stat().st_size - 8192))
+        file.write(b"\xff" * (harness.path.stat().st_size - 8192))
 
     with pytest.raises(StoreUnusable):
-        run_query(inquiry, "SELECT content FROM transcript_entries")
+        run_query(sql_reader, "SELECT content FROM transcript_entries")
 
 
-def test_an_inquiry_reads_as_any_reader_does(shelf: StoreHarness, inquiry: SqlReader):
-    shelf.commit(make_prompt("find me", "1"))
-    run_query(inquiry, "SELECT 1")
+def test_a_sql_reader_is_also_a_store_reader(
+    harness: StoreHarness, sql_reader: SqlReader
+):
+    harness.commit(make_prompt("find me", "1"))
+    run_query(sql_reader, "SELECT 1")
 
-    with StoreReader(shelf.path) as reader:
-        assert inquiry.list_sessions() == reader.list_sessions()
+    with StoreReader(harness.path) as reader:
+        assert sql_reader.list_sessions() == reader.list_sessions()
         query = Query(words=AllOf((Term("find"),)))
-        assert inquiry.search(query).list_newest(5) == reader.search(query).list_newest(
-            5
-        )
+        assert sql_reader.search(query).list_newest(5) == reader.search(
+            query
+        ).list_newest(5)
 
 
-def test_every_refusal_is_an_error_of_leslied(inquiry: SqlReader):
+def test_every_error_is_a_leslied_error(sql_reader: SqlReader):
     with pytest.raises(LesliedError):
-        inquiry.execute("nonsense")
+        sql_reader.execute("nonsense")

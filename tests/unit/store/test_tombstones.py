@@ -1,4 +1,4 @@
-"""What was pruned is known by marks, stream by stream."""
+"""Tombstones recognize pruned entries, stream by stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def db():
     db.close()
 
 
-def test_an_entry_is_known_in_its_own_stream_alone(db: sqlite3.Connection):
+def test_an_entry_is_pruned_only_in_its_own_stream(db: sqlite3.Connection):
     Tombstones(db).add(make_key("a"), [ONE])
     tombstones = Tombstones(db)
 
@@ -31,14 +31,14 @@ def test_an_entry_is_known_in_its_own_stream_alone(db: sqlite3.Connection):
     assert not tombstones.has(make_key("a", "subagent:x"), ONE)
 
 
-def test_what_goes_later_is_added(db: sqlite3.Connection):
-    for each in (ONE, OTHER, ONE):
-        Tombstones(db).add(make_key("a"), [each])
+def test_later_entries_are_added_to_earlier_ones(db: sqlite3.Connection):
+    for entry_id in (ONE, OTHER, ONE):
+        Tombstones(db).add(make_key("a"), [entry_id])
 
     assert list(Tombstones(db).iter_all()) == [(*make_key("a"), b"1" * 8 + b"2" * 8)]
 
 
-def test_there_are_none_where_nothing_was_pruned(db: sqlite3.Connection):
+def test_tombstones_are_false_until_something_is_pruned(db: sqlite3.Connection):
     assert not Tombstones(db)
 
     Tombstones(db).add(make_key("a"), [ONE])
@@ -46,8 +46,8 @@ def test_there_are_none_where_nothing_was_pruned(db: sqlite3.Connection):
     assert Tombstones(db)
 
 
-def test_they_can_be_carried_into_another_store(db: sqlite3.Connection):
-    told = [(*make_key("a"), b"1" * 8)]
-    Tombstones(db).restore(told)
+def test_tombstones_can_be_restored_in_another_store(db: sqlite3.Connection):
+    tombstones = [(*make_key("a"), b"1" * 8)]
+    Tombstones(db).restore(tombstones)
 
-    assert list(Tombstones(db).iter_all()) == told
+    assert list(Tombstones(db).iter_all()) == tombstones
