@@ -1,7 +1,7 @@
-"""Living: time, threads, signals.
+"""The daemon: time, signals and the service manager.
 
-The door: `Loop` runs until it is told to stop, `read_first` reads what was there
-before, `Notifier` tells who started it.
+`Loop` runs the pipeline until it is stopped, `run_initial_sync` imports existing logs
+in a child process, and `Notifier` reports the daemon's state to the service manager.
 """
 
 from __future__ import annotations

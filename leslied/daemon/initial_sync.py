@@ -1,7 +1,7 @@
-"""The first sync, in a process of its own.
+"""Run the first sync in a child process.
 
-A process keeps the memory it once needed, and the daemon stays for weeks: what stood
-there before leslied came is read by a child that then ends.
+A process rarely returns memory to the system, and the daemon runs for weeks. So the
+logs that already exist when the daemon starts are read by a child that then exits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 _POLL_SECONDS = 0.2
 _TERMINATE_TIMEOUT_SECONDS = 4.0
-"""Seconds the child has to finish a commit before it is killed, which is safe, too."""
+"""Seconds the child has to finish a commit before it is killed (which is safe, too)."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,21 +26,22 @@ if TYPE_CHECKING:
 
 
 def run_initial_sync(scan: Scan, notifier: Notifier, stopping: Event) -> None:
-    """The scan is done, or was told to stop; it calls what it is given on progress.
+    """Run `scan` in a child process until it ends or `stopping` is set.
 
-    Whatever the child could not do, the daemon's own scans will do.
+    `scan` receives a callback that it must call on progress. Errors of the child are
+    ignored, because the daemon's own scans read everything that the child did not.
     """
     context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=_run_child, args=(scan, theirs))
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_run_child, args=(scan, sender))
     child.start()
-    theirs.close()
+    sender.close()
     notifier.ready()
     try:
         with suppress(EOFError):
             while not stopping.is_set():
-                if ours.poll(_POLL_SECONDS):
-                    ours.recv()
+                if receiver.poll(_POLL_SECONDS):
+                    receiver.recv()
                     notifier.ping()
     finally:
         child.terminate()
@@ -50,15 +51,15 @@ def run_initial_sync(scan: Scan, notifier: Notifier, stopping: Event) -> None:
 
 
 def _run_child(scan: Scan, sender: Connection) -> None:
-    """The scan ends by itself, or after the commit during which it is told to."""
-    told: list[int] = []
+    """Run `scan` and report its progress; after SIGTERM, exit at the next commit."""
+    signals: list[int] = []
 
-    def tell() -> None:
+    def report_progress() -> None:
         sender.send(None)
-        if told:
+        if signals:
             raise SystemExit(0)
 
-    signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
+    signal.signal(signal.SIGTERM, lambda number, _: signals.append(number))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(Exception):
-        scan(tell)
+        scan(report_progress)

@@ -1,4 +1,4 @@
-"""Look when something changes, look at everything now and then, stop when told."""
+"""The daemon's main loop: read changed files at once, scan everything now and then."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from leslied.tail.watch import Watcher
 
 SCAN_INTERVAL_SECONDS = 30.0
-"""Without any event, everything is looked at this often."""
+"""Seconds between two scans of all sources while file events arrive."""
 POLL_INTERVAL_SECONDS = 10.0
-"""Where no events arrive at all, this often."""
+"""Seconds between two scans where no file events arrive."""
 _DEBOUNCE_SECONDS = 0.05
-"""Between two looks: a storm of events costs twenty looks a second, no more."""
+"""Pause after reading changed files: many events cost at most 20 reads a second."""
 _TICK_SECONDS = 0.5
-"""How often units are looked at that may have become quiet."""
+"""Longest wait for events: finished units are detected at least this often."""
 _SETTLE_LIMIT = 20
-"""Sessions settled in one turn, so that reading never waits long for writing."""
+"""Sessions settled in one iteration, so that reading never waits long for writing."""
 _ARCHIVE_LIMIT = 200
 _EXPORT_LIMIT = 5
 _RETRY_SECONDS = 5.0
@@ -45,18 +45,18 @@ _RETRY_SECONDS = 5.0
 
 @dataclass(slots=True, kw_only=True)
 class Loop:
-    """One thread that reads and writes; the watcher's thread only leaves hints."""
+    """The daemon's loop, in one thread; the watcher's threads only mark dirty paths."""
 
     pipeline: Pipeline
     make_pipeline: Callable[[], Pipeline]
-    """Makes the streets anew, from the settings as they are now."""
+    """Builds a pipeline from the current settings."""
     watcher: Watcher
     clock: Clock
     log: FilteringBoundLogger
     notifier: Notifier
     is_paused: Callable[[], bool] = lambda: False
     stopping: threading.Event = field(default_factory=threading.Event)
-    """Set when the loop is to end; it may be before it begins."""
+    """Set to end the loop; may be set before `run` is called."""
     _next_scan: float = 0.0
     _is_busy: bool = False
     _has_archive_backlog: bool = False
@@ -67,12 +67,12 @@ class Loop:
     _logged_errors: dict[str, str] = field(default_factory=dict)
 
     def request_scan(self) -> None:
-        """Settings are read again and everything is looked at, now; or it ends."""
+        """Wake the loop to reload settings and scan now, or to end if `stopping`."""
         self._next_scan = 0.0
         self.watcher.wake()
 
     def run(self) -> None:
-        """Everything new is kept soon after it is written, until told to stop."""
+        """Run the pipeline on every change and at every scan until `stopping`."""
         self.watcher.start()
         self.log.info("daemon.start", folders=len(self.pipeline.roots))
         self.notifier.ready()
@@ -100,16 +100,16 @@ class Loop:
             self._run_stage("hook events", self._process_hook_events)
             self._run_stages()
         except Exception as error:  # noqa: BLE001 - the loop outlives every error
-            # The disk is full or the store is busy: nothing is lost by waiting.
+            # The disk may be full or the store busy. Nothing is lost by waiting.
             reason = describe_error(error)
             self.log.error("daemon.retry", reason=reason)  # noqa: TRY400
             self.stopping.wait(_RETRY_SECONDS)
 
     def _run_stage(self, name: str, work: Callable[[], object]) -> bool:
-        """Run one stage; return whether it was done.
+        """Run one stage; return whether it succeeded.
 
-        A stage that raises is named in the log and by `status`, and is tried again
-        after a pause. The stages after it run all the same.
+        A stage that raises is reported in the log and by `status`, and is retried
+        after a pause. It does not prevent the following stages from running.
         """
         errors: dict[str, str] = {}
         is_done = self.pipeline.failures.attempt("stage", name, work, errors)
@@ -119,7 +119,7 @@ class Loop:
     def _scan(self) -> None:
         began = self.clock.monotonic()
         self._run_stage("config", self._reload_pipeline)
-        self._run_stage("watch", self._renew_watcher)
+        self._run_stage("watch", self._refresh_watcher)
         for ingest in self.pipeline.ingests:
             name = f"ingest {ingest.adapter.name}"
             self._run_stage(name, partial(self._ingest_all, ingest))
@@ -131,20 +131,21 @@ class Loop:
             SCAN_INTERVAL_SECONDS if has_events else POLL_INTERVAL_SECONDS
         )
 
-    def _renew_watcher(self) -> None:
+    def _refresh_watcher(self) -> None:
         self.watcher.refresh()
-        trouble = self.watcher.error
-        if self._logged_errors.get("watch", "") != trouble:
-            self._logged_errors["watch"] = trouble
-            self.log.warning("watch.renew", reason=trouble or "all is well again")
+        error = self.watcher.error
+        if self._logged_errors.get("watch", "") != error:
+            self._logged_errors["watch"] = error
+            reason = error or "file events arrive again"
+            self.log.warning("watch.refresh", reason=reason)
 
     def _ingest_all(self, ingest: Ingest) -> None:
-        done = ingest.scan()
-        self._log_ingest("ingest.scan", done)
-        # Only what a scan finds waiting is reported: `claude -p` names its folder
-        # some 100 ms after the prompt, and every look in between holds it back.
-        waiting = {str(path): reason for path, reason in done.waiting.items()}
-        self._log_errors("source.waiting", waiting)
+        report = ingest.scan()
+        self._log_ingest("ingest.scan", report)
+        # Only a scan reports sources that are held back: `claude -p` names its folder
+        # some 100 ms after the prompt, and every read in between holds the log back.
+        waiting = {str(path): reason for path, reason in report.waiting.items()}
+        self._log_errors("source.wait", waiting)
 
     def _scan_assets(self) -> None:
         self._log_asset_index(self.pipeline.asset_index.scan())
@@ -160,12 +161,12 @@ class Loop:
             )
 
     def _reload_pipeline(self) -> None:
-        """The settings as they are now; wrong ones are told and the last good stay."""
+        """Load the current settings; if they are invalid, log it and keep the old."""
         try:
             pipeline = self.make_pipeline()
         except UserError as error:
             if self._logged_errors.get("config") != error.message:
-                self.log.warning("config.kept", reason=error.message)
+                self.log.warning("config.invalid", reason=error.message)
             self._logged_errors["config"] = error.message
             return
         pipeline.stop_detection.live_sessions.update(
@@ -178,14 +179,17 @@ class Loop:
         self.watcher.set_roots(pipeline.watched_roots)
 
     def _run_stages(self) -> None:
-        """Units that are over become files; old sessions only while nothing happens."""
+        """Run the stages after ingest; the slow ones only if no transcript was written.
+
+        Relations, exports and the archive run one per iteration.
+        """
         self._has_written = False
         self._run_stage("stop detection", self._detect_stops)
         self._run_stage("transcripts", self._settle)
         self._run_stage("asset index", self._index_assets)
         if self._has_written:
             return
-        # A stage that failed waits for the next scan, and holds up none after it.
+        # A stage that failed waits for the next scan and must not block the others.
         if not self._has_synced_relations:
             if not self._run_stage("relations", self._sync_relations):
                 self._has_synced_relations = True
@@ -202,15 +206,17 @@ class Loop:
             self._has_synced_relations = self._has_exported = False
 
     def _settle(self) -> None:
-        done = self.pipeline.settle.run(
+        report = self.pipeline.settle.run(
             limit=_SETTLE_LIMIT, include_old=not self._is_busy
         )
-        if done.units:
+        if report.units:
             self._has_synced_relations = self._has_exported = False
-        self._log_errors("sink.trouble", done.errors)
-        if done.files_written:
+        self._log_errors("transcripts.error", report.errors)
+        if report.files_written:
             self._has_written = True
-            self.log.info("sink.write", units=done.units, files=done.files_written)
+            self.log.info(
+                "transcripts.write", units=report.units, files=report.files_written
+            )
 
     def _index_assets(self) -> None:
         self._log_asset_index(self.pipeline.asset_index.run(limit=_SETTLE_LIMIT))
@@ -219,37 +225,37 @@ class Loop:
         self._log_archiver(self.pipeline.archiver.archive_due(limit=_ARCHIVE_LIMIT))
 
     def _sync_relations(self) -> None:
-        """Threads stand among others; while many are written, this waits."""
+        """Update relations files; run again soon if threads moved or a file is busy."""
         report = self.pipeline.relations_sync.run()
         self._has_synced_relations = not (report.moved_threads or report.is_lock_busy)
         for old, new in report.moved_threads.items():
             self.log.info("thread.move", old=old, new=new)
-        self._log_errors("relations.trouble", report.errors)
+        self._log_errors("relations.error", report.errors)
         if report.files_written:
             self.log.info("relations.write", files=report.files_written)
 
     def _log_asset_index(self, report: AssetIndexReport) -> None:
-        self._log_errors("index.trouble", report.errors)
+        self._log_errors("assets.error", report.errors)
         if report.files_written:
             self.log.info(
-                "index.write", threads=report.threads, files=report.files_written
+                "assets.write", threads=report.threads, files=report.files_written
             )
 
     def _log_errors(self, event: str, errors: dict[str, str]) -> None:
-        """Each is told once, until it is another one."""
+        """Log each error once, and again only when its reason changes."""
         for name, reason in errors.items():
             if self._logged_errors.get(name) != reason:
                 self.log.warning(event, name=name, reason=reason)
             self._logged_errors[name] = reason
 
     def _write_exports(self) -> None:
-        """Sessions that stopped have their other outputs, a few at a time."""
+        """Write the exports of a few stopped sessions."""
         report = self.pipeline.exports.run(limit=_EXPORT_LIMIT)
         self._has_exported = not report.has_more
-        self._log_errors("publish.trouble", report.errors)
+        self._log_errors("exports.error", report.errors)
         if report.files_written:
             self.log.info(
-                "publish.write", sessions=report.sessions, files=report.files_written
+                "exports.write", sessions=report.sessions, files=report.files_written
             )
 
     def _ingest_changes(self) -> None:
@@ -263,24 +269,24 @@ class Loop:
             self.stopping.wait(_DEBOUNCE_SECONDS)
 
     def _wait_for_events(self) -> None:
-        left = self._next_scan - self.clock.monotonic()
-        hint = self.watcher.wait(min(max(left, 0.0), _TICK_SECONDS))
+        remaining = self._next_scan - self.clock.monotonic()
+        hint = self.watcher.wait(min(max(remaining, 0.0), _TICK_SECONDS))
         self._is_busy = bool(hint.paths)
         self._paths = hint.paths
         if hint.needs_scan:
             self._next_scan = 0.0
 
     def _ingest_paths(self, ingest: Ingest) -> None:
-        self._log_ingest("ingest.look", ingest.ingest_files(self._paths))
+        self._log_ingest("ingest.read", ingest.ingest_files(self._paths))
 
     def _process_hook_events(self) -> None:
-        """Logs that hooks named are looked at, and what ended is stopped."""
+        """Read the logs that hooks named, and stop the sessions that ended."""
         report = self.pipeline.hook_events.run()
-        self._log_ingest("ingest.look", report.ingest)
+        self._log_ingest("ingest.read", report.ingest)
         if report.events:
-            self.log.info("hooks.heard", events=report.events, stopped=report.stopped)
+            self.log.info("hooks.events", events=report.events, stopped=report.stopped)
         if report.dropped:
-            self.log.warning("hooks.garbage", files=report.dropped)
+            self.log.warning("hooks.invalid", files=report.dropped)
         self._log_errors("hooks.fail", report.errors)
         for folder in report.unknown_folders:
             if self._logged_errors.get(str(folder)) != "unknown":
@@ -289,7 +295,7 @@ class Loop:
 
     def _log_ingest(self, event: str, report: IngestReport) -> None:
         for path, reason in (report.errors | report.failures).items():
-            self.log.warning("source.trouble", path=str(path), reason=reason)
+            self.log.warning("source.error", path=str(path), reason=reason)
         if report.entries:
             self.log.info(
                 event,

@@ -1,4 +1,4 @@
-"""Telling the service manager how it goes: sd_notify(3), without its library."""
+"""Notify the service manager with the sd_notify(3) protocol, without its library."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SEND_TIMEOUT_SECONDS = 1.0
-"""A manager that does not take a word in this time does not get it."""
+"""Seconds after which a message that the manager does not accept is dropped."""
 
 
 class Notifier:
-    """Speaks to the socket that the environment names; without one, to nobody.
+    """Client of the socket in `NOTIFY_SOCKET`; does nothing if the variable is unset.
 
-    Nothing here ever fails: the daemon's work does not depend on who listens.
+    Methods never raise: the daemon works without a service manager.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
@@ -25,19 +25,22 @@ class Notifier:
         self._address = b"\0" + name[1:] if name.startswith(b"@") else name
 
     def ready(self) -> None:
-        """The manager knows that the daemon is up."""
+        """Report that the daemon has started."""
         self._send("READY=1")
 
     def ping(self) -> None:
-        """The manager knows that something was achieved; only progress may say so."""
+        """Reset the manager's watchdog timer. Call this only after progress."""
         self._send("WATCHDOG=1")
 
     def stopping(self) -> None:
-        """The manager knows that the daemon is leaving on purpose."""
+        """Report that the daemon is shutting down on purpose."""
         self._send("STOPPING=1")
 
     def status(self, text: str) -> None:
-        """The manager shows this line; a line break cannot smuggle in another word."""
+        """Set the status line that the manager shows.
+
+        Whitespace is collapsed: a line break would start another assignment.
+        """
         self._send("STATUS=" + " ".join(text.split()))
 
     def _send(self, message: str) -> None:
@@ -46,8 +49,8 @@ class Notifier:
         kind = socket.SOCK_DGRAM | getattr(socket, "SOCK_CLOEXEC", 0)
         with (
             suppress(OSError, ValueError),
-            socket.socket(socket.AF_UNIX, kind) as speaker,
+            socket.socket(socket.AF_UNIX, kind) as client,
         ):
-            speaker.settimeout(_SEND_TIMEOUT_SECONDS)
-            speaker.connect(self._address)
-            speaker.sendall(message.encode("utf-8", "replace"))
+            client.settimeout(_SEND_TIMEOUT_SECONDS)
+            client.connect(self._address)
+            client.sendall(message.encode("utf-8", "replace"))

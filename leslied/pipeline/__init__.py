@@ -1,8 +1,9 @@
-"""The flow, and the only place where rooms meet.
+"""The stages that move data from agents' logs to the store and from there to files.
 
-Two one-way streets meet at the store. *ingest*: discover, read, decode, commit.
-*settle*: detect, assemble, render, write. After them *collect* lists what threads hold.
-No threads, no sleep, no signals here.
+This package joins the other packages. *Ingest* discovers, reads, decodes and commits
+entries; the later stages detect stopped sessions and write transcripts, the asset
+index, relations files, exports and the archive. When a stage runs is decided by the
+callers: `leslied sync` and the daemon.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Archived bytes, decoded again as if their log were growing."""
+"""Decode archived bytes again and commit their records, for a rebuild."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class ArchiveReplay:
-    """Reads archived bytes as if the log were growing again."""
+    """Reader of one agent's archive files that feeds its ingest.
+
+    Archived bytes are decoded as if the original log were growing again.
+    """
 
     def __init__(self, ingest: Ingest, scratch: Path) -> None:
         self._ingest = ingest
@@ -37,13 +40,14 @@ class ArchiveReplay:
         self.errors: list[str] = []
 
     def replay(self, source: SourceRef, reader: archive.ArchiveReader) -> Cursor | None:
-        """Everything the archive file holds is in the store. Says how far that is."""
+        """Commit everything in the archive file; return the cursor after it, or None.
+
+        Damage ends a generation early and is added to `errors`.
+        """
         self._last_cursor = None
         try:
-            readings = self._read(source, reader)
-            self.report += self._ingest.commit(
-                self._source_reader.make_batches(readings)
-            )
+            chunks = self._read(source, reader)
+            self.report += self._ingest.commit(self._source_reader.make_batches(chunks))
         finally:
             self._scratch_file.unlink(missing_ok=True)
         return self._last_cursor
@@ -63,10 +67,10 @@ class ArchiveReplay:
             for chunk in self._read_chunks(
                 source, number, is_final=last.kind == FrameKind.TAIL
             ):
-                owned = _attribute_chunk(chunk, source, stamp)
-                reading, state = self._source_reader.decode(source, owned, state)
-                self._last_cursor = reading.cursor
-                yield spills.restore(reading)
+                attributed = _attribute_chunk(chunk, source, stamp)
+                decoded, state = self._source_reader.decode(source, attributed, state)
+                self._last_cursor = decoded.cursor
+                yield spills.restore(decoded)
             state = {"cwd": state.get("cwd", "")}
 
     def _read_chunks(
@@ -81,7 +85,10 @@ class ArchiveReplay:
     def _restore_generation(
         self, reader: archive.ArchiveReader, frames: list[ArchiveFrame]
     ) -> tuple[ArchiveFrame | None, bool]:
-        """One generation's bytes stand in the scratch file, up to the first damage."""
+        """Write a generation's bytes to the scratch file, up to the first damage.
+
+        Return the last frame that was written, and whether no byte is damaged.
+        """
         last: ArchiveFrame | None = None
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         with os.fdopen(os.open(self._scratch_file, flags, 0o600), "wb") as file:
@@ -100,7 +107,7 @@ class ArchiveReplay:
 
 
 class _ArchivedSpills:
-    """Results from files that are gone, kept beside the archived log."""
+    """Archived tool results whose original files may be gone."""
 
     def __init__(self, reader: archive.ArchiveReader) -> None:
         self._reader = reader
@@ -110,13 +117,11 @@ class _ArchivedSpills:
             if frame.kind == FrameKind.SPILL
         }
 
-    def restore(self, reading: DecodedChunk) -> DecodedChunk:
-        """The reading, with every text that could be found."""
+    def restore(self, chunk: DecodedChunk) -> DecodedChunk:
+        """Return the chunk with the archived text of its spilled tool results."""
         if not self._frames:
-            return reading
-        return replace(
-            reading, entries=tuple(map(self._restore_entry, reading.entries))
-        )
+            return chunk
+        return replace(chunk, entries=tuple(map(self._restore_entry, chunk.entries)))
 
     def _restore_entry(self, entry: DecodedEntry) -> DecodedEntry:
         records = tuple(map(self._restore_record, entry.records))
@@ -131,28 +136,28 @@ class _ArchivedSpills:
 
 
 def _find_side_file_text(reader: archive.ArchiveReader) -> dict[str, Any]:
-    """The text of the small file that stood beside the log, if there was one."""
-    told = [
+    """Return decoder state with the newest archived text of the log's side file."""
+    texts = [
         frame.metadata["beside"]
         for frame in reader.frames
         if "beside" in frame.metadata
     ]
-    return {"beside": str(told[-1])} if told else {}
+    return {"beside": str(texts[-1])} if texts else {}
 
 
 def _attribute_chunk(chunk: Chunk, source: SourceRef, stamp: FileStamp | None) -> Chunk:
-    """The chunk as if it had been read from the log itself."""
+    """Return the chunk as if it had been read from the log itself."""
 
-    def own(entry: RawEntry) -> RawEntry:
+    def attribute(entry: RawEntry) -> RawEntry:
         return structs.replace(entry, source=source)
 
     is_last = chunk.cursor.stamp is not None
     cursor = replace(chunk.cursor, stamp=stamp if is_last else None)
-    return replace(chunk, entries=tuple(map(own, chunk.entries)), cursor=cursor)
+    return replace(chunk, entries=tuple(map(attribute, chunk.entries)), cursor=cursor)
 
 
 def restore_source(frame: ArchiveFrame) -> SourceRef:
-    """The source as it was when the frame was written."""
+    """Return the source as it was when the frame was written."""
     return SourceRef(
         agent=str(frame.metadata["agent"]),
         path=_decode_path(frame.metadata["path"]),

@@ -1,4 +1,7 @@
-"""What agents wrote, kept for ever: sources of sessions that rest go to the archive."""
+"""The archive stage: copy the source bytes of idle and stopped sessions.
+
+Frames, checksums and the manifest's format belong to `leslied.archive`.
+"""
 
 from __future__ import annotations
 
@@ -41,17 +44,17 @@ if TYPE_CHECKING:
     from leslied.store.archive_ledger import DueSource
 
 _BATCH_SOURCES = 64
-"""Sources noted in one transaction; what a crash leaves unnoted is recognised, and
-a file whose name did not reach the disk is missed at the next run and made anew."""
+"""Sources recorded in one transaction. After a crash, frames that were not recorded are
+recognised, and a file that did not reach the disk is written again at the next run."""
 _MICROSECOND = timedelta(microseconds=1)
 _UNARCHIVED_SHAPES = (Shape.SQLITE, Shape.JSON_TREE, Shape.COMPRESSED_LOG)
-"""No bytes of these are ours to keep: rows and the files of a tree change in place, and
-a packed log is already what an archive would make of it."""
+"""Shapes that are not archived: rows and the files of a tree change in place, and a
+compressed log is already what the archive would make of it."""
 
 
 @dataclass(slots=True)
 class ArchiverReport:
-    """The work one run did."""
+    """Counts and errors of one run."""
 
     sources: int = 0
     bytes_read: int = 0
@@ -59,34 +62,33 @@ class ArchiverReport:
     excluded: int = 0
     missing: int = 0
     has_more: bool = False
-    """Whether some that are due were left for the next run."""
+    """Whether some sources that are due were left for the next run."""
     errors: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archiver:
-    """The way from logs to the archive, for sessions that are settled or stopped."""
+    """The archive stage, for sessions that are settled or stopped."""
 
     store: Store
     archive_dir: Path
-    """Where the archive stands."""
     roots: Mapping[str, tuple[Root, ...]]
     """Each agent's folders."""
     clock: Clock
     key_id: str = ""
-    """Names the key of redaction marks."""
+    """Id of the key of redaction marks, for the manifest."""
     is_excluded: Callable[[str, str], bool] = lambda _, __: False
-    """Whether an agent's sessions in a folder are not to be kept; "" is unknown."""
+    """Predicate of agent and folder, true if excluded; "" is an unknown folder."""
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
     failures: Failures = field(default_factory=Failures)
     on_progress: ProgressCallback = ignore_progress
-    """Told of the sources, some at a time."""
+    """Called with sources done and total, after each batch."""
 
     def run(self, *, limit: int = 1_000_000) -> ArchiverReport:
-        """Every byte that was read, of every session that rests, is in the archive.
+        """Archive all bytes that were read of idle and stopped sessions.
 
-        What is archived already costs a stat of its archive file, and no reading. Once
-        `most` sources or a few more are done, the others wait for the next run.
+        A source that is archived already costs one stat of its archive file. After
+        `limit` sources, or a few more, the others are left for the next run.
         """
         self.delete_pruned_files()
         self._recheck_changed_files()
@@ -96,62 +98,66 @@ class Archiver:
         return report
 
     def delete_pruned_files(self) -> int:
-        """Archive files of sessions that were pruned are gone. Says how many were."""
-        with self.store.archive() as archived:
-            condemned = archived.list_pending_deletions()
-        for _, file in condemned:
+        """Delete the archive files of pruned sessions; return their number."""
+        with self.store.archive() as ledger:
+            deletions = ledger.list_pending_deletions()
+        for _, file in deletions:
             (self.archive_dir / file).unlink(missing_ok=True)
-            failpoint("sweep.half")
-        if condemned:
-            with self.store.archive() as archived:
-                archived.mark_deleted(source for source, _ in condemned)
-        return len(condemned)
+            failpoint("archive.delete")
+        if deletions:
+            with self.store.archive() as ledger:
+                ledger.mark_deleted(source for source, _ in deletions)
+        return len(deletions)
 
     def archive_due(self, *, limit: int) -> ArchiverReport:
-        """Some more of what is due is archived; nothing else is looked at."""
+        """Archive up to about `limit` due sources, without checks or a manifest."""
         report = ArchiverReport()
         quiet_us = _now_us(self.clock) - STOPPED_AFTER // _MICROSECOND
-        with self.store.archive() as archived:
-            archived.update_feeds()
-            due = archived.list_due(quiet_us)
+        with self.store.archive() as ledger:
+            ledger.update_feeds()
+            due = ledger.list_due(quiet_us)
         folders: set[Path] = set()
         for start in range(0, len(due), _BATCH_SOURCES):
             if report.sources >= limit:
                 report.has_more = True
                 break
-            with self.store.archive() as archived:
-                some = archived.load_sources(due[start : start + _BATCH_SOURCES])
-            kept = [self._try_archive(each, report) for each in some]
-            self.on_progress(start + len(some), len(due))
-            with self.store.archive() as archived:
-                for each in filter(None, kept):
-                    archived.save(each)
-                    if each.file:
-                        folders.add((self.archive_dir / each.file).parent)
+            with self.store.archive() as ledger:
+                batch = ledger.load_sources(due[start : start + _BATCH_SOURCES])
+            cursors = [self._try_archive(source, report) for source in batch]
+            self.on_progress(start + len(batch), len(due))
+            with self.store.archive() as ledger:
+                for cursor in filter(None, cursors):
+                    ledger.save(cursor)
+                    if cursor.file:
+                        folders.add((self.archive_dir / cursor.file).parent)
         for folder in folders:
             archive.fsync_folder(folder)
         return report
 
     def _recheck_changed_files(self) -> None:
-        """An archive file that is not as it was left is looked at again."""
-        with self.store.archive() as archived:
+        """Mark sources as due whose archive file is missing or has another size."""
+        with self.store.archive() as ledger:
             changed = [
                 source
-                for source, file, size in archived.iter_files()
+                for source, file, size in ledger.iter_files()
                 if not _has_size(self.archive_dir / file, size)
             ]
             for source in changed:
-                archived.invalidate(source)
+                ledger.invalidate(source)
 
     def _try_archive(
         self, due: DueSource, report: ArchiverReport
     ) -> ArchiveCursor | None:
-        """Archive one source; its error stays with it, a newer archive is raised."""
+        """Archive one source and return its archive cursor, or None.
+
+        Errors of this source are added to the report. An archive of a newer version
+        and an unusable store are raised.
+        """
         name = os.fsdecode(due.path)
         if self.failures.is_paused("archive", name):
             return None
         try:
-            kept = self._archive_source(due, report)
+            cursor = self._archive_source(due, report)
         except (ArchiveVersionError, StoreUnusable):
             raise
         except (ArchiveError, SourceError) as error:
@@ -162,7 +168,7 @@ class Archiver:
             report.errors[name] = self.failures.record("archive", name, reason)
             return None
         self.failures.clear("archive", name)
-        return kept
+        return cursor
 
     def _archive_source(
         self, due: DueSource, report: ArchiverReport
@@ -175,45 +181,39 @@ class Archiver:
         if ref is None:
             report.missing += 1
             return None
-        cursor = due.cursor
-        where = (cursor.generation, cursor.offset, cursor.finished)
-        with self.store.archive() as archived:
-            if ref.shape in _UNARCHIVED_SHAPES or archived.is_pruned(due.source):
-                # Noted all the same, so that it is not asked about again and again.
-                file, size = (
-                    (due.archive_cursor.file, due.archive_cursor.size)
-                    if due.archive_cursor
-                    else ("", -1)
-                )
-                return ArchiveCursor(due.source, *where, 0, 0, file, size)
-            newest = archived.get_newest_placement()
-            spills = archived.list_spills(
-                due.source, due.archive_cursor.newest if due.archive_cursor else 0
-            )
-            file = self._choose_file_name(due, archived.is_taken)
+        cursor, old = due.cursor, due.archive_cursor
+        position = (cursor.generation, cursor.offset, cursor.finished)
+        with self.store.archive() as ledger:
+            if ref.shape in _UNARCHIVED_SHAPES or ledger.is_pruned(due.source):
+                # Recorded all the same, so that it is not due again at every run.
+                file, size = (old.file, old.size) if old else ("", -1)
+                return ArchiveCursor(due.source, *position, 0, 0, file, size)
+            newest = ledger.get_newest_placement()
+            spills = ledger.list_spills(due.source, old.newest if old else 0)
+            file = self._choose_file_name(due, ledger.is_taken)
         with ArchiveWriter(self.archive_dir / file) as writer:
-            before = writer.size
+            old_size = writer.size
             number = _SourceCopier(self, due, ref, writer, report).run()
             _add_spills(writer, number, spills)
             writer.sync()
             size = writer.size
         report.sources += 1
-        report.bytes_written += max(size - before, 0)
-        return ArchiveCursor(due.source, *where, number, newest, file, size)
+        report.bytes_written += max(size - old_size, 0)
+        return ArchiveCursor(due.source, *position, number, newest, file, size)
 
     def _is_source_excluded(self, due: DueSource) -> bool:
-        """The person keeps this project out, now or when it was read."""
+        """Return whether the project is excluded now or was when it was read."""
         state = load_state(due.cursor.state)
         folders = {str(state[name]) for name in (FIRST_CWD, "cwd") if state.get(name)}
         if any(self.is_excluded(due.agent, folder) for folder in folders or {""}):
             return True
-        with self.store.archive() as archived:
-            return archived.is_excluded(due.source)
+        with self.store.archive() as ledger:
+            return ledger.is_excluded(due.source)
 
     def _choose_file_name(
         self, due: DueSource, is_taken: Callable[[str, int], bool]
     ) -> str:
-        """The source's own archive file; a moved source keeps the one it had."""
+        """Return the name of the archive file; a moved source keeps its file."""
         if due.archive_cursor and due.archive_cursor.file:
             return due.archive_cursor.file
         name, number = archive.make_file_name(due.agent, due.path), 1
@@ -224,28 +224,28 @@ class Archiver:
         return name
 
     def save_manifest(self, *, has_changes: bool) -> None:
-        """The manifest holds every name that was given."""
-        with self.store.metadata() as giving:
-            mark = giving.compute_mark()
-            is_told = giving.load_manifest_mark() == mark and archive.has_manifest(
+        """Write the manifest unless it is up to date and `has_changes` is false."""
+        with self.store.metadata() as ledger:
+            mark = ledger.compute_mark()
+            is_current = ledger.load_manifest_mark() == mark and archive.has_manifest(
                 self.archive_dir
             )
-            if is_told and not has_changes:
+            if is_current and not has_changes:
                 return
-            known = archive.load_manifest(self.archive_dir, ManifestRuns).sessions
-            told = {
+            old = archive.load_manifest(self.archive_dir, ManifestRuns).sessions
+            header = {
                 "key_id": self.key_id,
-                "created_us": giving.created_us(),
-                "pruned": list(giving.tombstones.iter_all()),
+                "created_us": ledger.created_us(),
+                "pruned": list(ledger.tombstones.iter_all()),
             }
-            archive.save_manifest(self.archive_dir, told, giving.iter_sessions(known))
-        with self.store.metadata() as giving:
-            giving.record_manifest_mark(mark)
+            archive.save_manifest(self.archive_dir, header, ledger.iter_sessions(old))
+        with self.store.metadata() as ledger:
+            ledger.record_manifest_mark(mark)
 
 
 @dataclass(frozen=True, slots=True)
 class _SourceCopier:
-    """One source's new bytes, on their way into its archive file."""
+    """Copier of one source's new bytes into its archive file."""
 
     archiver: Archiver
     due: DueSource
@@ -254,10 +254,10 @@ class _SourceCopier:
     report: ArchiverReport
 
     def run(self) -> int:
-        """The archive file holds all that was read. Says the generation's number.
+        """Append all bytes up to the cursor; return their generation in the archive.
 
-        The checksum of all bytes that were read must come out: a log that was
-        rewritten since waits until it is read again.
+        Raise ArchiveError if the bytes do not match the cursor's checksum: the log was
+        rewritten and must be read again first.
         """
         with open_regular(self.ref.path) as fd:
             if self.ref.shape is Shape.DOCUMENT:
@@ -272,14 +272,17 @@ class _SourceCopier:
         if last and (last.length, last.crc) == (cursor.offset, cursor.crc):
             return last.generation
         number = max(cursor.generation, last.generation + 1 if last else 1)
-        label = self._make_label(
+        spec = self._make_spec(
             FrameKind.DOCUMENT, number, 0, cursor.offset, 0, cursor.crc
         )
-        self.writer.append(label, self._read(fd, 0, cursor.offset))
+        self.writer.append(spec, self._read(fd, 0, cursor.offset))
         return number
 
     def _add_lines(self, fd: int) -> int:
-        """Lines after the last frame; bytes that do not continue it start anew."""
+        """Append the lines after the last frame, or start a new generation.
+
+        A new generation starts where the bytes do not continue the last frame.
+        """
         cursor = self.due.cursor
         last = self._find_last_frame()
         if last and last.source_end <= cursor.offset:
@@ -296,13 +299,13 @@ class _SourceCopier:
         return self._add_range(fd, number, 0, 0)
 
     def _find_last_frame(self) -> ArchiveFrame | None:
-        """The frame to continue; none for a generation that is not archived yet."""
-        kept = self.due.archive_cursor
-        if kept is None:
+        """Return the frame to continue, or None for a generation without frames."""
+        archive_cursor = self.due.archive_cursor
+        if archive_cursor is None:
             newest = self.writer.find_last_frame(*FrameKind)
             number = newest.generation if newest else 0
-        elif kept.generation == self.due.cursor.generation:
-            number = kept.number
+        elif archive_cursor.generation == self.due.cursor.generation:
+            number = archive_cursor.number
         else:
             return None
         return self.writer.find_last_frame(FrameKind.LOG, generation=number)
@@ -310,21 +313,19 @@ class _SourceCopier:
     def _add_range(self, fd: int, number: int, start: int, crc: int) -> int:
         end = self.due.cursor.offset
         if end > start:
-            length, after = end - start, self.due.cursor.crc
-            label = self._make_label(FrameKind.LOG, number, start, length, crc, after)
-            self.writer.append(label, self._read(fd, start, end))
+            length, crc_after = end - start, self.due.cursor.crc
+            spec = self._make_spec(FrameKind.LOG, number, start, length, crc, crc_after)
+            self.writer.append(spec, self._read(fd, start, end))
         return number
 
     def _add_tail(self, fd: int, number: int) -> None:
-        """A last line without its end that was taken as final."""
+        """Append a last line without a line end, if it was read as final."""
         start, end = self.due.cursor.offset, self.due.cursor.finished
         if end > start:
-            label = self._make_label(
-                FrameKind.TAIL, number, start, end - start, 0, None
-            )
-            self.writer.append(label, self._read(fd, start, end))
+            spec = self._make_spec(FrameKind.TAIL, number, start, end - start, 0, None)
+            self.writer.append(spec, self._read(fd, start, end))
 
-    def _make_label(
+    def _make_spec(
         self,
         kind: FrameKind,
         number: int,
@@ -333,9 +334,9 @@ class _SourceCopier:
         crc: int,
         crc_after: int | None,
     ) -> FrameSpec:
-        told = _describe_source(self.ref, self.due.cursor, self.due.first_placement)
+        metadata = _describe_source(self.ref, self.due.cursor, self.due.first_placement)
         if self.ref.side_file:
-            told["beside"] = tail.read_side_file(self.ref, self.archiver.limits)
+            metadata["beside"] = tail.read_side_file(self.ref, self.archiver.limits)
         return FrameSpec(
             kind=kind,
             generation=number,
@@ -343,7 +344,7 @@ class _SourceCopier:
             length=length,
             crc_before=crc,
             crc_after=crc_after,
-            metadata=told,
+            metadata=metadata,
         )
 
     def _read(self, fd: int, start: int, end: int) -> Iterator[bytes]:
@@ -352,8 +353,10 @@ class _SourceCopier:
             yield data
 
 
-def _describe_source(ref: SourceRef, cursor: Cursor, first: int) -> dict[str, Any]:
-    """All that is needed to decode the bytes again without the file."""
+def _describe_source(
+    ref: SourceRef, cursor: Cursor, first_placement: int
+) -> dict[str, Any]:
+    """Return the metadata needed to decode the bytes again without the file."""
     stamp = cursor.stamp or ref.stamp
     return {
         "agent": ref.agent,
@@ -361,27 +364,29 @@ def _describe_source(ref: SourceRef, cursor: Cursor, first: int) -> dict[str, An
         "root": _encode_path(ref.root),
         "shape": ref.shape.value,
         "stamp": [stamp.dev, stamp.inode, stamp.size, stamp.mtime_ns, stamp.ctime_ns],
-        "order": first,
+        "order": first_placement,
     }
 
 
 def _encode_path(path: Path) -> str:
-    """A path may hold any bytes, and JSON may not."""
+    """Return a path as Base64, because JSON cannot hold arbitrary bytes."""
     return base64.b64encode(os.fsencode(path)).decode()
 
 
 def _add_spills(
     writer: ArchiveWriter, number: int, spills: list[tuple[str, str]]
 ) -> None:
-    """Results the agent kept in files of their own stand beside their log."""
+    """Append the tool results that the agent stored in separate files."""
     for metadata, text in spills:
         name = msgspec.json.decode(metadata).get("spill")
         data = text.encode(errors="surrogatepass")
-        told = {"spill": name}
-        label = FrameSpec(
-            kind=FrameKind.SPILL, generation=number, length=len(data), metadata=told
+        spec = FrameSpec(
+            kind=FrameKind.SPILL,
+            generation=number,
+            length=len(data),
+            metadata={"spill": name},
         )
-        writer.append(label, [data])
+        writer.append(spec, [data])
 
 
 def _has_size(path: Path, size: int) -> bool:

@@ -1,4 +1,8 @@
-"""The third street: what threads hold becomes their index, and their project's."""
+"""The asset index stage: list the assets of each thread and of each project.
+
+`thread_assets` does the work for one thread; this module decides which threads are due
+and writes the two index files of a project.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ _MAX_FILE_BYTES = 16 * 1024 * 1024
 
 @dataclass(slots=True)
 class AssetIndexReport:
-    """The work a collect did."""
+    """Counts and errors of one run."""
 
     threads: int = 0
     files_written: int = 0
@@ -50,7 +54,7 @@ class AssetIndexReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetIndex:
-    """Threads whose session settled, or whose assets changed, are indexed anew."""
+    """The asset index stage, for threads that settled or whose assets changed."""
 
     store: Store
     reader: StoreReader
@@ -59,40 +63,41 @@ class AssetIndex:
     zone: tzinfo | None = None
     """The zone of times on the page; None means the machine's own."""
     agent_titles: Mapping[str, str] = field(default_factory=dict)
-    """Each agent's name as people write it."""
+    """Display name of each agent."""
     plan_folders: Sequence[Path] = ()
-    """Where agents keep their plans."""
+    """Folders where agents store plans."""
     live_sessions: set[tuple[str, str]] = field(default_factory=set)
-    """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
+    """Agent and id of sessions with a live process; updated by `StopDetection`."""
     failures: Failures = field(default_factory=Failures)
     on_progress: ProgressCallback = ignore_progress
-    """Told of every thread, twice: both passes are long."""
+    """Called for every thread in each of the two passes."""
 
     def scan(
         self, newest_limit: int = 500, others_limit: int = 100
     ) -> AssetIndexReport:
-        """Threads whose assets or status changed are indexed, with all that are due.
+        """Index all due threads and those whose assets or status changed.
 
-        Looked at are the last active threads, and some of the others each time.
+        Changes are searched in the newest threads and, at each scan, in some of the
+        others.
         """
-        with self.store.assets() as rows:
-            watched = rows.list_watched(newest_limit, others_limit)
-            unfinished = rows.list_unfinished()
-        due = [each.session for each in watched if _is_changed(each)]
+        with self.store.assets() as ledger:
+            watched = ledger.list_watched(newest_limit, others_limit)
+            unfinished = ledger.list_unfinished()
+        due = [thread.session for thread in watched if _is_changed(thread)]
         for row, status in unfinished:
             session = self.reader.find_session_by_row(row)
             if session and self._compute_status(session) != status:
                 due.append(row)
         if due:
-            with self.store.assets() as rows:
-                rows.mark_due(due, is_due=True)
+            with self.store.assets() as ledger:
+                ledger.mark_due(due, is_due=True)
         return self.run()
 
     def run(self, limit: int = 1_000_000) -> AssetIndexReport:
-        """Every thread that was settled since has its index, and so has its project."""
+        """Index the due threads and their projects."""
         report = AssetIndexReport()
-        with self.store.assets() as rows:
-            due = rows.list_due(limit + len(self.failures.names("asset index")))
+        with self.store.assets() as ledger:
+            due = ledger.list_due(limit + len(self.failures.names("asset index")))
         if not due:
             return report
         due = self._record_changes(due, report)
@@ -108,31 +113,31 @@ class AssetIndex:
                 continue
             folders.setdefault(folder, []).append(row)
             self.on_progress(len(due) + number, 2 * len(due))
-        # Not before: a project's index that a crash left out is still due.
+        # Threads stay due until now, so that a crash cannot skip a project's index.
         finished = [
             row
-            for folder, rows_there in folders.items()
+            for folder, folder_rows in folders.items()
             if not folder or self._write_project_index(folder, report)
-            for row in rows_there
+            for row in folder_rows
         ]
-        with self.store.assets() as rows:
-            rows.mark_due(finished, is_due=False)
+        with self.store.assets() as ledger:
+            ledger.mark_due(finished, is_due=False)
         return report
 
     def _attempt(
         self,
         work: Callable[[SessionSummary, AssetIndexReport], None],
         session: SessionSummary,
-        done: AssetIndexReport,
+        report: AssetIndexReport,
     ) -> bool:
-        name, piece = session.key.session_id, partial(work, session, done)
-        return self.failures.attempt("asset index", name, piece, done.errors)
+        name, bound_work = session.key.session_id, partial(work, session, report)
+        return self.failures.attempt("asset index", name, bound_work, report.errors)
 
-    def _record_changes(self, due: list[int], done: AssetIndexReport) -> list[int]:
+    def _record_changes(self, due: list[int], report: AssetIndexReport) -> list[int]:
         """Save the file changes of these sessions; return which threads to index.
 
-        A thread whose assets another session changed is one of them; a session whose
-        changes cannot be found is not.
+        These are the due threads, without those whose changes cannot be read, and
+        threads whose assets one of the sessions changed.
         """
         others: set[int] = set()
         readable: list[int] = []
@@ -143,7 +148,7 @@ class AssetIndex:
         for number, row in enumerate(due, 1):
             session = self.reader.find_session_by_row(row)
             if session and session.folder:
-                if not self._attempt(save, session, done):
+                if not self._attempt(save, session, report):
                     continue
                 self.on_progress(number, 2 * len(due))
             readable.append(row)
@@ -152,27 +157,27 @@ class AssetIndex:
     def _index_thread(self, session: SessionSummary, report: AssetIndexReport) -> None:
         report.threads += 1
         if not has_thread_folder(Path(session.folder), session.thread_id):
-            # Whoever took the folder away does not want it back.
+            # Somebody deleted the folder: do not create it again.
             self._save(IndexedThread(session=session.row, status="stopped"))
             return
-        with self.store.assets() as rows:
-            known = rows.load_thread(session.row)
+        with self.store.assets() as ledger:
+            old = ledger.load_thread(session.row)
         try:
-            gathered = self._make_thread_assets(session).run(known.files)
+            assets = self._make_thread_assets(session).run(old.files)
         except SinkError as error:
             report.errors[session.key.session_id] = error.message
-            self._save(msgspec.structs.replace(known, stamp=b""))
+            self._save(msgspec.structs.replace(old, stamp=b""))
             return
-        report.files_written += gathered.files_written
+        report.files_written += assets.files_written
         status = self._compute_status(session)
         summary = _summarize_thread(
-            session, self.redact(session.title), status, gathered.index
+            session, self.redact(session.title), status, assets.index
         )
         thread = IndexedThread(
             session=session.row,
             status=status,
-            stamp=gathered.stamp,
-            files=gathered.cached_files,
+            stamp=assets.stamp,
+            files=assets.cached_files,
             summary=msgspec.json.encode(summary).decode(),
         )
         self._save(thread)
@@ -188,11 +193,11 @@ class AssetIndex:
         )
 
     def _save(self, thread: IndexedThread) -> None:
-        with self.store.assets() as rows:
-            rows.save_thread(thread)
+        with self.store.assets() as ledger:
+            ledger.save_thread(thread)
 
     def _write_project_index(self, folder: str, report: AssetIndexReport) -> bool:
-        """Write the two files that list a project's threads; False if that failed."""
+        """Write a project's two index files; return False after an unexpected error."""
 
         def work() -> None:
             try:
@@ -202,12 +207,12 @@ class AssetIndex:
 
         return self.failures.attempt("asset index", folder, work, report.errors)
 
-    def _write_index(self, folder: str, done: AssetIndexReport) -> None:
+    def _write_index(self, folder: str, report: AssetIndexReport) -> None:
         base, name = Path(folder), os.fsencode(folder)
-        with self.store.assets() as rows:
-            told = rows.list_summaries(name, MAX_THREADS)
-            total = rows.count_summaries(name)
-        threads = [msgspec.json.decode(summary) for summary in told]
+        with self.store.assets() as ledger:
+            summaries = ledger.list_summaries(name, MAX_THREADS)
+            total = ledger.count_summaries(name)
+        threads = [msgspec.json.decode(summary) for summary in summaries]
         if not threads:
             return
         page = IndexPageOptions(total=total, zone=self.zone, titles=self.agent_titles)
@@ -217,14 +222,14 @@ class AssetIndex:
         ):
             if read_text(base, file, _MAX_FILE_BYTES) != data.decode():
                 sinks.write_file(base, file, data)
-                done.files_written += 1
+                report.files_written += 1
 
     def _compute_status(self, session: SessionSummary) -> Status:
         is_live = session.key[:2] in self.live_sessions
         return compute_status(session, self.clock.now(), is_live=is_live)
 
     def _read_plan(self, path: str) -> str | None:
-        """The words of a plan, if the file stands where agents keep them."""
+        """Return the text of a plan, or None if it is not in a plan folder."""
         folder, _, name = path.rpartition("/")
         if Path(folder) not in self.plan_folders:
             return None
@@ -239,7 +244,7 @@ def _is_changed(watched: WatchedThread) -> bool:
 
 
 def _find_roots(folder: str, cwd: str) -> list[Path]:
-    """The folder that holds our files, and the project, where that is another one."""
+    """Return the folder with our files, and the project's if it is another one."""
     base, project = Path(folder), sinks.find_project(cwd)
     return [base] if project in (None, base) else [base, project]
 
@@ -247,7 +252,7 @@ def _find_roots(folder: str, cwd: str) -> list[Path]:
 def _summarize_thread(
     session: SessionSummary, title: str, status: Status, index: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What the project's index tells of a thread."""
+    """Return a thread's entry in the project's index."""
     return {
         "id": session.thread_id,
         "title": title or None,
@@ -264,10 +269,12 @@ def _summarize_thread(
 
 
 def _summarize_asset(asset: Mapping[str, Any]) -> dict[str, Any]:
-    wanted = ("type", "path", "form", "collected", "title", "updated_at")
-    told = {name: asset[name] for name in wanted if name in asset}
+    names = ("type", "path", "form", "collected", "title", "updated_at")
+    summary = {name: asset[name] for name in names if name in asset}
     if asset["form"] == "folder":
         files = asset["files"]
-        told["files"] = len(files) + asset.get("left_out", 0)
-        told["updated_at"] = max((file["updated_at"] for file in files), default=None)
-    return told
+        summary["files"] = len(files) + asset.get("left_out", 0)
+        summary["updated_at"] = max(
+            (file["updated_at"] for file in files), default=None
+        )
+    return summary

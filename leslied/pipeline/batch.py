@@ -1,4 +1,4 @@
-"""What one commit takes: readings, and the work it was to make them."""
+"""Batches of decoded chunks for one commit, and the report of an ingest."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from leslied.model.decoded_chunk import DecodedChunk
 
 BATCH_WEIGHT = 12_000
-"""Rows and kilobytes that go into one transaction, across sources."""
+"""Rows plus kilobytes written in one transaction, across sources."""
 LIGHT_BATCH_WEIGHT = 1_000
-"""The same, for a process that stays: it keeps the memory it ever needed."""
+"""The same for the daemon, because a process rarely returns memory to the system."""
 
 
 @dataclass(slots=True)
 class IngestReport:
-    """The work an ingest did: tests count it, `sync` tells it."""
+    """Counts, errors and held-back sources of one ingest."""
 
     sources: int = 0
     sources_read: int = 0
@@ -32,13 +32,13 @@ class IngestReport:
     added: CommitReport = field(default_factory=CommitReport)
     errors: dict[Path, str] = field(default_factory=dict)
     failures: dict[Path, str] = field(default_factory=dict)
-    """Sources that raised something unexpected, and what."""
+    """Sources whose reading failed unexpectedly, and the reasons."""
     waiting: dict[Path, str] = field(default_factory=dict)
-    """Sources held back because their folder may be excluded, and why."""
+    """Sources held back because their folder may be excluded, and the reasons."""
     missing_roots: list[Path] = field(default_factory=list)
 
     def __iadd__(self, other: IngestReport) -> Self:
-        """Both together."""
+        """Add the counts and errors of another report."""
         for name in ("sources", "sources_read", "entries", "bytes_read", "commits"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.noise += other.noise
@@ -53,15 +53,15 @@ class IngestReport:
 
 @dataclass(slots=True)
 class Batch:
-    """Readings that will be committed together, across sources."""
+    """Decoded chunks that are committed together, across sources."""
 
-    readings: list[DecodedChunk] = field(default_factory=list)
+    chunks: list[DecodedChunk] = field(default_factory=list)
     report: IngestReport = field(default_factory=IngestReport)
     weight: int = 0
 
-    def add(self, reading: DecodedChunk) -> None:
-        """The reading waits for its commit."""
-        self.readings.append(reading)
-        self.weight += reading.write_cost
-        self.report.noise += len(reading.noise)
-        self.report.rejected += len(reading.rejected)
+    def add(self, chunk: DecodedChunk) -> None:
+        """Add a chunk, its weight and its counts."""
+        self.chunks.append(chunk)
+        self.weight += chunk.write_cost
+        self.report.noise += len(chunk.noise)
+        self.report.rejected += len(chunk.rejected)

@@ -1,4 +1,4 @@
-"""Making records of what was read: the one place where adapters are called."""
+"""Decode entries to records. No other module calls an adapter's `decode`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_FOLDER = "the entry names no folder, and projects.exclude is set"
 
 
 class Decoder:
-    """Entries of one chunk as records, noise or rejects: nothing is dropped."""
+    """Decoder of one chunk: every entry becomes records, noise or a rejection."""
 
     def __init__(
         self, adapter: AgentAdapter, limits: tail.ReadLimits, state: dict[str, Any]
@@ -35,12 +35,12 @@ class Decoder:
         self.noise: list[Noise] = []
         self.rejected: list[Rejection] = []
         self.folders: dict[str, None] = {state["cwd"]: None} if state.get("cwd") else {}
-        """Every folder named so far, the first one first."""
+        """Every folder named so far, in order (a dict used as an ordered set)."""
         self._entry_folders: list[str] = []
-        """Of each entry that was kept: the folder its session works in."""
+        """The working directory of each entry in `entries`."""
 
     def add(self, entry: RawEntry) -> None:
-        """The entry is decoded; a damaged one is salvaged, piece by piece."""
+        """Decode an entry; salvage the complete objects of a damaged one."""
         reason = self._decode(entry)
         if reason is None:
             return
@@ -48,20 +48,20 @@ class Decoder:
             self._reject(entry.offset, entry.data, f"incomplete last line: {reason}")
             return
         salvaged = tail.salvage(entry.data)
-        lost = []
+        undecodable = []
         for at, data in salvaged.pieces:
             piece = RawEntry(entry.source, entry.offset + at, data, is_fragment=True)
             if self._decode(piece):
-                lost.append((at, len(data)))
-        if len(lost) == len(salvaged.pieces):
+                undecodable.append((at, len(data)))
+        if len(undecodable) == len(salvaged.pieces):
             self._reject(entry.offset, entry.data, reason)
             return
-        for at, length in sorted([*lost, *salvaged.gaps]):
+        for at, length in sorted([*undecodable, *salvaged.gaps]):
             torn = entry.data[at : at + length]
             self._reject(entry.offset + at, torn, f"torn: {reason}")
 
     def drop_content(self) -> None:
-        """Only position and length stay: the person keeps this project out."""
+        """Keep only positions and lengths: the user excluded this project."""
         self.noise += [Noise(e.offset, e.length, "excluded") for e in self.entries]
         self.entries = []
         self._forget_rejected_text()
@@ -70,10 +70,10 @@ class Decoder:
     def drop_excluded(self, is_excluded: Callable[[str], bool]) -> None:
         """Drop entries of excluded folders from a source that many sessions share.
 
-        Entries without a folder cannot wait, because the cursor goes on for all other
-        sessions: they are rejected, so that `status` counts them.
+        Entries without a folder cannot be held back, because the cursor advances for
+        all other sessions: they are rejected, so that `status` counts them.
         """
-        # An entry that could not be decoded may belong to any folder.
+        # A rejected entry may belong to an excluded folder.
         self._forget_rejected_text()
         entries, self.entries = self.entries, []
         for entry, cwd in zip(entries, self._entry_folders, strict=True):
@@ -87,14 +87,14 @@ class Decoder:
                 self.entries.append(entry)
 
     def _forget_rejected_text(self) -> None:
-        """Keep position, length and kind; behind the colon an error may quote text."""
+        """Keep position, length and kind; after the colon an error may quote text."""
         self.rejected = [
-            structs.replace(each, reason=each.reason.partition(":")[0], head=b"")
-            for each in self.rejected
+            structs.replace(r, reason=r.reason.partition(":")[0], head=b"")
+            for r in self.rejected
         ]
 
     def _decode(self, entry: RawEntry) -> str | None:
-        """The entry's records are kept, or the reason they cannot be is told."""
+        """Decode an entry; return the reason if that failed, else None."""
         try:
             decoded = self._adapter.decode(entry, self.state)
         except DecodeError as error:

@@ -20,12 +20,12 @@ _MAX_CACHED_FOLDERS = 1024
 
 
 def make_folder_matcher(globs: Sequence[str]) -> Callable[[str], bool]:
-    """Return a predicate that tells whether a folder, or one above it, is excluded.
+    """Return a predicate of a folder, true if it or a folder above it is excluded.
 
     Answers are cached, so make a new matcher whenever settings are read again: links
     may have changed since.
     """
-    patterns = [os.path.expanduser(each) for each in globs]  # noqa: PTH111 - a glob
+    patterns = [os.path.expanduser(pattern) for pattern in globs]  # noqa: PTH111 - a glob
 
     @lru_cache(maxsize=_MAX_CACHED_FOLDERS)
     def is_excluded(folder: str) -> bool:

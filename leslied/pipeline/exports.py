@@ -1,4 +1,4 @@
-"""After settle: sessions that stopped have the outputs that the settings ask for."""
+"""The exports stage: write stopped sessions in the configured export formats."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ExportsReport:
-    """The work a publish did."""
+    """Counts and errors of one run."""
 
     sessions: int = 0
     files_written: int = 0
     errors: dict[str, str] = field(default_factory=dict)
     has_more: bool = False
-    """Whether some that are due were left for the next run."""
+    """Whether some sessions that are due were left for the next run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exports:
-    """Stopped sessions, on their way into other tools' forms."""
+    """The exports stage."""
 
     store: Store
     reader: StoreReader
@@ -53,36 +53,36 @@ class Exports:
     formats: tuple[str, ...] = ()
     failures: Failures = field(default_factory=Failures)
     live_sessions: set[tuple[str, str]] = field(default_factory=set)
-    """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
+    """Agent and id of sessions with a live process; updated by `StopDetection`."""
 
     def run(self, *, limit: int = 1_000_000) -> ExportsReport:
-        """Every session that stopped has its outputs, as it is now; again if it grew.
+        """Export sessions that stopped, and again those that grew since.
 
-        They stand beside the thread's transcripts, in `.meta/exports`.
+        The files are written to the thread's `.meta/exports` folder.
         """
         report = ExportsReport()
         if not self.formats:
             return report
         key = " ".join(self.formats)
-        quiet = self.clock.now() - STOPPED_AFTER
-        with self.store.exports() as published:
-            due = published.list_due(key, int(quiet.timestamp() * 1e6))
+        quiet_since = self.clock.now() - STOPPED_AFTER
+        with self.store.exports() as ledger:
+            due = ledger.list_due(key, int(quiet_since.timestamp() * 1e6))
         finished: list[DueSession] = []
-        for each in due:
+        for session in due:
             if len(finished) >= limit:
                 report.has_more = True
                 break
-            work = partial(self._try_export, each, report, finished)
-            self.failures.attempt("export", each.session_id, work, report.errors)
+            work = partial(self._try_export, session, report, finished)
+            self.failures.attempt("export", session.session_id, work, report.errors)
         if finished:
-            with self.store.exports() as published:
-                published.mark_exported(finished, key)
+            with self.store.exports() as ledger:
+                ledger.mark_exported(finished, key)
         return report
 
     def _try_export(
         self, due: DueSession, report: ExportsReport, finished: list[DueSession]
     ) -> None:
-        """Write the exports of a session that stopped, and add it to `finished`."""
+        """Export a session if it has stopped, and add it to `finished`."""
         main = self.reader.find_session(SessionKey(due.agent, due.session_id))
         is_live = (due.agent, due.session_id) in self.live_sessions
         now = self.clock.now()
@@ -110,8 +110,8 @@ class Exports:
             RecordStream(main, tuple(self.reader.list_records(main.row))),
             [RecordStream(c, tuple(self.reader.list_records(c.row))) for c in children],
         )
-        with self.store.exports() as published:
-            offset = published.get_utc_offset(main.row)
+        with self.store.exports() as ledger:
+            offset = ledger.get_utc_offset(main.row)
         return Session(
             summary=self._include_subagents(main),
             units=tuple(self.reader.add_transcript_paths(unit) for unit in units),
@@ -121,19 +121,19 @@ class Exports:
         )
 
     def _find_cost(self, main: SessionSummary) -> float | None:
-        """As lists tell it: each message once, at the prices of its day."""
+        """Return the cost as lists show it: each message once, at its day's prices."""
         rows = [main.row, *(s.row for s in self.reader.list_subagents(main.key))]
         costs = UsageStats(self.reader.usage, load_prices()).sum_session_costs(rows)
         return reduce(Cost.plus, (costs.get(row, Cost()) for row in rows)).usd
 
     def _include_subagents(self, main: SessionSummary) -> SessionSummary:
-        """The session as lists show it: its subagents' tokens are its own."""
-        below = self.reader.list_subagents(main.key)
-        ends = [s.ended_at for s in (main, *below) if s.ended_at]
+        """Return the session as lists show it, with its subagents' tokens."""
+        subagents = self.reader.list_subagents(main.key)
+        ends = [s.ended_at for s in (main, *subagents) if s.ended_at]
         return structs.replace(
             main,
-            usage=self.reader.sum_usage([main.row, *(s.row for s in below)]),
-            subagents=len(below),
+            usage=self.reader.sum_usage([main.row, *(s.row for s in subagents)]),
+            subagents=len(subagents),
             ended_at=max(ends, default=None),
         )
 
@@ -142,8 +142,8 @@ def _render(name: str, session: Session) -> Iterator[Artifact]:
     try:
         yield from sinks.load_sinks()[name].render(session)
     except Exception as error:
-        # A fault in one output must not stop the reading of everything else.
-        raise SinkError(f"{name} cannot be made of it: {error!r}") from error
+        # A bug in one sink must not end the run.
+        raise SinkError(f"the {name} export failed: {error!r}") from error
 
 
 def _move_below(folder: str, artifact: Artifact) -> Artifact:

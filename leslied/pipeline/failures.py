@@ -1,4 +1,4 @@
-"""Isolate work that fails unexpectedly, so that it ends nothing but itself.
+"""Isolate work that fails unexpectedly, so that all other work continues.
 
 A source, a session, a hook event or a whole stage may hit a bug or damaged data. The
 failure is recorded in the store, where `leslied status` reads it, and the work is tried
@@ -30,12 +30,12 @@ _PACKAGE = Path(__file__).parent.parent
 
 @dataclass(slots=True)
 class Failures:
-    """The failures of one pipeline; without a store, for as long as it lives."""
+    """The failures of one pipeline, in the store or, without one, in memory."""
 
     store: Store | None = None
     clock: Clock = field(default_factory=SystemClock)
     ignores_pauses: bool = False
-    """Try everything now: a person asked for it."""
+    """Whether to retry everything now, because the user asked for it."""
     _failures: dict[tuple[str, str], Failure] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -50,10 +50,10 @@ class Failures:
         work: Callable[[], object],
         errors: dict[str, str],
     ) -> bool:
-        """Run `work` unless it is paused; return whether it was done.
+        """Run `work` unless it is paused; return whether it succeeded.
 
-        What it raises is recorded and added to `errors` under `name`. Only an unusable
-        store is raised again: nothing can go on without it.
+        An exception is recorded and added to `errors` under `name`. Only StoreUnusable
+        is raised again, because no work can continue without the store.
         """
         if self.is_paused(scope, name):
             return False
@@ -68,7 +68,7 @@ class Failures:
         return True
 
     def is_paused(self, scope: str, name: str) -> bool:
-        """Return whether this work failed and its pause is not over."""
+        """Return whether this work failed and its pause has not ended."""
         failure = self._failures.get(_key(scope, name))
         if failure is None or self.ignores_pauses:
             return False
@@ -80,14 +80,14 @@ class Failures:
         return failure.attempts if failure else 0
 
     def names(self, scope: str) -> list[str]:
-        """Return the names of all failed work of this kind, paused or not."""
-        return [name for known, name in self._failures if known == scope]
+        """Return the names of all failed work in a scope, paused or not."""
+        return [name for key_scope, name in self._failures if key_scope == scope]
 
     def record(self, scope: str, name: str, reason: str) -> str:
         """Record that this work failed, lengthen its pause, and return the reason."""
         key = _key(scope, name)
-        known = self._failures.get(key)
-        attempts = known.attempts + 1 if known else 1
+        previous = self._failures.get(key)
+        attempts = previous.attempts + 1 if previous else 1
         pause = min(_FIRST_PAUSE_SECONDS * 4 ** (attempts - 1), _MAX_PAUSE_SECONDS)
         retry_at = self.clock.now() + timedelta(seconds=pause)
         failure = Failure(*key, reason, attempts, retry_at)
@@ -98,7 +98,7 @@ class Failures:
         return reason
 
     def clear(self, scope: str, name: str) -> None:
-        """Forget the failure of this work, if there was one."""
+        """Delete the failure of this work, if there is one."""
         key = _key(scope, name)
         if self._failures.pop(key, None) and self.store:
             with self.store.failures() as ledger:
@@ -106,7 +106,7 @@ class Failures:
 
 
 def describe_error(error: Exception) -> str:
-    """Name an exception and where it was raised, without its message.
+    """Return an exception's type and where it was raised, without its message.
 
     The message of an unexpected exception may quote a session's text, and the reason
     reaches the log and the terminal.
@@ -118,7 +118,7 @@ def describe_error(error: Exception) -> str:
 
 
 def _locate(error: Exception) -> str:
-    """Return the innermost place in leslied's own code."""
+    """Return the innermost frame in leslied's own code as text, or ""."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
         if path.is_relative_to(_PACKAGE):
@@ -127,5 +127,5 @@ def _locate(error: Exception) -> str:
 
 
 def _key(scope: str, name: str) -> tuple[str, str]:
-    # A file's name may hold bytes that are no text; SQLite takes only text.
+    # A file name may contain bytes that are not UTF-8; SQLite accepts only text.
     return scope, name.encode(errors="backslashreplace").decode()

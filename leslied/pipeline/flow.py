@@ -1,4 +1,4 @@
-"""Both streets together: what `sync` does once and the daemon over and over."""
+"""All stages together, as `sync` runs them once and the daemon again and again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """Ingests, then what hooks told, stops, settle, relate, collect, publish, keep."""
+    """The stages of the pipeline. Callers decide when each of them runs."""
 
     ingests: Sequence[Ingest]
     hook_events: HookEvents
@@ -37,12 +37,12 @@ class Pipeline:
 
     @property
     def roots(self) -> list[Root]:
-        """Every folder an agent writes in."""
+        """Return the roots of all agents."""
         return [root for ingest in self.ingests for root in ingest.roots]
 
     @property
     def watched_roots(self) -> list[Root]:
-        """Those, and the folder where hooks leave word."""
+        """Return the roots of all agents and the folder of pending hook events."""
         spool = Root(
             path=self.hook_events.spool_dir, patterns=(), watch=WatchDepth.FLAT
         )

@@ -1,4 +1,4 @@
-"""What hooks told: a look at the log they name, now, and sessions that ended."""
+"""The hook events stage: read the logs that hooks name, stop sessions that ended."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _MAX_ATTEMPTS = 3
 
 @dataclass(slots=True)
 class HookEventsReport:
-    """What the spool held, and what came of it."""
+    """Counts and errors of one run."""
 
     events: int = 0
     dropped: list[str] = field(default_factory=list)
-    """Names of files that could not be used and were removed."""
+    """Names of spool files that could not be used and were removed."""
     stopped: int = 0
     ingest: IngestReport = field(default_factory=IngestReport)
     errors: dict[str, str] = field(default_factory=dict)
-    """Files whose event failed unexpectedly, and why; they are tried again."""
+    """Spool files whose event failed unexpectedly, and why; they are retried."""
     unknown_folders: set[Path] = field(default_factory=set)
-    """Folders of logs that no agent's root holds."""
+    """Folders of named logs that are not below any agent's root."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookEvents:
-    """Listens to the spool; without hooks there is none, and that costs one look."""
+    """The hook events stage. Without hooks there is no spool and nothing to do."""
 
     data_dir: Path
     ingests: Sequence[Ingest]
@@ -51,14 +51,14 @@ class HookEvents:
 
     @property
     def spool_dir(self) -> Path:
-        """Where hooks leave word."""
+        """Return the folder of pending hook events."""
         return self.data_dir / spool.FOLDER
 
     def run(self) -> HookEventsReport:
         """Read the logs that hooks named, and stop the sessions that ended.
 
-        A file whose event fails unexpectedly stays in the spool until it succeeds, or
-        has failed too often: it is a hint, and the next scan makes up for it.
+        A file whose event fails unexpectedly stays in the spool until it succeeds or
+        has failed too often. An event is only a hint: the next scan reads the log, too.
         """
         now_ns = int(self.clock.now().timestamp() * 1e9)
         spooled = spool.read_events(str(self.data_dir), now_ns)
@@ -72,25 +72,27 @@ class HookEvents:
             return report
         report.events = len(events)
         try:
-            self._use(list(events.values()), report, now_ns)
+            self._process(list(events.values()), report, now_ns)
         except StoreUnusable:
             raise
         except Exception:  # noqa: BLE001 - find out which event it was
-            done = [
-                p for p, e in events.items() if self._use_alone(p, e, report, now_ns)
+            processed = [
+                path
+                for path, event in events.items()
+                if self._process_alone(path, event, report, now_ns)
             ]
         else:
-            done = list(events)
-        for path in done:
+            processed = list(events)
+        for path in processed:
             remove_file(path)
         return report
 
-    def _use_alone(
+    def _process_alone(
         self, path: str, event: dict[str, str], report: HookEventsReport, now_ns: int
     ) -> bool:
-        """Use one event; return whether its file is no longer needed."""
+        """Process one event; return whether its file is no longer needed."""
         name, errors = Path(path).name, dict[str, str]()
-        work = partial(self._use, [event], report, now_ns)
+        work = partial(self._process, [event], report, now_ns)
         if self.failures.attempt("hook event", name, work, errors):
             return True
         report.errors |= errors
@@ -100,7 +102,7 @@ class HookEvents:
         report.dropped.append(name)
         return True
 
-    def _use(
+    def _process(
         self, events: list[dict[str, str]], report: HookEventsReport, now_ns: int
     ) -> None:
         self._ingest_named_logs(events, report)
@@ -117,9 +119,9 @@ class HookEvents:
     def _ingest_named_logs(
         self, events: list[dict[str, str]], report: HookEventsReport
     ) -> None:
-        names = ("transcript_path", "agent_transcript_path")
-        named = {event.get(name, "") for event in events for name in names}
-        paths = [Path(path) for path in sorted(named) if _is_absolute_path(path)]
+        keys = ("transcript_path", "agent_transcript_path")
+        logs = {event.get(key, "") for event in events for key in keys}
+        paths = [Path(log) for log in sorted(logs) if _is_absolute_path(log)]
         roots = [root.path for ingest in self.ingests for root in ingest.roots]
         for path in paths:
             if not any(path.is_relative_to(root) for root in roots):

@@ -1,4 +1,4 @@
-"""The first street: discover, read, decode, commit."""
+"""The ingest stage: discover, read, decode and commit the entries of sources."""
 
 from __future__ import annotations
 
@@ -28,101 +28,102 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingest:
-    """The first street of one agent: its sources, on their way into the store."""
+    """The ingest stage of one agent."""
 
     adapter: AgentAdapter
     store: Store
     roots: tuple[Root, ...]
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
     is_final: bool = False
-    """Whether a last line without its end counts as ended."""
+    """Whether a last line without a line end is read as complete."""
     is_excluded: Callable[[str], bool] | None = None
-    """Whether sessions in this folder keep cursor and count, and no content; None if
-    nothing is excluded. True for "" excludes everything."""
+    """Predicate of a session's folder: store cursor and counts, but no content? None
+    if nothing is excluded. True for "" excludes everything."""
     weight: int = BATCH_WEIGHT
-    """Rows and kilobytes committed at once."""
+    """Rows plus kilobytes committed at once."""
     failures: Failures = field(default_factory=Failures)
     on_progress: ProgressCallback = ignore_progress
-    """Told the bytes after every commit; of how many, when all are new."""
+    """Called with the bytes read after every commit; the total is known only in an
+    agent's first scan."""
 
     def scan(self) -> IngestReport:
-        """Everything new below the roots is in the store, each entry exactly once."""
+        """Ingest all new entries below the roots, each exactly once."""
         with self.store.track_scan(self.adapter.name):
             return self._scan()
 
     def _scan(self) -> IngestReport:
         name = self.adapter.name
         is_first = self.store.is_new_agent(name)
-        known = self.store.load_stamps(name, is_final=self.is_final)
-        found = tail.discover(name, self.roots, known)
-        with self.store.bulk_load(is_wanted=is_first and bool(found.sources)):
-            sources = sorted(found.sources, key=_is_side_file)
-            batches = self._read_all if is_first else self._read_new
+        stamps = self.store.load_stamps(name, is_final=self.is_final)
+        discovery = tail.discover(name, self.roots, stamps)
+        with self.store.bulk_load(is_enabled=is_first and bool(discovery.sources)):
+            sources = sorted(discovery.sources, key=_is_side_file)
+            read = self._read_all if is_first else self._read_new
             total = sum(source.stamp.size for source in sources) if is_first else 0
-            done = self.commit(batches(sources), total)
-        self._clear_failures(sources, done)
-        self._mark_gone(found)
-        done.sources = found.count
-        done.errors |= found.unreadable
-        done.missing_roots += found.missing_roots
-        return done
+            report = self.commit(read(sources), total)
+        self._clear_failures(sources, report)
+        self._mark_gone(discovery)
+        report.sources = discovery.count
+        report.errors |= discovery.unreadable
+        report.missing_roots += discovery.missing_roots
+        return report
 
     def ingest_files(self, paths: Iterable[Path]) -> IngestReport:
-        """Everything new in these files is in the store; what is no source is not."""
-        known = map(self._find_source, paths)
-        sources = sorted(filter(None, known), key=_is_side_file)
-        done = self.commit(self._read_new(sources))
-        self._clear_failures(sources, done)
-        return done
+        """Ingest new entries from these files; ignore files that are not sources."""
+        sources = [source for path in paths if (source := self._find_source(path))]
+        sources.sort(key=_is_side_file)
+        report = self.commit(self._read_new(sources))
+        self._clear_failures(sources, report)
+        return report
 
     def commit(self, batches: Iterable[Batch], total: int = 0) -> IngestReport:
-        """Commit each batch, whole; return the work. `total` is for progress only."""
-        done = IngestReport()
+        """Commit each batch in one transaction; `total` is for progress only."""
+        report = IngestReport()
         broken: set[Path] = set()
         for batch in batches:
-            done += batch.report
-            if batch.readings:
-                self._commit(batch.readings, done, broken)
-                self.on_progress(done.bytes_read, total)
+            report += batch.report
+            if batch.chunks:
+                self._commit(batch.chunks, report, broken)
+                self.on_progress(report.bytes_read, total)
             for path, reason in (batch.report.errors | batch.report.waiting).items():
                 self.store.record_source_error(self.adapter.name, path, reason)
             for path, reason in batch.report.failures.items():
                 self.failures.record("source", str(path), reason)
-        return done
+        return report
 
     def _commit(
-        self, readings: list[DecodedChunk], done: IngestReport, broken: set[Path]
+        self, chunks: list[DecodedChunk], report: IngestReport, broken: set[Path]
     ) -> None:
-        """Commit the readings together, or, if that fails unexpectedly, one by one."""
-        readings = [r for r in readings if r.source.path not in broken]
+        """Commit the chunks together, or, if that fails unexpectedly, one by one."""
+        chunks = [chunk for chunk in chunks if chunk.source.path not in broken]
         try:
-            done.added += self.store.commit(readings)
+            report.added += self.store.commit(chunks)
         except LesliedError:
             raise
         except Exception:  # noqa: BLE001 - find out which source it was
-            for reading in readings:
-                self._commit_alone(reading, done, broken)
-        done.commits += 1
+            for chunk in chunks:
+                self._commit_alone(chunk, report, broken)
+        report.commits += 1
 
     def _commit_alone(
-        self, reading: DecodedChunk, done: IngestReport, broken: set[Path]
+        self, chunk: DecodedChunk, report: IngestReport, broken: set[Path]
     ) -> None:
-        path = reading.source.path
-        # A later reading must not move the cursor past one that was not committed.
+        path = chunk.source.path
+        # A later chunk must not move the cursor past one that was not committed.
         if path in broken:
             return
         try:
-            done.added += self.store.commit([reading])
+            report.added += self.store.commit([chunk])
         except LesliedError:
             raise
         except Exception as error:  # noqa: BLE001 - any bug ends this source only
             reason = describe_error(error)
-            done.failures[path] = self.failures.record("source", str(path), reason)
+            report.failures[path] = self.failures.record("source", str(path), reason)
             broken.add(path)
 
-    def _clear_failures(self, sources: list[SourceRef], done: IngestReport) -> None:
-        """Forget the failures of sources that were read now, or no longer exist."""
-        read = {str(s.path) for s in sources if s.path not in done.failures}
+    def _clear_failures(self, sources: list[SourceRef], report: IngestReport) -> None:
+        """Delete the failures of sources that were read now or no longer exist."""
+        read = {str(s.path) for s in sources if s.path not in report.failures}
         for name in self.failures.names("source"):
             is_read = name in read and not self.failures.is_paused("source", name)
             if is_read or not os.path.lexists(name):
@@ -131,7 +132,10 @@ class Ingest:
     def make_source_reader(
         self, load_saved_state: Callable[[bytes], str] = lambda _: ""
     ) -> SourceReader:
-        """A look at sources of this agent."""
+        """Return a reader of this agent's sources.
+
+        `load_saved_state` returns the decoder state saved for a log's path.
+        """
         return SourceReader(
             adapter=self.adapter,
             limits=self.limits,
@@ -143,16 +147,16 @@ class Ingest:
         )
 
     def _read_all(self, sources: list[SourceRef]) -> Iterator[Batch]:
-        """All of every source: no cursor needs to be asked for."""
+        """Read every source from its start, without loading cursors."""
         batches = self.make_source_reader().read(
             (source, Cursor()) for source in sources
         )
         return prefetch_batches(batches) if can_prefetch(sources) else batches
 
     def _read_new(self, sources: list[SourceRef]) -> Iterator[Batch]:
-        """What is new in each source after its cursor, or that of the file it was."""
-        look = self.make_source_reader(self._load_saved_state)
-        return look.read(
+        """Read each source after its cursor, except those whose failure is paused."""
+        reader = self.make_source_reader(self._load_saved_state)
+        return reader.read(
             (source, self._find_cursor(source))
             for source in sources
             if not self.failures.is_paused("source", str(source.path))
@@ -176,7 +180,7 @@ class Ingest:
         return cursor or Cursor()
 
     def _adopt_moved_file(self, source: SourceRef, old_path: bytes) -> None:
-        """A file that was read under another path goes on from there."""
+        """Move the cursor from `old_path` if the file was moved to a new folder."""
         is_same_name = os.path.basename(old_path) == os.fsencode(source.path.name)  # noqa: PTH119
         if is_same_name and not os.path.lexists(old_path):
             self.store.move_source(
@@ -184,7 +188,7 @@ class Ingest:
             )
 
     def _mark_gone(self, discovery: tail.Discovery) -> None:
-        """Sources that are certainly deleted: a folder we cannot see only hides."""
+        """Mark deleted sources, except those below folders that cannot be read."""
         hidden = tuple(os.fsencode(path) for path in discovery.unreadable)
         missing = tuple(os.fsencode(path) for path in discovery.missing_roots)
         gone = [p for p in discovery.gone_paths if not p.startswith(hidden + missing)]

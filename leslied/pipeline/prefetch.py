@@ -1,7 +1,7 @@
-"""Reading ahead: one process reads and decodes while the other writes.
+"""Read and decode batches in a forked process while the parent commits them.
 
-Only a first sync has so much to read that a second process pays. It is forked, so it
-has every source and setting at hand; it writes nothing and holds no lock.
+Only a first sync has enough to read to be worth a second process. Being forked, it
+inherits the sources and settings; it writes nothing and holds no lock.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from leslied.pipeline.batch import Batch
 
 MIN_PREFETCH_BYTES = 8 * 1024 * 1024
-"""With less to read, starting a process costs more than it brings."""
+"""With fewer bytes to read, starting a process costs more than it saves."""
 _MAX_FILE_DESCRIPTORS = 65536
 
 
 def can_prefetch(sources: Sequence[SourceRef]) -> bool:
-    """Whether a second process would help, and forking one is safe here."""
+    """Return whether a second process would help and forking one is safe."""
     return (
         sum(source.stamp.size for source in sources) >= MIN_PREFETCH_BYTES
         and sys.platform == "linux"
@@ -41,19 +41,22 @@ def can_prefetch(sources: Sequence[SourceRef]) -> bool:
 
 
 def prefetch_batches(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """The same batches: each is made while the caller is busy with the one before."""
+    """Yield the same batches, each made while the caller works on the previous one.
+
+    Raise LesliedError if the second process fails or ends early.
+    """
     import multiprocessing  # noqa: PLC0415 - costs 15 ms, and few runs need it
 
     context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe(duplex=False)
-    helper = context.Process(target=_send, args=(batches, theirs), daemon=True)
-    helper.start()
-    theirs.close()
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_send, args=(batches, sender), daemon=True)
+    child.start()
+    sender.close()
     try:
-        yield from _receive(ours)
+        yield from _receive(receiver)
     finally:
-        ours.close()
-        helper.join()
+        receiver.close()
+        child.join()
 
 
 def _receive(receiver: Connection) -> Iterator[Batch]:
@@ -64,14 +67,15 @@ def _receive(receiver: Connection) -> Iterator[Batch]:
             yield batch
     except EOFError as error:
         raise LesliedError(
-            "The process that reads the logs ended too early.",
-            "Nothing was lost. Go on with: leslied sync",
+            "The process that reads the logs ended unexpectedly.",
+            "Nothing was lost. To continue, run: leslied sync",
         ) from error
 
 
 def _send(batches: Iterable[Batch], sender: Connection) -> None:
-    """Every batch is sent, then the end, or the error that came before it."""
-    # The lock on the store must go with the parent; its interrupt ends us, too.
+    """Send every batch, then None or the error that ended the reading."""
+    # Close the inherited descriptors, so that the store's lock ends with the parent.
+    # Ignore Ctrl-C: the parent closes the pipe, which ends this process.
     os.closerange(3, sender.fileno())
     os.closerange(sender.fileno() + 1, _MAX_FILE_DESCRIPTORS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -88,16 +92,16 @@ def _send(batches: Iterable[Batch], sender: Connection) -> None:
 
 
 def _prepare(batch: Batch) -> None:
-    """The store has less to work out when it writes the batch."""
-    batch.readings = [
+    """Compute here what the store would otherwise compute during the commit."""
+    batch.chunks = [
         replace(
-            reading,
+            chunk,
             entries=tuple(
                 structs.replace(
                     entry, prepared=tuple(map(prepare_record, entry.records))
                 )
-                for entry in reading.entries
+                for entry in chunk.entries
             ),
         )
-        for reading in batch.readings
+        for chunk in batch.chunks
     ]

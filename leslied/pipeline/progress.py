@@ -1,12 +1,12 @@
-"""How long work tells how far it is."""
+"""The progress callback of long-running work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 ProgressCallback = Callable[[int, int], None]
-"""Called now and then with how much is done, and of how much; 0 where no one knows."""
+"""Called now and then with the amount done and the total (0 if unknown)."""
 
 
 def ignore_progress(_done: int, _total: int) -> None:
-    """Nobody looks on."""
+    """Do nothing. The default where no progress is shown."""

@@ -1,4 +1,7 @@
-"""Being rid of whole sessions: what may go, and taking it out of store and archive."""
+"""Delete whole sessions from the store and the archive, if nothing protects them.
+
+Which sessions to delete is decided in `leslied.sessions.retention`.
+"""
 
 from __future__ import annotations
 
@@ -34,18 +37,18 @@ _SLACK_BYTES = 32_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneGuard:
-    """Why sessions stay, of which somebody might want to be rid; nothing is changed."""
+    """Checks whether a session must not be pruned. Read-only."""
 
     reader: StoreReader
     roots: Mapping[str, tuple[Root, ...]]
     """Each agent's folders."""
     live_sessions: set[tuple[str, str]]
-    """Agent and id of sessions that a process works on."""
+    """Agent and id of sessions with a live process."""
     clock: Clock
     include_failed: bool = False
 
     def find_reason_to_keep(self, session: SessionSummary) -> str:
-        """Why a session may not go; empty where it may."""
+        """Return why a session must not be pruned, or ""."""
         is_live = session.key[:2] in self.live_sessions
         status = compute_status(session, self.clock.now(), is_live=is_live)
         if status != "stopped":
@@ -57,7 +60,7 @@ class PruneGuard:
         return ""
 
     def _has_unread_log(self, session: SessionSummary) -> bool:
-        """Whether a log of the session has changed since it was read."""
+        """Return whether a log of the session has changed since it was read."""
         for log in self.reader.sizes.list_sources(session.key[:2]):
             path = Path(os.fsdecode(log.path))
             ref = tail.find_source(log.agent, self.roots.get(log.agent, ()), path)
@@ -72,80 +75,83 @@ class PruneGuard:
 
 
 def measure_sizes(reader: StoreReader) -> StorageSizes:
-    """How much room store and archive take, and each session in them."""
-    weights = reader.sizes
+    """Return the sizes of the store and the archive, in total and by session."""
+    sizes = reader.sizes
     return StorageSizes(
-        store=weights.get_used_bytes(),
-        archive=weights.get_archive_bytes(),
-        store_by_session=weights.get_store_bytes_by_session(),
-        archive_by_session=weights.get_archive_bytes_by_session(),
+        store=sizes.get_used_bytes(),
+        archive=sizes.get_archive_bytes(),
+        store_by_session=sizes.get_store_bytes_by_session(),
+        archive_by_session=sizes.get_archive_bytes_by_session(),
     )
 
 
 def find_live_sessions(
     registries: Sequence[tuple[AgentAdapter, Sequence[ProcessRegistry]]],
 ) -> set[tuple[str, str]]:
-    """Agent and id of every session that a process works on now."""
+    """Return agent and id of every session with a live process."""
     return {
         (adapter.name, session_id)
         for adapter, files in registries
-        for session_id, is_there in tail.find_processes(
+        for session_id, is_live in tail.find_processes(
             files, adapter.parse_live_process
         ).items()
-        if is_there
+        if is_live
     }
 
 
 @dataclass(slots=True)
 class PruneReport:
-    """The work a prune did."""
+    """Counts of one prune."""
 
     sessions: int = 0
     records: int = 0
     archive_files: int = 0
     transcripts: int = 0
     changed_transcripts: list[str] = field(default_factory=list)
-    """Transcripts that stay because somebody changed them."""
+    """Transcripts that were not deleted because somebody edited them."""
     store_copies: int = 0
-    """Older copies of the store, which held all of it."""
+    """Deleted copies of the store, which contained the pruned sessions."""
     is_store_shrunk: bool = True
-    """Whether no word is left in the file; not while somebody reads on in it."""
+    """Whether the store was vacuumed, which fails while another process reads it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruner:
-    """Takes sessions away; `finish` makes sure that no word of them is left."""
+    """Deletes sessions in batches; `finish` then removes their content from disk."""
 
     store: Store
     archiver: Archiver
     include_transcripts: bool = False
-    """Whether the files that were written of them go too."""
+    """Whether to delete their transcript files, too."""
     report: PruneReport = field(default_factory=PruneReport)
 
     def check_free_space(self, remaining_bytes: int) -> None:
-        """There is room to write anew a store of which about so much is left."""
+        """Raise UserError if the disk has too little space to vacuum the store.
+
+        `remaining_bytes` is the store's estimated size after the prune.
+        """
         needed = 2 * remaining_bytes + _SLACK_BYTES
         free = shutil.disk_usage(self.store.path.parent).free
         if free < needed:
             raise UserError(
-                f"Making the store smaller takes {needed / 1e6:.0f} MB of free space "
-                f"for a while, and there are {free / 1e6:.0f} MB; nothing was removed.",
-                "Free some space, or remove more at once: leslied disk",
+                f"Shrinking the store temporarily needs {needed / 1e6:.0f} MB of disk "
+                f"space, but only {free / 1e6:.0f} MB are free. Nothing was deleted.",
+                "Free some space, or prune more at once. See sizes with: leslied disk",
             )
 
     def remove(self, batch: Sequence[PruneCandidate]) -> None:
-        """These sessions are gone, all of them or, after a crash, none."""
-        names = [going.session.key[:2] for going in batch]
+        """Delete these sessions from the store in one transaction."""
+        keys = [candidate.session.key[:2] for candidate in batch]
         if self.include_transcripts:
-            self._remove_transcripts(names)
-        with self.store.pruner() as pruning:
-            self.report.records += pruning.remove(names)
+            self._remove_transcripts(keys)
+        with self.store.pruner() as pruner:
+            self.report.records += pruner.remove(keys)
             failpoint("prune.before")
         failpoint("prune.after")
-        self.report.sessions += len(names)
+        self.report.sessions += len(keys)
 
     def finish(self) -> None:
-        """What is gone is also gone from the archive, the manifest and the disk."""
+        """Delete archive files and store copies, write the manifest, vacuum."""
         self.report.archive_files += self.archiver.delete_pruned_files()
         self.archiver.save_manifest(has_changes=True)
         for copy in find_store_copies(self.store.path):
@@ -154,38 +160,38 @@ class Pruner:
         self.report.is_store_shrunk = self.store.vacuum()
         failpoint("prune.shrunk")
         if self.report.is_store_shrunk:
-            with self.store.pruner() as pruning:
-                pruning.mark_vacuumed()
+            with self.store.pruner() as pruner:
+                pruner.mark_vacuumed()
 
-    def _remove_transcripts(self, names: list[tuple[str, str]]) -> None:
-        for name in names:
-            with self.store.transcripts() as outbox:
-                files = outbox.list_files(*name)
-            for file in files:
-                self._remove_file(file)
+    def _remove_transcripts(self, keys: list[tuple[str, str]]) -> None:
+        for key in keys:
+            with self.store.transcripts() as ledger:
+                transcripts = ledger.list_files(*key)
+            for transcript in transcripts:
+                self._remove_file(transcript)
 
-    def _remove_file(self, file: Transcript) -> None:
-        """A file that is as we wrote it goes; any other is its owner's."""
-        base = Path(os.fsdecode(file.folder))
-        data = sinks.read_file(base, file.file)
+    def _remove_file(self, transcript: Transcript) -> None:
+        """Delete a transcript unless somebody edited it."""
+        base = Path(os.fsdecode(transcript.folder))
+        data = sinks.read_file(base, transcript.file)
         if data is None:
             return
-        if hashlib.sha256(data).digest()[:16] != file.digest:
-            self.report.changed_transcripts.append(str(base / file.file))
+        if hashlib.sha256(data).digest()[:16] != transcript.digest:
+            self.report.changed_transcripts.append(str(base / transcript.file))
             return
-        sinks.remove_file(base, file.file)
+        sinks.remove_file(base, transcript.file)
         self.report.transcripts += 1
 
 
 def make_batches(
     candidates: Sequence[PruneCandidate],
 ) -> Iterator[list[PruneCandidate]]:
-    """As many sessions as one transaction takes."""
+    """Yield the candidates in groups that fit one transaction."""
     batch: list[PruneCandidate] = []
     size = 0
-    for each in candidates:
-        batch.append(each)
-        size += each.size
+    for candidate in candidates:
+        batch.append(candidate)
+        size += candidate.size
         if size >= _BATCH_BYTES or len(batch) >= _BATCH_SESSIONS:
             yield batch
             batch, size = [], 0
@@ -194,8 +200,10 @@ def make_batches(
 
 
 def find_store_copies(store: Path) -> list[Path]:
-    """Copies of the store that were saved beside it, with all that it held then."""
-    names = ("before-rebuild*", "form*")
+    """Return the copies of the store that a rebuild or a migration left beside it."""
+    suffixes = ("before-rebuild*", "form*")
     return sorted(
-        f for name in names for f in store.parent.glob(f"{store.name}.{name}")
+        path
+        for suffix in suffixes
+        for path in store.parent.glob(f"{store.name}.{suffix}")
     )

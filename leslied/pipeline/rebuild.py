@@ -1,4 +1,7 @@
-"""A new store beside the old one: decoded again from the archive and the logs."""
+"""Rebuild the store: decode everything again from the archive and the logs.
+
+The new store is built beside the old one and replaces it only when nothing is lost.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +36,12 @@ _SIDE_SUFFIXES = ("-wal", "-shm")
 
 @dataclass(slots=True)
 class RebuildReport:
-    """What a rebuild found, compared with the store before."""
+    """Result of a rebuild, compared with the old store."""
 
     archived_sources: int = 0
-    """Sources that came out of the archive."""
+    """Sources read from the archive."""
     metadata_source: str = ""
-    """Where the given names came from: `store`, `manifest`, or nowhere."""
+    """Where session metadata came from: `store`, `manifest` or "" for neither."""
     same_sessions: int = 0
     changed_sessions: list[str] = field(default_factory=list)
     new_sessions: int = 0
@@ -50,29 +53,28 @@ class RebuildReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rebuild:
-    """Makes the store anew; the old one stays beside it."""
+    """Builds a new store and keeps the old one beside it as `.before-rebuild`."""
 
     path: Path
     archive_dir: Path
-    """Where the archive stands."""
     agents: Sequence[tuple[AgentAdapter, tuple[Root, ...]]]
     clock: Clock
     excludes: Mapping[str, Callable[[str], bool] | None] = field(default_factory=dict)
-    """What is excluded of each agent, as for `Ingest.is_excluded`."""
+    """The predicate of `Ingest.is_excluded` by agent."""
     key_id: str = ""
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
     on_progress: ProgressCallback = ignore_progress
-    """Told the bytes of the archive, then those of logs that are not in it."""
+    """Called with the bytes of the archive, then with those of logs not in it."""
 
     @property
     def _new_path(self) -> Path:
         return self.path.with_name(self.path.name + ".new")
 
     def run(self, *, accept_loss: bool = False) -> RebuildReport:
-        """The store is new and holds all that archive, logs and old names tell.
+        """Replace the store by one built from the archive, the logs and old metadata.
 
-        Entries that only the old store has are no longer there only if the caller
-        `accepts_loss`; else nothing is changed.
+        Raise UserError and change nothing if entries exist only in the old store,
+        unless `accept_loss` is true.
         """
         report = RebuildReport()
         with ExitStack() as stack:
@@ -89,7 +91,7 @@ class Rebuild:
         return report
 
     def _open_old(self, report: RebuildReport) -> RebuildReader | None:
-        """The old store, in the newest form; None where it cannot be read."""
+        """Migrate and open the old store; return None if it cannot be read."""
         if not self.path.exists():
             return None
         try:
@@ -105,60 +107,62 @@ class Rebuild:
         _remove_store(self._new_path)
         manifest = archive.Manifest() if old else self._load_manifest(report)
         with Store(self._new_path, self.clock) as store:
-            with store.metadata() as giving:
+            with store.metadata() as ledger:
                 pruned = old.list_tombstones() if old else manifest.pruned
-                giving.tombstones.restore(pruned)
+                ledger.tombstones.restore(pruned)
             with store.bulk_load():
                 self._replay_archive(store, report)
                 self._ingest_logs(store, report)
-            created_us, given = self._find_metadata(old, manifest, report)
-            self._restore_metadata(store, created_us, given)
+            created_us, metadata = self._load_metadata(old, manifest, report)
+            self._restore_metadata(store, created_us, metadata)
             if old:
-                with store.metadata() as giving:
-                    giving.restore_observed_times(old.iter_observed_times())
+                with store.metadata() as ledger:
+                    ledger.restore_observed_times(old.iter_observed_times())
                 with RebuildReader(self._new_path) as new:
                     _compare_stores(old, new, report)
 
     def _replay_archive(self, store: Store, report: RebuildReport) -> None:
-        """Everything archived is in the store, in the order it was first read."""
+        """Commit everything in the archive, in the order it was first read."""
         adapters = {adapter.name: (adapter, roots) for adapter, roots in self.agents}
-        looks: dict[str, ArchiveReplay] = {}
-        found = self._list_archived_sources(report)
-        done, total = 0, sum(path.stat().st_size for path, _ in found)
-        for path, source in found:
-            self.on_progress(done, total)
-            done += path.stat().st_size
+        replays: dict[str, ArchiveReplay] = {}
+        archived = self._list_archived_sources(report)
+        bytes_done, total = 0, sum(path.stat().st_size for path, _ in archived)
+        for path, source in archived:
+            self.on_progress(bytes_done, total)
+            bytes_done += path.stat().st_size
             if source.agent not in adapters:
                 report.warnings.append(f"{path}: no agent is named {source.agent!r}")
                 continue
-            if source.agent not in looks:
+            if source.agent not in replays:
                 adapter, roots = adapters[source.agent]
                 ingest = Ingest(
                     adapter=adapter, store=store, roots=roots, limits=self.limits
                 )
-                looks[source.agent] = ArchiveReplay(
+                replays[source.agent] = ArchiveReplay(
                     ingest, self.archive_dir / ".replay"
                 )
+            replay = replays[source.agent]
             with archive.ArchiveReader(path) as reader:
-                kept = looks[source.agent].replay(source, reader)
-                report.warnings += looks[source.agent].errors
-                looks[source.agent].errors = []
-                if kept:
-                    self._record_archived(store, path, source, kept, reader.size)
+                cursor = replay.replay(source, reader)
+                report.warnings += replay.errors
+                replay.errors = []
+                if cursor:
+                    self._record_archived(store, path, source, cursor, reader.size)
             report.archived_sources += 1
-        for look in looks.values():
-            report.ingest += look.report
+        for replay in replays.values():
+            report.ingest += replay.report
 
     def _list_archived_sources(
         self, report: RebuildReport
     ) -> list[tuple[Path, SourceRef]]:
-        found: list[tuple[int, Path, SourceRef]] = []
+        """Return the archive's files and sources, in the order they were first read."""
+        ordered: list[tuple[int, Path, SourceRef]] = []
         for path in archive.list_files(self.archive_dir):
             try:
                 with archive.ArchiveReader(path) as reader:
                     frames = [f for f in reader.frames if f.kind != FrameKind.SPILL]
                     report.warnings += [
-                        f"{path}: what stands at byte {at} is no frame"
+                        f"{path}: there is no valid frame at byte {at}"
                         for at in reader.damaged_offsets
                     ]
             except ArchiveVersionError:
@@ -168,33 +172,32 @@ class Rebuild:
                 continue
             if frames:
                 order = int(frames[0].metadata.get("order", 0))
-                found.append((order, path, restore_source(frames[-1])))
-        return [
-            (path, source) for _, path, source in sorted(found, key=lambda f: f[:2])
-        ]
+                ordered.append((order, path, restore_source(frames[-1])))
+        ordered.sort(key=lambda item: item[:2])
+        return [(path, source) for _, path, source in ordered]
 
     def _record_archived(
         self, store: Store, path: Path, source: SourceRef, cursor: Cursor, size: int
     ) -> None:
-        """What came out of the archive need not go there again."""
-        with store.archive() as archived:
-            archived.save(
+        """Record that a source is archived, so that it is not archived again."""
+        with store.archive() as ledger:
+            ledger.save(
                 ArchiveCursor(
-                    source=archived.find_source_id(
+                    source=ledger.find_source_id(
                         source.agent, os.fsencode(source.path)
                     ),
                     generation=cursor.generation,
                     offset=cursor.offset,
                     finished=cursor.finished,
                     number=cursor.generation,
-                    newest=archived.get_newest_placement(),
+                    newest=ledger.get_newest_placement(),
                     file=path.relative_to(self.archive_dir).as_posix(),
                     size=size,
                 )
             )
 
     def _ingest_logs(self, store: Store, report: RebuildReport) -> None:
-        """Logs that are still there go on from where the archive ends."""
+        """Ingest the logs that still exist, from where the archive ends."""
         for adapter, roots in self.agents:
             ingest = Ingest(
                 adapter=adapter,
@@ -209,20 +212,20 @@ class Rebuild:
     def _load_manifest(
         self, report: RebuildReport
     ) -> archive.Manifest[SessionMetadata]:
-        """What stands beside the archive; nothing where that cannot be read."""
+        """Return the archive's manifest; an empty one if it cannot be read."""
         try:
             return archive.load_manifest(self.archive_dir, SessionMetadata)
         except ArchiveError as error:
             report.warnings.append(str(error))
             return archive.Manifest()
 
-    def _find_metadata(
+    def _load_metadata(
         self,
         old: RebuildReader | None,
         manifest: archive.Manifest[SessionMetadata],
         report: RebuildReport,
     ) -> tuple[int, list[SessionMetadata]]:
-        """The names from the old store, else from the manifest."""
+        """Load session metadata from the old store, else from the manifest."""
         if old:
             report.metadata_source = "store"
             return old.load_metadata()
@@ -230,36 +233,36 @@ class Rebuild:
             report.metadata_source = "manifest"
         if manifest.key_id not in ("", self.key_id):
             report.warnings.append(
-                "The redaction key is another than before: marks of secrets change."
+                "The redaction key has changed, so the marks of secrets change, too."
             )
         return manifest.created_us, manifest.sessions
 
     def _restore_metadata(
         self, store: Store, created_us: int, metadata: list[SessionMetadata]
     ) -> None:
-        with store.metadata() as giving:
-            giving.restore(metadata, created_us)
+        with store.metadata() as ledger:
+            ledger.restore(metadata, created_us)
         with StoreReader(self._new_path) as reader:
             chats = reader.find_units_by_prefix("")
         units = {(row, chat_id): unit for row, unit, chat_id in chats}
-        with store.metadata() as giving:
-            for each in metadata:
-                giving.restore_transcript_names(each, units)
+        with store.metadata() as ledger:
+            for session in metadata:
+                ledger.restore_transcript_names(session, units)
 
     def _replace_store(self) -> None:
-        """The new store has the name; the old one is kept beside it."""
-        before = self.path.with_name(self.path.name + ".before-rebuild")
+        """Move the new store to the store's path; keep the old one as a backup."""
+        backup = self.path.with_name(self.path.name + ".before-rebuild")
         lock = lock_store(self.path)
         try:
             if self.path.exists():
-                _remove_store(before)
-                os.link(self.path, before)
-            for side in _SIDE_SUFFIXES:
-                # The old store's log must never be taken for the new one's.
-                stray = self.path.with_name(self.path.name + side)
-                if stray.exists() and stray.stat().st_size:
-                    stray.rename(before.with_name(before.name + side))
-                stray.unlink(missing_ok=True)
+                _remove_store(backup)
+                os.link(self.path, backup)
+            for suffix in _SIDE_SUFFIXES:
+                # SQLite must not apply the old store's WAL to the new one.
+                old = self.path.with_name(self.path.name + suffix)
+                if old.exists() and old.stat().st_size:
+                    old.rename(backup.with_name(backup.name + suffix))
+                old.unlink(missing_ok=True)
             self._new_path.replace(self.path)
         finally:
             os.close(lock)
@@ -268,36 +271,36 @@ class Rebuild:
 def _compare_stores(
     old: RebuildReader, new: RebuildReader, report: RebuildReport
 ) -> None:
-    """Which sessions say the same, and what only the old store has."""
+    """Count the same, changed, new and lost sessions and entries in the report."""
     before, after = old.hash_sessions(), new.hash_sessions()
     report.new_sessions = len(after.keys() - before.keys())
-    for key, (number, digest) in before.items():
-        found, other = after.get(key, (0, b""))
-        if digest == other:
+    for key, (old_row, old_digest) in before.items():
+        new_row, new_digest = after.get(key, (0, b""))
+        if old_digest == new_digest:
             report.same_sessions += 1
             continue
-        lost = old.load_entry_ids(number) - (
-            new.load_entry_ids(found) if found else set()
+        lost = old.load_entry_ids(old_row) - (
+            new.load_entry_ids(new_row) if new_row else set()
         )
         report.lost_entries += len(lost)
-        if found:
+        if new_row:
             report.changed_sessions.append(key[1])
         else:
             report.lost_sessions.append(key[1])
 
 
 def _check_loss(report: RebuildReport, *, accept_loss: bool) -> None:
-    """Nothing is lost, or the caller said that it may be."""
+    """Raise UserError if entries would be lost and the caller does not accept it."""
     if not report.lost_entries or accept_loss:
         return
     sessions = len(report.lost_sessions) + len(report.changed_sessions)
     raise UserError(
-        f"{report.lost_entries} entries of {sessions} sessions stand in the store and "
-        "neither in the archive nor in the logs; nothing was changed.",
-        "To give them up (the old store is kept): leslied rebuild --accept-loss",
+        f"{report.lost_entries} entries of {sessions} sessions exist only in the store,"
+        " neither in the archive nor in the logs. Nothing was changed.",
+        "To lose them (the old store is kept), run: leslied rebuild --accept-loss",
     )
 
 
 def _remove_store(path: Path) -> None:
-    for side in ("", *_SIDE_SUFFIXES):
-        path.with_name(path.name + side).unlink(missing_ok=True)
+    for suffix in ("", *_SIDE_SUFFIXES):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

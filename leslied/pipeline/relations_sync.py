@@ -1,7 +1,7 @@
-"""After settle: every thread with files stands in its project's relations file.
+"""The relations stage: add every thread with files to its project's relations file.
 
-Work follows the change: a thread is looked at when a file of it was written, and until
-its session is over. Nothing is written that the file says already.
+Work is proportional to the change: a thread is checked when one of its files was
+written and until its session has stopped. A file that is up to date is not written.
 """
 
 from __future__ import annotations
@@ -39,25 +39,26 @@ if TYPE_CHECKING:
     from leslied.threads.operations import RelationsData
 
 DAEMON_LOCK_WAITS = (0.1,)
-"""The daemon waits less for Leslie's lock than a command: it comes by again."""
+"""Seconds between tries to get Leslie's lock. Shorter than for a command, because the
+daemon tries again at its next iteration."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_TITLE_LENGTH = 120
 
 
 @dataclass(slots=True)
 class RelationsReport:
-    """The work a relate did."""
+    """Counts and errors of one run."""
 
     files_written: int = 0
     moved_threads: dict[str, str] = field(default_factory=dict)
-    """Threads that Leslie knows by another id: old and new."""
+    """Old and new id of threads that Leslie claimed under an id of its own."""
     errors: dict[str, str] = field(default_factory=dict)
     is_lock_busy: bool = False
-    """Whether Leslie was writing, so that there is more to do."""
+    """Whether Leslie held a lock, so that some work is left."""
 
 
 class _ThreadUpdate(NamedTuple):
-    """What a relations file should say of a thread."""
+    """The content that a relations file should have for a thread."""
 
     due: DueThread
     thread: dict[str, Any]
@@ -67,7 +68,7 @@ class _ThreadUpdate(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationsSync:
-    """Threads, on their way into Leslie's own file."""
+    """The relations stage."""
 
     store: Store
     reader: StoreReader
@@ -75,25 +76,25 @@ class RelationsSync:
     clock: Clock
     failures: Failures = field(default_factory=Failures)
     live_sessions: set[tuple[str, str]] = field(default_factory=set)
-    """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
+    """Agent and id of sessions with a live process; updated by `StopDetection`."""
     lock_waits: tuple[float, ...] = RETRY_DELAYS_SECONDS
-    """Seconds between the tries to get Leslie's lock."""
+    """Seconds between tries to get Leslie's lock."""
 
     def run(self) -> RelationsReport:
-        """Every relations file tells what there is to tell of its threads."""
+        """Apply claims of Leslie, then write due threads to their relations files."""
         report = RelationsReport()
         self.apply_claims(report)
-        groups: dict[str, list[_ThreadUpdate]] = {}
-        with self.store.relations() as related:
-            due = related.list_due()
-        for each in due:
-            main = self.reader.find_session(SessionKey(each.agent, each.session_id))
+        updates_by_folder: dict[str, list[_ThreadUpdate]] = {}
+        with self.store.relations() as ledger:
+            due = ledger.list_due()
+        for thread in due:
+            main = self.reader.find_session(SessionKey(thread.agent, thread.session_id))
             if main is not None and main.folder:
-                work = partial(self._queue_update, main, each, groups)
+                work = partial(self._queue_update, main, thread, updates_by_folder)
                 name = main.key.session_id
                 self.failures.attempt("relations", name, work, report.errors)
-        for folder, news in groups.items():
-            work = partial(self._update_project, Path(folder), news, report)
+        for folder, updates in updates_by_folder.items():
+            work = partial(self._update_project, Path(folder), updates, report)
             self.failures.attempt("relations", folder, work, report.errors)
         return report
 
@@ -103,22 +104,23 @@ class RelationsSync:
         due: DueThread,
         updates_by_folder: dict[str, list[_ThreadUpdate]],
     ) -> None:
-        """What is new goes to its project; what is over and told is let go."""
-        news = self._build_update(main, due)
-        if news.digest != due.digest:
-            updates_by_folder.setdefault(main.folder, []).append(news)
-        elif news.is_stopped:
-            with self.store.relations() as related:
-                related.mark_written(due.session, news.digest, is_over=True)
+        """Queue a changed thread; mark an unchanged, stopped one as finished."""
+        update = self._build_update(main, due)
+        if update.digest != due.digest:
+            updates_by_folder.setdefault(main.folder, []).append(update)
+        elif update.is_stopped:
+            with self.store.relations() as ledger:
+                ledger.mark_written(due.session, update.digest, is_over=True)
 
     def _build_update(self, main: SessionSummary, due: DueThread) -> _ThreadUpdate:
         is_live = main.key[:2] in self.live_sessions
-        is_over = compute_status(main, self.clock.now(), is_live=is_live) == "stopped"
+        status = compute_status(main, self.clock.now(), is_live=is_live)
+        is_stopped = status == "stopped"
         thread = {
             "id": main.thread_id,
             "session_id": main.key.session_id,
             "title": self._to_safe_line(main.title) or main.thread_id,
-            "status": "completed" if is_over else "active",
+            "status": "completed" if is_stopped else "active",
             "created_at": format_utc(main.started_at or main.ended_at or _EPOCH),
             "metadata": {
                 "agent": main.key.agent,
@@ -126,23 +128,24 @@ class RelationsSync:
             },
             "parent_id": None,
         }
-        text = json.dumps(thread, sort_keys=True).encode()
-        return _ThreadUpdate(due, thread, hashlib.sha256(text).digest()[:16], is_over)
+        data = json.dumps(thread, sort_keys=True).encode()
+        digest = hashlib.sha256(data).digest()[:16]
+        return _ThreadUpdate(due, thread, digest, is_stopped)
 
     def _list_subagents(self, main: SessionSummary) -> list[dict[str, str]]:
-        found = self.reader.list_subagents(main.key)
-        found.sort(key=lambda child: (child.started_at or _EPOCH, child.key.source))
+        children = self.reader.list_subagents(main.key)
+        children.sort(key=lambda child: (child.started_at or _EPOCH, child.key.source))
         return [
             {
                 "id": child.subagent_id,
                 "type": self._to_safe_line(child.agent_type),
                 "description": self._to_safe_line(child.description),
             }
-            for child in found
+            for child in children
         ]
 
     def _to_safe_line(self, text: str) -> str:
-        """One line that may leave the store."""
+        """Return the text redacted, on one line, and cut to the maximum length."""
         line = " ".join(self.redact(text).split())
         return (
             line
@@ -154,47 +157,52 @@ class RelationsSync:
         self, base: Path, updates: list[_ThreadUpdate], report: RelationsReport
     ) -> None:
         folder = os.fsencode(base)
-        with self.store.relations() as related:
-            for each in updates:
-                if not each.due.digest:
-                    parent = _find_parent(related, each.due.session, folder)
-                    each.thread["parent_id"] = parent
+        with self.store.relations() as ledger:
+            for update in updates:
+                if not update.due.digest:
+                    parent = _find_parent(ledger, update.due.session, folder)
+                    update.thread["parent_id"] = parent
         try:
-            new = self._write_relations(base, updates, report)
+            new_ids = self._write_relations(base, updates, report)
         except LockBusyError:
             report.is_lock_busy = True
             return
         except SinkError as error:
             if (base / ".leslie").is_dir():
                 report.errors[str(base)] = error.message
-            new = []
-        with self.store.relations() as related:
-            for each in updates:
-                related.mark_written(
-                    each.due.session, each.digest, is_over=each.is_stopped
+            new_ids = []
+        with self.store.relations() as ledger:
+            for update in updates:
+                ledger.mark_written(
+                    update.due.session, update.digest, is_over=update.is_stopped
                 )
-            here = {each.due.session for each in updates}
-            for each in updates:
-                if each.thread["id"] in new:
-                    family = related.count_shared_entries(each.due.session)
-                    related.mark_due(family.keys() - here)
+            sessions = {update.due.session for update in updates}
+            for update in updates:
+                if update.thread["id"] in new_ids:
+                    # A fork of the new thread may now have a parent in this file.
+                    family = ledger.count_shared_entries(update.due.session)
+                    ledger.mark_due(family.keys() - sessions)
 
     def _write_relations(
         self, base: Path, updates: list[_ThreadUpdate], report: RelationsReport
     ) -> list[str]:
-        """The file tells the news; says which threads it did not know."""
-        new: list[str] = []
+        """Write the updates to the file; return the ids of threads that are new in it.
+
+        Threads that Leslie claimed under another id are left to `apply_claims`.
+        """
+        new_ids: list[str] = []
         claims: dict[str, str] = {}
 
         def work(data: RelationsData, now: str) -> None:
             claims.update(find_claimed_sessions(data))
-            free = [n.thread for n in updates if n.thread["session_id"] not in claims]
-            new.extend(upsert_threads(data, _sort_parents_first(free), now))
+            threads = [update.thread for update in updates]
+            free = [t for t in threads if t["session_id"] not in claims]
+            new_ids.extend(upsert_threads(data, _sort_parents_first(free), now))
 
-        changed = self._open_relations(base).update(work)
-        report.files_written += changed.is_changed
-        self._record_claims(base, claims, changed.stamp, report)
-        return new
+        result = self._open_relations(base).update(work)
+        report.files_written += result.is_changed
+        self._record_claims(base, claims, result.stamp, report)
+        return new_ids
 
     def _open_relations(self, base: Path) -> RelationsFile:
         return RelationsFile(
@@ -206,18 +214,18 @@ class RelationsSync:
         )
 
     def apply_claims(self, report: RelationsReport) -> None:
-        """Threads that Leslie claimed under an id of its own have that id."""
-        with self.store.relations() as related:
-            known = related.list_relations_files()
-        for folder, before in known.items():
+        """Rename threads that Leslie claimed under an id of its own."""
+        with self.store.relations() as ledger:
+            stamps = ledger.list_relations_files()
+        for folder, old_stamp in stamps.items():
             base = Path(os.fsdecode(folder))
             stamp = self._open_relations(base).stamp()
-            if stamp != before:
+            if stamp != old_stamp:
                 self._record_claims(
                     base, find_claimed_sessions(read_relations(base)), stamp, report
                 )
-        with self.store.relations() as related:
-            moves = related.list_moves()
+        with self.store.relations() as ledger:
+            moves = ledger.list_moves()
         for move in moves:
             self._finish_move(move, report)
 
@@ -225,18 +233,18 @@ class RelationsSync:
         self, base: Path, claims: Mapping[str, str], stamp: str, report: RelationsReport
     ) -> None:
         folder = os.fsencode(base)
-        with self.store.relations() as related:
-            related.record_relations_file(folder, stamp)
-            for session, old, new in related.find_claimed_threads(
+        with self.store.relations() as ledger:
+            ledger.record_relations_file(folder, stamp)
+            for session, old_id, new_id in ledger.find_claimed_threads(
                 folder, claims.items()
             ):
-                related.move_thread(
-                    session, new, _plan_file_moves(related, base, session, new)
+                ledger.move_thread(
+                    session, new_id, _plan_file_moves(ledger, base, session, new_id)
                 )
-                report.moved_threads[old] = new
+                report.moved_threads[old_id] = new_id
 
     def _finish_move(self, move: ThreadMove, report: RelationsReport) -> None:
-        """Nothing is left under the old id: our files go, others' come along."""
+        """Remove our files below the old id and move other files to the new one."""
         base = Path(os.fsdecode(move.folder))
         try:
             self._open_relations(base).update(
@@ -246,45 +254,48 @@ class RelationsSync:
             report.is_lock_busy = True
             return
         except SinkError:
-            pass  # The files are moved even where the relations cannot be told.
+            pass  # Move the files even if the relations file cannot be written.
         for name in move.files:
             sinks.remove_file(base, name)
         sinks.merge_folder(
             base, f"{THREADS_FOLDER}/{move.old_id}", f"{THREADS_FOLDER}/{move.new_id}"
         )
-        with self.store.relations() as related:
-            related.mark_moved(move.session)
-            related.mark_due([move.session])
+        with self.store.relations() as ledger:
+            ledger.mark_moved(move.session)
+            ledger.mark_due([move.session])
 
 
-def _find_parent(related: RelationsLedger, session: int, folder: bytes) -> str | None:
-    """The thread this one was forked from, if it stands in the same file."""
-    thread_id, there = related.get_thread(related.find_parent(session))
-    return thread_id if thread_id and there == folder else None
+def _find_parent(ledger: RelationsLedger, session: int, folder: bytes) -> str | None:
+    """Return the thread this one was forked from, if it is in the same file."""
+    thread_id, parent_folder = ledger.get_thread(ledger.find_parent(session))
+    return thread_id if thread_id and parent_folder == folder else None
 
 
 def _sort_parents_first(threads: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same threads, none before the one it came of."""
+    """Return the same threads, each after its parent."""
     waiting = {thread["id"]: thread for thread in threads}
     ordered: list[dict[str, Any]] = []
 
-    def place(thread: dict[str, Any]) -> None:
+    def append(thread: dict[str, Any]) -> None:
         if waiting.pop(thread["id"], None) is not None:
             if thread["parent_id"] in waiting:
-                place(waiting[thread["parent_id"]])
+                append(waiting[thread["parent_id"]])
             ordered.append(thread)
 
     for thread in threads:
-        place(thread)
+        append(thread)
     return ordered
 
 
 def _plan_file_moves(
-    related: RelationsLedger, base: Path, session: int, new_id: str
+    ledger: RelationsLedger, base: Path, session: int, new_id: str
 ) -> list[tuple[int, int, str, str]]:
-    """Where each file of a thread goes: the same name, unless somebody has it."""
+    """Return (row, unit, old file, new file) for each transcript of a thread.
+
+    A file keeps its name unless another file has it.
+    """
     planned, taken = [], set()
-    for row, unit, old in related.list_transcript_files(session):
+    for row, unit, old in ledger.list_transcript_files(session):
         _, _, thread_and_name = old.partition(f"{THREADS_FOLDER}/")
         _, _, name = thread_and_name.partition("/")
         stem = f"{THREADS_FOLDER}/{new_id}/{name.removesuffix('.txt')}"

@@ -1,4 +1,4 @@
-"""Reading and decoding what is new in some sources; nothing is written here."""
+"""Read and decode the new entries of sources, in batches. Nothing is written here."""
 
 from __future__ import annotations
 
@@ -26,44 +26,44 @@ if TYPE_CHECKING:
 
 
 _PERSISTENT_STATE_KEYS = ("cwd", "beside")
-"""What is remembered of a source that is read anew."""
+"""State keys that survive a new generation of a source."""
 FIRST_CWD = "first_cwd"
 """State key, set only while folders are excluded: where the session began. A session
 of an excluded project stays excluded when the agent changes to another folder."""
 _HELD_AT = "held_at"
-"""State key of a held-back source: its form when no folder was found in it."""
-_NAMES_NONE = "names no project folder yet, and projects.exclude is set"
-_NO_OWN_FOLDER = f"{WAITING}the log {_NAMES_NONE}"
-_NO_MAIN_FOLDER = f"{WAITING}the main session's log is missing or {_NAMES_NONE}"
+"""State key of a held-back source: its fingerprint when no folder was found in it."""
+_NO_FOLDER = "names no project folder yet, and projects.exclude is set"
+_NO_OWN_FOLDER = f"{WAITING}the log {_NO_FOLDER}"
+_NO_MAIN_FOLDER = f"{WAITING}the main session's log is missing or {_NO_FOLDER}"
 
 
 @dataclass(slots=True, kw_only=True)
 class SourceReader:
-    """One look at some sources: what is new in them comes out in batches."""
+    """Reader of an agent's sources that yields their new entries in batches."""
 
     adapter: AgentAdapter
     limits: tail.ReadLimits
     is_final: bool
     weight: int
-    """So much is committed at once."""
+    """Rows plus kilobytes of one batch."""
     is_excluded: Callable[[str], bool] | None = None
     load_saved_state: Callable[[bytes], str] = lambda _: ""
-    """What an earlier look left to remember of the log with this path."""
+    """Return the decoder state that was saved for the log at a path, or ""."""
     find_source: Callable[[Path], SourceRef | None] = lambda _: None
     """Return the source at a path, or None."""
     _batch: Batch = field(default_factory=Batch)
     _states: dict[bytes, str] = field(default_factory=dict)
 
     def read(self, sources: Iterable[tuple[SourceRef, Cursor]]) -> Iterator[Batch]:
-        """Everything new after the cursors, and the work of finding it."""
+        """Yield batches of everything new after the cursors."""
         return self.make_batches(
             chain.from_iterable(starmap(self._read_source, sources))
         )
 
-    def make_batches(self, readings: Iterable[DecodedChunk]) -> Iterator[Batch]:
-        """The readings, as many together as a commit takes."""
-        for reading in readings:
-            self._batch.add(reading)
+    def make_batches(self, chunks: Iterable[DecodedChunk]) -> Iterator[Batch]:
+        """Yield the chunks in groups for one commit; the last one may be empty."""
+        for chunk in chunks:
+            self._batch.add(chunk)
             if self._batch.weight >= self.weight:
                 yield self._take_batch()
         yield self._take_batch()
@@ -71,7 +71,7 @@ class SourceReader:
     def decode(
         self, source: SourceRef, chunk: Chunk, state: dict[str, Any], folder: str = ""
     ) -> tuple[DecodedChunk, dict[str, Any]]:
-        """Return the chunk's records, and what to remember for the next chunk.
+        """Return the decoded chunk, and the decoder state for the next chunk.
 
         `folder` is where the session began, if anything is excluded.
         """
@@ -84,20 +84,23 @@ class SourceReader:
             decoder.state = {**decoder.state, FIRST_CWD: folder}
         self._batch.report.entries += len(chunk.entries)
         self._batch.report.bytes_read += chunk.bytes_read
-        remembered = msgspec.json.encode(decoder.state).decode()
-        self._states[os.fsencode(source.path)] = remembered
-        reading = DecodedChunk(
+        state_text = msgspec.json.encode(decoder.state).decode()
+        self._states[os.fsencode(source.path)] = state_text
+        decoded = DecodedChunk(
             source=source,
-            cursor=replace(chunk.cursor, state=remembered),
+            cursor=replace(chunk.cursor, state=state_text),
             decoder_version=self.adapter.decoder_version,
             entries=tuple(decoder.entries),
             noise=tuple(decoder.noise),
             rejected=tuple(decoder.rejected),
         )
-        return reading, decoder.state
+        return decoded, decoder.state
 
     def load_state(self, source: SourceRef, cursor: Cursor) -> dict[str, Any]:
-        """What earlier entries left; a side file asks the log beside it."""
+        """Return the decoder state at the cursor.
+
+        A document that belongs to a log starts with that log's working directory.
+        """
         state = load_state(cursor.state)
         is_held = state.pop(_HELD_AT, None) is not None
         is_read = bool(state) or (bool(cursor.state) and not is_held)
@@ -118,7 +121,7 @@ class SourceReader:
         return batch
 
     def _read_source(self, source: SourceRef, cursor: Cursor) -> Iterator[DecodedChunk]:
-        """What is new in one source; trouble with it stays with it."""
+        """Yield what is new in one source; add its errors to the batch's report."""
         if tail.is_unchanged(source, cursor, is_final=self.is_final):
             return
         try:
@@ -136,8 +139,8 @@ class SourceReader:
                         for name in _PERSISTENT_STATE_KEYS
                         if name in state
                     }
-                reading, state = self.decode(source, chunk, state, folder)
-                yield reading
+                decoded, state = self.decode(source, chunk, state, folder)
+                yield decoded
         except SourceError as error:
             self._batch.report.errors[source.path] = error.message
         except Exception as error:  # noqa: BLE001 - any bug ends this source only
@@ -159,13 +162,13 @@ class SourceReader:
 
         Rows of a shared database name their folder one by one.
         """
-        is_some_excluded = self.is_excluded is not None and not self.is_excluded("")
-        return is_some_excluded and source.shape is not Shape.SQLITE
+        is_partly_excluded = self.is_excluded is not None and not self.is_excluded("")
+        return is_partly_excluded and source.shape is not Shape.SQLITE
 
     def _find_folder(
         self, source: SourceRef, cursor: Cursor, state: dict[str, Any]
     ) -> str:
-        """Return the folder that decides about exclusion; empty if unknown or unneeded.
+        """Return the folder that decides about exclusion, or "" if unknown or unneeded.
 
         That is where the session began. For subagents and side files it is the main
         session's, which may not have been read yet: then its log is searched.
@@ -188,13 +191,13 @@ class SourceReader:
     def _find_own_folder(
         self, source: SourceRef, cursor: Cursor, state: dict[str, Any]
     ) -> str:
-        """Return the first folder that is known of a source or named after the cursor.
+        """Return the folder in the state, or the first one named after the cursor.
 
         Reads ahead and keeps nothing, so that memory stays bounded: `claude -p` writes
         the prompt before the folder, and a chunk may end between the two.
         """
         folder = _get_folder(state)
-        is_same = load_state(cursor.state).get(_HELD_AT) == self._describe(source)
+        is_same = load_state(cursor.state).get(_HELD_AT) == self._fingerprint(source)
         if folder or (is_same and not state.get("beside")):
             return folder
         start = Cursor() if source.shape is Shape.DOCUMENT else cursor
@@ -208,18 +211,18 @@ class SourceReader:
         return ""
 
     def _hold_back(self, source: SourceRef, cursor: Cursor) -> Iterator[DecodedChunk]:
-        """Leave the cursor where it is, so that every scan looks again.
+        """Leave the cursor where it is, so that every scan checks the source again.
 
-        The source's present form is saved: it is not searched again until it changes.
+        The source's fingerprint is saved: it is not searched again until it changes.
         """
         is_side = self.adapter.find_main_log(source) is not None
         self._batch.report.waiting[source.path] = (
             _NO_MAIN_FOLDER if is_side else _NO_OWN_FOLDER
         )
-        state, seen = load_state(cursor.state), self._describe(source)
-        if state.get(_HELD_AT) == seen:
+        state, fingerprint = load_state(cursor.state), self._fingerprint(source)
+        if state.get(_HELD_AT) == fingerprint:
             return
-        text = msgspec.json.encode({**state, _HELD_AT: seen}).decode()
+        text = msgspec.json.encode({**state, _HELD_AT: fingerprint}).decode()
         self._states[os.fsencode(source.path)] = text
         yield DecodedChunk(
             source=source,
@@ -227,8 +230,8 @@ class SourceReader:
             decoder_version=self.adapter.decoder_version,
         )
 
-    def _describe(self, source: SourceRef) -> list[int]:
-        """Return all that a search for the folder depends on."""
+    def _fingerprint(self, source: SourceRef) -> list[int]:
+        """Return all numbers that a search for the folder depends on."""
         return [self.adapter.decoder_version, int(self.is_final), *source.stamp]
 
 
@@ -237,6 +240,6 @@ def _get_folder(state: dict[str, Any]) -> str:
 
 
 def load_state(text: str) -> dict[str, Any]:
-    """Return the state saved with a cursor; empty where there is none."""
+    """Parse the decoder state saved with a cursor; return {} if there is none."""
     state = msgspec.json.decode(text) if text else {}
     return state if isinstance(state, dict) else {}

@@ -1,4 +1,4 @@
-"""Noticing that a session is over because its process is."""
+"""The stop detection stage: mark sessions whose process is gone."""
 
 from __future__ import annotations
 
@@ -20,52 +20,57 @@ _MAX_ENDED_SESSIONS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopDetection:
-    """Follows the processes of every agent that names them."""
+    """The stop detection stage, for agents that register their processes."""
 
     store: Store
     registries: Sequence[tuple[AgentAdapter, Sequence[ProcessRegistry]]]
     live_sessions: set[tuple[str, str]] = field(default_factory=set)
-    """Agent and id of every session that a process works on now."""
+    """Agent and id of every session with a live process."""
     ended_sessions: dict[tuple[str, str], None] = field(default_factory=dict)
-    """Those whose process is gone, latest last: what it wrote on its way out may be
-    read after that and does not open them again."""
+    """Sessions whose process is gone, the latest last. They are stopped again at each
+    run, because a process's last entries may be read only after it is gone."""
 
     def run(self) -> int:
-        """Sessions whose process is gone, or works on another, are stopped."""
+        """Stop sessions whose process is gone or works on another; return how many."""
         stopped = 0
         for adapter, registries in self.registries:
-            found = tail.find_processes(registries, adapter.parse_live_process)
-            named = {(adapter.name, each): there for each, there in found.items()}
-            now = {key for key, is_there in named.items() if is_there}
-            before = {key for key in self.live_sessions if key[0] == adapter.name}
-            self._record_ended((set(named) | before) - now, now)
-            self.live_sessions.difference_update(before)
-            self.live_sessions.update(now)
-            self.store.mark_live(adapter.name, (each for _, each in now))
-            gone = [
-                each for agent, each in self.ended_sessions if agent == adapter.name
+            agent = adapter.name
+            processes = tail.find_processes(registries, adapter.parse_live_process)
+            registered = {(agent, session_id) for session_id in processes}
+            live = {
+                (agent, session_id)
+                for session_id, is_live in processes.items()
+                if is_live
+            }
+            live_before = {key for key in self.live_sessions if key[0] == agent}
+            self._record_ended((registered | live_before) - live, live)
+            self.live_sessions.difference_update(live_before)
+            self.live_sessions.update(live)
+            self.store.mark_live(agent, (session_id for _, session_id in live))
+            ended = [
+                name for key_agent, name in self.ended_sessions if key_agent == agent
             ]
-            stopped += self.store.mark_stopped(adapter.name, gone) if gone else 0
+            stopped += self.store.mark_stopped(agent, ended) if ended else 0
         return stopped
 
     def forget_live(self) -> None:
-        """Mark no session as live: nobody watches the processes from now on."""
+        """Mark every session as not live, because processes are no longer checked."""
         for adapter, _ in self.registries:
             self.store.mark_live(adapter.name, ())
 
     def mark_ended(self, agent: str, session_ids: Sequence[str]) -> int:
-        """These sessions said themselves that they are over."""
+        """Stop sessions that reported their own end; return how many."""
         stopped = self.store.mark_stopped(agent, session_ids)
-        # Only then: an id that the store does not take would fail every check.
-        self._record_ended({(agent, each) for each in session_ids}, set())
+        # Not before: an id that the store rejects would make every later run fail.
+        self._record_ended({(agent, session_id) for session_id in session_ids}, set())
         return stopped
 
     def _record_ended(
-        self, ended: set[tuple[str, str]], running: set[tuple[str, str]]
+        self, ended: set[tuple[str, str]], live: set[tuple[str, str]]
     ) -> None:
         for key in sorted(ended):
             self.ended_sessions.setdefault(key)
-        for key in running:
+        for key in live:
             self.ended_sessions.pop(key, None)
         for key in list(self.ended_sessions)[:-_MAX_ENDED_SESSIONS]:
             del self.ended_sessions[key]

@@ -1,4 +1,4 @@
-"""One thread: its calls read, its assets described, its index written."""
+"""One thread's assets: record file changes, describe assets, write the thread index."""
 
 from __future__ import annotations
 
@@ -43,14 +43,15 @@ if TYPE_CHECKING:
 
 _THREADS = "/.leslie/threads/"
 _CALL_KEYWORDS = (".leslie", "plans")
-"""A call without any of these words, in a folder without the first, is of no thread."""
+"""A tool call can only concern a thread if it contains one of these strings, or if the
+first one is part of its working directory."""
 _LIST_KINDS = ("plan", "todos", "task", "folder")
 _MAX_FILE_BYTES = 16 * 1024 * 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class FileFingerprint(msgspec.Struct, frozen=True, array_like=True):
-    """What a file was found to be when it had this stamp."""
+    """Hash and title of a file when it had this stamp."""
 
     stamp: tuple[int, int, int, int]
     sha256: str
@@ -59,7 +60,7 @@ class FileFingerprint(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(slots=True)
 class ThreadAssetsReport:
-    """What was found and written."""
+    """The index of a thread and the number of files written."""
 
     index: dict[str, Any]
     stamp: bytes
@@ -69,13 +70,13 @@ class ThreadAssetsReport:
 
 @dataclass(slots=True, kw_only=True)
 class ThreadAssets:
-    """Everything that belongs to one thread."""
+    """The assets of one thread."""
 
     store: Store
     reader: StoreReader
     session: SessionSummary
     roots: Sequence[Path]
-    """Where the thread may have a folder; the first is where we write."""
+    """Folders that may contain the thread's folder; files are written to the first."""
     redact: Callable[[str], str]
     read_plan: Callable[[str], str | None]
     _cached_files: dict[str, FileFingerprint] = field(default_factory=dict)
@@ -87,15 +88,18 @@ class ThreadAssets:
         return f".leslie/threads/{self.session.thread_id}"
 
     def run(self, cached_files: str) -> ThreadAssetsReport:
-        """The thread's index stands as it should; unchanged files were not read."""
+        """Write the thread's index if it changed; do not read unchanged files.
+
+        `cached_files` are the fingerprints that an earlier run returned, or "".
+        """
         self._cached_files = msgspec.json.decode(
             cached_files or "{}", type=dict[str, FileFingerprint]
         )
-        found = find_in_roots(self.roots, self.session.thread_id)
-        assets = [self._describe_asset(root, asset) for root, asset in found]
+        scanned = find_in_roots(self.roots, self.session.thread_id)
+        assets = [self._describe_asset(root, asset) for root, asset in scanned]
         assets += self._import_assets({asset.type for asset in assets})
         base, name = self.roots[0], f"{self._folder}/.meta/assets.json"
-        before = read_text(base, name, _MAX_FILE_BYTES)
+        old_text = read_text(base, name, _MAX_FILE_BYTES)
         key = self.session.key
         thread = ThreadIndex(
             id=self.session.thread_id,
@@ -104,109 +108,109 @@ class ThreadAssets:
             session_id=key.session_id,
             assets=assets,
             progress=self._find_progress(assets),
-            histories=load_histories(before, self.session.thread_id),
+            histories=load_histories(old_text, self.session.thread_id),
         )
         index = thread_index_to_dict(thread)
-        self._write_if_changed(name, render_json(index), before)
+        self._write_if_changed(name, render_json(index), old_text)
         stamp = stamp_thread(self.roots, self.session.thread_id)
         files = msgspec.json.encode(self._current_files).decode()
         return ThreadAssetsReport(index, stamp, files, self._files_written)
 
     def record_changes(self) -> set[int]:
-        """What the session and its subagents did is noted, unit by new unit.
+        """Save the file changes of unread units, also those of subagents.
 
-        Threads whose folders were touched are due; says which.
+        Mark the threads whose folders were changed as due, and return them.
         """
         due: set[int] = set()
         for stream in (self.session, *self.reader.list_subagents(self.session.key)):
-            with self.store.assets() as rows:
-                for unit in rows.list_unread_units(stream.row):
-                    folder = rows.find_cwd_before(stream.row, unit) or stream.cwd
-                    touches = self._find_unit_changes(stream, unit, folder)
-                    rows.replace_file_changes(stream.row, unit, touches)
-                    below = (touch.path.partition(_THREADS)[2] for touch in touches)
-                    due.update(
-                        rows.list_indexed({path.partition("/")[0] for path in below})
-                    )
-                rows.mark_read(stream.row)
-                rows.mark_due(due, is_due=True)
+            with self.store.assets() as ledger:
+                for unit in ledger.list_unread_units(stream.row):
+                    folder = ledger.find_cwd_before(stream.row, unit) or stream.cwd
+                    changes = self._find_unit_changes(stream, unit, folder)
+                    ledger.replace_file_changes(stream.row, unit, changes)
+                    paths = (change.path.partition(_THREADS)[2] for change in changes)
+                    thread_ids = {path.partition("/")[0] for path in paths}
+                    due.update(ledger.list_indexed(thread_ids))
+                ledger.mark_read(stream.row)
+                ledger.mark_due(due, is_due=True)
         return due
 
     def _find_unit_changes(
         self, stream: SessionSummary, unit: int, folder: str
     ) -> list[FileChange]:
-        words = ("",) if ".leslie" in folder else _CALL_KEYWORDS
-        entries = self.reader.list_tool_calls(stream.row, unit, words, LIST_TOOLS)
+        keywords = ("",) if ".leslie" in folder else _CALL_KEYWORDS
+        entries = self.reader.list_tool_calls(stream.row, unit, keywords, LIST_TOOLS)
         if any(".leslie" in str(p.record.metadata.get("cwd")) for p in entries):
             entries = self.reader.list_tool_calls(stream.row, unit, ("",), LIST_TOOLS)
         chat_id = self.reader.find_chat_id(stream, unit) if entries else ""
-        touches = find_file_changes(entries, folder, chat_id)
-        return [_drop_body(touch) for touch in touches if _is_relevant(touch)]
+        changes = find_file_changes(entries, folder, chat_id)
+        return [_drop_body(change) for change in changes if _is_relevant(change)]
 
-    def _describe_asset(self, root: Path, found_asset: ScannedAsset) -> Asset:
-        below = self._find_changes(root, found_asset)
-        files = [self._describe_file(root, file, below) for file in found_asset.files]
+    def _describe_asset(self, root: Path, scanned: ScannedAsset) -> Asset:
+        changes = self._find_changes(root, scanned)
+        files = [self._describe_file(root, file, changes) for file in scanned.files]
         return Asset(
-            type=found_asset.type,
-            path=found_asset.path,
-            is_folder=found_asset.is_folder,
+            type=scanned.type,
+            path=scanned.path,
+            is_folder=scanned.is_folder,
             files=files,
-            omitted_files=found_asset.omitted_files,
+            omitted_files=scanned.omitted_files,
         )
 
     def _find_changes(self, root: Path, asset: ScannedAsset) -> list[FileChange]:
-        """What was done to the asset, under the thread's id now or the one before."""
-        touches = []
-        with self.store.assets() as rows:
+        """Return the asset's file changes, also those under an old thread id."""
+        changes = []
+        with self.store.assets() as ledger:
             for thread_id in (
-                *rows.list_old_thread_ids(self.session.row),
+                *ledger.list_old_thread_ids(self.session.row),
                 self.session.thread_id,
             ):
                 old = f"{root}{_THREADS}{thread_id}/{asset.relative_path}"
-                found = [
-                    *rows.list_file_changes_below(old),
-                    *rows.list_file_changes_at(old),
-                ]
                 new = f"{root}/{asset.path}"
-                touches += [
-                    msgspec.structs.replace(t, path=new + t.path.removeprefix(old))
-                    for t in found
+                changes += [
+                    msgspec.structs.replace(c, path=new + c.path.removeprefix(old))
+                    for c in (
+                        *ledger.list_file_changes_below(old),
+                        *ledger.list_file_changes_at(old),
+                    )
                 ]
-        return touches
+        return changes
 
     def _describe_file(
         self, root: Path, file: ScannedFile, changes: list[FileChange]
     ) -> AssetFile:
         path = _to_valid_utf8(file.path)
-        known = self._cached_files.get(path)
-        if known is None or known.stamp != file.stamp or not known.sha256:
-            told = describe_file(root, file)
-            title = truncate_title(self.redact(told.title))
-            known = FileFingerprint(file.stamp, told.sha256, _to_valid_utf8(title))
-        self._current_files[path] = known
+        cached = self._cached_files.get(path)
+        if cached is None or cached.stamp != file.stamp or not cached.sha256:
+            description = describe_file(root, file)
+            title = _to_valid_utf8(truncate_title(self.redact(description.title)))
+            cached = FileFingerprint(file.stamp, description.sha256, title)
+        self._current_files[path] = cached
         return AssetFile(
             path=path,
-            title=known.title,
+            title=cached.title,
             size=file.size,
-            sha256=known.sha256,
+            sha256=cached.sha256,
             updated_at=file.updated_at,
-            touches=[touch for touch in changes if touch.path == f"{root}/{file.path}"],
+            changes=[c for c in changes if c.path == f"{root}/{file.path}"],
         )
 
     def _import_assets(self, own_types: set[str]) -> list[Asset]:
-        """Plans and lists from elsewhere, where the thread has none of its own."""
-        with self.store.assets() as rows:
-            touches = rows.list_file_changes(self.session.row)
-        told = {each.type: each for each in collect_assets(touches, self.read_plan)}
+        """Copy plans and task lists of the session, if the thread has none itself."""
+        with self.store.assets() as ledger:
+            changes = ledger.list_file_changes(self.session.row)
+        imported = {
+            asset.type: asset for asset in collect_assets(changes, self.read_plan)
+        }
         assets = []
         for kind in ("plan", "progress"):
             name = f"{self._folder}/{COLLECTED_FOLDER}/{kind}.md"
-            before = read_text(self.roots[0], name, _MAX_FILE_BYTES)
-            if kind in told and kind not in own_types:
-                data = self.redact(told[kind].text).encode(errors="replace")
-                self._write_if_changed(name, data, before)
-                assets.append(self._describe_imported(name, told[kind], data))
-            elif before is not None:
+            old_text = read_text(self.roots[0], name, _MAX_FILE_BYTES)
+            if kind in imported and kind not in own_types:
+                data = self.redact(imported[kind].text).encode(errors="replace")
+                self._write_if_changed(name, data, old_text)
+                assets.append(self._describe_imported(name, imported[kind], data))
+            elif old_text is not None:
                 sinks.remove_file(self.roots[0], name)
                 self._files_written += 1
         return assets
@@ -221,7 +225,7 @@ class ThreadAssets:
             size=len(data),
             sha256=hashlib.sha256(data).hexdigest(),
             updated_at=imported.last_call.at or self.session.ended_at or _EPOCH,
-            touches=[imported.last_call],
+            changes=[imported.last_call],
         )
         return Asset(type=imported.type, path=name, is_collected=True, files=[file])
 
@@ -234,8 +238,8 @@ class ThreadAssets:
                         return parse_progress(self.redact(text))
         return None
 
-    def _write_if_changed(self, name: str, data: bytes, before: str | None) -> None:
-        if before is None or before.encode(errors="replace") != data:
+    def _write_if_changed(self, name: str, data: bytes, old_text: str | None) -> None:
+        if old_text is None or old_text.encode(errors="replace") != data:
             sinks.write_file(self.roots[0], name, data)
             self._files_written += 1
 
@@ -243,23 +247,23 @@ class ThreadAssets:
 def find_in_roots(
     roots: Sequence[Path], thread_id: str
 ) -> list[tuple[Path, ScannedAsset]]:
-    """The assets, each once, though the thread may have two folders."""
-    found: dict[str, tuple[Path, ScannedAsset]] = {}
+    """Return a thread's assets with their roots; the first root has precedence."""
+    assets: dict[str, tuple[Path, ScannedAsset]] = {}
     for root in roots:
         for asset in find_assets(root, thread_id):
-            found.setdefault(asset.path, (root, asset))
-    return list(found.values())
+            assets.setdefault(asset.path, (root, asset))
+    return list(assets.values())
 
 
 def stamp_thread(roots: Sequence[Path], thread_id: str) -> bytes:
-    """Changes whenever an asset does, or somebody else writes to the index."""
+    """Return a stamp that changes when an asset or the thread's index file changes."""
     index = stamp_file(roots[0], f".leslie/threads/{thread_id}/.meta/assets.json")
-    found = [
+    assets = [
         asset
         for root in roots
         for asset in find_assets(root, thread_id, include_transcripts=False)
     ]
-    return stamp_assets(found) + repr(index).encode()
+    return stamp_assets(assets) + repr(index).encode()
 
 
 def _is_relevant(change: FileChange) -> bool:
@@ -269,12 +273,12 @@ def _is_relevant(change: FileChange) -> bool:
 
 
 def _drop_body(change: FileChange) -> FileChange:
-    """Only a plan's words are kept a second time."""
+    """Return the change without its body, unless it is a plan or a task list."""
     if change.kind in _LIST_KINDS or PLAN_FILE.fullmatch(change.path):
         return change
     return msgspec.structs.replace(change, body="")
 
 
 def _to_valid_utf8(text: str) -> str:
-    """Text that every encoding takes: a name of broken bytes included."""
+    """Replace surrogates, which stand for bytes that are not UTF-8."""
     return text.encode(errors="surrogateescape").decode(errors="replace")

@@ -1,4 +1,4 @@
-"""The second street: detect, assemble, render, write."""
+"""The transcripts stage: write a transcript for each unit that finished and changed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from leslied.store import Store, StoreReader, TranscriptLedger
 
 MAX_TRANSCRIPTS = 50
-"""A thread keeps so many files; the store keeps everything."""
+"""Transcript files per thread. Older ones are removed; the store keeps everything."""
 _SETTLE_AFTER = timedelta(seconds=2)
 _GITIGNORE = (
     "/.gitignore\n/index.json\n/INDEX.md\n/thread_relations.json*\n/threads/*/.meta/\n"
@@ -42,19 +42,19 @@ Backfill = Literal["central", "project", "none"]
 
 @dataclass(slots=True)
 class SettleReport:
-    """The work a settle did."""
+    """Counts and errors of one run."""
 
     units: int = 0
     files_written: int = 0
     files_removed: int = 0
     exports_written: int = 0
-    """Files of other outputs, written after it."""
+    """Files that the exports stage wrote afterwards."""
     errors: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settle:
-    """Units that are over, on their way into files."""
+    """The transcripts stage."""
 
     store: Store
     reader: StoreReader
@@ -62,51 +62,51 @@ class Settle:
     redact: Callable[[str], str]
     clock: Clock
     zone: tzinfo | None = None
-    """The zone of names and headers; None means the machine's own."""
+    """Time zone of file names and headers; None means the machine's own."""
     limits: leslie.TranscriptLimits = field(default_factory=leslie.TranscriptLimits)
     backfill: Backfill = "central"
     live_sessions: set[tuple[str, str]] = field(default_factory=set)
-    """Agent and id of sessions that a process works on; kept up to date by `Stops`."""
+    """Agent and id of sessions with a live process; updated by `StopDetection`."""
     is_final: bool = False
     """Whether every session counts as stopped."""
     failures: Failures = field(default_factory=Failures)
     on_progress: ProgressCallback = ignore_progress
-    """Told of every session."""
+    """Called for every session."""
 
     def run(self, *, limit: int = 1_000_000, include_old: bool = True) -> SettleReport:
-        """Every unit that is over and has changed has its file, whole, as it is now.
+        """Write the transcripts of units that finished and changed.
 
-        Without `has_old`, sessions that ended before the store was made may wait.
+        Without `include_old`, skip sessions that ended before the store was created.
         """
         report = SettleReport()
-        with self.store.transcripts() as outbox:
-            since = 0 if include_old else outbox.get_created_us()
+        with self.store.transcripts() as ledger:
+            since = 0 if include_old else ledger.get_created_us()
             if self.backfill == "none":
-                outbox.mark_old_settled()
+                ledger.mark_old_settled()
             # Sessions that failed stay due; they must not crowd out the others.
-            due = outbox.list_due(since, limit + len(self.failures.names("transcript")))
+            due = ledger.list_due(since, limit + len(self.failures.names("transcript")))
         for number, (agent, session_id) in enumerate(due, 1):
-            work = partial(self._try, SessionKey(agent, session_id), report)
+            work = partial(self._try_settle, SessionKey(agent, session_id), report)
             self.failures.attempt("transcript", session_id, work, report.errors)
             self.on_progress(number, len(due))
         return report
 
-    def _try(self, key: SessionKey, done: SettleReport) -> None:
+    def _try_settle(self, key: SessionKey, report: SettleReport) -> None:
         try:
-            self._settle_session(key, done)
+            self._settle_session(key, report)
         except SinkError as error:
-            self._settle_in_central_tree(key, done, error)
+            self._settle_in_central_tree(key, report, error)
 
     def _settle_in_central_tree(
         self, key: SessionKey, report: SettleReport, error: SinkError
     ) -> None:
-        """A thread that has no file yet goes to the central tree instead."""
+        """Move a thread without files to the central tree and try again there."""
         main = self.reader.find_session(key)
         if main is not None:
-            with self.store.transcripts() as outbox:
-                if not outbox.has_files(main.row):
+            with self.store.transcripts() as ledger:
+                if not ledger.has_files(main.row):
                     folder = self.policy.choose_central(main.cwd).folder
-                    outbox.move_thread(main.row, os.fsencode(folder))
+                    ledger.move_thread(main.row, os.fsencode(folder))
         try:
             self._settle_session(key, report)
         except SinkError:
@@ -117,27 +117,31 @@ class Settle:
         if main is None:
             return
         children = self.reader.list_subagents(key)
-        with self.store.transcripts() as outbox:
-            homes = _find_parent_units(main, children, outbox)
-            # What would be taken away again at once is not written at all.
+        with self.store.transcripts() as ledger:
+            units = _find_parent_units(main, children, ledger)
+            # Do not write files that would be removed at once as surplus.
             oldest = main.units - MAX_TRANSCRIPTS
-            due = set(outbox.list_due_units(main.row, oldest))
-            due |= {homes[c.row] for c in children if _has_new_entries(c, outbox)}
+            due = set(ledger.list_due_units(main.row, oldest))
+            due |= {units[c.row] for c in children if _has_new_entries(c, ledger)}
             due = {number for number in due if number > oldest}
         is_waiting = False
         for number in sorted(due):
             if self._is_unit_finished(main, number):
                 report.units += 1
-                here = [child for child in children if homes[child.row] == number]
-                self._write_unit(main, number, here, report)
+                unit_children = [c for c in children if units[c.row] == number]
+                self._write_unit(main, number, unit_children, report)
             else:
                 is_waiting = True
         if not is_waiting:
-            with self.store.transcripts() as outbox:
-                outbox.mark_settled(*key[:2])
+            with self.store.transcripts() as ledger:
+                ledger.mark_settled(*key[:2])
 
     def _is_unit_finished(self, main: SessionSummary, number: int) -> bool:
-        """The next prompt came, the session stopped, or a turn ended and is quiet."""
+        """Return whether a unit is finished.
+
+        It is when the next prompt came, when the session stopped, or some seconds after
+        its turn ended.
+        """
         if number < main.units or self.is_final:
             return True
         now = self.clock.now()
@@ -157,46 +161,46 @@ class Settle:
         base = self._choose_folder(main)
         if base is None:
             return
-        # With the folder the thread may have got the id that Leslie knows it by.
+        # Choosing the folder may have given the thread the id that Leslie uses.
         main = self.reader.find_session(main.key) or main
         stream = RecordStream(main, tuple(self.reader.list_records(main.row, number)))
-        below = [
+        child_streams = [
             RecordStream(c, tuple(self.reader.list_records(c.row))) for c in children
         ]
-        page = _TranscriptWriter(self, main, base, report)
-        for unit in assemble(stream, below):
+        writer = _TranscriptWriter(self, main, base, report)
+        for unit in assemble(stream, child_streams):
             if unit.number:
-                page.write(unit)
+                writer.write(unit)
             else:
-                page.write_subagents(unit)
-        page.remove_surplus()
+                writer.write_subagents(unit)
+        writer.remove_surplus()
 
     def _choose_folder(self, main: SessionSummary) -> Path | None:
-        """Where the thread's files stand: chosen once, kept for ever."""
-        with self.store.transcripts() as outbox:
-            known = outbox.get_folder(main.row)
-            if known:
-                return Path(os.fsdecode(known))
-            place = self.policy.choose(main.cwd)
+        """Return the folder of the thread, chosen once; None if it gets no files."""
+        with self.store.transcripts() as ledger:
+            saved_folder = ledger.get_folder(main.row)
+            if saved_folder:
+                return Path(os.fsdecode(saved_folder))
+            location = self.policy.choose(main.cwd)
             is_old = main.ended_at is not None and (
-                main.ended_at.timestamp() * 1e6 < outbox.get_created_us()
+                main.ended_at.timestamp() * 1e6 < ledger.get_created_us()
             )
             if is_old and self.backfill == "none":
                 return None
             if is_old and self.backfill == "central":
-                place = self.policy.choose_central(main.cwd)
-            outbox.set_folder(main.row, os.fsencode(place.folder))
+                location = self.policy.choose_central(main.cwd)
+            ledger.set_folder(main.row, os.fsencode(location.folder))
             claim = find_claiming_thread(
-                read_relations(place.folder), main.key.session_id
+                read_relations(location.folder), main.key.session_id
             )
             if claim:
-                outbox.claim_thread_id(main.row, claim)
-        return place.folder
+                ledger.claim_thread_id(main.row, claim)
+        return location.folder
 
 
 @dataclass(slots=True)
 class _TranscriptWriter:
-    """One unit and its subagents, becoming files of one thread."""
+    """Writer of the transcripts of one unit and its subagents."""
 
     settle: Settle
     main: SessionSummary
@@ -207,8 +211,8 @@ class _TranscriptWriter:
     def write_subagents(self, unit: Unit) -> None:
         """Write the files of a unit's subagents.
 
-        Unit 0, what precedes the first human prompt, has no file of its own; the
-        subagents started there have theirs.
+        Unit 0, which precedes the first human prompt, has no file of its own, but the
+        subagents that were started there have files.
         """
         for child in unit.subagents:
             self.write(child, unit.chat_id)
@@ -216,38 +220,38 @@ class _TranscriptWriter:
     def write(self, unit: Unit, parent_chat_id: str = "") -> None:
         """Write the unit's file, and before it the files of its subagents."""
         self.write_subagents(unit)
-        with self.settle.store.transcripts() as outbox:
-            known = outbox.find_transcript(unit.summary.row, unit.number)
-            if known is None:
-                # The name is ours before the file is: a crash between leaves no orphan.
-                known = self._reserve_name(unit, outbox)
-        self.files[unit.summary.subagent_id] = known.file.rpartition("/")[2]
-        data = self._render(unit, known.utc_offset, parent_chat_id)
+        with self.settle.store.transcripts() as ledger:
+            transcript = ledger.find_transcript(unit.summary.row, unit.number)
+            if transcript is None:
+                # Reserve the name first, so that a crash leaves no unknown file.
+                transcript = self._reserve_name(unit, ledger)
+        self.files[unit.summary.subagent_id] = transcript.file.rpartition("/")[2]
+        data = self._render(unit, transcript.utc_offset, parent_chat_id)
         digest = hashlib.sha256(data).digest()[:16]
-        if known.digest != digest:
-            self._write_file(known.file, data)
+        if transcript.digest != digest:
+            self._write_file(transcript.file, data)
         newest = max(placed.placement for placed in unit.entries)
-        with self.settle.store.transcripts() as outbox:
-            outbox.save(replace(known, newest=newest, digest=digest))
+        with self.settle.store.transcripts() as ledger:
+            ledger.save(replace(transcript, newest=newest, digest=digest))
 
-    def _reserve_name(self, unit: Unit, outbox: TranscriptLedger) -> Transcript:
+    def _reserve_name(self, unit: Unit, ledger: TranscriptLedger) -> Transcript:
         zone = self._find_zone(unit)
         transcript = Transcript(
             session=unit.summary.row,
             unit=unit.number,
             chat_id=unit.chat_id,
             folder=os.fsencode(self.base),
-            file=self._choose_name(unit, zone, outbox),
+            file=self._choose_name(unit, zone, ledger),
             utc_offset=_utc_offset_minutes(zone, unit.started_at),
             started_us=int((unit.started_at or _EPOCH).timestamp() * 1e6),
             newest=0,
             digest=b"",
         )
-        outbox.save(transcript)
+        ledger.save(transcript)
         return transcript
 
     def _render(self, unit: Unit, utc_offset: int, parent_chat_id: str) -> bytes:
-        setting = leslie.TranscriptOptions(
+        options = leslie.TranscriptOptions(
             thread_id=self.main.thread_id,
             zone=timezone(timedelta(minutes=utc_offset)),
             redact=self.settle.redact,
@@ -255,16 +259,17 @@ class _TranscriptWriter:
             parent_chat_id=parent_chat_id,
             subagent_files=self.files,
         )
-        # Names of tools and what arguments mean hold secrets, too, not only words.
-        clean = redact_unit(unit, self.settle.redact)
-        return leslie.serialize_document(leslie.shape_document(clean, setting)).encode()
+        # Tool names and arguments may contain secrets, too, not only messages.
+        redacted = redact_unit(unit, self.settle.redact)
+        document = leslie.shape_document(redacted, options)
+        return leslie.serialize_document(document).encode()
 
     def remove_surplus(self) -> None:
-        """No thread has more files than its limit; only our own are taken away."""
-        with self.settle.store.transcripts() as outbox:
-            for old in outbox.list_surplus(self.main.row, MAX_TRANSCRIPTS):
+        """Remove the oldest transcripts beyond the limit; never files of others."""
+        with self.settle.store.transcripts() as ledger:
+            for old in ledger.list_surplus(self.main.row, MAX_TRANSCRIPTS):
                 sinks.remove_file(Path(os.fsdecode(old.folder)), old.file)
-                outbox.mark_removed(old)
+                ledger.mark_removed(old)
                 self.report.files_removed += 1
 
     def _write_file(self, name: str, data: bytes) -> None:
@@ -275,8 +280,8 @@ class _TranscriptWriter:
         sinks.write_file(self.base, name, data)
         self.report.files_written += 1
 
-    def _choose_name(self, unit: Unit, zone: tzinfo, outbox: TranscriptLedger) -> str:
-        """A name nobody has, in the store or on disk."""
+    def _choose_name(self, unit: Unit, zone: tzinfo, ledger: TranscriptLedger) -> str:
+        """Return a file name that is unused in the store and on disk."""
         part = "subagents" if unit.summary.is_subagent else "transcripts"
         folder = f".leslie/threads/{self.main.thread_id}/.meta/{part}"
         started = (unit.started_at or _EPOCH).astimezone(zone)
@@ -284,13 +289,13 @@ class _TranscriptWriter:
         number = 1
         while True:
             name = f"{folder}/{leslie.make_file_name(started, prompt, number)}"
-            is_free = not outbox.is_taken(os.fsencode(self.base), name)
+            is_free = not ledger.is_taken(os.fsencode(self.base), name)
             if is_free and sinks.read_file(self.base, name) is None:
                 return name
             number += 1
 
     def _find_zone(self, unit: Unit) -> tzinfo:
-        """The zone in force when the unit began: saved with its name, for ever."""
+        """Return the time zone in force when the unit began; saved with its name."""
         if self.settle.zone:
             return self.settle.zone
         local = (unit.started_at or _EPOCH).astimezone()
@@ -298,30 +303,29 @@ class _TranscriptWriter:
 
 
 def _find_parent_units(
-    main: SessionSummary, children: list[SessionSummary], outbox: TranscriptLedger
+    main: SessionSummary, children: list[SessionSummary], ledger: TranscriptLedger
 ) -> dict[int, int]:
-    """The unit each subagent belongs to: its call's, its parent's, or by time."""
-    rows = {child.row: child for child in children}
-    homes: dict[int, int] = {}
+    """Map each subagent's row to its unit: its call's, its parent's, or by time."""
+    children_by_row = {child.row: child for child in children}
 
-    def find(child: SessionSummary, seen: tuple[int, ...] = ()) -> int:
-        calls = outbox.find_call_units(child.spawn_call_id)
+    def find_unit(child: SessionSummary, seen: tuple[int, ...] = ()) -> int:
+        calls = ledger.find_call_units(child.spawn_call_id)
         if main.row in calls:
             return calls[main.row]
         for row in calls:
-            if row in rows and row != child.row and row not in seen:
-                return find(rows[row], (*seen, child.row))
-        began = (child.started_at or _EPOCH).timestamp() * 1e6
-        return outbox.find_unit_at(main.row, int(began))
+            if row in children_by_row and row != child.row and row not in seen:
+                return find_unit(children_by_row[row], (*seen, child.row))
+        started_us = (child.started_at or _EPOCH).timestamp() * 1e6
+        return ledger.find_unit_at(main.row, int(started_us))
 
-    for child in children:
-        homes[child.row] = find(child)
-    return homes
+    return {child.row: find_unit(child) for child in children}
 
 
-def _has_new_entries(child: SessionSummary, outbox: TranscriptLedger) -> bool:
-    known = outbox.find_transcript(child.row, 0)
-    return known is None or known.newest < outbox.get_newest_placement(child.row)
+def _has_new_entries(child: SessionSummary, ledger: TranscriptLedger) -> bool:
+    transcript = ledger.find_transcript(child.row, 0)
+    if transcript is None:
+        return True
+    return transcript.newest < ledger.get_newest_placement(child.row)
 
 
 def _utc_offset_minutes(zone: tzinfo, at: datetime | None) -> int:

@@ -1,7 +1,8 @@
-"""Finding sources and reading what is new in them.
+"""Find sources and read what is new in them, without knowing what a line means.
 
-The door: `discover` finds, `take_survey` looks from afar, `read` reads, `salvage` cuts
-whole entries out of a damaged line, `Watcher` says which paths are worth a look now.
+`discover` finds sources, `check_freshness` returns how new they are, `read` yields new
+entries, `salvage` extracts complete entries from a damaged line, and `watch.Watcher`
+reports which paths changed.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ __all__ = [
 
 
 def is_unchanged(source: SourceRef, cursor: Cursor, *, is_final: bool = False) -> bool:
-    """Nothing was written since the last look, so no byte needs reading."""
+    """Return whether nothing was written since the cursor was saved."""
     if source.stamp != cursor.stamp:
         return False
     if not is_final or source.shape is not Shape.APPEND_LOG:
@@ -50,7 +51,7 @@ def is_unchanged(source: SourceRef, cursor: Cursor, *, is_final: bool = False) -
 def read(
     source: SourceRef, cursor: Cursor, limits: ReadLimits, *, is_final: bool = False
 ) -> Iterator[Chunk]:
-    """Yield what is new after the cursor, in order, in bounded pieces."""
+    """Yield the new entries after the cursor in order, in chunks of bounded size."""
     match source.shape:
         case Shape.DOCUMENT:
             return document.read(source, cursor, limits)

@@ -1,7 +1,7 @@
-"""Append-only logs: whole lines after a byte offset.
+"""Read append-only logs: complete lines after a byte offset.
 
-Lines end at byte 0x0A and nowhere else. A line without its end stays unread, however
-long it takes to be finished. Memory is bounded by the limits, not by the log.
+Lines end at byte 0x0A and nowhere else. A line without a line end is not read until
+the agent completes it. Memory is bounded by the limits, not by the log.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 def read(
     source: SourceRef, cursor: Cursor, limits: ReadLimits, *, is_final: bool
 ) -> Iterator[Chunk]:
-    """Yield the whole lines after the cursor; `is_final` takes an unended one too.
+    """Yield the complete lines after the cursor; if `is_final`, an incomplete one, too.
 
-    The last chunk's cursor carries the file's stamp: a look that finds the same stamp
-    has nothing to read.
+    The cursor of the last chunk has the file's stamp: while the file has the same
+    stamp, there is nothing to read.
     """
     with open_regular(source.path) as fd:
         stamp = make_stamp(os.fstat(fd))
-        cursor, spent = verify_cursor(fd, stamp, cursor, limits)
-        last = Chunk(entries=(), cursor=cursor, bytes_read=spent)
+        cursor, bytes_read = verify_cursor(fd, stamp, cursor, limits)
+        last = Chunk(entries=(), cursor=cursor, bytes_read=bytes_read)
         for chunk in _read_lines(fd, source, cursor, stamp.size, limits):
             if last.entries or last.rejected:
                 yield last
-                spent = 0
-            last = replace(chunk, bytes_read=chunk.bytes_read + spent)
-            spent = last.bytes_read
+                bytes_read = 0
+            last = replace(chunk, bytes_read=chunk.bytes_read + bytes_read)
+            bytes_read = last.bytes_read
         if is_final:
             last = _add_partial_line(fd, source, last, stamp.size, limits)
         yield replace(last, cursor=replace(last.cursor, stamp=stamp))
@@ -48,10 +48,11 @@ def read(
 def verify_cursor(
     fd: int, stamp: FileStamp, cursor: Cursor, limits: ReadLimits
 ) -> tuple[Cursor, int]:
-    """The cursor to go on from, and the bytes it took to know.
+    """Return the cursor to continue from, and the number of bytes read to verify it.
 
-    A file whose earlier bytes changed starts a new generation at offset 0. A short half
-    line is looked at anew: it may have been cut off and written over.
+    If earlier bytes of the file changed, the cursor starts a new generation at offset
+    0. A short incomplete line is scanned again, because it may have been truncated and
+    overwritten.
     """
     if cursor.scanned < limits.rescan:
         cursor = replace(cursor, scanned=0)
@@ -59,34 +60,35 @@ def verify_cursor(
         return (
             replace(cursor, scanned=0) if _needs_checksum(stamp, cursor) else cursor
         ), 0
-    spent = int.from_bytes(cursor.anchor[:2], "big")
-    before = read_at(fd, spent, cursor.offset - spent)
-    is_same = stamp.size >= cursor.offset and _make_anchor(before) == cursor.anchor
+    bytes_read = int.from_bytes(cursor.anchor[:2], "big")
+    preceding = read_at(fd, bytes_read, cursor.offset - bytes_read)
+    is_same = stamp.size >= cursor.offset and _make_anchor(preceding) == cursor.anchor
     if is_same and _needs_checksum(stamp, cursor):
-        spent += cursor.offset
+        bytes_read += cursor.offset
         is_same = _compute_crc(fd, cursor.offset, limits) == cursor.crc
         cursor = replace(cursor, scanned=0)
     if is_same:
-        return cursor, spent
-    return Cursor(generation=cursor.generation + 1), spent
+        return cursor, bytes_read
+    return Cursor(generation=cursor.generation + 1), bytes_read
 
 
 def _needs_checksum(stamp: FileStamp, cursor: Cursor) -> bool:
-    """Touched without growing, shrunk, or another file: the anchor is not enough.
+    """Return whether the anchor alone does not prove that earlier bytes are unchanged.
 
-    Nor is it after a crash between two chunks, which leaves a cursor without a stamp.
+    It does not if the file was touched without growing, shrank or was replaced, and
+    after a crash between two chunks, which leaves a cursor without a stamp.
     """
     old = cursor.stamp
     if old is None:
         return True
-    same_file = (old.dev, old.inode) == (stamp.dev, stamp.inode)
-    return not same_file or stamp.size <= old.size
+    is_same_file = (old.dev, old.inode) == (stamp.dev, stamp.inode)
+    return not is_same_file or stamp.size <= old.size
 
 
-def _make_anchor(before: bytes) -> bytes:
-    """A mark of the bytes before a cursor: their number and hash, not themselves."""
-    digest = hashlib.blake2b(before, digest_size=14).digest()
-    return len(before).to_bytes(2, "big") + digest
+def _make_anchor(preceding: bytes) -> bytes:
+    """Return the number and the hash of the bytes before a cursor."""
+    digest = hashlib.blake2b(preceding, digest_size=14).digest()
+    return len(preceding).to_bytes(2, "big") + digest
 
 
 def _compute_crc(fd: int, end: int, limits: ReadLimits) -> int:
@@ -106,12 +108,12 @@ def _read_lines(
             data = read_at(fd, min(limits.chunk, size - cursor.offset), cursor.offset)
             if not data:
                 return
-            looked = len(data)
-            whole = data.rfind(b"\n") + 1
-            if whole:
-                data = data[:whole] if whole < len(data) else data
+            bytes_read = len(data)
+            lines_end = data.rfind(b"\n") + 1
+            if lines_end:
+                data = data[:lines_end] if lines_end < len(data) else data
                 chunk = _split_lines(fd, source, cursor, data, limits)
-                chunk = replace(chunk, bytes_read=looked)
+                chunk = replace(chunk, bytes_read=bytes_read)
             else:
                 cursor = replace(cursor, scanned=len(data))
                 chunk = Chunk(entries=(), cursor=cursor, bytes_read=len(data))
@@ -122,37 +124,41 @@ def _read_lines(
 def _read_long_line(
     fd: int, source: SourceRef, cursor: Cursor, size: int, limits: ReadLimits
 ) -> Chunk:
-    """The line that did not end within what was scanned: whole, too long, or wait."""
+    """Return a chunk for a line that did not end within the bytes scanned so far.
+
+    The chunk has the line, a rejection if it is too long, or neither if the line is
+    still incomplete.
+    """
     start = cursor.offset
-    end, spent = _find_line_end(fd, start + cursor.scanned, size, limits)
+    end, bytes_read = _find_line_end(fd, start + cursor.scanned, size, limits)
     if end < 0:
-        waiting = replace(cursor, scanned=size - start)
-        return Chunk(entries=(), cursor=waiting, bytes_read=spent)
+        scanned = replace(cursor, scanned=size - start)
+        return Chunk(entries=(), cursor=scanned, bytes_read=bytes_read)
     length = end + 1 - start
     if length <= limits.line:
         data = read_at(fd, length, start)
         chunk = _split_lines(fd, source, cursor, data, limits)
-        return replace(chunk, bytes_read=spent + len(data))
-    return _skip_line(fd, cursor, end, limits, spent)
+        return replace(chunk, bytes_read=bytes_read + len(data))
+    return _skip_line(fd, cursor, end, limits, bytes_read)
 
 
 def _find_line_end(
     fd: int, start: int, size: int, limits: ReadLimits
 ) -> tuple[int, int]:
-    """Where the next 0x0A stands, or -1; and the bytes it took to know."""
-    at = start
+    """Return the offset of the next 0x0A, or -1, and the number of bytes read."""
+    offset = start
     for data in iter_range(fd, start, size, limits.chunk):
-        found = data.find(b"\n")
-        if found >= 0:
-            return at + found, at + len(data) - start
-        at += len(data)
-    return -1, at - start
+        index = data.find(b"\n")
+        if index >= 0:
+            return offset + index, offset + len(data) - start
+        offset += len(data)
+    return -1, offset - start
 
 
 def _skip_line(
-    fd: int, cursor: Cursor, end: int, limits: ReadLimits, spent: int
+    fd: int, cursor: Cursor, end: int, limits: ReadLimits, bytes_read: int
 ) -> Chunk:
-    """Walk past a line too long to parse: hashed, counted, its head kept."""
+    """Skip a line that is too long to parse; reject it with length, hash and head."""
     digest, crc, start = hashlib.sha256(), cursor.crc, cursor.offset
     for data in iter_range(fd, start, end, limits.chunk):
         digest.update(data)
@@ -170,31 +176,31 @@ def _skip_line(
         entries=(),
         cursor=after,
         rejected=(rejected,),
-        bytes_read=spent + length + 1,
+        bytes_read=bytes_read + length + 1,
     )
 
 
 def _split_lines(
     fd: int, source: SourceRef, cursor: Cursor, data: bytes, limits: ReadLimits
 ) -> Chunk:
-    """The lines of `data`, which ends with a line end, and the cursor after them."""
+    """Return the lines of `data`, which must end with a line end, as a chunk."""
     entries: list[RawEntry] = []
-    at = cursor.offset
+    offset = cursor.offset
     lines = data.split(b"\n")
     lines.pop()
     for line in lines:
         if line and not line.isspace():
-            entries.append(RawEntry(source, at, line))
-        at += len(line) + 1
-    before = data[-limits.anchor :]
-    lacking = min(limits.anchor - len(before), cursor.offset)
-    if lacking:
-        before = read_at(fd, lacking, cursor.offset - lacking) + before
+            entries.append(RawEntry(source, offset, line))
+        offset += len(line) + 1
+    preceding = data[-limits.anchor :]
+    missing = min(limits.anchor - len(preceding), cursor.offset)
+    if missing:
+        preceding = read_at(fd, missing, cursor.offset - missing) + preceding
     after = replace(
         cursor,
-        offset=at,
+        offset=offset,
         crc=zlib.crc32(data, cursor.crc),
-        anchor=_make_anchor(before),
+        anchor=_make_anchor(preceding),
         scanned=0,
         finished=-1,
     )
@@ -204,7 +210,7 @@ def _split_lines(
 def _add_partial_line(
     fd: int, source: SourceRef, last: Chunk, size: int, limits: ReadLimits
 ) -> Chunk:
-    """The chunk with the unended last line, taken as final; the cursor stays before."""
+    """Add the incomplete last line as final; the cursor's offset stays before it."""
     if size == last.cursor.finished:
         return last
     cursor = replace(last.cursor, finished=size)
@@ -216,7 +222,9 @@ def _add_partial_line(
     if not data.strip():
         return replace(last, cursor=cursor)
     entry = RawEntry(source, start, data, is_complete=False)
-    spent = last.bytes_read + len(data)
     return replace(
-        last, cursor=cursor, entries=(*last.entries, entry), bytes_read=spent
+        last,
+        cursor=cursor,
+        entries=(*last.entries, entry),
+        bytes_read=last.bytes_read + len(data),
     )

@@ -1,4 +1,4 @@
-"""Reading a log that was put away compressed: all of it, whenever it is another."""
+"""Read logs that an agent compressed with Zstandard: all lines, after every change."""
 
 from __future__ import annotations
 
@@ -20,22 +20,25 @@ if TYPE_CHECKING:
 
 
 def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
-    """Yield every line; nothing is said of a last line that has no end."""
+    """Yield every line as a new generation; skip a last line without a line end.
+
+    Raise SourceError if the file is damaged or has a line that is too long.
+    """
     generation = cursor.generation + (1 if cursor.stamp else 0)
-    now = Cursor(generation=generation, state=cursor.state)
-    held = b""
+    after = Cursor(generation=generation, state=cursor.state)
+    rest = b""
     for data in _decompress(source, limits):
-        *lines, held = (held + data).split(b"\n")
-        if len(held) > limits.line:
+        *lines, rest = (rest + data).split(b"\n")
+        if len(rest) > limits.line:
             raise SourceError(f"has a line over {limits.line} bytes")
         entries = []
         for line in lines:
             if line.strip():
-                entries.append(RawEntry(source, now.offset, line))
-            crc = zlib.crc32(line + b"\n", now.crc)
-            now = replace(now, offset=now.offset + len(line) + 1, crc=crc)
-        yield Chunk(entries=tuple(entries), cursor=now, bytes_read=len(data))
-    yield Chunk(entries=(), cursor=replace(now, stamp=source.stamp))
+                entries.append(RawEntry(source, after.offset, line))
+            crc = zlib.crc32(line + b"\n", after.crc)
+            after = replace(after, offset=after.offset + len(line) + 1, crc=crc)
+        yield Chunk(entries=tuple(entries), cursor=after, bytes_read=len(data))
+    yield Chunk(entries=(), cursor=replace(after, stamp=source.stamp))
 
 
 def _decompress(source: SourceRef, limits: ReadLimits) -> Iterator[bytes]:
@@ -44,9 +47,9 @@ def _decompress(source: SourceRef, limits: ReadLimits) -> Iterator[bytes]:
             open_regular(source.path) as fd,
             open(fd, "rb", closefd=False) as file,
         ):
-            unpacker = zstandard.ZstdDecompressor(max_window_size=2**27)
-            with unpacker.stream_reader(file, read_across_frames=True) as stream:
+            decompressor = zstandard.ZstdDecompressor(max_window_size=2**27)
+            with decompressor.stream_reader(file, read_across_frames=True) as stream:
                 while data := stream.read(limits.chunk):
                     yield data
     except zstandard.ZstdError as error:
-        raise SourceError(f"cannot be unpacked: {error}") from error
+        raise SourceError(f"cannot be decompressed: {error}") from error

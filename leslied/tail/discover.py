@@ -1,4 +1,4 @@
-"""From roots to sources: one walk, sizes and times included, nothing opened."""
+"""Find the sources below an agent's roots, with their stamps, without opening them."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ MAX_DEPTH = 12
 
 @dataclass(slots=True)
 class Discovery:
-    """What a walk found, and what it could not see."""
+    """The sources below some roots, and the folders that could not be read."""
 
     sources: list[SourceRef] = field(default_factory=list)
-    """Those that are new or have changed."""
+    """Sources that are new or have changed."""
     count: int = 0
-    """All there are, also those that have not changed."""
+    """Number of all sources, including unchanged ones."""
     gone_paths: list[bytes] = field(default_factory=list)
-    """The paths of known ones that were not found."""
+    """Paths of known sources that no longer exist."""
     unreadable: dict[Path, str] = field(default_factory=dict)
-    """Folders that could not be listed: nothing below them counts as deleted."""
+    """Folders that could not be listed, and why; nothing below them is deleted."""
     missing_roots: list[Path] = field(default_factory=list)
     """Roots that do not exist (yet)."""
 
@@ -44,38 +44,38 @@ def discover(
     roots: Iterable[Root],
     known_stamps: dict[bytes, FileStamp] | None = None,
 ) -> Discovery:
-    """Every source below the roots, oldest change first.
+    """Return the new and changed sources below the roots, the oldest change first.
 
-    A source that is `known` with the very stamp it has is only counted. Whatever is
-    found is taken out of `known`: there may be many, and memory is for others, too.
+    Sources whose stamp is equal to that in `known_stamps` are only counted. Paths that
+    exist are removed from `known_stamps`, instead of copying a large dict.
     """
     unseen = {} if known_stamps is None else known_stamps
-    found = Discovery()
+    discovery = Discovery()
     seen: set[tuple[int, int]] = set()
     for root in roots:
-        if not _check_root(root.path, found):
+        if not _check_root(root.path, discovery):
             continue
-        for entry, name in _walk(root, found, seen):
+        for entry, name in _walk(root, discovery, seen):
             pattern = match_source(root, name)
             if pattern is None:
                 continue
-            stamp = _read_stamp(entry, root.path, found)
+            stamp = _read_stamp(entry, root.path, discovery)
             if stamp is None or (stamp.dev, stamp.inode) in seen:
                 continue
             seen.add((stamp.dev, stamp.inode))
             stamp = _stamp_source(pattern, Path(entry.path), stamp)
-            found.count += 1
+            discovery.count += 1
             if unseen.pop(os.fsencode(entry.path), None) != stamp:
-                found.sources.append(
+                discovery.sources.append(
                     _make_source(agent, root, pattern, Path(entry.path), stamp)
                 )
-    found.gone_paths += unseen
-    found.sources.sort(key=lambda s: (s.stamp.mtime_ns, s.path))
-    return found
+    discovery.gone_paths += unseen
+    discovery.sources.sort(key=lambda s: (s.stamp.mtime_ns, s.path))
+    return discovery
 
 
 def find_source(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
-    """The source at this path, if it is one."""
+    """Return the source at a path (for a database's WAL, the database), or None."""
     for root in roots:
         if not path.is_relative_to(root.path):
             continue
@@ -90,7 +90,7 @@ def find_source(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | No
             real = path.resolve(strict=True)
             status = real.stat()
             is_inside = real.is_relative_to(root.path.resolve())
-        # A loop of links is a RuntimeError, a name with a lone surrogate a ValueError.
+        # A loop of links raises RuntimeError, a name with a lone surrogate ValueError.
         except (OSError, RuntimeError, ValueError):
             return None
         if is_inside and stat.S_ISREG(status.st_mode):
@@ -100,14 +100,14 @@ def find_source(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | No
 
 
 def match_source(root: Root, name: str) -> Pattern | None:
-    """The pattern that makes a file of this name below the root a source."""
+    """Return the first pattern that matches a name relative to the root, or None."""
     if root.watch is WatchDepth.FLAT and "/" in name:
         return None
     return next((p for p in root.patterns if _compile_glob(p.glob)(name)), None)
 
 
 def _stamp_source(pattern: Pattern, path: Path, stamp: FileStamp) -> FileStamp:
-    """The stamp of all the files that make up the source."""
+    """Return the stamp of all files that make up the source."""
     if pattern.shape is Shape.SQLITE:
         return stamp_database(path, stamp)
     if pattern.shape is Shape.JSON_TREE:
@@ -133,7 +133,7 @@ def _make_source(
 def _walk(
     root: Root, discovery: Discovery, seen: set[tuple[int, int]]
 ) -> Iterator[tuple[os.DirEntry[str], str]]:
-    """Every non-folder below the root with its relative name; loops are cut."""
+    """Yield every non-folder below the root with its relative name; visit no loops."""
     deepest = 0 if root.watch is WatchDepth.FLAT else MAX_DEPTH
     pending = [(str(root.path), "", 0)]
     while pending:
@@ -184,7 +184,7 @@ def _is_first_visit(entry: os.DirEntry[str], seen: set[tuple[int, int]]) -> bool
 
 
 def _is_inside(entry: os.DirEntry[str], root: Path) -> bool:
-    """A link counts only when it leads to something below the same root."""
+    """Return whether a link points to something below the same root."""
     return Path(os.path.realpath(entry.path)).is_relative_to(os.path.realpath(root))
 
 
@@ -205,7 +205,7 @@ def _read_stamp(
 
 @cache
 def _compile_glob(glob: str) -> Matcher:
-    """`*` matches within a name, `**/` any number of folders."""
+    """Compile a glob: `*` matches within a name, `**/` any number of folders."""
     pieces = re.split(r"(\*\*/|\*)", glob)
     table = {"**/": "(?:[^/]+/)*", "*": "[^/]*"}
     pattern = "".join(table.get(piece) or re.escape(piece) for piece in pieces)

@@ -1,4 +1,4 @@
-"""Documents: files an agent writes anew as a whole; each is one entry."""
+"""Read documents: files that an agent rewrites as a whole; each is one entry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
-    """Yield the document as one entry; none when its bytes are the same as before."""
+    """Yield the document as one entry, or no entry if its bytes are unchanged.
+
+    Raise SourceError if the document is too large.
+    """
     with open_regular(source.path) as fd:
         stamp = make_stamp(os.fstat(fd))
         if stamp.size > limits.line:

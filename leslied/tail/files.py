@@ -1,4 +1,4 @@
-"""Opening and reading other programs' files without disturbing them."""
+"""Open and read other programs' files without disturbing them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_regular(path: Path) -> Iterator[int]:
-    """A descriptor of a regular file; a FIFO or device never makes us wait."""
+    """Yield a descriptor of a regular file, without blocking on a FIFO or device.
+
+    Raise SourceError if the file cannot be opened or read, or is not regular.
+    """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
     try:
         fd = os.open(path, flags)
@@ -34,7 +37,7 @@ def open_regular(path: Path) -> Iterator[int]:
 
 
 def make_stamp(status: os.stat_result) -> FileStamp:
-    """What `stat` said, in our form."""
+    """Return the stamp for a result of `stat`."""
     return FileStamp(
         status.st_dev,
         status.st_ino,
@@ -45,7 +48,7 @@ def make_stamp(status: os.stat_result) -> FileStamp:
 
 
 def read_at(fd: int, length: int, offset: int) -> bytes:
-    """The bytes there; fewer only where the file ends."""
+    """Return `length` bytes at the offset, or fewer at the end of the file."""
     data = os.pread(fd, length, offset)
     while data and len(data) < length:
         more = os.pread(fd, length - len(data), offset + len(data))
@@ -56,7 +59,7 @@ def read_at(fd: int, length: int, offset: int) -> bytes:
 
 
 def iter_range(fd: int, start: int, end: int, chunk_size: int) -> Iterator[bytes]:
-    """The bytes from start to end in pieces of at most `size`."""
+    """Yield the bytes from start to end in pieces of at most `chunk_size`."""
     while start < end:
         data = os.pread(fd, min(chunk_size, end - start), start)
         if not data:

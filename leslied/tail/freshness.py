@@ -1,7 +1,7 @@
-"""How new an agent's logs are, without walking through all of them.
+"""Find out how new an agent's logs are, without a walk through all folders.
 
-Files that are known are asked for their time, and folders are listed only where
-something was made since the last look at all of them.
+Known files cost one `stat` each, and a folder is listed only if something was created
+in it since the last scan.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from leslied.model.source import Root
 
 MAX_CHECKED_LOGS = 2000
-"""So many logs, the latest, are asked for their time; older ones are rarely gone on
-with, and the daemon's own scan asks them all."""
+"""Number of newest logs to `stat`. Older ones are rarely continued, and the daemon's
+scan checks all of them."""
 _SINGLE_FILE_SHAPES = (Shape.APPEND_LOG, Shape.DOCUMENT, Shape.COMPRESSED_LOG)
 _MTIME_TOLERANCE_NS = 2_000_000_000
-"""A folder's time may lie so far before the moment it was changed at."""
+"""A folder's mtime may be this much earlier than the moment of its change."""
 
 
 @dataclass(slots=True)
 class Freshness:
-    """What a look from afar tells."""
+    """Number and newest change of an agent's sources."""
 
     newest_ns: int | None = None
     count: int = 0
@@ -39,16 +39,17 @@ class Freshness:
     unreadable: list[Path] = field(default_factory=list)
 
     def add_source(self, mtime_ns: int) -> None:
-        """One more source is known by its time."""
+        """Update the newest change with the mtime of a source."""
         self.newest_ns = max(self.newest_ns or 0, mtime_ns)
 
 
 def check_freshness(
     agent: str, roots: Sequence[Root], known_paths: Sequence[bytes], scanned_ns: int
 ) -> Freshness:
-    """The newest of the sources: of those known, latest first, and of any new ones.
+    """Return the freshness of the known sources and of any new ones.
 
-    `looked_ns` is when all of them were last looked at; 0 for never.
+    `known_paths` is sorted by time, the newest first. `scanned_ns` is the time of the
+    last full scan; 0 means never and causes a full walk.
     """
     shapes = {pattern.shape for root in roots for pattern in root.patterns}
     if not scanned_ns or not shapes.issubset(_SINGLE_FILE_SHAPES):
@@ -70,23 +71,27 @@ def check_freshness(
     return freshness
 
 
-def _list_folders_below(root: Root, known: set[bytes]) -> set[bytes]:
-    """The root, what is known below it, and projects that never had a log."""
+def _list_folders_below(root: Root, source_folders: set[bytes]) -> set[bytes]:
+    """Return the root, its folders with sources, and all of its direct subfolders."""
     top = os.fsencode(root.path)
-    found = {each for each in known if each.startswith(top + b"/")}
+    folders = {folder for folder in source_folders if folder.startswith(top + b"/")}
     with suppress(OSError), os.scandir(top) as entries:
-        found |= {each.path for each in entries if each.is_dir()}
-    return found | {top}
+        folders |= {entry.path for entry in entries if entry.is_dir()}
+    return folders | {top}
 
 
 def _scan_all(agent: str, roots: Iterable[Root]) -> Freshness:
-    found = discover(agent, roots)
-    newest = max((source.stamp.mtime_ns for source in found.sources), default=None)
-    return Freshness(newest, found.count, found.missing_roots, list(found.unreadable))
+    discovery = discover(agent, roots)
+    return Freshness(
+        newest_ns=max((s.stamp.mtime_ns for s in discovery.sources), default=None),
+        count=discovery.count,
+        missing_roots=discovery.missing_roots,
+        unreadable=list(discovery.unreadable),
+    )
 
 
 def _list_parents(paths: Iterable[bytes]) -> set[bytes]:
-    """The folders that hold the files, and those that hold the folders."""
+    """Return all folders above the paths."""
     folders: set[bytes] = set()
     for path in paths:
         folder = path[: path.rfind(b"/")]
@@ -99,7 +104,7 @@ def _list_parents(paths: Iterable[bytes]) -> set[bytes]:
 def _find_new_mtimes(
     root: Root, folder: bytes, seen: set[bytes], scanned_ns: int
 ) -> Iterator[int]:
-    """The times of sources in the folder that nobody knew."""
+    """Yield the mtimes of new sources in a folder; add their paths to `seen`."""
     top = os.fsencode(root.path) + b"/"
     try:
         entries = list(os.scandir(folder))
@@ -119,6 +124,6 @@ def _find_new_mtimes(
 
 def _read_mtime_ns(path: bytes) -> int:
     try:
-        return os.stat(path).st_mtime_ns  # noqa: PTH116 - thousands of times
+        return os.stat(path).st_mtime_ns  # noqa: PTH116 - called thousands of times
     except OSError:
         return 0

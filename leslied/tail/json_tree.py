@@ -1,9 +1,9 @@
-"""Sessions kept as a tree: one small file for each thing that was said.
+"""Read sessions stored as a tree of small JSON files.
 
-The source is the file that names the session. What was said stands in folders named
-after it, one file each, and the pieces of each of those in a folder of their own.
-Every file of the first folder is an entry together with its pieces, so an entry is
-whole whatever file changed last.
+The source is the session's own file. Its messages are files in a folder named after the
+session, and the parts of each message are files in a folder named after the message.
+An entry is a message file together with its parts, so that it is complete no matter
+which file changed last.
 """
 
 from __future__ import annotations
@@ -28,21 +28,23 @@ if TYPE_CHECKING:
 
 _SUFFIX = ".json"
 _REREAD_FILES = 1
-"""So many files before the newest known one are read again: they may have changed."""
+"""Message files before the newest known one that are read again, in case of changes."""
 
 
-def stamp_tree(path: Path, below: tuple[str, ...], stamp: FileStamp) -> FileStamp:
-    """The stamp of a session's file, its folder, and the newest file and pieces there.
+def stamp_tree(
+    path: Path, child_folders: tuple[str, ...], stamp: FileStamp
+) -> FileStamp:
+    """Return the stamp of a session's file, its folder, and its newest message.
 
-    Files are written over in their place, which their folder does not show; only the
-    newest still change.
+    Files are overwritten in place, which does not change their folder's mtime; only
+    the newest message still changes.
     """
-    folder = _get_folder(path.parent, below, 0, path.stem)
+    folder = _get_folder(path.parent, child_folders, 0, path.stem)
     newest = max(_list_names(folder), default="")
-    pieces = _get_folder(path.parent, below, 1, newest)
-    for each in (folder, folder / (newest + _SUFFIX), pieces):
+    parts = _get_folder(path.parent, child_folders, 1, newest)
+    for stamped in (folder, folder / (newest + _SUFFIX), parts):
         try:
-            status = each.stat()
+            status = stamped.stat()
         except OSError:
             continue
         stamp = stamp._replace(
@@ -54,15 +56,18 @@ def stamp_tree(path: Path, below: tuple[str, ...], stamp: FileStamp) -> FileStam
 
 
 def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
-    """Yield the session's file, then what was said since the newest file known."""
+    """Yield the session's file, then the messages since the newest one known.
+
+    Raise SourceError if the session's file is missing or too large.
+    """
     top = _load_json(source.path, limits)
     folder = _get_folder(source.path.parent, source.child_folders, 0, source.path.stem)
     names = sorted(_list_names(folder))
     start = max(bisect_left(names, cursor.anchor.decode()) - _REREAD_FILES, 0)
     entries = [b'{"top":%b}' % top]
     for name in names[start:] if cursor.anchor else names:
-        pieces = _get_folder(source.path.parent, source.child_folders, 1, name)
-        entries.append(_make_entry(top, folder, pieces, name, limits))
+        parts = _get_folder(source.path.parent, source.child_folders, 1, name)
+        entries.append(_make_entry(top, folder, parts, name, limits))
         if sum(map(len, entries)) >= limits.chunk:
             cursor = replace(cursor, anchor=name.encode(), stamp=None)
             chunk = _make_chunk(source, cursor, entries)
@@ -84,12 +89,12 @@ def _make_chunk(source: SourceRef, cursor: Cursor, entries: list[bytes]) -> Chun
 
 
 def _make_entry(
-    top: bytes, folder: Path, pieces: Path, name: str, limits: ReadLimits
+    top: bytes, folder: Path, parts: Path, name: str, limits: ReadLimits
 ) -> bytes:
-    """One file with its pieces, and the session's file above them."""
+    """Return a message with its parts and its session's file as one JSON object."""
     below = b",".join(
-        b'{"name":%b,"file":%b}' % (_quote(each), _load_file(pieces, each, limits))
-        for each in sorted(_list_names(pieces))
+        b'{"name":%b,"file":%b}' % (_quote(part), _load_file(parts, part, limits))
+        for part in sorted(_list_names(parts))
     )
     file = _load_file(folder, name, limits)
     return b'{"top":%b,"name":%b,"file":%b,"below":[%b]}' % (
@@ -100,12 +105,14 @@ def _make_entry(
     )
 
 
-def _get_folder(base: Path, below: tuple[str, ...], level: int, name: str) -> Path:
-    return base / below[level].format(name)
+def _get_folder(
+    base: Path, child_folders: tuple[str, ...], level: int, name: str
+) -> Path:
+    return base / child_folders[level].format(name)
 
 
 def _list_names(folder: Path) -> list[str]:
-    """The names of the folder's files, without their ending."""
+    """Return the names of the folder's JSON files, without their suffix."""
     try:
         names = [name for name in os.listdir(folder) if name.endswith(_SUFFIX)]  # noqa: PTH208
     except OSError:
@@ -121,7 +128,7 @@ def _load_file(folder: Path, name: str, limits: ReadLimits) -> bytes:
 
 
 def _load_json(path: Path, limits: ReadLimits) -> bytes:
-    """The file's JSON; anything else as a JSON string, so that it spoils no other."""
+    """Return a file's JSON; quote invalid JSON as a string to keep the entry valid."""
     with open_regular(path) as fd:
         size = os.fstat(fd).st_size
         if size > limits.line:

@@ -1,4 +1,4 @@
-"""How much is held in memory at once, and how hard a damaged line is looked at."""
+"""Limits of memory and work when reading sources."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ class ReadLimits:
     chunk: int = 2 * MIB
     """Bytes read at once."""
     line: int = 32 * MIB
-    """A longer line is not parsed: position, length, hash and head are kept."""
+    """Longest line that is parsed; of a longer one, only length, hash and head are
+    stored."""
     head: int = 4096
-    """Bytes kept of a rejected entry, for a person to look at."""
+    """Bytes stored of a rejected entry, for inspection."""
     anchor: int = 256
-    """Bytes before the cursor that must still be there at the next look."""
+    """Bytes before the cursor that must be unchanged at the next read."""
     rescan: int = 64 * 1024
-    """A half line up to this long is read again at every look."""
+    """Longest incomplete line that is scanned again at every read."""
     spill: int = 16 * MIB
-    """Bytes taken of a tool result kept in a file of its own."""
+    """Bytes read of a tool result that is stored in a separate file."""

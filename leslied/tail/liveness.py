@@ -1,4 +1,4 @@
-"""Which processes that claim to work on a session are really there."""
+"""Find sessions with a running process, from the process registries of agents."""
 
 from __future__ import annotations
 
@@ -20,61 +20,65 @@ if TYPE_CHECKING:
 _MAX_FILE_BYTES = 64 * 1024
 _MAX_FOLDERS = 64
 _START_TOLERANCE_TICKS = 200
-"""A start time is told from a boot time that was rounded: two seconds are the same."""
+"""Two seconds: agents compute a start time from a boot time that was rounded."""
 
 
 def find_processes(
     registries: Iterable[ProcessRegistry],
     parse: Callable[[Path, bytes], LiveProcess | None],
 ) -> dict[str, bool]:
-    """Sessions named in the registries, and whether a process still works on each."""
-    found: dict[str, bool] = {}
-    locked = _FileLocks()
+    """Return the session ids in the registries, and whether a process is running."""
+    sessions: dict[str, bool] = {}
+    locks = _FileLocks()
     for registry in registries:
         for path in _list_files(registry):
-            live = parse(path, _read(path))
-            if live is None:
+            process = parse(path, _read(path))
+            if process is None:
                 continue
-            is_there = locked.is_locked(path) if live.pid is None else is_running(live)
-            if is_there is not None:
-                found[live.session_id] = is_there or found.get(live.session_id, False)
-    return found
+            if process.pid is None:
+                is_live = locks.is_locked(path)
+            else:
+                is_live = is_running(process)
+            if is_live is not None:
+                name = process.session_id
+                sessions[name] = is_live or sessions.get(name, False)
+    return sessions
 
 
 class _FileLocks:
-    """Files that some process holds a lock on, asked for without trying to lock one."""
+    """Files that any process has locked, read from `/proc/locks`."""
 
     @cached_property
     def _inodes(self) -> frozenset[int] | None:
         try:
             with open("/proc/locks", encoding="ascii") as file:  # noqa: PTH123
-                # The device is left out: on some file systems `stat` tells another.
+                # Ignore the device: on some file systems `stat` returns another one.
                 return frozenset(int(line.split(":")[-1].split()[0]) for line in file)
         except (OSError, ValueError, IndexError):
             return None
 
     def is_locked(self, path: Path) -> bool | None:
-        """Whether somebody holds it; None where that cannot be told."""
+        """Return whether a process holds a lock on the file, or None if unknown."""
         try:
             return None if self._inodes is None else path.stat().st_ino in self._inodes
         except OSError:
             return None
 
 
-def is_running(live: LiveProcess) -> bool:
-    """The very process is there: same number, same beginning."""
-    began = _read_start_ticks(live.pid) if live.pid is not None else None
-    if began is None:
+def is_running(process: LiveProcess) -> bool:
+    """Return whether the process exists with the same pid and start time."""
+    ticks = _read_start_ticks(process.pid) if process.pid is not None else None
+    if ticks is None:
         return False
-    if live.start_ticks is None or began < 0:
+    if process.start_ticks is None or ticks < 0:
         return True
-    return abs(began - live.start_ticks) <= _START_TOLERANCE_TICKS
+    return abs(ticks - process.start_ticks) <= _START_TOLERANCE_TICKS
 
 
 def _list_files(registry: ProcessRegistry) -> list[Path]:
-    """The registry's files; keys and other secrets beside them are never opened.
+    """Return the registry's files; other files beside them may hold secrets.
 
-    Where every session has a folder of its own, only the newest are looked into.
+    Where every session has its own folder, only the newest folders are listed.
     """
     folder, _, name = registry.glob.rpartition("/")
     try:
@@ -83,10 +87,10 @@ def _list_files(registry: ProcessRegistry) -> list[Path]:
         folders = sorted(os.scandir(registry.path), key=_mtime)[-_MAX_FOLDERS:]
     except OSError:
         return []
-    inner = (
-        ProcessRegistry(Path(each.path), name) for each in folders if each.is_dir()
+    registries = (
+        ProcessRegistry(Path(entry.path), name) for entry in folders if entry.is_dir()
     )
-    return [path for each in inner for path in _list_files(each)]
+    return [path for inner in registries for path in _list_files(inner)]
 
 
 def _mtime(entry: os.DirEntry[str]) -> int:
@@ -105,7 +109,7 @@ def _read(path: Path) -> bytes:
 
 
 def _read_start_ticks(pid: int) -> int | None:
-    """When the process began, in ticks; -1 where that cannot be told; None if gone."""
+    """Return a process's start time in ticks; -1 if unknown, None if it is gone."""
     try:
         with open(f"/proc/{pid:d}/stat", "rb") as file:  # noqa: PTH123
             fields = file.read().rpartition(b")")[2].split()
@@ -116,9 +120,8 @@ def _read_start_ticks(pid: int) -> int | None:
         pass
     except (OSError, IndexError, ValueError):
         return -1
-    return (
-        -1 if not os.path.exists("/proc/self/stat") and _process_exists(pid) else None
-    )
+    has_proc = Path("/proc/self/stat").exists()
+    return -1 if not has_proc and _process_exists(pid) else None
 
 
 def _process_exists(pid: int) -> bool:

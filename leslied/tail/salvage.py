@@ -1,9 +1,9 @@
-"""Cutting whole entries out of a damaged line, with bounded work.
+"""Extract complete JSON objects from a damaged line, with bounded work.
 
-Agents leave lines that hold two objects, a torn object with a whole one behind it, or
-a run of NUL bytes and then an object. Every whole object is found again; what lies
-between is told as a gap. The line is scanned as Latin-1, so positions are byte
-positions and damaged UTF-8 is the next reader's concern.
+Agents leave lines with two objects, with a torn object before a complete one, or with a
+run of NUL bytes before an object. Every complete object is extracted; the bytes between
+them are reported as gaps. The line is scanned as Latin-1, so that positions are byte
+positions; invalid UTF-8 is left to the decoder.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ _OBJECT = re.compile(r'\{\s*"')
 _FILLER = b"\0 \t\r\n\xef\xbb\xbf"
 _WINDOW = 64 * 1024
 _MAX_LINE_BYTES = 4 * 1024 * 1024
-"""A larger line is not looked into: a failed try builds all it has seen."""
+"""A longer line is not searched: a failed parse builds all objects up to the error."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
 class SalvageResult(NamedTuple):
-    """The whole objects in a line and the stretches that belong to none."""
+    """Complete objects as (position, bytes), and gaps as (position, length)."""
 
     pieces: list[tuple[int, bytes]]
     gaps: list[tuple[int, int]]
 
 
 def salvage(line: bytes, tries: int = 2_000) -> SalvageResult:
-    """Every complete object in the line, in order, and the gaps between them.
+    """Return all complete objects in the line, in order, and the gaps between them.
 
-    `tries` bounds the places that may fail, and what all failures together may look
-    at is a few times the line: hostile lines cost no more.
+    Work is bounded also for hostile lines: at most `tries` positions may fail, and all
+    failures together may read a few times the line's length.
     """
     pieces: list[tuple[int, bytes]] = []
     if len(line) > _MAX_LINE_BYTES:
@@ -40,10 +40,11 @@ def salvage(line: bytes, tries: int = 2_000) -> SalvageResult:
     gaps: list[tuple[int, int]] = []
     budget = 8 * len(line) + 2_000_000
     base = at = covered = 0
-    while (found := _OBJECT.search(text, at - base)) and tries and budget > 0:
-        start = found.start() + base
+    while (match := _OBJECT.search(text, at - base)) and tries and budget > 0:
+        start = match.start() + base
         if start - base > _WINDOW:
-            # A failure's cost grows with its distance from the start of the text.
+            # The cost of a failure grows with its distance from the start of the text,
+            # because JSONDecodeError counts lines from there.
             text, base = text[start - base :], start
         end, cost = _try_object(text, start - base)
         if end:
@@ -59,15 +60,15 @@ def salvage(line: bytes, tries: int = 2_000) -> SalvageResult:
 
 
 def _try_object(text: str, start: int) -> tuple[int, int]:
-    """Where the object ends, or 0; and the characters a failed try looked at."""
+    """Return the end of the object, or 0, and the characters that a failure read."""
     try:
         return _DECODER.raw_decode(text, start)[1], 0
     except json.JSONDecodeError as error:
-        looked = error.pos - start
-        # An unterminated string is reported where it began, but was read to the end.
+        cost = error.pos - start
+        # An unterminated string is reported at its start, but was read to the end.
         if error.msg.startswith("Unterminated"):
-            looked = len(text) - start
-        return 0, looked
+            cost = len(text) - start
+        return 0, cost
     except (RecursionError, ValueError):
         return 0, min(len(text) - start, 100_000)
 

@@ -1,4 +1,4 @@
-"""Small files beside a log: tool results kept apart, and what first entries need."""
+"""Read small files next to a log: large tool results, and metadata of the session."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_SIDE_FILE_CHARACTERS = 2000
 
 
 def read_spill(path: Path, limits: ReadLimits) -> str:
-    """The file's text, cut at the limit; empty when it is gone or a link leads away."""
+    """Return a file's text, cut at the limit; "" if it is missing or a symlink."""
     try:
         if any(part.is_symlink() for part in (path, *path.parents[:2])):
             return ""
@@ -28,7 +28,7 @@ def read_spill(path: Path, limits: ReadLimits) -> str:
 
 
 def read_side_file(source: SourceRef, limits: ReadLimits) -> str:
-    """The beginning of the small file beside a source; empty where there is none."""
+    """Return the beginning of a source's side file; "" if there is none."""
     return read_spill(source.path.parent / source.side_file, limits)[
         :_MAX_SIDE_FILE_CHARACTERS
     ]

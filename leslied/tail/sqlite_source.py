@@ -1,9 +1,9 @@
-"""Reading an agent's own SQLite database, which must not notice.
+"""Read an agent's SQLite database without disturbing the agent.
 
-Opened read-only, and so that SQLite makes no file beside it: the shared memory is only
-read, where there is none the log of writes is indexed in our own memory, and where
-there is no log only the database counts. Each query ends within a few rows, so the
-agent never waits to put its log away.
+The database is opened read-only, and so that SQLite creates no file beside it: an
+existing shared-memory file is only read, without one the WAL is indexed in our own
+memory, and without a WAL only the database file is read. Each query returns a few rows,
+so that the agent never has to wait for us to checkpoint its WAL.
 """
 
 from __future__ import annotations
@@ -31,38 +31,39 @@ if TYPE_CHECKING:
 
 WAL = "-wal"
 SHM = "-shm"
-_INDEX_HEADER = 48
+_INDEX_HEADER_BYTES = 48
 _MAX_ROWS = 200
 _BUSY_SECONDS = 0.1
 _SHARED_INDEX = "readonly_shm=1"
 _OWN_INDEX = "vfs=unix-none"
 _NO_LOG = "immutable=1"
-_WRITE_VERSION = 18
-"""Where a database says whether it keeps a log of writes."""
+_WRITE_VERSION_OFFSET = 18
+"""Offset of the write and read versions in a database's header; 2 means WAL mode."""
 _STEPS_PER_PROGRESS_CALL = 100_000
 _MAX_PROGRESS_CALLS = 2_000
-"""A query that takes longer than some seconds is given up: it is not sound."""
+"""A query is aborted after some seconds: the database must be damaged."""
 _MAX_LENGTH_FACTOR = 4
-"""So many times the longest entry may be read, only to be told as too long."""
+"""SQLite's length limit as a multiple of the longest entry that is parsed. Longer
+entries must be readable, so that they can be rejected with their length."""
 
 
 class RowFingerprint(NamedTuple):
-    """A row that was read: its number, and a checksum of its name."""
+    """A row that was read: its rowid, and a checksum of its id."""
 
     row: int
     name_crc: int
 
 
 class FeedPosition(msgspec.Struct, frozen=True, array_like=True):
-    """How far a feed was read."""
+    """How far a feed was read. Saved as JSON in the cursor's anchor."""
 
     after: int = 0
     row: int = 0
     trail: tuple[RowFingerprint, ...] = ()
-    """Rows that were read, the last one first, then ever farther back.
+    """Rows that were read: the last one, then others at growing distances before it.
 
-    Numbers of deleted rows are given again, and a database that was tidied up numbers
-    its rows anew: reading goes on behind the last of these that still has its name.
+    SQLite reuses the rowids of deleted rows, and VACUUM may change all of them. So
+    reading continues after the first of these that still has its id.
     """
 
 
@@ -72,11 +73,11 @@ class _FeedRow(NamedTuple):
 
 
 def stamp_database(path: Path, stamp: FileStamp) -> FileStamp:
-    """The stamp of a database and its log of writes, which changes first.
+    """Return the stamp of a database and its WAL, which changes first.
 
-    A log is written over from its beginning, and a clock ticks only every few
-    milliseconds: where there is an index, which counts commits, it takes the place of
-    the time of the last change.
+    A WAL is overwritten from its start, so its size may stay the same, and file times
+    have a resolution of some milliseconds. So the ctime is replaced by a checksum of
+    the header of the shared-memory file, which counts commits, if there is one.
     """
     try:
         status = path.with_name(path.name + WAL).stat()
@@ -84,53 +85,54 @@ def stamp_database(path: Path, stamp: FileStamp) -> FileStamp:
         return stamp
     try:
         with open_regular(path.with_name(path.name + SHM)) as fd:
-            changed = zlib.crc32(read_at(fd, _INDEX_HEADER, 0))
+            ctime_ns = zlib.crc32(read_at(fd, _INDEX_HEADER_BYTES, 0))
     except SourceError:
-        changed = stamp.ctime_ns
+        ctime_ns = stamp.ctime_ns
     return stamp._replace(
         size=stamp.size + status.st_size,
         mtime_ns=max(stamp.mtime_ns, status.st_mtime_ns),
-        ctime_ns=changed,
+        ctime_ns=ctime_ns,
     )
 
 
 def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
-    """Yield the rows after the marks in the cursor, feed by feed.
+    """Yield the rows after the positions in the cursor, feed by feed.
 
-    Raise SourceError for whatever goes wrong. Where only a feed is damaged, first read
-    the others; the cursor then has no stamp, so that the next look tries again.
+    Raise SourceError for any error. If only some feeds are damaged, read the others
+    first; the cursor then has no stamp, so that the next scan tries again.
     """
     with _source_errors():
         yield from _read(source, cursor, limits)
 
 
 def _read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
-    marks = _load_positions(cursor)
+    positions = _load_positions(cursor)
     number = cursor.offset
-    how = _choose_open_mode(source.path)
+    open_mode = _choose_open_mode(source.path)
     damage: dict[str, str] = {}
-    with _open(source.path, how, limits) as db:
+    with _open(source.path, open_mode, limits) as db:
         feeds = _find_feeds(db, source.feeds)
-        # Before any row is read: what changes from now on is told by the marks.
-        marks |= _find_marks(db, feeds, marks, damage)
+        # Before any row is read, so that changes made meanwhile are read next time.
+        positions |= _find_positions(db, feeds, positions, damage)
         for feed in feeds:
-            for rows in _ask_all(db, feed, marks, limits, damage):
-                if how != _SHARED_INDEX and not _is_closed(source.path):
+            for rows in _read_feed(db, feed, positions, limits, damage):
+                if open_mode != _SHARED_INDEX and not _is_closed(source.path):
                     raise SourceError("was opened by its agent while it was read")
-                told = replace(cursor, anchor=msgspec.json.encode(marks), stamp=None)
-                chunk = _make_chunk(source, told, number, rows, limits)
+                anchor = msgspec.json.encode(positions)
+                after = replace(cursor, anchor=anchor, stamp=None)
+                chunk = _make_chunk(source, after, number, rows, limits)
                 number = chunk.cursor.offset
                 yield chunk
-    anchor = msgspec.json.encode(marks)
+    anchor = msgspec.json.encode(positions)
     stamp = None if damage else source.stamp
-    # Also after damage: where the sound feeds begin must not be lost. An unchanged
-    # cursor is not saved again at every look.
+    # Also after damage, to save the start positions of the undamaged feeds. But do not
+    # save an unchanged cursor at every scan.
     if not damage or anchor != cursor.anchor:
         end = replace(cursor, offset=number, anchor=anchor, stamp=stamp)
         yield Chunk(entries=(), cursor=end)
     if damage:
-        feeds_and_reasons = "; ".join(f"{name}: {why}" for name, why in damage.items())
-        raise SourceError(f"in part cannot be read as SQLite: {feeds_and_reasons}")
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in damage.items())
+        raise SourceError(f"in part cannot be read as SQLite: {reasons}")
 
 
 @contextmanager
@@ -146,9 +148,9 @@ def _source_errors() -> Iterator[None]:
 
 @contextmanager
 def _feed_damage(feed: Feed, damage: dict[str, str]) -> Iterator[None]:
-    """Note in `damage` what is wrong with one feed, so that the others are read.
+    """Record an error of one feed in `damage`, so that the others are read.
 
-    An OperationalError (a busy or changed database) concerns all of them.
+    An OperationalError (a busy or changed database) affects all feeds and is raised.
     """
     try:
         yield
@@ -159,9 +161,9 @@ def _feed_damage(feed: Feed, damage: dict[str, str]) -> Iterator[None]:
 
 
 def _describe(error: Exception) -> str:
-    """Describe an error; name the type of those whose message alone says little.
+    """Return an error's message, with the type if it is not an error of SQLite.
 
-    A message of SQLite that quotes damaged bytes arrives as UnicodeDecodeError.
+    A message of SQLite that quotes damaged bytes is raised as UnicodeDecodeError.
     """
     if isinstance(error, sqlite3.Error):
         return str(error)
@@ -180,39 +182,40 @@ def _open(
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("PRAGMA cell_size_check = ON")
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_LENGTH_FACTOR * limits.line)
-        # Text that is no UTF-8 is the decoder's concern.
+        # Text that is not UTF-8 is left to the decoder.
         db.text_factory = bytes
         yield db
 
 
 def _choose_open_mode(path: Path) -> str:
-    """How to open it so that no file is made, changed or taken away beside it."""
+    """Return how to open the database without changing any file beside it."""
     if not _is_closed(path):
         return _SHARED_INDEX
     return _OWN_INDEX if has_commit(path.with_name(path.name + WAL)) else _NO_LOG
 
 
 def _is_closed(path: Path) -> bool:
-    """No process has it open: it keeps a log of writes, and that or its index is gone.
+    """Return whether a database in WAL mode has no WAL or no shared-memory file.
 
-    Then no lock is needed, and asking for one would make a file beside it.
+    Then no process has it open. No lock is needed, and taking one would create a file.
     """
     with open_regular(path) as fd:
-        has_log = read_at(fd, 2, _WRITE_VERSION) == b"\2\2"
-    sides = (path.with_name(path.name + side) for side in (WAL, SHM))
-    return has_log and not all(side.exists() for side in sides)
+        is_wal_mode = read_at(fd, 2, _WRITE_VERSION_OFFSET) == b"\2\2"
+    side_files = (path.with_name(path.name + suffix) for suffix in (WAL, SHM))
+    return is_wal_mode and not all(file.exists() for file in side_files)
 
 
 def _find_feeds(db: sqlite3.Connection, feeds: tuple[Feed, ...]) -> list[Feed]:
+    """Return the feeds whose tables exist and that no other table replaces."""
     query = "SELECT name FROM sqlite_schema WHERE type = 'table'"
     tables = {row[0].decode(errors="replace") for row in db.execute(query)}
-    found = [feed for feed in feeds if tables.issuperset(feed.tables)]
-    if not found:
+    readable = [feed for feed in feeds if tables.issuperset(feed.tables)]
+    if not readable:
         raise SourceError("has none of the tables that are read")
     return [
-        f
-        for f in found
-        if f.unless_table not in tables or _is_empty(db, f.unless_table)
+        feed
+        for feed in readable
+        if feed.unless_table not in tables or _is_empty(db, feed.unless_table)
     ]
 
 
@@ -220,127 +223,133 @@ def _is_empty(db: sqlite3.Connection, table: str) -> bool:
     return db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is None
 
 
-def _find_marks(
+def _find_positions(
     db: sqlite3.Connection,
     feeds: list[Feed],
-    known: dict[str, FeedPosition],
+    saved: dict[str, FeedPosition],
     damage: dict[str, str],
 ) -> dict[str, FeedPosition]:
-    marks: dict[str, FeedPosition] = {}
+    positions: dict[str, FeedPosition] = {}
     for feed in feeds:
         with _feed_damage(feed, damage):
-            marks[feed.name] = _find_position(db, feed, known)
-    return marks
+            positions[feed.name] = _find_position(db, feed, saved)
+    return positions
 
 
 def _find_position(
-    db: sqlite3.Connection, feed: Feed, positions: dict[str, FeedPosition]
+    db: sqlite3.Connection, feed: Feed, saved: dict[str, FeedPosition]
 ) -> FeedPosition:
-    """Where to go on; a feed of changes begins with those after the first look."""
-    mark = positions.get(feed.name)
-    if mark is None:
-        begins = db.execute(feed.start_sql).fetchone() if feed.start_sql else None
+    """Return where to continue; a feed of changes starts after the existing ones."""
+    position = saved.get(feed.name)
+    if position is None:
+        start = db.execute(feed.start_sql).fetchone() if feed.start_sql else None
         return (
             FeedPosition()
-            if positions or begins is None
-            else _advance(FeedPosition(), begins)
+            if saved or start is None
+            else _advance(FeedPosition(), start)
         )
     if not feed.id_column:
-        return mark
+        return position
     query = f"SELECT {feed.id_column} FROM {feed.tables[0]} WHERE rowid = ?"
-    for at, step in enumerate(mark.trail):
-        found = db.execute(query, (step.row,)).fetchone()
-        if found and _checksum(found[0]) == step.name_crc:
-            return FeedPosition(mark.after, step.row, mark.trail[at:]) if at else mark
+    for index, step in enumerate(position.trail):
+        row = db.execute(query, (step.row,)).fetchone()
+        if row and _checksum(row[0]) == step.name_crc:
+            if not index:
+                return position
+            return FeedPosition(position.after, step.row, position.trail[index:])
     return FeedPosition()
 
 
-def _ask_all(
+def _read_feed(
     db: sqlite3.Connection,
     feed: Feed,
-    marks: dict[str, FeedPosition],
+    positions: dict[str, FeedPosition],
     limits: ReadLimits,
     damage: dict[str, str],
 ) -> Iterator[list[_FeedRow]]:
-    """Yield a feed's rows in pieces, and move its mark, until no more or damage."""
+    """Yield a feed's rows in groups and update its position, until end or damage."""
     while feed.name not in damage:
         rows: list[_FeedRow] = []
         with _feed_damage(feed, damage):
-            rows = _fetch_rows(db, feed, marks[feed.name], limits)
+            rows = _fetch_rows(db, feed, positions[feed.name], limits)
         if not rows:
             return
-        if rows[-1].position == marks[feed.name]:
-            # The same rows would come for ever.
+        if rows[-1].position == positions[feed.name]:
+            # Without progress, the same rows would be read forever.
             damage[feed.name] = "rows are out of order"
             return
-        marks[feed.name] = rows[-1].position
+        positions[feed.name] = rows[-1].position
         yield rows
 
 
 def _fetch_rows(
     db: sqlite3.Connection, feed: Feed, position: FeedPosition, limits: ReadLimits
 ) -> list[_FeedRow]:
-    """The next rows: not too many, and none without those that share its mark."""
-    steps = iter(range(_MAX_PROGRESS_CALLS))
-    db.set_progress_handler(lambda: next(steps, None) is None, _STEPS_PER_PROGRESS_CALL)
+    """Return the next rows, up to the limits.
+
+    Rows with the same position are never split, because a cursor cannot point between
+    them.
+    """
+    calls = iter(range(_MAX_PROGRESS_CALLS))
+    db.set_progress_handler(lambda: next(calls, None) is None, _STEPS_PER_PROGRESS_CALL)
     rows: list[_FeedRow] = []
     size = 0
-    last = (position.after, position.row)
-    with closing(_until_damage(db, feed, position, rows)) as told:
-        for row in told:
-            place = (row[0] or 0, row[1] or 0)
-            if place != last and (len(rows) >= _MAX_ROWS or size >= limits.chunk):
+    last_key = (position.after, position.row)
+    with closing(_iter_until_damage(db, feed, position, rows)) as results:
+        for row in results:
+            key = (row[0] or 0, row[1] or 0)
+            if key != last_key and (len(rows) >= _MAX_ROWS or size >= limits.chunk):
                 break
-            # In a damaged database a row may come too late: the mark only moves on.
-            if place > (position.after, position.row):
+            # A damaged database may return rows out of order: never move backwards.
+            if key > (position.after, position.row):
                 position = _advance(position, row)
-            last = place
+            last_key = key
             data = row[3] if isinstance(row[3], bytes) else None
             size += len(data or b"")
             rows.append(_FeedRow(position, data))
     return rows
 
 
-def _until_damage(
-    db: sqlite3.Connection, feed: Feed, mark: FeedPosition, rows: list[_FeedRow]
+def _iter_until_damage(
+    db: sqlite3.Connection, feed: Feed, position: FeedPosition, rows: list[_FeedRow]
 ) -> Generator[tuple[Any, ...], None, None]:
-    """Yield the rows after the mark, up to those on a damaged page.
+    """Yield the rows after the position, up to those on a damaged page.
 
-    Raise the error only if the caller kept none in `rows`: the next query starts behind
-    those and meets the damage again.
+    Raise the error only if the caller has no `rows` yet: otherwise the next query
+    starts after those and meets the damage again.
     """
-    values = {"after": mark.after, "row": mark.row}
+    values = {"after": position.after, "row": position.row}
     try:
-        with closing(db.execute(feed.sql, values)) as found:
-            yield from found
+        with closing(db.execute(feed.sql, values)) as results:
+            yield from results
     except sqlite3.OperationalError:
         raise
     except (sqlite3.Error, UnicodeDecodeError):
         if rows:
             return
-        # Python asks for one row more than it gives, and where that one is damaged
-        # the sound one before it is lost.
+        # Python's cursor fetches one row ahead, so that the intact row before a damaged
+        # one is lost.
         with closing(
             db.execute(f"SELECT * FROM ({feed.sql}) LIMIT 1", values)
-        ) as found:
-            yield from found
+        ) as results:
+            yield from results
 
 
 def _advance(position: FeedPosition, row: tuple[Any, ...]) -> FeedPosition:
-    """The mark after this row, its trail kept short: each step twice as far back."""
-    # A damaged row may have NULL for a number.
-    after, number, name = row[0] or 0, row[1] or 0, row[2]
-    if name is None:
-        return FeedPosition(after, number)
-    trail = [RowFingerprint(number, _checksum(name))]
+    """Return the position after this row; the distances in its trail double."""
+    # A damaged row may have NULL instead of a number.
+    after, rowid, row_id = row[0] or 0, row[1] or 0, row[2]
+    if row_id is None:
+        return FeedPosition(after, rowid)
+    trail = [RowFingerprint(rowid, _checksum(row_id))]
     for step in position.trail:
-        if number - step.row >= 2 * (number - trail[-1].row):
+        if rowid - step.row >= 2 * (rowid - trail[-1].row):
             trail.append(step)
-    return FeedPosition(after, number, tuple(trail))
+    return FeedPosition(after, rowid, tuple(trail))
 
 
-def _checksum(name: object) -> int:
-    return zlib.crc32(name if isinstance(name, bytes) else str(name).encode())
+def _checksum(row_id: object) -> int:
+    return zlib.crc32(row_id if isinstance(row_id, bytes) else str(row_id).encode())
 
 
 def _make_chunk(
@@ -352,24 +361,24 @@ def _make_chunk(
 ) -> Chunk:
     entries: list[RawEntry] = []
     rejected: list[Rejection] = []
-    told = [row.data for row in rows if row.data is not None]
-    for at, data in enumerate(told, number):
+    contents = [row.data for row in rows if row.data is not None]
+    for offset, data in enumerate(contents, number):
         if len(data) <= limits.line:
-            entries.append(RawEntry(source, at, data))
+            entries.append(RawEntry(source, offset, data))
             continue
         reason = f"oversized: {len(data)} bytes, more than the {limits.line} parsed"
         digest = hashlib.sha256(data).digest()[:16]
-        rejected.append(Rejection(at, len(data), reason, digest, b""))
+        rejected.append(Rejection(offset, len(data), reason, digest, b""))
     return Chunk(
         entries=tuple(entries),
-        cursor=replace(cursor, offset=number + len(told)),
+        cursor=replace(cursor, offset=number + len(contents)),
         rejected=tuple(rejected),
-        bytes_read=sum(map(len, told)),
+        bytes_read=sum(map(len, contents)),
     )
 
 
 def _load_positions(cursor: Cursor) -> dict[str, FeedPosition]:
-    """Load the marks; none where they make no sense, so that all is read again."""
+    """Load the positions; none if they are invalid, so that all rows are read again."""
     if not cursor.anchor:
         return {}
     try:

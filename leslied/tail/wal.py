@@ -1,4 +1,4 @@
-"""Whether a SQLite log of writes holds anything, found out without SQLite."""
+"""Find out whether a SQLite WAL contains a transaction, without using SQLite."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 _HEADER_BYTES = 32
 _FRAME_HEADER_BYTES = 24
 _BYTE_ORDERS = {0x377F0682: "<", 0x377F0683: ">"}
-"""The first number of a log tells the byte order of its checksums."""
+"""Magic numbers of a WAL, and the byte order of its checksums."""
 _PAGE_SIZES = range(512, 65537)
 _MAX_FRAMES = 4_000
-"""So far the end of the first transaction is looked for: about a second of work."""
+"""Frames searched for the end of the first transaction: about a second of work."""
 
 
 def has_commit(path: Path) -> bool:
-    """Whether the log at `path` holds at least one whole transaction.
+    """Return whether the WAL at `path` contains at least one complete transaction.
 
-    SQLite takes a log without one away when it closes the database, and what an agent
-    wrote is not ours to take away.
+    SQLite deletes a WAL without one when it closes the database, and leslied must not
+    delete an agent's files. Raise SourceError if the first transaction is too long.
     """
     if not path.exists():
         return False
@@ -37,29 +37,27 @@ def has_commit(path: Path) -> bool:
         sums = _update_checksum(order, header[:24], (0, 0))
         if sums != struct.unpack(">II", header[24:]):
             return False
-        for nth in range(_MAX_FRAMES):
-            frame = read_at(
-                fd,
-                _FRAME_HEADER_BYTES + page,
-                _HEADER_BYTES + nth * (_FRAME_HEADER_BYTES + page),
-            )
-            if len(frame) < _FRAME_HEADER_BYTES + page or frame[8:16] != header[16:24]:
+        frame_bytes = _FRAME_HEADER_BYTES + page
+        for number in range(_MAX_FRAMES):
+            frame = read_at(fd, frame_bytes, _HEADER_BYTES + number * frame_bytes)
+            if len(frame) < frame_bytes or frame[8:16] != header[16:24]:
                 return False
             sums = _update_checksum(
                 order, frame[:8] + frame[_FRAME_HEADER_BYTES:], sums
             )
             if sums != struct.unpack(">II", frame[16:24]):
                 return False
+            # Only the last frame of a transaction has the size of the database here.
             if any(frame[4:8]):
                 return True
-    raise SourceError("has a log of writes that only its agent can read")
+    raise SourceError("has a write-ahead log that only its agent can read")
 
 
 def _update_checksum(order: str, data: bytes, sums: tuple[int, int]) -> tuple[int, int]:
-    """SQLite's running checksum."""
+    """Return SQLite's cumulative checksum after `data`."""
     first, second = sums
     words = struct.unpack(f"{order}{len(data) // 4}I", data)
-    for one, other in zip(words[::2], words[1::2], strict=True):
-        first = (first + one + second) & 0xFFFFFFFF
-        second = (second + other + first) & 0xFFFFFFFF
+    for even, odd in zip(words[::2], words[1::2], strict=True):
+        first = (first + even + second) & 0xFFFFFFFF
+        second = (second + odd + first) & 0xFFFFFFFF
     return first, second

@@ -1,8 +1,8 @@
-"""Hints: which paths are worth a look now.
+"""Watch folders for changes and collect the dirty paths.
 
-No promise rests on an event. Whatever watchdog loses, the next scan finds; a canary
-file tells whether events still arrive at all, and where they do not the mode is
-`polling`, so that whoever waits here scans more often.
+File events are only hints: changes whose events are lost are found by the next scan. A
+canary file shows whether events still arrive; if not, the mode is `polling` and the
+daemon scans more often.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 WatchMode = Literal["events", "polling"]
 
-# Never opens or closes: our own reading would be reported, and above four thousand
-# folders watchdog's answer to an overflow would cause the next one, without end.
+# Not opened or closed: these would report our own reads, and above four thousand
+# folders watchdog's reaction to an overflow would cause the next one, endlessly.
 _FILE_EVENTS: list[type[FileSystemEvent]] = [
     FileModifiedEvent,
     FileCreatedEvent,
@@ -50,19 +50,19 @@ _FILE_EVENTS: list[type[FileSystemEvent]] = [
 _FOLDER_EVENTS: list[type[FileSystemEvent]] = [DirCreatedEvent, DirMovedEvent]
 _MAX_DIRTY_PATHS = 10_000
 _CANARY_TIMEOUT_SECONDS = 10.0
-"""So long an event may take: behind a backlog, or a file that moved away."""
+"""Longest time an event may take, for example behind a backlog of other events."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What changed since the last hint; `is_lost` asks for a scan of everything."""
+    """Paths that changed since the last hint, and whether a full scan is needed."""
 
     paths: frozenset[Path] = frozenset()
     needs_scan: bool = False
 
 
 class _WatchedFolder(NamedTuple):
-    """A folder under watch: which one it was, what is told of it, and how deep."""
+    """A watched folder: its inode, whether it is a root, and how deep it is watched."""
 
     inode: int
     is_root: bool
@@ -71,7 +71,7 @@ class _WatchedFolder(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _EventQueue(FileSystemEventHandler):
-    """Dirty paths, filled by watchdog's thread, emptied by ours."""
+    """Queue of dirty paths, filled by watchdog's threads and emptied by ours."""
 
     canary: Path
     dirty_paths: set[Path] = field(default_factory=set)
@@ -82,45 +82,45 @@ class _EventQueue(FileSystemEventHandler):
     condition: threading.Condition = field(default_factory=threading.Condition)
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        """Note where something happened; nothing else is done on this thread."""
-        told = (event.src_path, event.dest_path)
-        paths = [Path(os.fsdecode(path)) for path in told if path]
+        """Record the paths of an event. Runs on watchdog's thread."""
+        event_paths = (event.src_path, event.dest_path)
+        paths = [Path(os.fsdecode(path)) for path in event_paths if path]
         with self.condition:
             if self.canary in paths:
                 self.is_canary_pending = False
             elif event.is_directory or len(self.dirty_paths) >= _MAX_DIRTY_PATHS:
-                # A new folder may already hold files nobody will tell us of.
+                # A new folder may contain files that were created before the watch.
                 self.needs_scan = True
             else:
                 self.dirty_paths.update(paths)
             self.condition.notify_all()
 
     def mark_overflow(self) -> None:
-        """Events were lost: everything must be looked at, and watched anew."""
+        """Record that events were lost, so that a scan and a restart are needed."""
         with self.condition:
             self.needs_scan = self.has_overflowed = True
             self.condition.notify_all()
 
     def has_changes(self) -> bool:
-        """Whether there is any reason to stop waiting."""
+        """Return whether there is a reason to stop waiting."""
         return bool(self.dirty_paths) or self.needs_scan or self.is_woken
 
 
 class _OverflowHandler(logging.Handler):
-    """Turns watchdog's word of lost events, which only its log tells, into a hint."""
+    """Turns watchdog's overflow warning, which it only logs, into a rescan."""
 
     def __init__(self, queue: _EventQueue) -> None:
         super().__init__(logging.WARNING)
         self._queue = queue
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Whatever watchdog warns of, a scan is the answer."""
+        """Request a scan, whatever the warning is."""
         del record
         self._queue.mark_overflow()
 
 
 class Watcher:
-    """Watches folders below roots; of a missing root, the nearest folder above it."""
+    """Watches roots; of a missing root, the nearest existing folder above it."""
 
     def __init__(self, roots: Iterable[Root], canary: Path, clock: Clock) -> None:
         self._roots = list(roots)
@@ -135,11 +135,11 @@ class Watcher:
         self.error = ""
 
     def start(self) -> None:
-        """Events arrive, or the mode is `polling` and `trouble` says why."""
+        """Start watching; on failure, the mode is `polling` and `error` is set."""
         self.stop()
         logging.getLogger("watchdog").addHandler(self._overflow_handler)
-        # Of a folder made inside a new folder watchdog hears twice. It says so with
-        # all it knows, three thousand characters to a folder, and all is well.
+        # For a folder created inside a new folder, watchdog gets two events and emits
+        # a harmless warning of three thousand characters.
         warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
         self._plan = self._plan_watches()
         try:
@@ -159,11 +159,11 @@ class Watcher:
         self.mode, self.error = "events", ""
         self._queue.is_canary_pending = self._queue.has_overflowed = False
         if self._plan != self._plan_watches():
-            # A folder was made while we began to watch the one above it.
+            # A folder was created while the watch of its parent was being set up.
             self.start()
 
     def stop(self) -> None:
-        """No event arrives any more."""
+        """Stop watching; the mode is `polling` afterwards."""
         observer, self._observer = self._observer, None
         self.mode = "polling"
         logging.getLogger("watchdog").removeHandler(self._overflow_handler)
@@ -174,10 +174,10 @@ class Watcher:
                 observer.join(timeout=2)
 
     def refresh(self) -> bool:
-        """Watch what there is to watch now; says whether the canary was heard.
+        """Watch the folders that exist now; return whether events still arrive.
 
-        Called before every scan: each call makes the canary sing for the next one, so
-        a dead observer is noticed without anybody waiting for it.
+        Call this before every scan. Each call touches the canary file, and the next one
+        checks that its event arrived, so that nobody has to wait for it.
         """
         is_unresponsive = self._is_unresponsive()
         if (
@@ -193,7 +193,7 @@ class Watcher:
         return not is_unresponsive
 
     def wait(self, seconds: float) -> Hint:
-        """What changed, as soon as anything does; an empty hint after the time."""
+        """Wait for a change and return it; return an empty hint after the timeout."""
         queue = self._queue
         with queue.condition:
             queue.condition.wait_for(queue.has_changes, seconds)
@@ -203,47 +203,47 @@ class Watcher:
         return hint
 
     def set_roots(self, roots: Iterable[Root]) -> None:
-        """These roots count from the next renewal on."""
+        """Set the roots, effective at the next `refresh`."""
         self._roots = list(roots)
 
     def wake(self) -> None:
-        """Whoever waits goes on at once; safe to call from a signal handler."""
+        """End a `wait` at once. Safe to call from a signal handler."""
         with self._queue.condition:
             self._queue.is_woken = True
             self._queue.condition.notify_all()
 
     def _touch_canary(self) -> None:
-        """The canary file changes; its event will say that events arrive."""
+        """Write the canary file; its event will prove that events arrive."""
         self._queue.is_canary_pending = True
         self._canary_touched_at = self._clock.monotonic()
         try:
             self._canary.write_text(self._clock.now().isoformat(), encoding="utf-8")
         except OSError as error:
             self._queue.is_canary_pending = False
-            self.error = f"the canary cannot be written: {error}"
+            self.error = f"the canary file cannot be written: {error}"
 
     def _is_unresponsive(self) -> bool:
-        """The canary sang and nobody heard it, or a thread of watchdog's died."""
+        """Return whether the canary's event is overdue or a watchdog thread died."""
         if self.mode != "events" or self._observer is None:
             return True
         emitters = list(self._observer.emitters)
         waited = self._clock.monotonic() - self._canary_touched_at
-        is_unheard = self._queue.is_canary_pending and waited >= _CANARY_TIMEOUT_SECONDS
-        return is_unheard or not all(e.is_alive() for e in emitters)
+        is_overdue = self._queue.is_canary_pending and waited >= _CANARY_TIMEOUT_SECONDS
+        return is_overdue or not all(e.is_alive() for e in emitters)
 
     def _plan_watches(self) -> dict[Path, _WatchedFolder]:
-        """Which folders to watch: a root with all below it, or what may become one."""
+        """Return the folders to watch: each root, or the nearest existing parent."""
         plan = {self._canary.parent: _WatchedFolder(0, is_root=True)}
         for root in self._roots:
             if root.watch is WatchDepth.NONE:
                 continue
             path = root.path
-            near = next(folder for folder in (path, *path.parents) if folder.is_dir())
-            known = plan.get(near)
-            plan[near] = _WatchedFolder(
-                near.stat().st_ino,
-                is_root=near == path or bool(known and known.is_root),
+            folder = next(parent for parent in (path, *path.parents) if parent.is_dir())
+            planned = plan.get(folder)
+            plan[folder] = _WatchedFolder(
+                folder.stat().st_ino,
+                is_root=folder == path or bool(planned and planned.is_root),
                 is_recursive=root.watch is WatchDepth.DEEP
-                or bool(known and known.is_recursive),
+                or bool(planned and planned.is_recursive),
             )
         return plan

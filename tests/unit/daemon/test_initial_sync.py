@@ -1,4 +1,4 @@
-"""The first sync in a process of its own, a real one."""
+"""Test the first sync in a real child process."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from threading import Event
 import pytest
 
 from leslied.daemon import Notifier, run_initial_sync
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 
 class RecordingNotifier(Notifier):
-    """Counts what the service manager would hear."""
+    """Notifier that records its messages instead of sending them."""
 
     def __init__(self) -> None:
         super().__init__({})
-        self.words: list[str] = []
+        self.messages: list[str] = []
 
-    def _send(self, word: str) -> None:
-        self.words.append(word)
+    def _send(self, message: str) -> None:
+        self.messages.append(message)
 
 
-def test_the_scan_is_done_by_another_process(tmp_path: Path):
+def test_the_scan_runs_in_another_process(tmp_path: Path):
     def scan(_: Callable[[], None]) -> None:
         (tmp_path / "pid").write_text(str(os.getpid()))
 
@@ -35,30 +35,30 @@ def test_the_scan_is_done_by_another_process(tmp_path: Path):
     assert not multiprocessing.active_children()
 
 
-def test_only_progress_is_told_to_the_service_manager():
-    heard = RecordingNotifier()
+def test_only_progress_pings_the_service_manager():
+    notifier = RecordingNotifier()
 
     def scan(on_progress: Callable[[], None]) -> None:
         on_progress()
         on_progress()
 
-    run_initial_sync(scan, heard, Event())
+    run_initial_sync(scan, notifier, Event())
 
-    assert heard.words == ["READY=1", "WATCHDOG=1", "WATCHDOG=1"]
+    assert notifier.messages == ["READY=1", "WATCHDOG=1", "WATCHDOG=1"]
 
 
 def test_a_scan_that_fails_leaves_the_work_to_the_daemon():
     def scan(_: Callable[[], None]) -> None:
-        raise RuntimeError("no luck")
+        raise RuntimeError("broken")
 
     run_initial_sync(scan, RecordingNotifier(), Event())
 
 
-def test_a_stop_ends_the_scan_after_the_commit_that_is_under_way(
+def test_a_stop_ends_the_scan_after_the_current_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(
-        "leslied.daemon.initial_sync._TERMINATE_TIMEOUT_SECONDS", PATIENCE_SECONDS
+        "leslied.daemon.initial_sync._TERMINATE_TIMEOUT_SECONDS", MAX_WAIT_SECONDS
     )
 
     def scan(on_progress: Callable[[], None]) -> None:

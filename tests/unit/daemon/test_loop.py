@@ -1,4 +1,4 @@
-"""The daemon's loop: whatever fails is named and retried, and the rest goes on."""
+"""Test the daemon's loop: failing stages are reported and retried, others run."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ STAGES: dict[str, list[tuple[type, str]]] = {
 
 
 @dataclass
-class Daemon:
-    """A loop over a home with one project, driven turn by turn."""
+class LoopHarness:
+    """A loop over a home with one project, driven iteration by iteration."""
 
     loop: Loop
     clock: FakeClock
     reader: StoreReader
     project: Path
 
-    def turn(self, times: int = 6) -> None:
-        """Scan everything, and let the stages after it have their turns."""
+    def iterate(self, times: int = 6) -> None:
+        """Request a scan and run the loop several times, so that every stage runs."""
         self.loop.request_scan()
         for _ in range(times):
             self.loop.watcher.wake()
@@ -80,33 +80,33 @@ def project(home: Path) -> Path:
 @pytest.fixture
 def daemon(
     clock: FakeClock, project: Path, home: Path, tmp_path: Path
-) -> Iterator[Daemon]:
+) -> Iterator[LoopHarness]:
     environ = read_environ()
-    desk = App(environ, get_paths(environ), clock)
-    desk.paths.config_file.parent.mkdir(parents=True)
-    desk.paths.config_file.write_text('[output]\nformats = ["markdown"]\n')
-    with Store(desk.paths.store_file, clock) as store, desk.open_reader() as reader:
+    app = App(environ, get_paths(environ), clock)
+    app.paths.config_file.parent.mkdir(parents=True)
+    app.paths.config_file.write_text('[output]\nformats = ["markdown"]\n')
+    with Store(app.paths.store_file, clock) as store, app.open_reader() as reader:
 
-        def renew():
-            return desk.make_pipeline(store, reader, is_light=True)
+        def make_pipeline():
+            return app.make_pipeline(store, reader, is_light=True)
 
-        streets = renew()
-        watcher = Watcher(streets.watched_roots, tmp_path / "canary", clock)
+        pipeline = make_pipeline()
+        watcher = Watcher(pipeline.watched_roots, tmp_path / "canary", clock)
         loop = Loop(
-            pipeline=streets,
-            make_pipeline=renew,
+            pipeline=pipeline,
+            make_pipeline=make_pipeline,
             watcher=watcher,
             clock=clock,
             log=make_logger(as_json=True),
             notifier=Notifier({}),
         )
         watcher.start()
-        yield Daemon(loop, clock, reader, project)
+        yield LoopHarness(loop, clock, reader, project)
         watcher.stop()
 
 
 @pytest.fixture
-def talk(project: Path) -> ClaudeLogBuilder:
+def builder(project: Path) -> ClaudeLogBuilder:
     return ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
 
 
@@ -115,21 +115,21 @@ def fail(*_: object, **__: object) -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_failing_stage_is_named_and_later_done(
-    daemon: Daemon,
+def test_a_failing_stage_is_recorded_and_later_succeeds(
+    daemon: LoopHarness,
     claude: ClaudeHome,
-    talk: ClaudeLogBuilder,
+    builder: ClaudeLogBuilder,
     monkeypatch: pytest.MonkeyPatch,
     stage: str,
 ):
     with monkeypatch.context() as patch:
         for owner, name in STAGES[stage]:
             patch.setattr(owner, name, fail)
-        daemon.turn()
+        daemon.iterate()
         failure = daemon.failures()[stage]
-    claude.write(talk.prompt("fix it"), talk.answer("Done."))
+    claude.write(builder.prompt("fix it"), builder.answer("Done."))
     daemon.clock.advance(60)
-    daemon.turn()
+    daemon.iterate()
 
     assert failure.scope == "stage"
     assert failure.reason.startswith("unexpected ZeroDivisionError")
@@ -141,53 +141,53 @@ def test_a_failing_stage_is_named_and_later_done(
     "stage", ["config", "watch", "hook events", "stop detection", "asset index"]
 )
 def test_the_stages_after_a_failing_one_run(
-    daemon: Daemon,
+    daemon: LoopHarness,
     claude: ClaudeHome,
-    talk: ClaudeLogBuilder,
+    builder: ClaudeLogBuilder,
     monkeypatch: pytest.MonkeyPatch,
     stage: str,
 ):
     for owner, name in STAGES[stage]:
         monkeypatch.setattr(owner, name, fail)
-    claude.write(talk.prompt("fix it"), talk.answer("Done."))
-    daemon.turn()
+    claude.write(builder.prompt("fix it"), builder.answer("Done."))
+    daemon.iterate()
 
     assert len(daemon.transcripts()) == 1
 
 
 def test_exports_are_written_although_relations_fail(
-    daemon: Daemon,
+    daemon: LoopHarness,
     claude: ClaudeHome,
-    talk: ClaudeLogBuilder,
+    builder: ClaudeLogBuilder,
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(RelationsSync, "run", fail)
     exported: list[int] = []
     monkeypatch.setattr(Exports, "run", lambda *_, **__: exported.append(1))
 
-    daemon.turn()
+    daemon.iterate()
 
     assert exported
 
 
 def test_a_failing_stage_is_logged_once(
-    daemon: Daemon,
+    daemon: LoopHarness,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ):
     monkeypatch.setattr(Exports, "run", fail)
 
-    daemon.turn(8)
+    daemon.iterate(8)
 
     log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
-    (event,) = (each for each in log if each["event"] == "stage.fail")
+    (event,) = (line for line in log if line["event"] == "stage.fail")
     assert event["name"] == "exports"
 
 
 def test_an_error_outside_any_stage_does_not_end_the_loop(
-    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+    daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(Loop, "_scan", fail)
     monkeypatch.setattr("leslied.daemon.loop._RETRY_SECONDS", 0)
 
-    daemon.turn()
+    daemon.iterate()

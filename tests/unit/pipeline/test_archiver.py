@@ -1,4 +1,4 @@
-"""What agents wrote goes to the archive once its session rests, and only once."""
+"""Test the archive stage: bytes of idle sessions are archived exactly once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPILL = f"-home-dev-app/{SESSION}/tool-results/big.txt"
 
 
 class ArchiverHarness:
-    """Reads a home and archives it."""
+    """Ingests a home and archives it."""
 
     def __init__(self, claude: ClaudeHome) -> None:
         self.claude = claude
@@ -56,7 +56,7 @@ class ArchiverHarness:
             ).run()
 
     def bytes(self, number: int = 0) -> dict[int, bytes]:
-        """What one archive file holds, by generation."""
+        """Return the content of one archive file by generation."""
         with ArchiveReader(list_files(self.folder)[number]) as reader:
             assert reader.find_damage() == []
             return {
@@ -70,156 +70,156 @@ class ArchiverHarness:
 
 
 @pytest.fixture
-def shelf(claude: ClaudeHome) -> ArchiverHarness:
+def archiver(claude: ClaudeHome) -> ArchiverHarness:
     return ArchiverHarness(claude)
 
 
 @pytest.fixture
-def talk() -> ClaudeLogBuilder:
+def builder() -> ClaudeLogBuilder:
     return ClaudeLogBuilder()
 
 
 def test_a_stopped_session_is_archived_byte_for_byte(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
-    log = claude.write(talk.prompt("one"), talk.answer("1"))
+    log = claude.write(builder.prompt("one"), builder.answer("1"))
 
-    done = shelf()
+    report = archiver()
 
-    assert (done.sources, done.errors) == (1, {})
-    assert shelf.bytes() == {1: log.read_bytes()}
-    assert list_modes(list_files(shelf.folder)) == {0o600}
+    assert (report.sources, report.errors) == (1, {})
+    assert archiver.bytes() == {1: log.read_bytes()}
+    assert list_modes(list_files(archiver.folder)) == {0o600}
 
 
 def test_a_second_run_reads_nothing(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
-    claude.write(talk.prompt("one"), talk.answer("1"))
-    shelf()
-    before = {p: p.stat() for p in shelf.folder.rglob("*")}
+    claude.write(builder.prompt("one"), builder.answer("1"))
+    archiver()
+    before = {p: p.stat() for p in archiver.folder.rglob("*")}
 
-    done = shelf()
+    report = archiver()
 
-    assert done == ArchiverReport()
-    assert {p: p.stat().st_mtime_ns for p in shelf.folder.rglob("*")} == {
+    assert report == ArchiverReport()
+    assert {p: p.stat().st_mtime_ns for p in archiver.folder.rglob("*")} == {
         path: status.st_mtime_ns for path, status in before.items()
     }
 
 
 def test_only_new_bytes_are_read_and_added(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
-    log = claude.write(*[talk.prompt("x" * 5000) for _ in range(100)])
-    shelf()
+    log = claude.write(*[builder.prompt("x" * 5000) for _ in range(100)])
+    archiver()
     size = log.stat().st_size
-    claude.write(talk.prompt("one more"))
+    claude.write(builder.prompt("one more"))
 
-    done = shelf()
+    report = archiver()
 
-    assert done.bytes_read <= log.stat().st_size - size
-    assert shelf.bytes() == {1: log.read_bytes()}
-    assert shelf.kinds() == [FrameKind.LOG, FrameKind.LOG]
+    assert report.bytes_read <= log.stat().st_size - size
+    assert archiver.bytes() == {1: log.read_bytes()}
+    assert archiver.kinds() == [FrameKind.LOG, FrameKind.LOG]
 
 
 def test_a_rewritten_file_starts_a_generation_and_the_old_one_stays(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
-    log = claude.write(talk.prompt("one"), talk.answer("1"))
-    shelf()
+    log = claude.write(builder.prompt("one"), builder.answer("1"))
+    archiver()
     old = log.read_bytes()
-    log.write_bytes(encode_json_lines(talk.prompt("all new")))
+    log.write_bytes(encode_json_lines(builder.prompt("all new")))
 
-    shelf()
+    archiver()
 
-    assert shelf.bytes() == {1: old, 2: log.read_bytes()}
+    assert archiver.bytes() == {1: old, 2: log.read_bytes()}
 
 
 def test_a_file_rewritten_after_it_was_read_waits(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
-    log = claude.write(talk.prompt("one"), talk.answer("1"))
+    log = claude.write(builder.prompt("one"), builder.answer("1"))
     claude.sync(is_final=True)
     log.write_bytes(log.read_bytes().replace(b"one", b"two"))
     roots = tuple(ADAPTER.roots(make_environment(claude.home), []))
     with Store(claude.store_path, claude.clock) as store:
         store.mark_all_stopped()
-        keep = Archiver(
+        stage = Archiver(
             store=store,
-            archive_dir=shelf.folder,
+            archive_dir=archiver.folder,
             roots={ADAPTER.name: roots},
             clock=claude.clock,
         )
 
-        done = keep.run()
+        report = stage.run()
 
-    assert "changed" in done.errors[str(log)]
-    assert shelf().sources == 1
-    assert shelf.bytes() == {2: log.read_bytes()}
+    assert "changed" in report.errors[str(log)]
+    assert archiver().sources == 1
+    assert archiver.bytes() == {2: log.read_bytes()}
 
 
 def test_an_active_session_waits(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
-    line = talk.prompt("one")
+    line = builder.prompt("one")
     line["timestamp"] = "2026-11-16T11:59:59.000Z"
     claude.write(line)
 
-    assert shelf(is_final=False).sources == 0
+    assert archiver(is_final=False).sources == 0
     claude.clock.advance(601)
-    assert shelf(is_final=False).sources == 1
+    assert archiver(is_final=False).sources == 1
 
 
-def test_an_unended_line_taken_as_final_is_archived_until_it_ends(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+def test_an_incomplete_line_read_as_final_is_archived_until_it_is_complete(
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
-    log = claude.write(talk.prompt("one"))
-    line = encode_json_lines(talk.answer("1"))
+    log = claude.write(builder.prompt("one"))
+    line = encode_json_lines(builder.answer("1"))
     with log.open("ab") as file:
         file.write(line[:-1])
-    shelf()
-    before = shelf.bytes()
+    archiver()
+    before = archiver.bytes()
     with log.open("ab") as file:
         file.write(b"\n")
 
-    shelf()
+    archiver()
 
     assert before == {1: log.read_bytes()[:-1]}
-    assert shelf.bytes() == {1: log.read_bytes()}
-    assert shelf.kinds() == [FrameKind.LOG, FrameKind.TAIL, FrameKind.LOG]
+    assert archiver.bytes() == {1: log.read_bytes()}
+    assert archiver.kinds() == [FrameKind.LOG, FrameKind.TAIL, FrameKind.LOG]
 
 
-def test_a_side_file_is_kept_whole_each_time_it_changes(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+def test_a_side_file_is_archived_completely_at_each_change(
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
     folder = f"-home-dev-app/{SESSION}/subagents"
-    claude.write(talk.prompt("one", agentId="a1"), name=f"{folder}/agent-a1.jsonl")
+    claude.write(builder.prompt("one", agentId="a1"), name=f"{folder}/agent-a1.jsonl")
     side = claude.log(f"{folder}/agent-a1.meta.json")
     for kind in ("first", "second"):
         side.write_text(json.dumps({"agentType": kind}))
-        shelf()
+        archiver()
 
-    found = [shelf.bytes(number) for number in (0, 1)]
+    contents = [archiver.bytes(number) for number in (0, 1)]
     texts = [b'{"agentType": "first"}', b'{"agentType": "second"}']
-    assert dict(enumerate(texts, 1)) in found
+    assert dict(enumerate(texts, 1)) in contents
 
 
-def test_a_spilled_result_is_kept_beside_its_log(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+def test_a_spilled_result_is_archived_with_its_log(
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
     spill = claude.log(SPILL)
     spill.write_text("the whole text")
     claude.write(
-        talk.prompt("run"),
-        talk.call("Bash", {"command": "make"}, "t1"),
-        talk.result(
+        builder.prompt("run"),
+        builder.call("Bash", {"command": "make"}, "t1"),
+        builder.result(
             "t1",
             f"<persisted-output>\nOutput too large. Full output saved to: {spill}\n",
         ),
     )
 
-    shelf()
+    archiver()
 
-    with ArchiveReader(list_files(shelf.folder)[0]) as reader:
+    with ArchiveReader(list_files(archiver.folder)[0]) as reader:
         kinds = [frame.kind for frame in reader.frames]
         texts = [b"".join(reader.read_frame(f)) for f in reader.frames if f.kind == 4]
     assert kinds == [FrameKind.LOG, FrameKind.SPILL]
@@ -228,9 +228,9 @@ def test_a_spilled_result_is_kept_beside_its_log(
 
 @pytest.mark.parametrize("when", ["when read", "only now", "agent off"])
 def test_an_excluded_project_is_not_archived(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder, when: str
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder, when: str
 ):
-    log = claude.write(talk.prompt("secret work"), talk.answer("1"))
+    log = claude.write(builder.prompt("secret work"), builder.answer("1"))
     long_ago = claude.clock.now().timestamp() - 3600
     os.utime(log, (long_ago, long_ago))
     more: dict[str, Any] = {}
@@ -241,125 +241,127 @@ def test_an_excluded_project_is_not_archived(
     else:
         more["is_excluded"] = lambda _, __: True
 
-    done = shelf(**more)
+    report = archiver(**more)
 
-    assert (done.sources, done.excluded, done.bytes_read) == (0, 1, 0)
-    assert list_files(shelf.folder) == []
+    assert (report.sources, report.excluded, report.bytes_read) == (0, 1, 0)
+    assert list_files(archiver.folder) == []
 
 
-def test_a_moved_log_goes_on_in_the_same_archive_file(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+def test_a_moved_log_continues_in_the_same_archive_file(
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
-    log = claude.write(talk.prompt("one"))
-    shelf()
+    log = claude.write(builder.prompt("one"))
+    archiver()
     new = claude.log(f"-elsewhere/{SESSION}.jsonl")
     log.rename(new)
-    claude.write(talk.prompt("two"), name=f"-elsewhere/{SESSION}.jsonl")
+    claude.write(builder.prompt("two"), name=f"-elsewhere/{SESSION}.jsonl")
 
-    shelf()
+    archiver()
 
-    assert len(list_files(shelf.folder)) == 1
-    assert shelf.bytes() == {1: new.read_bytes()}
+    assert len(list_files(archiver.folder)) == 1
+    assert archiver.bytes() == {1: new.read_bytes()}
 
 
 @pytest.mark.parametrize("left", [0, 30, -5])
-def test_a_damaged_end_is_made_anew_from_the_log(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder, left: int
+def test_a_damaged_end_is_written_again_from_the_log(
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder, left: int
 ):
     """E3."""
-    log = claude.write(talk.prompt("one"), talk.answer("1"))
-    shelf()
-    (path,) = list_files(shelf.folder)
+    log = claude.write(builder.prompt("one"), builder.answer("1"))
+    archiver()
+    (path,) = list_files(archiver.folder)
     path.write_bytes(path.read_bytes()[:left])
 
-    shelf()
+    archiver()
 
-    assert shelf.bytes() == {1: log.read_bytes()}
+    assert archiver.bytes() == {1: log.read_bytes()}
 
 
 def test_a_lost_store_does_not_mix_up_the_archive(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
-    """The log was rewritten; a store made anew counts its generations from one."""
-    log = claude.write(talk.prompt("one"), talk.answer("1"))
-    shelf()
+    """The log was rewritten, and a new store counts its generations from one."""
+    log = claude.write(builder.prompt("one"), builder.answer("1"))
+    archiver()
     old = log.read_bytes()
     claude.store_path.unlink()
     log.write_bytes(
-        encode_json_lines(talk.prompt("other"), talk.answer("2"), talk.answer("3"))
+        encode_json_lines(
+            builder.prompt("other"), builder.answer("2"), builder.answer("3")
+        )
     )
 
-    shelf()
+    archiver()
 
-    assert shelf.bytes() == {1: old, 2: log.read_bytes()}
+    assert archiver.bytes() == {1: old, 2: log.read_bytes()}
 
 
 def test_a_lost_store_does_not_double_the_archive(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
-    log = claude.write(talk.prompt("one"), talk.answer("1"))
-    shelf()
-    (path,) = list_files(shelf.folder)
+    log = claude.write(builder.prompt("one"), builder.answer("1"))
+    archiver()
+    (path,) = list_files(archiver.folder)
     before = path.read_bytes()
     claude.store_path.unlink()
 
-    shelf()
+    archiver()
 
     assert path.read_bytes() == before
-    assert shelf.bytes() == {1: log.read_bytes()}
+    assert archiver.bytes() == {1: log.read_bytes()}
 
 
 def test_a_deleted_log_stays_archived(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
     """G11."""
-    log = claude.write(talk.prompt("one"), talk.answer("1"))
-    shelf()
+    log = claude.write(builder.prompt("one"), builder.answer("1"))
+    archiver()
     data = log.read_bytes()
     log.unlink()
 
-    assert shelf().errors == {}
-    assert shelf.bytes() == {1: data}
+    assert archiver().errors == {}
+    assert archiver.bytes() == {1: data}
 
 
 def test_a_newer_archive_stops_the_run(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
     """E7."""
-    claude.write(talk.prompt("one"), talk.answer("1"))
-    shelf()
-    (path,) = list_files(shelf.folder)
+    claude.write(builder.prompt("one"), builder.answer("1"))
+    archiver()
+    (path,) = list_files(archiver.folder)
     data = bytearray(path.read_bytes())
     data[5] = 9
     path.write_bytes(data)
-    claude.write(talk.prompt("two"))
+    claude.write(builder.prompt("two"))
 
     with pytest.raises(ArchiveVersionError):
-        shelf()
+        archiver()
     assert path.read_bytes() == data
 
 
-def test_the_manifest_tells_the_names(
-    claude: ClaudeHome, shelf: ArchiverHarness, talk: ClaudeLogBuilder
+def test_the_manifest_contains_the_thread_ids(
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
-    claude.write(talk.prompt("one"), talk.answer("1"))
+    claude.write(builder.prompt("one"), builder.answer("1"))
 
-    shelf()
+    archiver()
 
-    told = json.loads((shelf.folder / "manifest.json").read_text())
-    (session,) = told["sessions"]
-    assert told["key_id"] == "k"
+    manifest = json.loads((archiver.folder / "manifest.json").read_text())
+    (session,) = manifest["sessions"]
+    assert manifest["key_id"] == "k"
     assert session["thread_id"] == "thread-11111111"
-    assert list_modes([shelf.folder / "manifest.json"]) == {0o600}
+    assert list_modes([archiver.folder / "manifest.json"]) == {0o600}
 
 
-def test_a_log_that_cannot_be_opened_is_told_and_tried_again(
+def test_a_log_that_cannot_be_opened_is_reported_and_retried(
     claude: ClaudeHome,
-    shelf: ArchiverHarness,
-    talk: ClaudeLogBuilder,
+    archiver: ArchiverHarness,
+    builder: ClaudeLogBuilder,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    log = claude.write(talk.prompt("one"), talk.answer("1"))
+    log = claude.write(builder.prompt("one"), builder.answer("1"))
     claude.sync(is_final=True)
     real = os.open
 
@@ -369,33 +371,33 @@ def test_a_log_that_cannot_be_opened_is_told_and_tried_again(
         return real(path, *args, **more)
 
     monkeypatch.setattr(os, "open", refuse)
-    done = shelf()
+    report = archiver()
     monkeypatch.undo()
 
-    assert "Permission denied" in done.errors[str(log)]
-    assert shelf().sources == 1
+    assert "Permission denied" in report.errors[str(log)]
+    assert archiver().sources == 1
 
 
-def test_a_source_that_fails_unexpectedly_holds_up_no_other(
+def test_a_source_that_fails_unexpectedly_blocks_no_other(
     claude: ClaudeHome,
-    shelf: ArchiverHarness,
-    talk: ClaudeLogBuilder,
+    archiver: ArchiverHarness,
+    builder: ClaudeLogBuilder,
     monkeypatch: pytest.MonkeyPatch,
 ):
     other = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555")
-    bad = claude.write(talk.prompt("bad"))
+    bad = claude.write(builder.prompt("bad"))
     claude.write(other.prompt("good"), name=f"-home-dev-app/{other.session_id}.jsonl")
-    keep = Archiver._archive_source
+    archive_source = Archiver._archive_source
 
-    def stumble(self: Archiver, due: Any, done: ArchiverReport) -> Any:
+    def fail_for_bad_source(self: Archiver, due: Any, report: ArchiverReport) -> Any:
         if due.path == os.fsencode(bad):
             raise ZeroDivisionError
-        return keep(self, due, done)
+        return archive_source(self, due, report)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Archiver, "_archive_source", stumble)
-        done = shelf()
+        patch.setattr(Archiver, "_archive_source", fail_for_bad_source)
+        report = archiver()
 
-    assert done.sources == 1
-    assert done.errors[str(bad)].startswith("unexpected ZeroDivisionError")
-    assert shelf().sources == 1
+    assert report.sources == 1
+    assert report.errors[str(bad)].startswith("unexpected ZeroDivisionError")
+    assert archiver().sources == 1

@@ -1,4 +1,4 @@
-"""The third street: threads that changed are indexed, and nothing else happens."""
+"""Test the asset index stage: threads that changed are indexed, others are not."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def thread(project: Path) -> Path:
 
 
 @pytest.fixture
-def talk(project: Path) -> ClaudeLogBuilder:
+def builder(project: Path) -> ClaudeLogBuilder:
     return ClaudeLogBuilder(cwd=str(project))
 
 
 class AssetIndexHarness:
-    """All streets, over a home."""
+    """Ingests a home, settles it and indexes its threads."""
 
     def __init__(self, claude: ClaudeHome) -> None:
         self.claude = claude
@@ -86,20 +86,24 @@ class AssetIndexHarness:
             zone=UTC,
         ).run()
 
-    def ask(self, query: str, *values: Any) -> None:
+    def execute(self, query: str, *values: Any) -> None:
         with Store(self.claude.store_path, self.claude.clock) as store:
             store._db.execute(query, values)
 
 
 @pytest.fixture
-def street(claude: ClaudeHome) -> AssetIndexHarness:
+def indexer(claude: ClaudeHome) -> AssetIndexHarness:
     return AssetIndexHarness(claude)
 
 
 def make_call_lines(
-    talk: ClaudeLogBuilder, tool: str, told: Any, call_id: str, result: str = "ok"
+    builder: ClaudeLogBuilder,
+    tool: str,
+    arguments: Any,
+    call_id: str,
+    result: str = "ok",
 ) -> list[Any]:
-    return [talk.call(tool, told, call_id), talk.result(call_id, result)]
+    return [builder.call(tool, arguments, call_id), builder.result(call_id, result)]
 
 
 def read(thread: Path) -> dict[str, Any]:
@@ -117,14 +121,21 @@ def snapshot(project: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def test_a_plan_is_indexed_with_the_calls_that_made_it(
-    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
 ):
-    told = {"file_path": str(thread / "plan.md")}
-    claude.write(talk.prompt("plan it"), *make_call_lines(talk, "Write", told, "c1"))
-    claude.write(*make_call_lines(talk, "Edit", told, "c2"), talk.answer("Done."))
+    arguments = {"file_path": str(thread / "plan.md")}
+    claude.write(
+        builder.prompt("plan it"), *make_call_lines(builder, "Write", arguments, "c1")
+    )
+    claude.write(
+        *make_call_lines(builder, "Edit", arguments, "c2"), builder.answer("Done.")
+    )
     (thread / "plan.md").write_text("# The mill\n")
 
-    street()
+    indexer()
 
     plan = read(thread)["assets"][0]
     assert (plan["type"], plan["form"], plan["title"]) == ("plan", "file", "The mill")
@@ -137,119 +148,140 @@ def test_a_plan_is_indexed_with_the_calls_that_made_it(
 
 def test_a_second_run_writes_nothing(
     claude: ClaudeHome,
-    street: AssetIndexHarness,
-    talk: ClaudeLogBuilder,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
     thread: Path,
     project: Path,
 ):
-    claude.write(talk.prompt("plan it"), talk.answer("Done."))
+    claude.write(builder.prompt("plan it"), builder.answer("Done."))
     (thread / "plan.md").write_text("# The mill\n")
-    street()
+    indexer()
     before = snapshot(project)
 
-    done = street()
+    report = indexer()
 
-    assert (done.threads, done.files_written) == (0, 0)
+    assert (report.threads, report.files_written) == (0, 0)
     assert snapshot(project) == before
 
 
-def test_everything_indexed_anew_gives_the_same_bytes(
+def test_indexing_everything_again_gives_the_same_bytes(
     claude: ClaudeHome,
-    street: AssetIndexHarness,
-    talk: ClaudeLogBuilder,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
     thread: Path,
     project: Path,
 ):
-    told = {"file_path": str(thread / "plan.md")}
-    claude.write(talk.prompt("plan it"), *make_call_lines(talk, "Write", told, "c1"))
+    arguments = {"file_path": str(thread / "plan.md")}
     claude.write(
-        *make_call_lines(talk, "TodoWrite", {"todos": [{"content": "Dam"}]}, "c2")
+        builder.prompt("plan it"), *make_call_lines(builder, "Write", arguments, "c1")
+    )
+    claude.write(
+        *make_call_lines(builder, "TodoWrite", {"todos": [{"content": "Dam"}]}, "c2")
     )
     (thread / "plan.md").write_text("# The mill\n")
-    street()
+    indexer()
     before = snapshot(project)
     for table in ("collected", "touch", "touched"):
-        street.ask(f"DELETE FROM {table}")
-    street.ask("INSERT INTO collected (session) SELECT id FROM session")
+        indexer.execute(f"DELETE FROM {table}")
+    indexer.execute("INSERT INTO collected (session) SELECT id FROM session")
 
-    done = street()
+    report = indexer()
 
-    assert (done.threads, done.files_written) == (1, 0)
+    assert (report.threads, report.files_written) == (1, 0)
     assert snapshot(project) == before
 
 
-def test_an_asset_that_a_person_changed_is_seen_and_has_no_call(
-    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
+def test_an_asset_edited_by_hand_is_indexed_without_a_call(
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
 ):
-    claude.write(talk.prompt("plan it"), talk.answer("Done."))
+    claude.write(builder.prompt("plan it"), builder.answer("Done."))
     (thread / "plan.md").write_text("# One\n")
-    street()
+    indexer()
     (thread / "plan.md").write_text("# Another\n")
 
-    done = street()
+    report = indexer()
 
     history = read(thread)["assets"][0]["history"]
-    assert done.threads == 1
+    assert report.threads == 1
     assert [change["calls"] for change in history] == [[], []]
     assert history[0]["sha256"] != history[1]["sha256"]
 
 
 def test_an_unchanged_file_is_not_read_again(
-    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
 ):
-    claude.write(talk.prompt("plan it"), talk.answer("Done."))
+    claude.write(builder.prompt("plan it"), builder.answer("Done."))
     (thread / "plan.md").write_text("# One\n")
-    street()
-    street.ask("UPDATE collected SET files = replace(files, 'One', 'Remembered')")
+    indexer()
+    indexer.execute("UPDATE collected SET files = replace(files, 'One', 'Remembered')")
     (thread / "progress.md").write_text("# Progress\n")
 
-    street()
+    indexer()
 
     assert read(thread)["assets"][0]["title"] == "Remembered"
 
 
 def test_only_new_units_are_read_again(
-    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
 ):
-    told = {"file_path": str(thread / "plan.md")}
+    arguments = {"file_path": str(thread / "plan.md")}
     (thread / "plan.md").write_text("# One\n")
-    claude.write(talk.prompt("one"), *make_call_lines(talk, "Write", told, "c1"))
-    street()
-    street.ask("UPDATE touch SET call_id = 'remembered' WHERE call_id = 'c1'")
-    claude.write(talk.prompt("two"), *make_call_lines(talk, "Edit", told, "c2"))
+    claude.write(
+        builder.prompt("one"), *make_call_lines(builder, "Write", arguments, "c1")
+    )
+    indexer()
+    indexer.execute("UPDATE touch SET call_id = 'remembered' WHERE call_id = 'c1'")
+    claude.write(
+        builder.prompt("two"), *make_call_lines(builder, "Edit", arguments, "c2")
+    )
 
-    street()
+    indexer()
 
     assert calls(thread) == ["remembered", "c2"]
 
 
-def test_a_call_that_later_says_something_else_is_read_again(
-    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
+def test_a_call_that_changed_later_is_read_again(
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
 ):
     (thread / "plan.md").write_text("# One\n")
-    use, result = make_call_lines(talk, "Write", {"file_path": "/elsewhere"}, "c1")
-    claude.write(talk.prompt("one"), use, result, talk.prompt("two"))
-    street()
+    use, result = make_call_lines(builder, "Write", {"file_path": "/elsewhere"}, "c1")
+    claude.write(builder.prompt("one"), use, result, builder.prompt("two"))
+    indexer()
     use["message"]["content"][0]["input"] = {"file_path": str(thread / "plan.md")}
     claude.write(use)
 
-    street()
+    indexer()
 
     assert calls(thread) == ["c1"]
 
 
-def test_a_subagents_call_is_told_as_the_subagents(
-    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
+def test_a_call_of_a_subagent_names_the_subagent(
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
 ):
     (thread / "plan.md").write_text("# One\n")
-    claude.write(talk.prompt("one"), talk.answer("Done."))
-    told = {"file_path": str(thread / "plan.md")}
-    lines = [talk.prompt("sub"), *make_call_lines(talk, "Write", told, "c1")]
+    claude.write(builder.prompt("one"), builder.answer("Done."))
+    arguments = {"file_path": str(thread / "plan.md")}
+    lines = [builder.prompt("sub"), *make_call_lines(builder, "Write", arguments, "c1")]
     for line in lines:
         line |= {"isSidechain": True, "agentId": "abc"}
     claude.write(*lines, name=f"-home-dev-app/{SESSION}/subagents/agent-abc.jsonl")
 
-    street()
+    indexer()
 
     (call,) = read(thread)["assets"][0]["calls"]
     assert (call["call_id"], call["source"]) == ("c1", "subagent:abc")
@@ -257,52 +289,60 @@ def test_a_subagents_call_is_told_as_the_subagents(
 
 def test_another_session_may_have_written_the_plan(
     claude: ClaudeHome,
-    street: AssetIndexHarness,
-    talk: ClaudeLogBuilder,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
     thread: Path,
     project: Path,
 ):
-    claude.write(talk.prompt("one"), talk.answer("Done."))
-    street()
+    claude.write(builder.prompt("one"), builder.answer("Done."))
+    indexer()
     (thread / "plan.md").write_text("# One\n")
     other = ClaudeLogBuilder(OTHER, str(project))
-    told = {"file_path": str(thread / "plan.md")}
-    lines = [other.prompt("help"), *make_call_lines(other, "Write", told, "c9")]
+    arguments = {"file_path": str(thread / "plan.md")}
+    lines = [other.prompt("help"), *make_call_lines(other, "Write", arguments, "c9")]
     claude.write(*lines, name=f"-home-dev-app/{OTHER}.jsonl")
 
-    street()
+    indexer()
 
     (call,) = read(thread)["assets"][0]["calls"]
     assert (call["session_id"], call["call_id"]) == (OTHER, "c9")
 
 
-def test_a_relative_path_is_found_from_the_folder_of_an_earlier_unit(
-    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
+def test_a_relative_path_is_resolved_in_the_folder_of_an_earlier_unit(
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
 ):
     (thread / "plan.md").write_text("# One\n")
-    claude.write(talk.prompt("one"), talk.answer("Done."))
-    talk.cwd = str(thread)
-    claude.write(talk.prompt("two"), talk.answer("There."))
-    street()
+    claude.write(builder.prompt("one"), builder.answer("Done."))
+    builder.cwd = str(thread)
+    claude.write(builder.prompt("two"), builder.answer("There."))
+    indexer()
     claude.write(
-        talk.prompt("3"),
-        *make_call_lines(talk, "Bash", {"command": "ls > plan.md"}, "c"),
+        builder.prompt("3"),
+        *make_call_lines(builder, "Bash", {"command": "ls > plan.md"}, "c"),
     )
 
-    street()
+    indexer()
 
     assert calls(thread) == ["c"]
 
 
-def test_lists_kept_elsewhere_are_collected_where_the_thread_has_none(
-    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
+def test_plans_and_task_lists_are_collected_if_the_thread_has_none(
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
 ):
     todos = {"todos": [{"content": f"Dam {SECRET}", "status": "in_progress"}]}
-    claude.write(talk.prompt("go"), *make_call_lines(talk, "TodoWrite", todos, "c1"))
     claude.write(
-        *make_call_lines(talk, "ExitPlanMode", {"plan": f"# Mill {SECRET}"}, "c2")
+        builder.prompt("go"), *make_call_lines(builder, "TodoWrite", todos, "c1")
     )
-    street()
+    claude.write(
+        *make_call_lines(builder, "ExitPlanMode", {"plan": f"# Mill {SECRET}"}, "c2")
+    )
+    indexer()
 
     plan, progress = read(thread)["assets"][1:]
 
@@ -313,56 +353,64 @@ def test_lists_kept_elsewhere_are_collected_where_the_thread_has_none(
     assert read(thread)["progress"]["open"] == 1
 
 
-def test_an_own_plan_takes_the_collected_ones_place(
-    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
+def test_the_threads_own_plan_replaces_the_collected_one(
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
 ):
     claude.write(
-        talk.prompt("go"), *make_call_lines(talk, "ExitPlanMode", {"plan": "# A"}, "c1")
+        builder.prompt("go"),
+        *make_call_lines(builder, "ExitPlanMode", {"plan": "# A"}, "c1"),
     )
-    street()
+    indexer()
     (thread / "plan.md").write_text("# Own\n")
 
-    street()
+    indexer()
 
     assert not (thread / ".meta" / "collected" / "plan.md").exists()
     titles = [a["title"] for a in read(thread)["assets"] if a["type"] == "plan"]
     assert titles == ["Own"]
 
 
-def test_a_plans_file_is_read_only_where_agents_keep_plans(
+def test_a_plan_is_read_only_from_the_plan_folders_of_agents(
     claude: ClaudeHome,
-    street: AssetIndexHarness,
-    talk: ClaudeLogBuilder,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
     thread: Path,
     home: Path,
 ):
-    """P5: a log names any path it likes."""
-    stranger = home / "x" / ".claude" / "plans" / "id.md"
-    stranger.parent.mkdir(parents=True)
-    stranger.write_text("private")
-    told = {"file_path": str(stranger), "content": "# Told"}
-    claude.write(talk.prompt("go"), *make_call_lines(talk, "Write", told, "c1"))
+    """P5: a log may name any path."""
+    private_file = home / "x" / ".claude" / "plans" / "id.md"
+    private_file.parent.mkdir(parents=True)
+    private_file.write_text("private")
+    arguments = {"file_path": str(private_file), "content": "# Written"}
+    claude.write(
+        builder.prompt("go"), *make_call_lines(builder, "Write", arguments, "c1")
+    )
 
-    street()
+    indexer()
 
     collected = (thread / ".meta" / "collected" / "plan.md").read_text()
-    assert collected == "# Told\n"
+    assert collected == "# Written\n"
 
 
-def test_the_claude_plan_that_was_edited_is_told_as_it_is(
+def test_an_edited_plan_of_claude_is_collected_in_its_current_form(
     claude: ClaudeHome,
-    street: AssetIndexHarness,
-    talk: ClaudeLogBuilder,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
     thread: Path,
     home: Path,
 ):
     plan = home / ".claude" / "plans" / "brave-oak.md"
     plan.parent.mkdir(parents=True)
     plan.write_text("# Now\n")
-    told = {"file_path": str(plan), "content": "# Then"}
-    claude.write(talk.prompt("go"), *make_call_lines(talk, "Write", told, "c1"))
+    arguments = {"file_path": str(plan), "content": "# Then"}
+    claude.write(
+        builder.prompt("go"), *make_call_lines(builder, "Write", arguments, "c1")
+    )
 
-    street()
+    indexer()
 
     collected = (thread / ".meta" / "collected" / "plan.md").read_text()
     assert collected == "# Now\n"
@@ -370,16 +418,16 @@ def test_the_claude_plan_that_was_edited_is_told_as_it_is(
 
 def test_secrets_in_titles_and_progress_do_not_reach_the_index(
     claude: ClaudeHome,
-    street: AssetIndexHarness,
-    talk: ClaudeLogBuilder,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
     thread: Path,
     project: Path,
 ):
-    claude.write(talk.prompt(f"use {SECRET}"), talk.answer("Done."))
+    claude.write(builder.prompt(f"use {SECRET}"), builder.answer("Done."))
     (thread / "plan.md").write_text(f"# Key {SECRET}\n")
     (thread / "progress.md").write_text(f"- [ ] use {SECRET}\n")
 
-    street()
+    indexer()
 
     ours = [thread / ".meta/assets.json", project / ".leslie/index.json"]
     for path in [*ours, project / ".leslie" / "INDEX.md"]:
@@ -387,24 +435,27 @@ def test_secrets_in_titles_and_progress_do_not_reach_the_index(
         assert "REDACTED" in path.read_text()
 
 
-def test_a_name_of_broken_bytes_hinders_nothing(
-    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
+def test_a_file_name_that_is_not_utf8_is_indexed(
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
 ):
-    claude.write(talk.prompt("go"), talk.answer("Done."))
+    claude.write(builder.prompt("go"), builder.answer("Done."))
     (thread / "design").mkdir()
     (Path(os.fsdecode(os.fsencode(thread) + b"/design/\xff.md"))).write_text("x")
 
-    done = street()
+    report = indexer()
 
-    assert done.errors == {}
+    assert report.errors == {}
     assert read(thread)["assets"][0]["files"][0]["path"].endswith("\ufffd.md")
-    assert street().files_written == 0
+    assert indexer().files_written == 0
 
 
-def test_what_stands_where_the_index_should_is_not_followed(
+def test_a_link_or_pipe_in_place_of_the_index_is_replaced(
     claude: ClaudeHome,
-    street: AssetIndexHarness,
-    talk: ClaudeLogBuilder,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
     thread: Path,
     tmp_path: Path,
 ):
@@ -413,47 +464,49 @@ def test_what_stands_where_the_index_should_is_not_followed(
     (thread / ".meta").mkdir()
     (thread / ".meta" / "assets.json").symlink_to(victim)
     os.mkfifo(thread.parents[1] / "INDEX.md")
-    claude.write(talk.prompt("go"), talk.answer("Done."))
+    claude.write(builder.prompt("go"), builder.answer("Done."))
 
-    street()
+    indexer()
 
     assert victim.read_text() == "mine"
     assert read(thread)["thread"] == ID
     assert (thread.parents[1] / "INDEX.md").read_text().startswith("<!--")
 
 
-def test_a_folder_that_was_taken_away_does_not_come_back(
+def test_a_deleted_folder_is_not_created_again(
     claude: ClaudeHome,
-    street: AssetIndexHarness,
-    talk: ClaudeLogBuilder,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
     thread: Path,
     project: Path,
 ):
-    claude.write(talk.prompt("go"), talk.answer("Done."))
+    claude.write(builder.prompt("go"), builder.answer("Done."))
     (thread / "plan.md").write_text("# One\n")
-    street()
+    indexer()
     subprocess.run(["rm", "-r", str(project / ".leslie")], check=True)
-    street.ask("UPDATE collected SET is_due = 1")
+    indexer.execute("UPDATE collected SET is_due = 1")
 
-    done = street()
+    report = indexer()
 
-    assert done.errors == {}
+    assert report.errors == {}
     assert not (project / ".leslie").exists()
 
 
-def test_assets_in_a_project_that_is_not_written_to_are_indexed_elsewhere(
+def test_assets_of_a_project_without_output_are_indexed_in_the_central_tree(
     claude: ClaudeHome,
-    street: AssetIndexHarness,
-    talk: ClaudeLogBuilder,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
     thread: Path,
     project: Path,
 ):
-    street.is_central = True
-    told = {"file_path": str(thread / "plan.md")}
-    claude.write(talk.prompt("go"), *make_call_lines(talk, "Write", told, "c1"))
+    indexer.is_central = True
+    arguments = {"file_path": str(thread / "plan.md")}
+    claude.write(
+        builder.prompt("go"), *make_call_lines(builder, "Write", arguments, "c1")
+    )
     (thread / "plan.md").write_text("# One\n")
 
-    street()
+    indexer()
 
     (index,) = claude.store_path.parent.rglob("assets.json")
     plan, transcripts = json.loads(index.read_text())["assets"][::-1]
@@ -466,109 +519,114 @@ def test_assets_in_a_project_that_is_not_written_to_are_indexed_elsewhere(
     ]
 
 
-def test_a_session_that_grew_quiet_is_told_as_stopped(
+def test_a_session_that_became_quiet_is_shown_as_stopped(
     claude: ClaudeHome,
-    street: AssetIndexHarness,
-    talk: ClaudeLogBuilder,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
     thread: Path,
     project: Path,
 ):
     claude.clock.at = claude.clock.at.replace(hour=10, minute=0, second=9)  # type: ignore[attr-defined]
-    claude.write(talk.prompt("go"), talk.answer("Done."))
-    street()
+    claude.write(builder.prompt("go"), builder.answer("Done."))
+    indexer()
     page = project / ".leslie" / "INDEX.md"
     assert " · idle · " in page.read_text()
     claude.clock.advance(3600)  # type: ignore[attr-defined]
 
-    done = street()
+    report = indexer()
 
-    assert done.threads == 1
+    assert report.threads == 1
     assert " · stopped · " in page.read_text()
-    assert street().threads == 0
+    assert indexer().threads == 0
 
 
 def test_a_thread_that_could_not_be_written_is_tried_again(
-    claude: ClaudeHome, street: AssetIndexHarness, talk: ClaudeLogBuilder, thread: Path
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
 ):
     claude.write(
-        talk.prompt("go"), *make_call_lines(talk, "ExitPlanMode", {"plan": "# A"}, "c1")
+        builder.prompt("go"),
+        *make_call_lines(builder, "ExitPlanMode", {"plan": "# A"}, "c1"),
     )
     (thread / ".meta").mkdir()
     (thread / ".meta" / "collected").write_text("in the way")
 
-    assert list(street().errors) == [SESSION]
+    assert list(indexer().errors) == [SESSION]
     (thread / ".meta" / "collected").unlink()
-    assert street().errors == {}
+    assert indexer().errors == {}
 
     assert (thread / ".meta" / "collected" / "plan.md").exists()
 
 
 def test_a_crash_before_the_projects_index_leaves_it_due(
     claude: ClaudeHome,
-    street: AssetIndexHarness,
-    talk: ClaudeLogBuilder,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
     def crash(*_: object) -> None:
         raise KeyboardInterrupt
 
-    claude.write(talk.prompt("go"), talk.answer("Done."))
+    claude.write(builder.prompt("go"), builder.answer("Done."))
     with monkeypatch.context() as patch:
         patch.setattr("leslied.pipeline.asset_index.render_index", crash)
         with pytest.raises(KeyboardInterrupt):
-            street()
+            indexer()
 
-    street()
+    indexer()
 
     assert (project / ".leslie" / "index.json").exists()
 
 
 def test_a_failure_in_the_projects_index_leaves_it_due(
     claude: ClaudeHome,
-    street: AssetIndexHarness,
-    talk: ClaudeLogBuilder,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    claude.write(talk.prompt("go"), talk.answer("Done."))
+    claude.write(builder.prompt("go"), builder.answer("Done."))
     with monkeypatch.context() as patch:
         patch.setattr("leslied.pipeline.asset_index.render_index", lambda *_: 1 / 0)
-        done = street()
-    street()
+        report = indexer()
+    indexer()
 
-    assert "unexpected ZeroDivisionError" in done.errors[str(project)]
+    assert "unexpected ZeroDivisionError" in report.errors[str(project)]
     assert (project / ".leslie" / "index.json").exists()
 
 
-def test_every_thread_is_looked_at_in_turn(
-    claude: ClaudeHome, street: AssetIndexHarness, project: Path
+def test_every_thread_is_checked_in_one_of_several_scans(
+    claude: ClaudeHome, indexer: AssetIndexHarness, project: Path
 ):
     for number in range(6):
-        talk = ClaudeLogBuilder(f"{number}{SESSION[1:]}", str(project))
-        name = f"-home-dev-app/{talk.session_id}.jsonl"
-        claude.write(talk.prompt("go"), talk.answer("Done."), name=name)
-    street()
+        builder = ClaudeLogBuilder(f"{number}{SESSION[1:]}", str(project))
+        name = f"-home-dev-app/{builder.session_id}.jsonl"
+        claude.write(builder.prompt("go"), builder.answer("Done."), name=name)
+    indexer()
     for folder in (project / ".leslie" / "threads").iterdir():
         (folder / "plan.md").write_text("# One\n")
 
-    looks = [street(newest_limit=1, others_limit=2).threads for _ in range(5)]
+    thread_counts = [indexer(newest_limit=1, others_limit=2).threads for _ in range(5)]
 
-    assert sum(looks) == 6
-    assert max(looks) <= 3
+    assert sum(thread_counts) == 6
+    assert max(thread_counts) <= 3
 
 
-def test_the_page_is_one_a_person_likes_to_read(
+def test_the_page_matches_its_golden_file(
     claude: ClaudeHome,
-    street: AssetIndexHarness,
-    talk: ClaudeLogBuilder,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
     thread: Path,
     project: Path,
     pytestconfig: pytest.Config,
 ):
-    told = {"file_path": str(thread / "plan.md")}
+    arguments = {"file_path": str(thread / "plan.md")}
     claude.write(
-        talk.prompt("Build | the *mill*"), *make_call_lines(talk, "Write", told, "c1")
+        builder.prompt("Build | the *mill*"),
+        *make_call_lines(builder, "Write", arguments, "c1"),
     )
     (thread / "plan.md").write_text("# The [mill]\n")
     (thread / "progress.md").write_text(
@@ -582,7 +640,7 @@ def test_the_page_is_one_a_person_likes_to_read(
         name = f"-home-dev-app/{other.session_id}.jsonl"
         claude.write(other.prompt(f"small thing {number}"), name=name)
 
-    street()
+    indexer()
 
     page = (project / ".leslie" / "INDEX.md").read_text()
     golden = Path(__file__).with_name("index.golden.md")
@@ -592,7 +650,7 @@ def test_the_page_is_one_a_person_likes_to_read(
     assert index["threads"][0]["id"] == ID
 
 
-def test_words_that_a_call_must_hold_are_the_ones_it_is_read_for():
-    """A call that the store leaves out could not have been of any thread."""
+def test_the_keywords_of_calls_cover_every_relevant_path():
+    """A call without a keyword cannot concern any thread."""
     assert ".leslie" in thread_assets._THREADS
     assert thread_assets._CALL_KEYWORDS == (".leslie", "plans")

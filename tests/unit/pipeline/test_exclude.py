@@ -1,4 +1,4 @@
-"""Nothing of a session is stored before its folder is known and allowed."""
+"""Test that nothing of a session is stored before its folder is known and allowed."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ DEQUEUE = {
 }
 
 
-class Excluding:
-    """Reads a home with `projects.exclude` set to one folder in it."""
+class ExcludeHarness:
+    """Ingests a home with `projects.exclude` set to one folder in it."""
 
     def __init__(self, claude: ClaudeHome, agent: str = "claude-code") -> None:
         self.claude = claude
@@ -72,11 +72,11 @@ class Excluding:
         with Store(self.claude.store_path, self.claude.clock) as store:
             return self.ingest(store).scan()
 
-    def look(self, *paths: Path) -> IngestReport:
+    def read(self, *paths: Path) -> IngestReport:
         with Store(self.claude.store_path, self.claude.clock) as store:
             return self.ingest(store).ingest_files(paths)
 
-    def keep(self) -> None:
+    def archive(self) -> None:
         """Archive all that was read, as if every session had stopped."""
         with Store(self.claude.store_path, self.claude.clock) as store:
             store.mark_all_stopped()
@@ -98,12 +98,12 @@ class Excluding:
                 if placed.record.content
             ]
 
-    def troubles(self) -> dict[str, str]:
+    def errors(self) -> dict[str, str]:
         with StoreReader(self.claude.store_path) as reader:
             return dict(reader.list_source_errors())
 
-    def troubles_as_paths(self) -> dict[Path, str]:
-        return {Path(path): reason for path, reason in self.troubles().items()}
+    def errors_by_path(self) -> dict[Path, str]:
+        return {Path(path): reason for path, reason in self.errors().items()}
 
     def noise(self) -> set[str]:
         with sqlite3.connect(self.claude.store_path) as db:
@@ -119,71 +119,79 @@ class Excluding:
 
 
 @pytest.fixture
-def excluding(claude: ClaudeHome) -> Excluding:
-    return Excluding(claude)
+def excluding(claude: ClaudeHome) -> ExcludeHarness:
+    return ExcludeHarness(claude)
 
 
-def talk_in(folder: Path | str, **more: Any) -> ClaudeLogBuilder:
+def make_builder(folder: Path | str, **more: Any) -> ClaudeLogBuilder:
     return ClaudeLogBuilder(cwd=str(folder), **more)
 
 
 def test_a_prompt_queued_before_the_folder_is_named_is_held_back(
-    claude: ClaudeHome, excluding: Excluding
+    claude: ClaudeHome, excluding: ExcludeHarness
 ):
     log = claude.write(ENQUEUE, DEQUEUE, name=LOG)
-    first = excluding.look(log)
-    held = excluding.has_secret()
-    claude.write(talk_in(excluding.private).prompt(f"feed the {SECRET}"), name=LOG)
+    first = excluding.read(log)
+    was_stored = excluding.has_secret()
+    claude.write(make_builder(excluding.private).prompt(f"feed the {SECRET}"), name=LOG)
 
-    second = excluding.look(log)
+    second = excluding.read(log)
 
     assert list(first.waiting) == [log]
-    assert not held
+    assert not was_stored
     assert not second.waiting
     assert not excluding.has_secret()
-    assert excluding.troubles() == {}
+    assert excluding.errors() == {}
     assert "excluded" in excluding.noise()
 
 
 def test_a_held_back_log_of_an_allowed_project_is_stored_whole(
-    claude: ClaudeHome, excluding: Excluding
+    claude: ClaudeHome, excluding: ExcludeHarness
 ):
     log = claude.write(ENQUEUE, DEQUEUE, name=LOG)
-    excluding.look(log)
-    talk = talk_in(excluding.public)
-    claude.write(talk.prompt(ENQUEUE["content"]), talk.answer("done"), name=LOG)
+    excluding.read(log)
+    builder = make_builder(excluding.public)
+    claude.write(builder.prompt(ENQUEUE["content"]), builder.answer("done"), name=LOG)
 
-    excluding.look(log)
+    excluding.read(log)
 
     assert set(excluding.contents()) == {ENQUEUE["content"], "done"}
 
 
-def test_holding_back_changes_nothing_in_what_is_stored(
-    claude: ClaudeHome, excluding: Excluding, tmp_path: Path
+def test_holding_back_does_not_change_the_stored_entries(
+    claude: ClaudeHome, excluding: ExcludeHarness, tmp_path: Path
 ):
-    talk = talk_in(excluding.public)
-    lines = [ENQUEUE, DEQUEUE, talk.prompt("go"), talk.answer("done")]
+    builder = make_builder(excluding.public)
+    lines = [ENQUEUE, DEQUEUE, builder.prompt("go"), builder.answer("done")]
     claude.write(*lines, name=LOG)
     plain = ClaudeHome(claude.home, tmp_path / "plain" / "store.db", claude.clock)
     plain.sync()
     claude.log(LOG).unlink()
 
     for line in lines:
-        excluding.look(claude.write(line, name=LOG))
+        excluding.read(claude.write(line, name=LOG))
 
-    with StoreReader(claude.store_path) as one, StoreReader(plain.store_path) as other:
-        (mine,), (theirs,) = one.list_sessions(), other.list_sessions()
-        assert [p.entry_id for p in one.list_records(mine.row)] == [
-            p.entry_id for p in other.list_records(theirs.row)
+    with (
+        StoreReader(claude.store_path) as reader,
+        StoreReader(plain.store_path) as plain_reader,
+    ):
+        (session,), (plain_session,) = (
+            reader.list_sessions(),
+            plain_reader.list_sessions(),
+        )
+        assert [p.entry_id for p in reader.list_records(session.row)] == [
+            p.entry_id for p in plain_reader.list_records(plain_session.row)
         ]
 
 
 def test_a_chunk_may_end_between_the_prompt_and_the_folder(
-    claude: ClaudeHome, excluding: Excluding
+    claude: ClaudeHome, excluding: ExcludeHarness
 ):
     queued = encode_json_lines(ENQUEUE)
     excluding.limits = replace(excluding.limits, chunk=len(queued), rescan=16)
-    claude.write(ENQUEUE, DEQUEUE, talk_in(excluding.private).prompt(SECRET), name=LOG)
+    claude.write(
+        ENQUEUE, DEQUEUE, make_builder(excluding.private).prompt(SECRET), name=LOG
+    )
 
     excluding.scan()
 
@@ -192,10 +200,10 @@ def test_a_chunk_may_end_between_the_prompt_and_the_folder(
 
 
 def test_every_real_claude_log_is_held_back_until_it_names_its_folder(
-    claude: ClaudeHome, excluding: Excluding, shared: Path
+    claude: ClaudeHome, excluding: ExcludeHarness, shared_dir: Path
 ):
     excluding.globs = ["/home/dev"]
-    captures = shared / "captures" / "claude-2.1.325"
+    captures = shared_dir / "captures" / "claude-2.1.325"
     with Store(claude.store_path, claude.clock) as store:
         ingest = excluding.ingest(store)
         for log in sorted(captures.glob("*/config/projects/*/*.jsonl")):
@@ -205,7 +213,7 @@ def test_every_real_claude_log_is_held_back_until_it_names_its_folder(
                     file.write(line + b"\n")
                 ingest.ingest_files([copy])
 
-    assert not excluding.troubles()
+    assert not excluding.errors()
     assert excluding.contents() == []
     with StoreReader(claude.store_path) as reader:
         assert list(reader.list_sessions()) == []
@@ -215,7 +223,7 @@ def test_every_real_claude_log_is_held_back_until_it_names_its_folder(
 @pytest.mark.parametrize("globbed", ["folder", "link", "wildcard over the link"])
 @pytest.mark.parametrize("spelt", ["folder", "link", "below the link"])
 def test_a_folder_spelt_through_a_link_is_excluded(
-    claude: ClaudeHome, excluding: Excluding, spelt: str, globbed: str
+    claude: ClaudeHome, excluding: ExcludeHarness, spelt: str, globbed: str
 ):
     links = claude.home / "links"
     links.mkdir()
@@ -230,7 +238,7 @@ def test_a_folder_spelt_through_a_link_is_excluded(
         "link": links / "lnk",
         "below the link": links / "lnk" / "src",
     }[spelt]
-    claude.write(talk_in(folder).prompt(SECRET), name=LOG)
+    claude.write(make_builder(folder).prompt(SECRET), name=LOG)
 
     excluding.scan()
 
@@ -241,9 +249,9 @@ def test_a_folder_spelt_through_a_link_is_excluded(
     "folder", ["work/public/../private", "work/private/src/..", "work/./private/"]
 )
 def test_a_folder_spelt_with_dots_is_excluded(
-    claude: ClaudeHome, excluding: Excluding, folder: str
+    claude: ClaudeHome, excluding: ExcludeHarness, folder: str
 ):
-    claude.write(talk_in(f"{claude.home}/{folder}").prompt(SECRET), name=LOG)
+    claude.write(make_builder(f"{claude.home}/{folder}").prompt(SECRET), name=LOG)
 
     excluding.scan()
 
@@ -251,10 +259,10 @@ def test_a_folder_spelt_with_dots_is_excluded(
 
 
 def test_dots_that_lead_out_of_an_excluded_folder_are_followed(
-    claude: ClaudeHome, excluding: Excluding
+    claude: ClaudeHome, excluding: ExcludeHarness
 ):
-    talk = talk_in(f"{excluding.private}/../public")
-    claude.write(talk.prompt("hello"), name=LOG)
+    builder = make_builder(f"{excluding.private}/../public")
+    claude.write(builder.prompt("hello"), name=LOG)
 
     excluding.scan()
 
@@ -272,68 +280,68 @@ def test_a_glob_may_be_the_root_and_a_tilde_is_the_home(home: Path):
 
 
 @pytest.mark.parametrize("name", ["agent-a1.meta.json", "agent-a1.jsonl"])
-def test_a_file_of_a_subagent_waits_for_its_main_log(
-    claude: ClaudeHome, excluding: Excluding, name: str
+def test_a_file_of_a_subagent_is_held_back_until_its_main_log_is_read(
+    claude: ClaudeHome, excluding: ExcludeHarness, name: str
 ):
-    """Its own folder is another one: that of the main session decides."""
+    """Its own folder is another one, but the main session's folder decides."""
     side = claude.log(f"{SUBAGENTS}/{name}")
-    line = talk_in(excluding.public).prompt(SECRET, isSidechain=True)
+    line = make_builder(excluding.public).prompt(SECRET, isSidechain=True)
     meta = {"agentType": "Explore", "description": SECRET}
     side.write_bytes(encode_json_lines(meta if name.endswith("meta.json") else line))
-    first = excluding.look(side)
-    held = excluding.has_secret()
-    claude.write(talk_in(excluding.private).prompt("go"), name=LOG)
+    first = excluding.read(side)
+    was_stored = excluding.has_secret()
+    claude.write(make_builder(excluding.private).prompt("go"), name=LOG)
 
     excluding.scan()
 
     assert list(first.waiting) == [side]
-    assert not held
+    assert not was_stored
     assert not excluding.has_secret()
-    assert excluding.troubles() == {}
+    assert excluding.errors() == {}
 
 
 @pytest.mark.parametrize("name", ["agent-a1.meta.json", "agent-a1.jsonl"])
-def test_a_file_of_a_subagent_is_decided_by_a_main_log_not_read_yet(
-    claude: ClaudeHome, excluding: Excluding, name: str
+def test_a_file_of_a_subagent_follows_a_main_log_that_is_not_read_yet(
+    claude: ClaudeHome, excluding: ExcludeHarness, name: str
 ):
     side = claude.log(f"{SUBAGENTS}/{name}")
-    line = talk_in(excluding.public).prompt(SECRET, isSidechain=True)
+    line = make_builder(excluding.public).prompt(SECRET, isSidechain=True)
     meta = {"agentType": "Explore", "description": SECRET}
     side.write_bytes(encode_json_lines(meta if name.endswith("meta.json") else line))
-    claude.write(ENQUEUE, talk_in(excluding.private).prompt("go"), name=LOG)
+    claude.write(ENQUEUE, make_builder(excluding.private).prompt("go"), name=LOG)
 
-    done = excluding.look(side)
+    report = excluding.read(side)
 
-    assert not done.waiting
+    assert not report.waiting
     assert not excluding.has_secret()
 
 
 def test_a_subagent_of_an_allowed_session_is_stored_at_the_next_scan(
-    claude: ClaudeHome, excluding: Excluding
+    claude: ClaudeHome, excluding: ExcludeHarness
 ):
-    child = talk_in(excluding.public, session_id="child")
+    child = make_builder(excluding.public, session_id="child")
     name = f"{SUBAGENTS}/agent-a1.jsonl"
     claude.write(child.prompt("look around", isSidechain=True), name=name)
     excluding.scan()
-    claude.write(talk_in(excluding.public).prompt("go"), name=LOG)
+    claude.write(make_builder(excluding.public).prompt("go"), name=LOG)
 
     excluding.scan()
 
     assert sorted(excluding.contents()) == ["go", "look around"]
-    assert excluding.troubles() == {}
+    assert excluding.errors() == {}
 
 
 def test_a_spilled_result_of_an_excluded_session_is_not_stored(
-    claude: ClaudeHome, excluding: Excluding
+    claude: ClaudeHome, excluding: ExcludeHarness
 ):
     spill = claude.log(f"-app/{SESSION}/tool-results/big.txt")
     spill.write_text(SECRET)
-    excluding.look(spill)
-    talk = talk_in(excluding.private)
+    excluding.read(spill)
+    builder = make_builder(excluding.private)
     notice = f"<persisted-output>\nOutput too large. Full output saved to: {spill}\n"
     claude.write(
-        talk.call("Bash", {"command": "make"}, "t1"),
-        talk.result("t1", notice),
+        builder.call("Bash", {"command": "make"}, "t1"),
+        builder.result("t1", notice),
         name=LOG,
     )
 
@@ -342,17 +350,17 @@ def test_a_spilled_result_of_an_excluded_session_is_not_stored(
     assert not excluding.has_secret()
 
 
-def test_a_log_that_never_names_a_folder_waits_and_says_so(
-    claude: ClaudeHome, excluding: Excluding
+def test_a_log_that_never_names_a_folder_is_held_back_and_reported(
+    claude: ClaudeHome, excluding: ExcludeHarness
 ):
     log = claude.write(
         {"type": "summary", "summary": SECRET, "leafUuid": "x"}, name=LOG
     )
 
     first, second = excluding.scan(), excluding.scan()
-    excluding.keep()
+    excluding.archive()
 
-    assert first.waiting == second.waiting == excluding.troubles_as_paths()
+    assert first.waiting == second.waiting == excluding.errors_by_path()
     assert list(first.waiting) == [log]
     assert first.waiting[log].startswith(WAITING)
     assert (second.entries, second.bytes_read, second.commits) == (0, 0, 0)
@@ -362,8 +370,8 @@ def test_a_log_that_never_names_a_folder_waits_and_says_so(
         assert (agent["waiting"], agent["unreadable"]) == (1, 0)
 
 
-def test_a_waiting_log_is_read_once_nothing_is_excluded_any_more(
-    claude: ClaudeHome, excluding: Excluding
+def test_a_held_back_log_is_read_when_nothing_is_excluded_anymore(
+    claude: ClaudeHome, excluding: ExcludeHarness
 ):
     claude.write(ENQUEUE, name=LOG)
     excluding.scan()
@@ -372,11 +380,11 @@ def test_a_waiting_log_is_read_once_nothing_is_excluded_any_more(
     excluding.scan()
 
     assert excluding.has_secret()
-    assert excluding.troubles() == {}
+    assert excluding.errors() == {}
 
 
-def test_a_waiting_log_that_was_deleted_is_no_longer_reported(
-    claude: ClaudeHome, excluding: Excluding
+def test_a_held_back_log_that_was_deleted_is_no_longer_reported(
+    claude: ClaudeHome, excluding: ExcludeHarness
 ):
     log = claude.write(ENQUEUE, name=LOG)
     excluding.scan()
@@ -384,15 +392,15 @@ def test_a_waiting_log_that_was_deleted_is_no_longer_reported(
 
     excluding.scan()
 
-    assert excluding.troubles() == {}
+    assert excluding.errors() == {}
 
 
 def test_a_session_stays_excluded_when_the_agent_changes_the_folder(
-    claude: ClaudeHome, excluding: Excluding
+    claude: ClaudeHome, excluding: ExcludeHarness
 ):
-    claude.write(talk_in(excluding.private).prompt("go"), name=LOG)
+    claude.write(make_builder(excluding.private).prompt("go"), name=LOG)
     excluding.scan()
-    elsewhere = talk_in(excluding.public)
+    elsewhere = make_builder(excluding.public)
     for text in (f"{SECRET} one", f"{SECRET} two"):
         claude.write(elsewhere.prompt(text), name=LOG)
         excluding.scan()
@@ -400,44 +408,46 @@ def test_a_session_stays_excluded_when_the_agent_changes_the_folder(
     assert not excluding.has_secret()
 
 
-def test_damaged_lines_of_an_excluded_session_leave_no_text(
-    claude: ClaudeHome, excluding: Excluding
+def test_no_text_of_damaged_lines_of_an_excluded_session_is_stored(
+    claude: ClaudeHome, excluding: ExcludeHarness
 ):
-    log = claude.write(talk_in(excluding.private).prompt("go"), name=LOG)
+    log = claude.write(make_builder(excluding.private).prompt("go"), name=LOG)
     with log.open("ab") as file:
         file.write(b'{"type": "user", "message": ' + SECRET.encode() + b"\n")
 
-    done = excluding.scan()
+    report = excluding.scan()
 
-    assert done.rejected == 1
+    assert report.rejected == 1
     assert not excluding.has_secret()
 
 
-def test_an_excluded_session_is_not_archived(claude: ClaudeHome, excluding: Excluding):
+def test_an_excluded_session_is_not_archived(
+    claude: ClaudeHome, excluding: ExcludeHarness
+):
     log = claude.write(ENQUEUE, name=LOG)
-    excluding.look(log)
-    claude.write(talk_in(excluding.private).prompt(SECRET), name=LOG)
+    excluding.read(log)
+    claude.write(make_builder(excluding.private).prompt(SECRET), name=LOG)
     excluding.scan()
     os.utime(log, (0, 0))
 
-    excluding.keep()
+    excluding.archive()
 
     assert list_files(claude.store_path.parent / "archive") == []
 
 
 def test_without_excludes_a_log_without_a_folder_is_stored_at_once(
-    claude: ClaudeHome, excluding: Excluding
+    claude: ClaudeHome, excluding: ExcludeHarness
 ):
     excluding.globs = []
     log = claude.write(ENQUEUE, name=LOG)
 
-    done = excluding.look(log)
+    report = excluding.read(log)
 
-    assert (done.entries, done.bytes_read) == (1, log.stat().st_size)
-    assert not done.waiting
+    assert (report.entries, report.bytes_read) == (1, log.stat().st_size)
+    assert not report.waiting
 
 
-def qwen_line(cwd: Path, text: str) -> dict[str, Any]:
+def make_qwen_line(cwd: Path, text: str) -> dict[str, Any]:
     return {
         "uuid": text,
         "sessionId": SESSION,
@@ -448,46 +458,48 @@ def qwen_line(cwd: Path, text: str) -> dict[str, Any]:
     }
 
 
-def test_a_qwen_subagent_waits_for_its_main_log(claude: ClaudeHome):
-    excluding = Excluding(claude, "qwen-code")
+def test_a_qwen_subagent_is_held_back_until_its_main_log_is_read(claude: ClaudeHome):
+    excluding = ExcludeHarness(claude, "qwen-code")
     project = claude.home / ".qwen" / "projects" / "-app"
     side = project / "subagents" / SESSION / "agent-a1.meta.json"
     side.parent.mkdir(parents=True)
     side.write_text(json.dumps({"agentType": "x", "description": SECRET}))
-    first = excluding.look(side)
+    first = excluding.read(side)
     main = project / "chats" / f"{SESSION}.jsonl"
     main.parent.mkdir()
-    main.write_bytes(encode_json_lines(qwen_line(excluding.private, "go")))
+    main.write_bytes(encode_json_lines(make_qwen_line(excluding.private, "go")))
 
     excluding.scan()
 
     assert list(first.waiting) == [side]
     assert not excluding.has_secret()
-    assert excluding.troubles() == {}
+    assert excluding.errors() == {}
 
 
-def test_an_old_qwen_document_waits_because_it_names_no_folder(claude: ClaudeHome):
-    excluding = Excluding(claude, "qwen-code")
+def test_an_old_qwen_document_is_held_back_because_it_names_no_folder(
+    claude: ClaudeHome,
+):
+    excluding = ExcludeHarness(claude, "qwen-code")
     log = claude.home / ".qwen" / "tmp" / "hash" / "chats" / "session-1.json"
     log.parent.mkdir(parents=True)
     message = {"id": "1", "type": "user", "content": SECRET}
     log.write_text(json.dumps({"sessionId": "s", "messages": [message]}))
 
-    done = excluding.scan()
+    report = excluding.scan()
 
-    assert list(done.waiting) == [log]
+    assert list(report.waiting) == [log]
     assert not excluding.has_secret()
 
 
-def test_a_gemini_log_waits_for_the_file_that_names_its_folder(claude: ClaudeHome):
-    excluding = Excluding(claude, "gemini-cli")
+def test_a_gemini_log_is_held_back_until_a_file_names_its_folder(claude: ClaudeHome):
+    excluding = ExcludeHarness(claude, "gemini-cli")
     project = claude.home / ".gemini" / "tmp" / "app"
     log = project / "chats" / "session-1.jsonl"
     log.parent.mkdir(parents=True)
     header = {"sessionId": "s", "projectHash": "h"}
     time = "2026-11-16T01:29:49.409Z"
-    said = {"id": "1", "type": "user", "timestamp": time, "content": SECRET}
-    log.write_bytes(encode_json_lines(header, said))
+    message = {"id": "1", "type": "user", "timestamp": time, "content": SECRET}
+    log.write_bytes(encode_json_lines(header, message))
     first = excluding.scan()
     (project / ".project_root").write_text(str(excluding.private))
 
@@ -500,23 +512,23 @@ def test_a_gemini_log_waits_for_the_file_that_names_its_folder(claude: ClaudeHom
 
 @pytest.mark.parametrize("cwd", ["private", "nowhere"])
 def test_the_title_of_a_copilot_session_needs_a_folder(claude: ClaudeHome, cwd: str):
-    excluding = Excluding(claude, "copilot-cli")
+    excluding = ExcludeHarness(claude, "copilot-cli")
     side = claude.home / ".copilot" / "session-state" / "s" / "workspace.yaml"
     side.parent.mkdir(parents=True)
     named = f"cwd: {excluding.private}\n" if cwd == "private" else ""
     side.write_text(f"id: s\n{named}name: {SECRET}\n")
 
-    done = excluding.scan()
+    report = excluding.scan()
 
-    assert list(done.waiting) == ([] if named else [side])
+    assert list(report.waiting) == ([] if named else [side])
     assert not excluding.has_secret()
 
 
 @pytest.mark.parametrize("agent", ["codex", "copilot-cli", "gemini-cli", "qwen-code"])
 def test_the_first_lines_of_real_logs_of_other_agents_are_enough(
-    claude: ClaudeHome, shared: Path, agent: str
+    claude: ClaudeHome, shared_dir: Path, agent: str
 ):
-    (folder,) = (shared / "captures").glob(f"{agent.split('-', maxsplit=1)[0]}-*")
+    (folder,) = (shared_dir / "captures").glob(f"{agent.split('-', maxsplit=1)[0]}-*")
     home = next(
         path
         for path in (folder / "hello" / "home", folder / "hello" / "config")
@@ -524,11 +536,11 @@ def test_the_first_lines_of_real_logs_of_other_agents_are_enough(
     )
     target = claude.home / ".codex" if agent == "codex" else claude.home
     shutil.copytree(home, target, dirs_exist_ok=True)
-    excluding = Excluding(claude, agent)
+    excluding = ExcludeHarness(claude, agent)
     excluding.globs = ["/home/dev"]
 
-    done = excluding.scan()
+    report = excluding.scan()
 
-    assert done.entries
-    assert not done.waiting
+    assert report.entries
+    assert not report.waiting
     assert excluding.contents() == []

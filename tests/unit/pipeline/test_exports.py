@@ -1,4 +1,4 @@
-"""Sessions that stop have the outputs that the settings ask for, and no others do."""
+"""Test the exports stage: stopped sessions are written in configured formats."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REDACT = Redactor(b"key").redact
 
 @pytest.fixture
 def clock() -> FakeClock:
-    """The store is made before the talk begins."""
+    """Return a clock that is earlier than the session, to create the store first."""
     clock = FakeClock()
     clock.at = datetime(2026, 11, 16, 9, tzinfo=UTC)
     return clock
@@ -40,10 +40,10 @@ def project(home: Path) -> Path:
 
 
 @pytest.fixture
-def talk(project: Path, claude: ClaudeHome) -> ClaudeLogBuilder:
-    talk = ClaudeLogBuilder(cwd=str(project))
-    claude.write(talk.prompt(f"use {KEY}"), talk.answer("Used."))
-    return talk
+def builder(project: Path, claude: ClaudeHome) -> ClaudeLogBuilder:
+    builder = ClaudeLogBuilder(cwd=str(project))
+    claude.write(builder.prompt(f"use {KEY}"), builder.answer("Used."))
+    return builder
 
 
 def run_exports(
@@ -52,7 +52,7 @@ def run_exports(
     stopped: bool = True,
     live: tuple[str, str] = ("", ""),
 ) -> ExportsReport:
-    """Everything is read and settled, then published."""
+    """Ingest and settle the home, then write exports."""
     policy = OutputPolicy(home=claude.home, central=claude.home / "c", user=os.getuid())
     with (
         Store(claude.store_path, claude.clock) as store,
@@ -61,10 +61,10 @@ def run_exports(
         claude.sync(store)
         if stopped:
             store.mark_stopped("claude-code", [SESSION])
-        known = {"store": store, "reader": reader, "clock": claude.clock}
-        Settle(policy=policy, redact=REDACT, zone=UTC, is_final=True, **known).run()
+        shared = {"store": store, "reader": reader, "clock": claude.clock}
+        Settle(policy=policy, redact=REDACT, zone=UTC, is_final=True, **shared).run()
         return Exports(
-            redact=REDACT, formats=formats, live_sessions={live}, **known
+            redact=REDACT, formats=formats, live_sessions={live}, **shared
         ).run()
 
 
@@ -73,19 +73,19 @@ def files(project: Path) -> list[str]:
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
-def test_nothing_is_published_unless_it_is_asked_for(
-    claude: ClaudeHome, talk: ClaudeLogBuilder, project: Path
+def test_nothing_is_exported_unless_it_is_configured(
+    claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path
 ):
     assert run_exports(claude) == ExportsReport()
     assert files(project) == []
 
 
-def test_a_stopped_session_has_every_output_that_is_asked_for(
-    claude: ClaudeHome, talk: ClaudeLogBuilder, project: Path
+def test_a_stopped_session_is_exported_in_every_configured_format(
+    claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path
 ):
-    done = run_exports(claude, "html", "devflow")
+    report = run_exports(claude, "html", "devflow")
 
-    assert (done.sessions, done.files_written) == (1, 3)
+    assert (report.sessions, report.files_written) == (1, 3)
     run = "runs/2026-11-16-claude-code-11111111"
     page = next(name for name in files(project) if name.endswith(".html"))
     assert files(project) == sorted(
@@ -96,36 +96,36 @@ def test_a_stopped_session_has_every_output_that_is_asked_for(
     assert (project / EXPORTS / page).stat().st_mode & 0o777 == 0o600
 
 
-def test_the_file_is_what_export_would_write(
-    claude: ClaudeHome, talk: ClaudeLogBuilder, project: Path, clock: FakeClock
+def test_the_file_equals_that_of_the_export_command(
+    claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path, clock: FakeClock
 ):
     run_exports(claude, "json")
 
-    found = redact_session(read_session(claude.store_path, clock), REDACT)
-    (artifact,) = load_sinks()["json"].render(found)
+    session = redact_session(read_session(claude.store_path, clock), REDACT)
+    (artifact,) = load_sinks()["json"].render(session)
     assert (project / EXPORTS / artifact.path).read_bytes() == artifact.body
 
 
-def test_a_session_that_works_waits_until_it_stops(
-    claude: ClaudeHome, talk: ClaudeLogBuilder, clock: FakeClock
+def test_an_active_session_is_not_exported_until_it_stops(
+    claude: ClaudeHome, builder: ClaudeLogBuilder, clock: FakeClock
 ):
     first = run_exports(claude, "html", stopped=False)
     clock.advance(7200)
-    held = run_exports(claude, "html", stopped=False, live=("claude-code", SESSION))
+    live = run_exports(claude, "html", stopped=False, live=("claude-code", SESSION))
 
     quiet = run_exports(claude, "html", stopped=False)
 
-    assert (first.files_written, held.files_written, quiet.files_written) == (0, 0, 1)
+    assert (first.files_written, live.files_written, quiet.files_written) == (0, 0, 1)
 
 
 def test_a_second_run_writes_nothing_and_growth_writes_the_same_file(
-    claude: ClaudeHome, talk: ClaudeLogBuilder, project: Path, clock: FakeClock
+    claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path, clock: FakeClock
 ):
     run_exports(claude, "markdown")
     before = files(project)
     again = run_exports(claude, "markdown")
     clock.advance(60)
-    claude.write(talk.prompt("more"), talk.answer("And more."))
+    claude.write(builder.prompt("more"), builder.answer("And more."))
 
     grown = run_exports(claude, "markdown")
 
@@ -134,49 +134,49 @@ def test_a_second_run_writes_nothing_and_growth_writes_the_same_file(
     assert "And more." in (project / EXPORTS / before[0]).read_text()
 
 
-def test_another_wish_is_granted_to_sessions_that_stopped_before(
-    claude: ClaudeHome, talk: ClaudeLogBuilder, project: Path
+def test_a_new_format_is_written_for_sessions_that_stopped_before(
+    claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path
 ):
     run_exports(claude, "markdown")
 
-    done = run_exports(claude, "markdown", "atif")
+    report = run_exports(claude, "markdown", "atif")
 
-    assert done.files_written == 2
+    assert report.files_written == 2
     assert len(files(project)) == 2
 
 
-def test_a_session_older_than_the_store_is_left_alone(
-    claude: ClaudeHome, talk: ClaudeLogBuilder, clock: FakeClock
+def test_a_session_older_than_the_store_is_not_exported(
+    claude: ClaudeHome, builder: ClaudeLogBuilder, clock: FakeClock
 ):
     clock.at = datetime(2026, 11, 17, tzinfo=UTC)
 
     assert run_exports(claude, "html").files_written == 0
 
 
-def test_what_cannot_be_written_is_told_and_tried_again(
-    claude: ClaudeHome, talk: ClaudeLogBuilder, project: Path
+def test_a_session_that_cannot_be_written_is_reported_and_retried(
+    claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path
 ):
     run_exports(claude)
     meta = (project / EXPORTS).parent
     (meta / "exports").symlink_to(claude.home)
 
-    told = run_exports(claude, "html")
+    failed = run_exports(claude, "html")
     (meta / "exports").unlink()
     again = run_exports(claude, "html")
 
-    assert list(told.errors) == [SESSION]
-    assert (told.files_written, again.files_written) == (0, 1)
+    assert list(failed.errors) == [SESSION]
+    assert (failed.files_written, again.files_written) == (0, 1)
 
 
-def test_a_session_whose_exports_fail_unexpectedly_is_tried_again(
+def test_a_session_whose_exports_fail_unexpectedly_is_retried(
     claude: ClaudeHome,
-    talk: ClaudeLogBuilder,
+    builder: ClaudeLogBuilder,
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
     with monkeypatch.context() as patch:
         patch.setattr(Exports, "_load_session", lambda *_: 1 / 0)
-        done = run_exports(claude, "html")
+        report = run_exports(claude, "html")
 
-    assert done.errors[SESSION].startswith("unexpected ZeroDivisionError")
+    assert report.errors[SESSION].startswith("unexpected ZeroDivisionError")
     assert run_exports(claude, "html").sessions == 1

@@ -1,4 +1,4 @@
-"""The first street, end to end, on real files and a real store."""
+"""Test the ingest stage on real files and a real store."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 
 
 def test_a_second_sync_decodes_nothing(claude: ClaudeHome):
-    talk = ClaudeLogBuilder()
-    claude.write(talk.prompt("hello"), talk.answer("hi"))
+    builder = ClaudeLogBuilder()
+    claude.write(builder.prompt("hello"), builder.answer("hi"))
     first = claude.sync()
 
     second = claude.sync()
@@ -23,16 +23,16 @@ def test_a_second_sync_decodes_nothing(claude: ClaudeHome):
     assert (second.entries, second.bytes_read, second.commits) == (0, 0, 0)
 
 
-def test_appended_bytes_cost_what_they_are(claude: ClaudeHome):
-    talk = ClaudeLogBuilder()
-    claude.write(*[talk.prompt("x" * 5000) for _ in range(100)])
+def test_only_appended_bytes_are_read(claude: ClaudeHome):
+    builder = ClaudeLogBuilder()
+    claude.write(*[builder.prompt("x" * 5000) for _ in range(100)])
     claude.sync()
-    claude.write(line := talk.prompt("one more"))
+    claude.write(line := builder.prompt("one more"))
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert done.entries == 1
-    assert done.bytes_read < 1000
+    assert report.entries == 1
+    assert report.bytes_read < 1000
     with StoreReader(claude.store_path) as reader:
         (session,) = reader.list_sessions()
         assert session.units == 101
@@ -41,7 +41,9 @@ def test_appended_bytes_cost_what_they_are(claude: ClaudeHome):
         )
 
 
-def test_a_final_look_at_unended_logs_goes_on_from_their_cursors(claude: ClaudeHome):
+def test_a_final_read_of_incomplete_logs_continues_from_their_cursors(
+    claude: ClaudeHome,
+):
     title = {"type": "custom-title", "customTitle": "One", "sessionId": "x"}
     claude.write(title, title)
     with claude.log().open("ab") as log:
@@ -54,54 +56,54 @@ def test_a_final_look_at_unended_logs_goes_on_from_their_cursors(claude: ClaudeH
     assert final.added.placements == 0
 
 
-def test_a_source_that_fails_unexpectedly_holds_up_no_other(
+def test_a_source_that_fails_unexpectedly_blocks_no_other(
     claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
-    talk, other = (
+    builder, other = (
         ClaudeLogBuilder(),
         ClaudeLogBuilder("22222222-2222-4333-8444-555555555555"),
     )
-    bad = claude.write(talk.prompt("one"))
+    bad = claude.write(builder.prompt("one"))
     claude.write(other.prompt("two"), name=f"-home-dev-app/{other.session_id}.jsonl")
 
     read = tail.read
 
-    def stumble(source: Any, *more: Any, **options: Any) -> Any:
+    def fail_for_bad_source(source: Any, *more: Any, **options: Any) -> Any:
         if source.path == bad:
             raise ZeroDivisionError
         return read(source, *more, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(tail, "read", stumble)
-        done = claude.sync()
+        patch.setattr(tail, "read", fail_for_bad_source)
+        report = claude.sync()
 
-    assert done.entries == 1
-    assert done.failures[bad].startswith("unexpected ZeroDivisionError")
+    assert report.entries == 1
+    assert report.failures[bad].startswith("unexpected ZeroDivisionError")
     assert claude.sync().entries == 1
 
 
-def test_a_commit_that_fails_costs_only_its_source_and_moves_no_cursor(
+def test_a_failing_commit_affects_only_its_source_and_moves_no_cursor(
     claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
-    talk, other = (
+    builder, other = (
         ClaudeLogBuilder(),
         ClaudeLogBuilder("22222222-2222-4333-8444-555555555555"),
     )
-    bad = claude.write(talk.prompt("one"), talk.prompt("two"))
+    bad = claude.write(builder.prompt("one"), builder.prompt("two"))
     claude.write(other.prompt("two"), name=f"-home-dev-app/{other.session_id}.jsonl")
     add = Transaction.add
 
-    def stumble(work: Transaction, reading: Any) -> None:
-        if reading.source.path == bad:
+    def fail_for_bad_source(transaction: Transaction, chunk: Any) -> None:
+        if chunk.source.path == bad:
             raise ZeroDivisionError
-        add(work, reading)
+        add(transaction, chunk)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Transaction, "add", stumble)
-        done = claude.sync()
+        patch.setattr(Transaction, "add", fail_for_bad_source)
+        report = claude.sync()
     again = claude.sync()
 
-    assert list(done.failures) == [bad]
-    assert done.added.records > 0
+    assert list(report.failures) == [bad]
+    assert report.added.records > 0
     assert again.entries == 2
     assert again.failures == {}

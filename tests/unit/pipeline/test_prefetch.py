@@ -1,4 +1,4 @@
-"""Reading ahead in a second process, a real one."""
+"""Test prefetching batches in a real second process."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def always_ahead(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A first sync reads ahead, however little there is; says how often it did."""
-    times: list[int] = []
+def prefetching_pids(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Prefetch at every first sync; return a list that gets one pid per prefetch."""
+    pids: list[int] = []
 
-    def read_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
-        times.append(os.getpid())
+    def record_and_prefetch(batches: Iterator[Batch]) -> Iterator[Batch]:
+        pids.append(os.getpid())
         return prefetch.prefetch_batches(batches)
 
     monkeypatch.setattr(ingest, "can_prefetch", lambda _: True)
-    monkeypatch.setattr(ingest, "prefetch_batches", read_ahead)
-    return times
+    monkeypatch.setattr(ingest, "prefetch_batches", record_and_prefetch)
+    return pids
 
 
 def read_store(path: Path) -> list[object]:
@@ -42,21 +42,21 @@ def read_store(path: Path) -> list[object]:
         ]
 
 
-def test_what_was_read_ahead_is_what_one_process_reads(
-    claude: ClaudeHome, tmp_path: Path, always_ahead: list[int]
+def test_prefetching_stores_the_same_as_one_process(
+    claude: ClaudeHome, tmp_path: Path, prefetching_pids: list[int]
 ):
-    talk = ClaudeLogBuilder()
+    builder = ClaudeLogBuilder()
     claude.write(
-        talk.prompt("hello 日本"),
-        talk.call("Bash", {"command": "ls"}, "toolu_1"),
-        talk.result("toolu_1", "a.txt"),
-        talk.answer("lone \ud800 half"),
+        builder.prompt("hello 日本"),
+        builder.call("Bash", {"command": "ls"}, "toolu_1"),
+        builder.result("toolu_1", "a.txt"),
+        builder.answer("lone \ud800 half"),
         {"type": "custom-title", "customTitle": "One", "sessionId": "x"},
     )
     with claude.log().open("ab") as log:
         log.write(b'{"torn\n')
-    done = claude.sync()
-    two = read_store(claude.store_path)
+    report = claude.sync()
+    prefetched = read_store(claude.store_path)
     again = claude.sync()
     claude.store_path = tmp_path / "other" / "store.db"
 
@@ -64,13 +64,13 @@ def test_what_was_read_ahead_is_what_one_process_reads(
         patch.setattr(ingest, "can_prefetch", lambda _: False)
         alone = claude.sync()
 
-    assert len(always_ahead) == 1
+    assert len(prefetching_pids) == 1
     assert again.entries == 0
-    assert (done, two) == (alone, read_store(claude.store_path))
+    assert (report, prefetched) == (alone, read_store(claude.store_path))
 
 
-def test_a_source_that_cannot_be_read_is_told(
-    claude: ClaudeHome, always_ahead: list[int], monkeypatch: pytest.MonkeyPatch
+def test_a_source_that_cannot_be_read_is_reported(
+    claude: ClaudeHome, prefetching_pids: list[int], monkeypatch: pytest.MonkeyPatch
 ):
     path = claude.write(ClaudeLogBuilder().prompt("hello"))
 
@@ -79,10 +79,10 @@ def test_a_source_that_cannot_be_read_is_told(
 
     monkeypatch.setattr("leslied.tail.read", refuse)
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert always_ahead
-    assert done.errors == {path: "cannot be opened"}
+    assert prefetching_pids
+    assert report.errors == {path: "cannot be opened"}
     with StoreReader(claude.store_path) as reader:
         assert reader.list_source_errors() == [(str(path), "cannot be opened")]
 
@@ -90,50 +90,50 @@ def test_a_source_that_cannot_be_read_is_told(
 def test_an_error_in_the_second_process_is_raised_in_the_first():
     def fail() -> Iterator[Batch]:
         yield Batch()
-        raise LesliedError("out of luck")
+        raise LesliedError("broken")
 
-    arrived = prefetch.prefetch_batches(fail())
-    next(arrived)
+    batches = prefetch.prefetch_batches(fail())
+    next(batches)
 
-    with pytest.raises(LesliedError, match="out of luck"):
-        next(arrived)
+    with pytest.raises(LesliedError, match="broken"):
+        next(batches)
 
 
-def test_a_second_process_that_is_killed_is_told_with_the_next_command():
+def test_the_error_for_a_killed_process_names_the_next_command():
     def die() -> Iterator[Batch]:
         yield Batch()
         os.kill(os.getpid(), signal.SIGKILL)
 
-    arrived = prefetch.prefetch_batches(die())
-    next(arrived)
+    batches = prefetch.prefetch_batches(die())
+    next(batches)
 
-    with pytest.raises(LesliedError) as told:
-        next(arrived)
+    with pytest.raises(LesliedError) as raised:
+        next(batches)
 
-    assert "leslied sync" in told.value.hint
+    assert "leslied sync" in raised.value.hint
 
 
-def test_no_process_is_left_when_the_first_stops_early():
-    def go_on() -> Iterator[Batch]:
+def test_no_process_is_left_when_the_caller_stops_early():
+    def repeat() -> Iterator[Batch]:
         while True:
             yield Batch()
 
-    arrived = prefetch.prefetch_batches(go_on())
-    next(arrived)
+    batches = prefetch.prefetch_batches(repeat())
+    next(batches)
 
-    arrived.close()
+    batches.close()
 
     assert not multiprocessing.active_children()
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
-def test_the_second_process_holds_no_file_of_the_first(tmp_path: Path):
+def test_the_second_process_has_no_file_of_the_first_open(tmp_path: Path):
     with (tmp_path / "lock").open("w") as lock:
 
-        def tell() -> Iterator[Batch]:
-            held = Path("/proc/self/fd").iterdir()
-            yield Batch(weight=sum(str(fd.resolve()) == lock.name for fd in held))
+        def count_open_files() -> Iterator[Batch]:
+            open_files = Path("/proc/self/fd").iterdir()
+            yield Batch(weight=sum(str(fd.resolve()) == lock.name for fd in open_files))
 
-        (batch,) = prefetch.prefetch_batches(tell())
+        (batch,) = prefetch.prefetch_batches(count_open_files())
 
     assert batch.weight == 0

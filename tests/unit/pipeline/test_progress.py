@@ -1,4 +1,4 @@
-"""Long work tells how far it is."""
+"""Test the progress callbacks of the stages."""
 
 from __future__ import annotations
 
@@ -18,61 +18,68 @@ ProgressCalls = list[tuple[int, int]]
 
 
 @pytest.fixture
-def told() -> ProgressCalls:
+def progress() -> ProgressCalls:
     return []
 
 
 @pytest.fixture
-def streets(claude: ClaudeHome, clock: FakeClock, told: ProgressCalls):
-    """The daemon's work on three sessions, with somebody who looks on."""
+def pipeline(claude: ClaudeHome, clock: FakeClock, progress: ProgressCalls):
+    """Return a pipeline over three sessions that records its progress."""
     for number in range(3):
-        talk = ClaudeLogBuilder(f"{number:08d}-2222-4333-8444-555555555555")
-        lines = (talk.prompt("fix it"), talk.answer("Done."))
-        claude.write(*lines, name=f"-home-dev-app/{talk.session_id}.jsonl")
+        builder = ClaudeLogBuilder(f"{number:08d}-2222-4333-8444-555555555555")
+        lines = (builder.prompt("fix it"), builder.answer("Done."))
+        claude.write(*lines, name=f"-home-dev-app/{builder.session_id}.jsonl")
     environ = read_environ()
     app = App(environ, get_paths(environ), clock)
     with Store(app.paths.store_file, clock) as store, app.open_reader() as reader:
         yield app.make_pipeline(
-            store, reader, is_final=True, on_progress=lambda *far: told.append(far)
+            store,
+            reader,
+            is_final=True,
+            on_progress=lambda *amounts: progress.append(amounts),
         )
 
 
-def test_a_first_read_tells_its_bytes(
-    streets: Pipeline, claude: ClaudeHome, told: ProgressCalls
+def test_a_first_scan_reports_its_bytes_and_their_total(
+    pipeline: Pipeline, claude: ClaudeHome, progress: ProgressCalls
 ):
-    for ingest in streets.ingests:
+    for ingest in pipeline.ingests:
         replace(ingest, weight=1).scan()
 
     size = sum(path.stat().st_size for path in Path(claude.projects).rglob("*.jsonl"))
-    assert told[-1] == (size, size)
-    assert told == sorted(told)
+    assert progress[-1] == (size, size)
+    assert progress == sorted(progress)
 
 
-def test_a_later_read_does_not_know_of_how_much(
-    streets: Pipeline, claude: ClaudeHome, told: ProgressCalls
+def test_a_later_scan_reports_no_total(
+    pipeline: Pipeline, claude: ClaudeHome, progress: ProgressCalls
 ):
-    (ingest,) = (each for each in streets.ingests if each.adapter.name == "claude-code")
+    (ingest,) = (
+        candidate
+        for candidate in pipeline.ingests
+        if candidate.adapter.name == "claude-code"
+    )
     ingest.scan()
-    told.clear()
+    progress.clear()
     line = ClaudeLogBuilder().prompt("more")
     claude.write(line)
 
-    done = ingest.scan()
+    report = ingest.scan()
 
-    assert told == [(done.bytes_read, 0)]
+    assert progress == [(report.bytes_read, 0)]
 
 
-def test_transcripts_and_indexes_tell_their_steps(
-    streets: Pipeline, told: ProgressCalls
+def test_transcripts_and_asset_index_report_their_steps(
+    pipeline: Pipeline, progress: ProgressCalls
 ):
-    for ingest in streets.ingests:
+    for ingest in pipeline.ingests:
         ingest.scan()
-    told.clear()
+    progress.clear()
 
-    streets.settle.run()
-    settled = told.copy()
-    streets.asset_index.run()
-    collected = told[len(settled) :]
+    pipeline.settle.run()
+    settled = progress.copy()
+    pipeline.asset_index.run()
+    indexed = progress[len(settled) :]
 
     assert settled == [(1, 3), (2, 3), (3, 3)]
-    assert collected == [(number, 6) for number in range(1, 7)]
+    assert indexed == [(number, 6) for number in range(1, 7)]

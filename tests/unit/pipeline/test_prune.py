@@ -1,4 +1,4 @@
-"""Sessions that were pruned are gone everywhere, and do not come back."""
+"""Test that pruned sessions are deleted everywhere and never imported again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NEW = "bbbbbbbb-2222-4333-8444-555555555555"
 
 
 class TwoSessions:
-    """A home with two sessions, of which one will go."""
+    """A home with two sessions, one of which will be pruned."""
 
     def __init__(self, claude: ClaudeHome) -> None:
         self.claude = claude
@@ -82,25 +82,25 @@ def two(claude: ClaudeHome) -> TwoSessions:
     return TwoSessions(claude)
 
 
-def test_what_goes_takes_its_subagents_along_and_leaves_the_others(two: TwoSessions):
-    done = prune_sessions(two.claude, [OLD])
+def test_pruning_deletes_a_session_and_its_subagents_and_no_others(two: TwoSessions):
+    report = prune_sessions(two.claude, [OLD])
 
-    assert done.sessions == 1
+    assert report.sessions == 1
     assert list_contents(two.claude) == ["hello", "hi"]
     check_store(two.claude)
 
 
-def test_no_word_of_it_is_left_in_any_file(two: TwoSessions):
+def test_no_text_of_a_pruned_session_is_left_in_any_file(two: TwoSessions):
     before = list_files_containing(two.data, "zanzibar")
-    done = prune_sessions(two.claude, [OLD])
+    report = prune_sessions(two.claude, [OLD])
 
     assert any(name == "store.db" for name in before)
     assert any(name.endswith(".zst") for name in before)
     assert list_files_containing(two.data, "zanzibar") == []
-    assert done.archive_files == 2
+    assert report.archive_files == 2
 
 
-def test_the_file_is_smaller_afterwards(claude: ClaudeHome):
+def test_pruning_shrinks_the_store(claude: ClaudeHome):
     claude.write(
         ClaudeLogBuilder(OLD).prompt("long " * 200_000), name=f"-app/{OLD}.jsonl"
     )
@@ -111,17 +111,17 @@ def test_the_file_is_smaller_afterwards(claude: ClaudeHome):
     assert claude.store_path.stat().st_size < before / 3
 
 
-def test_copies_of_the_store_go_too(two: TwoSessions):
+def test_copies_of_the_store_are_deleted(two: TwoSessions):
     copy = two.data / "store.db.before-rebuild"
     copy.write_bytes(two.claude.store_path.read_bytes())
 
-    done = prune_sessions(two.claude, [OLD])
+    report = prune_sessions(two.claude, [OLD])
 
     assert find_store_copies(two.claude.store_path) == []
-    assert done.store_copies == 1
+    assert report.store_copies == 1
 
 
-def test_the_agents_log_is_not_touched(two: TwoSessions):
+def test_the_agents_log_is_not_changed(two: TwoSessions):
     before = two.log.read_bytes(), two.log.stat()
 
     prune_sessions(two.claude, [OLD])
@@ -129,7 +129,7 @@ def test_the_agents_log_is_not_touched(two: TwoSessions):
     assert (two.log.read_bytes(), two.log.stat()) == before
 
 
-def test_a_sync_does_not_bring_it_back(two: TwoSessions):
+def test_a_sync_does_not_import_it_again(two: TwoSessions):
     prune_sessions(two.claude, [OLD])
     sync_and_archive(two.claude)
 
@@ -138,7 +138,7 @@ def test_a_sync_does_not_bring_it_back(two: TwoSessions):
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_a_log_that_is_read_from_its_beginning_does_not_bring_it_back(
+def test_a_log_that_is_read_from_its_start_does_not_import_it_again(
     two: TwoSessions, *, is_whole: bool
 ):
     prune_sessions(two.claude, [OLD])
@@ -152,7 +152,7 @@ def test_a_log_that_is_read_from_its_beginning_does_not_bring_it_back(
     assert list_files_containing(two.data, "zanzibar") == []
 
 
-def test_a_copy_of_the_log_elsewhere_does_not_bring_it_back(two: TwoSessions):
+def test_a_copy_of_the_log_does_not_import_it_again(two: TwoSessions):
     prune_sessions(two.claude, [OLD])
     copy = two.claude.log(f"-renamed/{OLD}.jsonl")
     copy.write_bytes(two.log.read_bytes())
@@ -163,19 +163,19 @@ def test_a_copy_of_the_log_elsewhere_does_not_bring_it_back(two: TwoSessions):
     assert list_files_containing(two.data, "zanzibar") == []
 
 
-def test_a_copy_of_the_log_that_was_archived_goes_too(two: TwoSessions):
+def test_an_archived_copy_of_the_log_is_deleted(two: TwoSessions):
     copy = two.claude.log(f"-renamed/{OLD}.jsonl")
     copy.write_bytes(two.log.read_bytes())
     os.utime(copy, (1, 1))
     sync_and_archive(two.claude)
-    done = prune_sessions(two.claude, [OLD])
+    report = prune_sessions(two.claude, [OLD])
 
-    assert done.archive_files == 3
+    assert report.archive_files == 3
     assert list_files_containing(two.data, "zanzibar") == []
 
 
 @pytest.mark.parametrize("has_store", [True, False])
-def test_a_rebuild_does_not_bring_it_back(two: TwoSessions, *, has_store: bool):
+def test_a_rebuild_does_not_import_it_again(two: TwoSessions, *, has_store: bool):
     prune_sessions(two.claude, [OLD])
     if not has_store:
         two.claude.store_path.write_bytes(b"no store any more")
@@ -186,7 +186,7 @@ def test_a_rebuild_does_not_bring_it_back(two: TwoSessions, *, has_store: bool):
     assert list_files_containing(two.data, "zanzibar") == []
 
 
-def test_what_the_agent_adds_later_begins_the_session_anew(two: TwoSessions):
+def test_entries_added_later_start_the_session_again(two: TwoSessions):
     prune_sessions(two.claude, [OLD])
     two.claude.write(two.old.prompt("later"), name=f"-app/{OLD}.jsonl")
     sync_and_archive(two.claude)
@@ -198,7 +198,7 @@ def test_what_the_agent_adds_later_begins_the_session_anew(two: TwoSessions):
     assert (session.units, session.title) == (1, "later")
 
 
-def test_what_was_added_later_outlives_a_rebuild(two: TwoSessions):
+def test_entries_added_later_survive_a_rebuild(two: TwoSessions):
     prune_sessions(two.claude, [OLD])
     two.claude.write(two.old.prompt("later"), name=f"-app/{OLD}.jsonl")
     sync_and_archive(two.claude)
@@ -207,7 +207,7 @@ def test_what_was_added_later_outlives_a_rebuild(two: TwoSessions):
     assert list_contents(two.claude) == ["hello", "hi", "later"]
 
 
-def test_a_line_without_an_id_that_comes_again_later_is_new(claude: ClaudeHome):
+def test_a_line_without_an_id_that_is_written_again_is_new(claude: ClaudeHome):
     line = {"type": "custom-title", "customTitle": "same words", "sessionId": OLD}
     claude.write(ClaudeLogBuilder(OLD).prompt("one"), line, name=f"-app/{OLD}.jsonl")
     sync_and_archive(claude)
@@ -228,10 +228,10 @@ def test_a_session_can_be_pruned_again(two: TwoSessions):
     assert list_session_ids(two.claude) == {NEW}
 
 
-def test_what_a_fork_shows_stays_and_counts_on_for_it(claude: ClaudeHome):
-    talk = ClaudeLogBuilder(OLD)
-    shared = [talk.prompt("shared question"), talk.answer("shared answer")]
-    claude.write(*shared, talk.prompt("only here"), name=f"-app/{OLD}.jsonl")
+def test_entries_shared_with_a_fork_stay_and_count_for_the_fork(claude: ClaudeHome):
+    builder = ClaudeLogBuilder(OLD)
+    shared = [builder.prompt("shared question"), builder.answer("shared answer")]
+    claude.write(*shared, builder.prompt("only here"), name=f"-app/{OLD}.jsonl")
     fork = [{**line, "sessionId": NEW} for line in shared]
     claude.write(
         *fork, ClaudeLogBuilder(NEW).prompt("only there"), name=f"-app/{NEW}.jsonl"
@@ -251,40 +251,40 @@ def test_what_a_fork_shows_stays_and_counts_on_for_it(claude: ClaudeHome):
 
 
 def test_results_of_later_entries_are_still_archived(two: TwoSessions):
-    """Placement numbers of what is gone are given again."""
+    """Placement numbers of deleted entries are reused."""
     prune_sessions(two.claude, [OLD, NEW])
     two.claude.write(two.new.prompt("more"), name="-app/new.jsonl")
     sync_and_archive(two.claude)
 
     db = sqlite3.connect(two.claude.store_path)
-    (fed,) = db.execute("SELECT count(*) FROM feed").fetchone()
+    (feed_rows,) = db.execute("SELECT count(*) FROM feed").fetchone()
     db.close()
-    assert fed == 1
+    assert feed_rows == 1
 
 
-def test_a_crash_before_the_archive_was_swept_is_made_good_by_the_next_sync(
+def test_archive_files_left_by_a_crash_are_deleted_at_the_next_sync(
     two: TwoSessions,
 ):
     with StoreReader(two.claude.store_path) as reader:
-        names = [s.key[:2] for s in list_sessions(reader) if "aaaa" in str(s.key)]
+        keys = [s.key[:2] for s in list_sessions(reader) if "aaaa" in str(s.key)]
     with (
         Store(two.claude.store_path, two.claude.clock) as store,
-        store.pruner() as pruning,
+        store.pruner() as pruner,
     ):
-        pruning.remove(names)
-    left = [
+        pruner.remove(keys)
+    remaining = [
         name
         for name in list_files_containing(two.data, "zanzibar")
         if name[-4:] == ".zst"
     ]
     sync_and_archive(two.claude)
 
-    assert left
+    assert remaining
     now = list_files_containing(two.data, "zanzibar")
     assert [name for name in now if name.endswith(".zst")] == []
 
 
-def test_somebody_who_reads_on_is_told_of_and_the_next_run_ends_the_work(
+def test_a_reader_prevents_vacuuming_and_the_next_run_completes_it(
     two: TwoSessions,
 ):
     db = sqlite3.connect(two.claude.store_path, isolation_level=None)
@@ -298,7 +298,7 @@ def test_somebody_who_reads_on_is_told_of_and_the_next_run_ends_the_work(
     assert list_files_containing(two.data, "zanzibar") == []
 
 
-def test_too_little_room_is_told_before_anything_is_done(
+def test_too_little_disk_space_is_reported_before_anything_is_deleted(
     two: TwoSessions, monkeypatch: pytest.MonkeyPatch
 ):
     full = os.statvfs("/")
@@ -306,35 +306,35 @@ def test_too_little_room_is_told_before_anything_is_done(
         "shutil.disk_usage", lambda _: type("Full", (), {"free": full.f_bsize})()
     )
     with Store(two.claude.store_path, two.claude.clock) as store:
-        work = Pruner(store=store, archiver=make_archiver(two.claude, store))
-        with pytest.raises(UserError, match="nothing was removed"):
-            work.check_free_space(10_000_000)
+        pruner = Pruner(store=store, archiver=make_archiver(two.claude, store))
+        with pytest.raises(UserError, match="Nothing was deleted"):
+            pruner.check_free_space(10_000_000)
 
 
 def find_reasons(
     two: TwoSessions, reader: StoreReader, **more: object
 ) -> dict[str, str]:
-    """Why each session may not go, by the beginning of its id."""
+    """Return why each session must not be pruned, by the first character of its id."""
     adapters = load_adapters()
     roots = {
         ADAPTER.name: tuple(
             adapters[ADAPTER.name].roots(make_environment(two.claude.home), [])
         )
     }
-    known = {"live_sessions": set(), "clock": two.claude.clock, "roots": roots}
-    asked = PruneGuard(reader=reader, **{**known, **more})
+    options = {"live_sessions": set(), "clock": two.claude.clock, "roots": roots}
+    guard = PruneGuard(reader=reader, **{**options, **more})
     return {
-        s.key.session_id[:1]: asked.find_reason_to_keep(s)
+        s.key.session_id[:1]: guard.find_reason_to_keep(s)
         for s in list_sessions(reader)
     }
 
 
-def test_a_session_that_is_over_may_go(two: TwoSessions):
+def test_a_stopped_session_may_be_pruned(two: TwoSessions):
     with StoreReader(two.claude.store_path) as reader:
         assert find_reasons(two, reader) == {"a": "", "b": ""}
 
 
-def test_a_session_that_a_process_works_on_stays(claude: ClaudeHome):
+def test_a_session_with_a_live_process_must_not_be_pruned(claude: ClaudeHome):
     claude.write(ClaudeLogBuilder(OLD).prompt("hello"), name=f"-app/{OLD}.jsonl")
     claude.sync()
     two = type("Home", (), {"claude": claude})()
@@ -344,14 +344,14 @@ def test_a_session_that_a_process_works_on_stays(claude: ClaudeHome):
         assert find_reasons(two, reader, live_sessions=live) == {"a": "active"}
 
 
-def test_a_log_with_news_keeps_its_session(two: TwoSessions):
+def test_a_session_with_an_unread_log_must_not_be_pruned(two: TwoSessions):
     two.claude.write(two.old.answer("more"), name=f"-app/{OLD}.jsonl")
 
     with StoreReader(two.claude.store_path) as reader:
         assert find_reasons(two, reader) == {"a": "unread", "b": ""}
 
 
-def test_a_session_that_ended_badly_stays_unless_it_is_asked_for(two: TwoSessions):
+def test_a_failed_session_must_not_be_pruned_unless_requested(two: TwoSessions):
     two.claude.write(
         two.new.prompt("go on"),
         two.new.call("Bash", {}, "c9"),
@@ -364,9 +364,9 @@ def test_a_session_that_ended_badly_stays_unless_it_is_asked_for(two: TwoSession
         assert find_reasons(two, reader, include_failed=True) == {"a": "", "b": ""}
 
 
-def test_a_source_that_fell_silent_is_not_asked_about_again(two: TwoSessions):
+def test_a_pruned_source_is_not_archived_again(two: TwoSessions):
     prune_sessions(two.claude, [OLD])
     with Store(two.claude.store_path, two.claude.clock) as store:
-        kept = make_archiver(two.claude, store).run()
+        report = make_archiver(two.claude, store).run()
 
-    assert (kept.sources, kept.excluded, kept.missing) == (0, 0, 0)
+    assert (report.sources, report.excluded, report.missing) == (0, 0, 0)

@@ -1,4 +1,4 @@
-"""Threads in Leslie's relations file: once, only on news, and under Leslie's ids."""
+"""Test the relations stage: each thread once, only on changes, with Leslie's ids."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from leslied.store import Store, StoreReader
 from leslied.threads.relations import rebuild_relations
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.golden import FIXTURES, copy_home, make_environment
-from tests.unit.threads.test_relations import leslies_thread
+from tests.unit.threads.test_relations import make_leslie_thread
 
 OTHER = "22222222-2222-4333-8444-555555555555"
 THIRD = "33333333-2222-4333-8444-555555555555"
@@ -36,12 +36,12 @@ def project(home: Path) -> Path:
 
 
 @pytest.fixture
-def talk(project: Path) -> ClaudeLogBuilder:
+def builder(project: Path) -> ClaudeLogBuilder:
     return ClaudeLogBuilder(cwd=str(project))
 
 
 class RelationsHarness:
-    """Ingest, settle and relate, over a home."""
+    """Ingests a home, settles it and writes its relations files."""
 
     def __init__(self, claude: ClaudeHome) -> None:
         self.claude = claude
@@ -55,16 +55,16 @@ class RelationsHarness:
             if is_final:
                 store.mark_all_stopped()
             with StoreReader(claude.store_path) as reader:
-                settle, relate = self._make(store, reader, more)
+                settle, relations_sync = self._make(store, reader, more)
                 settle.run()
-                related = relate.run()
-                while related.moved_threads:
+                report = relations_sync.run()
+                while report.moved_threads:
                     settle.run()
-                    again = relate.run()
-                    related.files_written += again.files_written
+                    again = relations_sync.run()
+                    report.files_written += again.files_written
                     if not again.moved_threads:
                         break
-                return related
+                return report
 
     def _make(
         self, store: Store, reader: StoreReader, more: Any
@@ -75,68 +75,71 @@ class RelationsHarness:
             central=claude.store_path.parent / "central",
             user=os.getuid(),
         )
-        known = {
+        data = {
             "store": store,
             "reader": reader,
             "redact": Redactor(b"key").redact,
             "clock": claude.clock,
         }
         settle = Settle(
-            **known, policy=policy, backfill="project", is_final=True, zone=UTC
+            **data, policy=policy, backfill="project", is_final=True, zone=UTC
         )
-        return settle, RelationsSync(**known, lock_waits=(), **more)
+        return settle, RelationsSync(**data, lock_waits=(), **more)
 
 
 @pytest.fixture
-def street(claude: ClaudeHome) -> RelationsHarness:
+def sync_relations(claude: ClaudeHome) -> RelationsHarness:
     return RelationsHarness(claude)
 
 
-def main_of(project: Path) -> Path:
+def relations_path(project: Path) -> Path:
     return project / ".leslie" / "thread_relations.json"
 
 
 def read(project: Path) -> dict[str, Any]:
-    return json.loads(main_of(project).read_text())
+    return json.loads(relations_path(project).read_text())
 
 
 def write(project: Path, data: dict[str, Any]) -> None:
-    main_of(project).parent.mkdir(exist_ok=True)
-    main_of(project).write_text(json.dumps(data, indent=2) + "\n")
+    relations_path(project).parent.mkdir(exist_ok=True)
+    relations_path(project).write_text(json.dumps(data, indent=2) + "\n")
 
 
 def write_claim(project: Path, thread_id: str, session_id: str = SESSION) -> None:
-    """Leslie says which of its threads the session works on."""
-    known = {"version": "1.0", "operations": [], "relations": {}, "threads": {}}
-    known["metadata"] = {"last_updated": "2026-02-08T16:00:00Z", "thread_count": 0}
-    data = read(project) if main_of(project).exists() else known
-    data["threads"][thread_id] = leslies_thread(thread_id, session_id=session_id)
+    """Claim the session under an id of Leslie's."""
+    data = {"version": "1.0", "operations": [], "relations": {}, "threads": {}}
+    data["metadata"] = {"last_updated": "2026-02-08T16:00:00Z", "thread_count": 0}
+    data = read(project) if relations_path(project).exists() else data
+    data["threads"][thread_id] = make_leslie_thread(thread_id, session_id=session_id)
     write(project, data)
 
 
 def fork(
     claude: ClaudeHome, lines: list[Any], name: str, cwd: Path
 ) -> ClaudeLogBuilder:
-    """A session that begins with copies of another's lines and goes its own way."""
-    talk = ClaudeLogBuilder(name, str(cwd))
+    """Write a session that starts with another's lines; return its builder."""
+    builder = ClaudeLogBuilder(name, str(cwd))
     for _ in range(len(lines) + 20 * int(name[0])):
-        talk.line("x")
+        builder.line("x")
     copies = [{**line, "sessionId": name} for line in lines]
-    own = [talk.prompt(f"another way {name[0]}"), talk.answer("hm")]
+    own = [builder.prompt(f"another way {name[0]}"), builder.answer("hm")]
     claude.write(*copies, *own, name=f"-home-dev-app/{name}.jsonl")
-    return talk
+    return builder
 
 
-def test_a_thread_with_files_stands_in_the_relations(
-    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
+def test_a_thread_with_files_is_in_the_relations_file(
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
 ):
-    claude.write(talk.prompt("fix the login bug"), talk.answer("Done."))
+    claude.write(builder.prompt("fix the login bug"), builder.answer("Done."))
 
-    done = street(is_final=True)
+    report = sync_relations(is_final=True)
 
     data = read(project)
     thread = data["threads"]["thread-11111111"]
-    assert (done.files_written, data["metadata"]["thread_count"]) == (1, 1)
+    assert (report.files_written, data["metadata"]["thread_count"]) == (1, 1)
     assert thread["session_id"] == SESSION
     assert thread["title"] == "fix the login bug"
     assert (thread["status"], thread["executor"]) == ("completed", "agent")
@@ -145,88 +148,106 @@ def test_a_thread_with_files_stands_in_the_relations(
 
 
 def test_a_second_run_writes_nothing(
-    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
 ):
-    claude.write(talk.prompt("one"), talk.answer("1"))
-    street(is_final=True)
-    before = main_of(project).read_bytes(), main_of(project).stat().st_mtime_ns
+    claude.write(builder.prompt("one"), builder.answer("1"))
+    sync_relations(is_final=True)
+    before = (
+        relations_path(project).read_bytes(),
+        relations_path(project).stat().st_mtime_ns,
+    )
     claude.clock.advance(60)
 
-    assert street(is_final=True).files_written == 0
+    assert sync_relations(is_final=True).files_written == 0
     assert before == (
-        main_of(project).read_bytes(),
-        main_of(project).stat().st_mtime_ns,
+        relations_path(project).read_bytes(),
+        relations_path(project).stat().st_mtime_ns,
     )
 
 
 def test_another_turn_of_the_same_session_writes_nothing(
-    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
 ):
     claude.clock.at = claude.clock.at.replace(hour=10)
-    claude.write(talk.prompt("one"), talk.answer("1"))
-    street()
-    claude.write(talk.prompt("two"), talk.answer("2"))
+    claude.write(builder.prompt("one"), builder.answer("1"))
+    sync_relations()
+    claude.write(builder.prompt("two"), builder.answer("2"))
 
-    assert street().files_written == 0
+    assert sync_relations().files_written == 0
     assert read(project)["threads"]["thread-11111111"]["status"] == "active"
 
 
-def test_a_session_that_falls_silent_is_completed_without_news(
-    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
+def test_a_session_that_becomes_quiet_is_completed_without_new_entries(
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
 ):
     claude.clock.at = claude.clock.at.replace(hour=10)
-    claude.write(talk.prompt("one"), talk.answer("1"))
-    street()
+    claude.write(builder.prompt("one"), builder.answer("1"))
+    sync_relations()
     claude.clock.advance(11 * 60)
 
-    assert street().files_written == 1
+    assert sync_relations().files_written == 1
     data = read(project)
     assert data["threads"]["thread-11111111"]["status"] == "completed"
     assert [o["command"] for o in data["operations"]] == ["spawn", "lifecycle"]
 
 
-def test_a_session_that_goes_on_is_active_again(
-    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
+def test_a_continued_session_is_active_again(
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
 ):
     claude.clock.at = claude.clock.at.replace(hour=11)
-    claude.write(talk.prompt("one"), talk.answer("1"))
-    street()
+    claude.write(builder.prompt("one"), builder.answer("1"))
+    sync_relations()
     claude.clock.at = claude.clock.at.replace(hour=10)
-    claude.write(talk.prompt("two"), talk.answer("2"))
-    street()
+    claude.write(builder.prompt("two"), builder.answer("2"))
+    sync_relations()
 
     thread = read(project)["threads"]["thread-11111111"]
     assert thread["status"] == "active"
 
 
 def test_a_title_carries_no_secret_and_no_line_break(
-    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
 ):
-    claude.write(talk.prompt(f"use {SECRET} \t now\nand more"), talk.answer("1"))
+    claude.write(builder.prompt(f"use {SECRET} \t now\nand more"), builder.answer("1"))
 
-    street(is_final=True)
+    sync_relations(is_final=True)
 
     title = read(project)["threads"]["thread-11111111"]["title"]
-    assert SECRET not in main_of(project).read_text()
+    assert SECRET not in relations_path(project).read_text()
     assert title.startswith("use ")
 
 
 @pytest.mark.parametrize("order", [(SESSION, OTHER), (OTHER, SESSION)])
 def test_a_fork_is_a_child_whichever_log_is_read_first(
     claude: ClaudeHome,
-    street: RelationsHarness,
-    talk: ClaudeLogBuilder,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
     project: Path,
     order: Any,
 ):
-    lines = [talk.prompt("one"), talk.answer("1")]
+    lines = [builder.prompt("one"), builder.answer("1")]
     for name in order:
         if name == OTHER:
             fork(claude, lines, OTHER, project)
         else:
-            claude.write(*lines, talk.prompt("two"), talk.answer("2"))
-        street(is_final=True)
-    street(is_final=True)
+            claude.write(*lines, builder.prompt("two"), builder.answer("2"))
+        sync_relations(is_final=True)
+    sync_relations(is_final=True)
 
     data = read(project)
     assert data["threads"]["thread-22222222"]["parent_id"] == "thread-11111111"
@@ -236,10 +257,13 @@ def test_a_fork_is_a_child_whichever_log_is_read_first(
 
 
 def test_a_fork_of_a_fork_is_a_grandchild(
-    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
 ):
-    lines = [talk.prompt("one"), talk.answer("1")]
-    claude.write(*lines, talk.prompt("two"), talk.answer("2"))
+    lines = [builder.prompt("one"), builder.answer("1")]
+    claude.write(*lines, builder.prompt("two"), builder.answer("2"))
     child = ClaudeLogBuilder(OTHER, str(project))
     for _ in range(30):
         child.line("x")
@@ -248,31 +272,34 @@ def test_a_fork_of_a_fork_is_a_grandchild(
     claude.write(*copies, child.prompt("four"), name=f"-home-dev-app/{OTHER}.jsonl")
     fork(claude, longer, THIRD, project)
 
-    street(is_final=True)
+    sync_relations(is_final=True)
 
     threads = read(project)["threads"]
     assert threads["thread-33333333"]["parent_id"] == "thread-22222222"
     assert threads["thread-22222222"]["parent_id"] == "thread-11111111"
 
 
-def test_a_session_that_was_copied_whole_is_the_parent(
-    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
+def test_a_session_that_was_copied_completely_is_the_parent(
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
 ):
-    lines = [talk.prompt("one"), talk.answer("1")]
+    lines = [builder.prompt("one"), builder.answer("1")]
     claude.write(*lines)
     fork(claude, lines, OTHER, project)
 
-    street(is_final=True)
+    sync_relations(is_final=True)
 
     assert read(project)["threads"]["thread-22222222"]["parent_id"] == "thread-11111111"
 
 
-def test_a_fork_that_its_log_tells_of_is_a_child(
-    claude: ClaudeHome, street: RelationsHarness
+def test_a_fork_that_its_log_names_is_a_child(
+    claude: ClaudeHome, sync_relations: RelationsHarness
 ):
     copy_home(FIXTURES / "codex" / "fork", claude.home)
 
-    street(is_final=True)
+    sync_relations(is_final=True)
 
     (path,) = claude.store_path.parent.rglob("thread_relations.json")
     parents = [t["parent_id"] for t in json.loads(path.read_text())["threads"].values()]
@@ -280,11 +307,16 @@ def test_a_fork_that_its_log_tells_of_is_a_child(
     assert sum(parent is not None for parent in parents) == 1
 
 
-def test_subagents_stand_in_their_threads_metadata(
-    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
+def test_subagents_are_in_the_metadata_of_their_thread(
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
 ):
     child = ClaudeLogBuilder(cwd=str(project))
-    claude.write(talk.prompt("go"), talk.call("Agent", {}, "t1"), talk.answer("ok"))
+    claude.write(
+        builder.prompt("go"), builder.call("Agent", {}, "t1"), builder.answer("ok")
+    )
     folder = f"-home-dev-app/{SESSION}/subagents"
     claude.write(
         child.prompt("look", isSidechain=True), name=f"{folder}/agent-a1.jsonl"
@@ -294,65 +326,77 @@ def test_subagents_stand_in_their_threads_metadata(
         json.dumps({"agentType": "Explore", "description": f"find {SECRET}"})
     )
 
-    street(is_final=True)
+    sync_relations(is_final=True)
 
     data = read(project)
-    (told,) = data["threads"]["thread-11111111"]["metadata"]["subagents"]
-    assert (told["id"], told["type"]) == ("a1", "Explore")
-    assert told["description"].startswith("find [REDACTED:")
+    (subagent,) = data["threads"]["thread-11111111"]["metadata"]["subagents"]
+    assert (subagent["id"], subagent["type"]) == ("a1", "Explore")
+    assert subagent["description"].startswith("find [REDACTED:")
     assert list(data["threads"]) == ["thread-11111111"]
 
 
-def test_a_project_whose_file_cannot_be_written_is_left_alone(
-    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
+def test_a_relations_file_that_cannot_be_read_is_not_changed(
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
 ):
-    main_of(project).parent.mkdir()
-    main_of(project).write_bytes(b"somebody's half-written file")
-    claude.write(talk.prompt("one"), talk.answer("1"))
+    relations_path(project).parent.mkdir()
+    relations_path(project).write_bytes(b"somebody's half-written file")
+    claude.write(builder.prompt("one"), builder.answer("1"))
 
-    done = street(is_final=True)
+    report = sync_relations(is_final=True)
 
-    assert "cannot be read" in done.errors[str(project)]
-    assert main_of(project).read_bytes() == b"somebody's half-written file"
-    assert street().errors == {}
+    assert "cannot be read" in report.errors[str(project)]
+    assert relations_path(project).read_bytes() == b"somebody's half-written file"
+    assert sync_relations().errors == {}
 
 
 def test_while_leslie_holds_the_lock_nothing_is_written_and_nothing_lost(
-    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
 ):
     lock = project / ".leslie" / "thread_relations.json.lock"
     lock.mkdir(parents=True)
     os.utime(lock, (claude.clock.now().timestamp(),) * 2)
-    claude.write(talk.prompt("one"), talk.answer("1"))
-    done = street(is_final=True)
+    claude.write(builder.prompt("one"), builder.answer("1"))
+    report = sync_relations(is_final=True)
 
-    assert (done.files_written, done.is_lock_busy, done.errors) == (0, True, {})
+    assert (report.files_written, report.is_lock_busy, report.errors) == (0, True, {})
     lock.rmdir()
-    assert street(is_final=True).files_written == 1
+    assert sync_relations(is_final=True).files_written == 1
 
 
-def test_a_tree_that_somebody_removed_does_not_come_back_for_the_relations(
-    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
+def test_a_deleted_tree_is_not_created_again_for_the_relations(
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
 ):
     claude.clock.at = claude.clock.at.replace(hour=10)
-    claude.write(talk.prompt("one"), talk.answer("1"))
-    street()
+    claude.write(builder.prompt("one"), builder.answer("1"))
+    sync_relations()
     subprocess.run(["rm", "-r", str(project / ".leslie")], check=True)
 
-    assert street(is_final=True).errors == {}
+    assert sync_relations(is_final=True).errors == {}
     assert not (project / ".leslie").exists()
 
 
 # Leslie's own ids
 
 
-def test_a_thread_that_leslie_knows_has_its_id_from_the_first_file(
-    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
+def test_a_thread_that_leslie_claimed_has_its_id_from_the_first_file(
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
 ):
     write_claim(project, "thread-leslie01")
-    claude.write(talk.prompt("one"), talk.answer("1"))
+    claude.write(builder.prompt("one"), builder.answer("1"))
 
-    street(is_final=True)
+    sync_relations(is_final=True)
 
     (written,) = project.rglob("*.txt")
     assert written.is_relative_to(project / ".leslie/threads/thread-leslie01")
@@ -361,18 +405,18 @@ def test_a_thread_that_leslie_knows_has_its_id_from_the_first_file(
 
 
 @pytest.mark.parametrize("name", ["../../x", ".hidden", "a/b", "x" * 65])
-def test_a_claim_under_a_hostile_name_is_no_claim(
+def test_a_claim_under_a_hostile_name_is_ignored(
     claude: ClaudeHome,
-    street: RelationsHarness,
-    talk: ClaudeLogBuilder,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
     project: Path,
     name: str,
 ):
     """P3."""
     write_claim(project, name)
-    claude.write(talk.prompt("one"), talk.answer("1"))
+    claude.write(builder.prompt("one"), builder.answer("1"))
 
-    street(is_final=True)
+    sync_relations(is_final=True)
 
     (written,) = project.rglob("*.txt")
     assert written.is_relative_to(project / ".leslie/threads/thread-11111111")
@@ -380,20 +424,23 @@ def test_a_claim_under_a_hostile_name_is_no_claim(
 
 @pytest.fixture
 def moved(
-    claude: ClaudeHome, street: RelationsHarness, talk: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
 ) -> RelationsReport:
-    """A thread with files, an asset and a fork, which Leslie then claims."""
-    lines = [talk.prompt("one"), talk.answer("1")]
-    claude.write(*lines, talk.prompt("two"), talk.answer("2"))
+    """Let Leslie claim a thread that has files, an asset and a fork."""
+    lines = [builder.prompt("one"), builder.answer("1")]
+    claude.write(*lines, builder.prompt("two"), builder.answer("2"))
     fork(claude, lines, OTHER, project)
-    street(is_final=True)
+    sync_relations(is_final=True)
     old = project / ".leslie/threads/thread-11111111"
     (old / "plan.md").write_text("the plan")
     new = project / ".leslie/threads/thread-leslie01"
     (new / ".meta/transcripts").mkdir(parents=True)
     (new / ".meta/transcripts/20261116-1000-one.txt").write_text("Leslie's")
     write_claim(project, "thread-leslie01")
-    return street(is_final=True)
+    return sync_relations(is_final=True)
 
 
 def test_a_later_claim_moves_the_folder(moved: RelationsReport, project: Path):
@@ -409,11 +456,13 @@ def test_a_later_claim_moves_the_folder(moved: RelationsReport, project: Path):
         "20261116-1000-two.txt",
     ]
     assert (new / ".meta/transcripts/20261116-1000-one.txt").read_text() == "Leslie's"
-    told = parse_document((new / ".meta/transcripts/20261116-1000-two.txt").read_text())
-    assert told.thread_id == "thread-leslie01"
+    document = parse_document(
+        (new / ".meta/transcripts/20261116-1000-two.txt").read_text()
+    )
+    assert document.thread_id == "thread-leslie01"
 
 
-def test_a_moved_thread_keeps_its_family(moved: RelationsReport, project: Path):
+def test_a_moved_thread_keeps_its_children(moved: RelationsReport, project: Path):
     data = read(project)
 
     assert sorted(data["threads"]) == ["thread-22222222", "thread-leslie01"]
@@ -424,47 +473,50 @@ def test_a_moved_thread_keeps_its_family(moved: RelationsReport, project: Path):
 
 
 def test_a_thread_moves_once(
-    moved: RelationsReport, claude: ClaudeHome, street: RelationsHarness, project: Path
+    moved: RelationsReport,
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    project: Path,
 ):
     data = read(project)
     del data["threads"]["thread-leslie01"]["session_id"]
     write(project, data)
     write_claim(project, "thread-leslie02")
 
-    assert street().moved_threads == {}
+    assert sync_relations().moved_threads == {}
     assert not (project / ".leslie/threads/thread-leslie02").exists()
 
 
 def test_after_a_move_nothing_more_is_written(
-    moved: RelationsReport, street: RelationsHarness
+    moved: RelationsReport, sync_relations: RelationsHarness
 ):
-    again = street(is_final=True)
+    again = sync_relations(is_final=True)
 
     assert (again.files_written, again.moved_threads) == (0, {})
 
 
-def test_a_thread_that_fails_unexpectedly_holds_up_no_other(
+def test_a_thread_that_fails_unexpectedly_blocks_no_other(
     claude: ClaudeHome,
-    street: RelationsHarness,
-    talk: ClaudeLogBuilder,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
     other = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555", str(project))
-    claude.write(talk.prompt("bad"))
+    claude.write(builder.prompt("bad"))
     claude.write(other.prompt("good"), name=f"-home-dev-app/{other.session_id}.jsonl")
-    describe = RelationsSync._build_update
+    build_update = RelationsSync._build_update
 
-    def stumble(self: RelationsSync, main: Any, due: Any) -> Any:
+    def fail_for_session(self: RelationsSync, main: Any, due: Any) -> Any:
         if main.key.session_id == SESSION:
             raise ZeroDivisionError
-        return describe(self, main, due)
+        return build_update(self, main, due)
 
     with monkeypatch.context() as patch:
-        patch.setattr(RelationsSync, "_build_update", stumble)
-        done = street()
+        patch.setattr(RelationsSync, "_build_update", fail_for_session)
+        report = sync_relations()
 
-    assert done.errors[SESSION].startswith("unexpected ZeroDivisionError")
+    assert report.errors[SESSION].startswith("unexpected ZeroDivisionError")
     assert list(read(project)["threads"]) == ["thread-22222222"]
-    street()
+    sync_relations()
     assert len(read(project)["threads"]) == 2

@@ -1,4 +1,4 @@
-"""Which sessions a process works on is one stored fact that everybody reads."""
+"""Test stop detection: live sessions are stored once and read by everybody."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.support.golden import make_environment
 
 
 @pytest.fixture
-def stops(claude: ClaudeHome, clock: FakeClock):
-    """A session that has been silent for a quarter of an hour."""
-    talk = ClaudeLogBuilder()
+def stop_detection(claude: ClaudeHome, clock: FakeClock):
+    """Return the stage over a session that has been silent for 15 minutes."""
+    builder = ClaudeLogBuilder()
     clock.at = datetime(2026, 11, 16, 10, 15, tzinfo=UTC)
-    claude.write(talk.prompt("run the long tests"))
+    claude.write(builder.prompt("run the long tests"))
     claude.sync()
     registries = [
         (ADAPTER, list(ADAPTER.live_registries(make_environment(claude.home), [])))
@@ -36,7 +36,7 @@ def stops(claude: ClaudeHome, clock: FakeClock):
 
 @pytest.fixture
 def process(claude: ClaudeHome) -> Path:
-    """Claude Code's file about a process that lives: this one."""
+    """Write Claude Code's registry file for a running process: this one."""
     file = claude.home / ".claude" / "sessions" / "1.json"
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"sessionId": SESSION, "pid": os.getpid()}))
@@ -51,7 +51,7 @@ def read_status(claude: ClaudeHome) -> str:
 
 
 def count_matches(claude: ClaudeHome, status: str) -> int:
-    """How many sessions the SQL of `list --status` finds."""
+    """Return the number of sessions that the SQL of `list --status` selects."""
     selection = Selection(
         filters=(Filter("status", status),),
         quiet_us=stopped_before_us(claude.clock.now()),
@@ -61,57 +61,57 @@ def count_matches(claude: ClaudeHome, status: str) -> int:
 
 
 def test_a_silent_session_with_a_live_process_is_active(
-    claude: ClaudeHome, stops: StopDetection, process: Path
+    claude: ClaudeHome, stop_detection: StopDetection, process: Path
 ):
-    stops.run()
+    stop_detection.run()
 
     assert read_status(claude) == "active"
     assert (count_matches(claude, "active"), count_matches(claude, "stopped")) == (1, 0)
 
 
 def test_a_silent_session_without_a_process_is_stopped(
-    claude: ClaudeHome, stops: StopDetection
+    claude: ClaudeHome, stop_detection: StopDetection
 ):
-    stops.run()
+    stop_detection.run()
 
     assert read_status(claude) == "stopped"
     assert count_matches(claude, "stopped") == 1
 
 
 def test_a_session_whose_process_is_gone_is_stopped(
-    claude: ClaudeHome, stops: StopDetection, process: Path
+    claude: ClaudeHome, stop_detection: StopDetection, process: Path
 ):
-    stops.run()
+    stop_detection.run()
     process.unlink()
-    stops.run()
+    stop_detection.run()
 
     assert read_status(claude) == "stopped"
 
 
-def test_the_api_tells_the_same_status(
-    claude: ClaudeHome, stops: StopDetection, process: Path, clock: FakeClock
+def test_the_api_returns_the_same_status(
+    claude: ClaudeHome, stop_detection: StopDetection, process: Path, clock: FakeClock
 ):
-    stops.run()
+    stop_detection.run()
 
     with open_store(claude.store_path) as store:
         (session,) = store.sessions()
     assert session.status == "active"
 
 
-def test_looking_again_writes_nothing(
-    claude: ClaudeHome, stops: StopDetection, process: Path
+def test_a_second_run_writes_nothing(
+    claude: ClaudeHome, stop_detection: StopDetection, process: Path
 ):
-    stops.run()
-    before = stops.store._db.total_changes
-    stops.run()
+    stop_detection.run()
+    before = stop_detection.store._db.total_changes
+    stop_detection.run()
 
-    assert stops.store._db.total_changes == before
+    assert stop_detection.store._db.total_changes == before
 
 
 def test_a_daemon_that_stops_leaves_no_session_live(
-    claude: ClaudeHome, stops: StopDetection, process: Path
+    claude: ClaudeHome, stop_detection: StopDetection, process: Path
 ):
-    stops.run()
-    stops.forget_live()
+    stop_detection.run()
+    stop_detection.forget_live()
 
     assert read_status(claude) == "stopped"

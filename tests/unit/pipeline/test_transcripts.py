@@ -1,4 +1,4 @@
-"""The second street: units that are over become files, and nothing else happens."""
+"""Test the transcripts stage: finished units that changed are written."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def project(home: Path) -> Path:
 
 
 @pytest.fixture
-def talk(project: Path) -> ClaudeLogBuilder:
+def builder(project: Path) -> ClaudeLogBuilder:
     return ClaudeLogBuilder(cwd=str(project))
 
 
 class SettleHarness:
-    """Both streets, over a home."""
+    """Ingests a home and settles it."""
 
     def __init__(self, claude: ClaudeHome) -> None:
         self.claude = claude
@@ -77,7 +77,7 @@ class SettleHarness:
 
 
 @pytest.fixture
-def street(claude: ClaudeHome) -> SettleHarness:
+def settle(claude: ClaudeHome) -> SettleHarness:
     return SettleHarness(claude)
 
 
@@ -91,13 +91,13 @@ def read(project: Path, number: int = 0, part: str = "transcripts"):
 
 
 def test_a_unit_becomes_a_file_in_its_project(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
-    claude.write(talk.prompt("fix the login bug"), talk.answer("Done."))
+    claude.write(builder.prompt("fix the login bug"), builder.answer("Done."))
 
-    done = street()
+    report = settle()
 
-    assert done.files_written == 1
+    assert report.files_written == 1
     assert files(project) == ["20261116-1000-fix-the-login-bug.txt"]
     document = read(project)
     assert document.thread_id == "thread-11111111"
@@ -105,89 +105,89 @@ def test_a_unit_becomes_a_file_in_its_project(
 
 
 def test_settling_twice_writes_nothing(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder
 ):
-    claude.write(talk.prompt("one"), talk.answer("1"), talk.prompt("two"))
-    street()
+    claude.write(builder.prompt("one"), builder.answer("1"), builder.prompt("two"))
+    settle()
 
-    assert street().files_written == 0
+    assert settle().files_written == 0
 
 
 def test_more_entries_rewrite_the_same_file(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
-    claude.write(talk.prompt("one"), talk.answer("1"))
-    street()
-    claude.write(talk.answer("and more"))
+    claude.write(builder.prompt("one"), builder.answer("1"))
+    settle()
+    claude.write(builder.answer("and more"))
 
-    done = street()
+    report = settle()
 
-    assert (done.files_written, len(files(project))) == (1, 1)
+    assert (report.files_written, len(files(project))) == (1, 1)
     assert (
         "and more" in (project / THREAD / "transcripts" / files(project)[0]).read_text()
     )
 
 
-def test_an_entry_that_now_says_something_else_renders_its_unit_again(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder
+def test_an_entry_that_changed_renders_its_unit_again(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder
 ):
-    claude.write(talk.prompt("first"), answer := talk.answer("draft"))
-    claude.write(talk.prompt("second"), talk.answer("done"))
-    street()
+    claude.write(builder.prompt("first"), answer := builder.answer("draft"))
+    claude.write(builder.prompt("second"), builder.answer("done"))
+    settle()
     answer["message"]["content"][0]["text"] = "final"
     claude.write(answer)
 
-    settled = street()
+    report = settle()
 
-    assert settled.units == 1
+    assert report.units == 1
     first, _ = sorted(claude.home.rglob("*.txt"))
     assert "final" in first.read_text()
-    assert street().units == 0
+    assert settle().units == 0
 
 
-def test_only_units_with_news_are_read_again(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder
+def test_only_units_with_new_entries_are_read_again(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder
 ):
     for number in range(5):
-        claude.write(talk.prompt(f"do {number}"), talk.answer("ok"))
-    street()
-    claude.write(talk.prompt("one more"), talk.answer("ok"))
+        claude.write(builder.prompt(f"do {number}"), builder.answer("ok"))
+    settle()
+    claude.write(builder.prompt("one more"), builder.answer("ok"))
 
-    assert street().units == 1
+    assert settle().units == 1
 
 
-def test_two_units_of_one_name_get_two_files(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+def test_two_units_with_the_same_prompt_get_two_files(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     """D9."""
-    claude.write(talk.prompt("go on"), talk.answer("1"), talk.prompt("go on"))
+    claude.write(builder.prompt("go on"), builder.answer("1"), builder.prompt("go on"))
 
-    street()
+    settle()
 
     assert files(project) == ["20261116-1000-go-on-2.txt", "20261116-1000-go-on.txt"]
 
 
-def test_a_file_that_is_not_ours_is_never_touched(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+def test_a_file_that_is_not_ours_is_never_changed(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
-    claude.write(talk.prompt("mine"), talk.answer("1"))
+    claude.write(builder.prompt("mine"), builder.answer("1"))
     foreign = project / THREAD / "transcripts" / "20261116-1000-mine.txt"
     foreign.parent.mkdir(parents=True)
     foreign.write_text("somebody's own")
 
-    street()
+    settle()
 
     assert foreign.read_text() == "somebody's own"
     assert "20261116-1000-mine-2.txt" in files(project)
 
 
-def test_a_subagent_has_a_file_and_its_call_names_it(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+def test_a_subagent_has_a_file_that_its_call_names(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     claude.write(
-        talk.prompt("delegate"),
-        talk.call("Agent", {"prompt": "count"}, "toolu_1"),
-        talk.result("toolu_1", "ok", toolUseResult={"agentId": "a1"}),
+        builder.prompt("delegate"),
+        builder.call("Agent", {"prompt": "count"}, "toolu_1"),
+        builder.result("toolu_1", "ok", toolUseResult={"agentId": "a1"}),
     )
     child = ClaudeLogBuilder(cwd=str(project))
     claude.write(
@@ -196,13 +196,13 @@ def test_a_subagent_has_a_file_and_its_call_names_it(
         name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl",
     )
 
-    street()
+    settle()
 
     (name,) = files(project, "subagents")
     assert SubagentBlock("a1", name) in read(project).blocks
-    below = read(project, part="subagents")
-    assert below.source == "subagent:a1"
-    assert below.parent_chat_id == read(project).chat_id
+    subagent = read(project, part="subagents")
+    assert subagent.source == "subagent:a1"
+    assert subagent.parent_chat_id == read(project).chat_id
 
 
 def write_unlinked_subagent(claude: ClaudeHome, project: Path) -> None:
@@ -215,92 +215,98 @@ def write_unlinked_subagent(claude: ClaudeHome, project: Path) -> None:
 
 
 OPENINGS = {
-    "a compaction summary": lambda talk: encode_json_lines(
-        talk.prompt("Summary: …", isCompactSummary=True)
+    "a compaction summary": lambda builder: encode_json_lines(
+        builder.prompt("Summary: …", isCompactSummary=True)
     ),
-    "a task notification": lambda talk: encode_json_lines(
-        talk.prompt("<task-notification>\n<status>done</status>\n</task-notification>")
+    "a task notification": lambda builder: encode_json_lines(
+        builder.prompt(
+            "<task-notification>\n<status>done</status>\n</task-notification>"
+        )
     ),
-    "a meta line": lambda talk: encode_json_lines(
-        talk.prompt("Caveat: …", isMeta=True)
+    "a meta line": lambda builder: encode_json_lines(
+        builder.prompt("Caveat: …", isMeta=True)
     ),
-    "a torn line": lambda talk: encode_json_lines(talk.prompt("fix it"))[:80] + b"\n",
-    "a prompt over the limit": lambda talk: encode_json_lines(talk.prompt("x" * 4000)),
-    "only an answer": lambda talk: b"",
+    "a torn line": lambda builder: (
+        encode_json_lines(builder.prompt("fix it"))[:80] + b"\n"
+    ),
+    "a prompt over the limit": lambda builder: encode_json_lines(
+        builder.prompt("x" * 4000)
+    ),
+    "only an answer": lambda builder: b"",
 }
 
 
 @pytest.mark.parametrize("opening", OPENINGS)
 def test_a_session_without_a_human_prompt_settles_its_unlinked_subagent(
     claude: ClaudeHome,
-    street: SettleHarness,
-    talk: ClaudeLogBuilder,
+    settle: SettleHarness,
+    builder: ClaudeLogBuilder,
     project: Path,
     opening: str,
 ):
     claude.limits = ReadLimits(chunk=1024, line=3000)
     path = claude.write()
-    path.write_bytes(OPENINGS[opening](talk))
-    claude.write(talk.answer("Done."))
+    path.write_bytes(OPENINGS[opening](builder))
+    claude.write(builder.answer("Done."))
     write_unlinked_subagent(claude, project)
 
-    done = street()
+    report = settle()
 
-    assert done.files_written == 1
+    assert report.files_written == 1
     assert files(project, "subagents") == ["20261116-1000-count-the-files.txt"]
     assert files(project) == []
-    assert street().files_written == 0
+    assert settle().files_written == 0
 
 
-def test_a_subagent_without_any_parent_log_waits(
-    claude: ClaudeHome, street: SettleHarness
+def test_a_subagent_without_any_parent_log_is_not_written(
+    claude: ClaudeHome, settle: SettleHarness
 ):
     write_unlinked_subagent(claude, Path("/nowhere"))
 
-    assert street().files_written == 0
+    assert settle().files_written == 0
 
 
 def test_a_late_subagent_renders_its_unit_again(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     claude.write(
-        talk.prompt("delegate"),
-        talk.call("Agent", {"prompt": "count"}, "toolu_1"),
-        talk.result("toolu_1", "ok", toolUseResult={"agentId": "a1"}),
-        talk.prompt("next"),
+        builder.prompt("delegate"),
+        builder.call("Agent", {"prompt": "count"}, "toolu_1"),
+        builder.result("toolu_1", "ok", toolUseResult={"agentId": "a1"}),
+        builder.prompt("next"),
     )
-    street()
+    settle()
     child = ClaudeLogBuilder(cwd=str(project))
     claude.write(
         child.prompt("count", isSidechain=True),
         name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl",
     )
 
-    done = street()
+    report = settle()
 
-    assert done.files_written == 2
+    assert report.files_written == 2
     assert any(isinstance(b, SubagentBlock) for b in read(project).blocks)
 
 
-def test_a_command_alone_makes_no_file(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+def test_a_command_alone_is_not_written(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
-    claude.write(talk.prompt("<command-name>/exit</command-name>"))
+    claude.write(builder.prompt("<command-name>/exit</command-name>"))
 
-    assert street().files_written == 0
+    assert settle().files_written == 0
 
 
-def test_a_running_unit_waits_for_its_end(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, clock: Any
+def test_a_running_unit_is_not_written_until_its_end(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, clock: Any
 ):
     clock.at = clock.at.replace(hour=10, minute=1)
-    claude.write(talk.prompt("go"), talk.call("Bash", {}, "toolu_1"))
+    claude.write(builder.prompt("go"), builder.call("Bash", {}, "toolu_1"))
 
-    waiting = street(is_final=False)
-    claude.write(talk.result("toolu_1", "ok"), talk.answer("done"))
-    early = street(is_final=False)
+    waiting = settle(is_final=False)
+    claude.write(builder.result("toolu_1", "ok"), builder.answer("done"))
+    early = settle(is_final=False)
     clock.advance(3)
-    late = street(is_final=False)
+    late = settle(is_final=False)
 
     assert (waiting.files_written, early.files_written, late.files_written) == (0, 0, 1)
 
@@ -308,32 +314,32 @@ def test_a_running_unit_waits_for_its_end(
 @pytest.mark.parametrize("reason", ["end_turn", "stop_sequence", "max_tokens"])
 def test_a_turn_that_ended_for_any_reason_settles_once_quiet(
     claude: ClaudeHome,
-    street: SettleHarness,
-    talk: ClaudeLogBuilder,
+    settle: SettleHarness,
+    builder: ClaudeLogBuilder,
     clock: FakeClock,
     reason: str,
 ):
     clock.at = datetime(2026, 11, 16, 10, tzinfo=UTC)
-    claude.write(talk.prompt("go"), talk.answer("Done.", stop_reason=reason))
+    claude.write(builder.prompt("go"), builder.answer("Done.", stop_reason=reason))
 
-    assert street(is_final=False).files_written == 0
+    assert settle(is_final=False).files_written == 0
     clock.advance(3)
-    assert street(is_final=False).files_written == 1
+    assert settle(is_final=False).files_written == 1
 
 
 def test_secrets_never_reach_a_file_or_its_name(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     """S1, S2, S3."""
     secret = "ghp_" + "a1B2" * 9
     claude.write(
-        talk.prompt(f"use {secret}"),
-        talk.call("Bash", {"command": "x" * 180 + secret}, "t1"),
-        talk.result("t1", "y" * 190 + secret),
-        talk.answer(secret),
+        builder.prompt(f"use {secret}"),
+        builder.call("Bash", {"command": "x" * 180 + secret}, "t1"),
+        builder.result("t1", "y" * 190 + secret),
+        builder.answer(secret),
     )
 
-    street()
+    settle()
 
     text = (project / THREAD / "transcripts" / files(project)[0]).read_text()
     assert secret[:12] not in text + files(project)[0]
@@ -341,14 +347,14 @@ def test_secrets_never_reach_a_file_or_its_name(
 
 
 def test_a_file_stays_within_its_size(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     """D11."""
-    claude.write(talk.prompt("日本" * 5000))
-    claude.write(*[talk.answer(f"{number} 🎉" * 300) for number in range(60)])
-    claude.write(talk.answer("the end"))
+    claude.write(builder.prompt("日本" * 5000))
+    claude.write(*[builder.answer(f"{number} 🎉" * 300) for number in range(60)])
+    claude.write(builder.answer("the end"))
 
-    street()
+    settle()
 
     path = project / THREAD / "transcripts" / files(project)[0]
     assert path.stat().st_size <= 20_480
@@ -356,98 +362,106 @@ def test_a_file_stays_within_its_size(
     assert "[Cut] " in path.read_text()
 
 
-def test_every_gap_in_a_file_is_told(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+def test_every_gap_in_a_file_is_marked(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     calls = [f"toolu_{number}" for number in range(160)]
-    lines = [talk.call("Bash", {"command": f"{c} " + "x" * 150}, c) for c in calls]
-    claude.write(talk.prompt("go"), *lines[:80], talk.answer("half"), *lines[80:])
+    lines = [builder.call("Bash", {"command": f"{c} " + "x" * 150}, c) for c in calls]
+    claude.write(builder.prompt("go"), *lines[:80], builder.answer("half"), *lines[80:])
 
-    street()
+    settle()
 
     text = next((project / THREAD / "transcripts").iterdir()).read_text()
     shown = [f"toolu_{number} " in text for number in range(160)]
-    told = [
+    cut_counts = [
         block.blocks
         for block in parse_document(text).blocks
         if isinstance(block, CutBlock)
     ]
     assert shown[0]
     assert "half" in text
-    assert told == [shown[:80].count(False), shown[80:].count(False)]
+    assert cut_counts == [shown[:80].count(False), shown[80:].count(False)]
     assert len(text.encode()) <= 20_480
 
 
 def test_a_thread_keeps_its_newest_fifty(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     """D10."""
-    claude.write(*[talk.prompt(f"number {number}") for number in range(60)])
-    first = street()
-    claude.write(talk.prompt("one more"))
+    claude.write(*[builder.prompt(f"number {number}") for number in range(60)])
+    first = settle()
+    claude.write(builder.prompt("one more"))
 
-    done = street()
+    report = settle()
 
     assert (first.files_written, first.files_removed) == (50, 0)
-    assert (done.files_written, done.files_removed, len(files(project))) == (1, 1, 50)
+    assert (report.files_written, report.files_removed, len(files(project))) == (
+        1,
+        1,
+        50,
+    )
     assert not any(name.endswith("number-3.txt") for name in files(project))
-    assert street().files_written == 0
+    assert settle().files_written == 0
 
 
-def test_units_that_tell_no_time_are_as_new_as_what_stands_before_them(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+def test_a_unit_without_a_time_counts_as_newer_than_the_unit_before_it(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
-    claude.write(*[talk.prompt(f"number {number}") for number in range(60)])
-    street()
-    claude.write(talk.prompt("one more", timestamp="noon"))
+    claude.write(*[builder.prompt(f"number {number}") for number in range(60)])
+    settle()
+    claude.write(builder.prompt("one more", timestamp="noon"))
 
-    done = street()
+    report = settle()
 
-    assert (done.files_written, done.files_removed, len(files(project))) == (1, 1, 50)
+    assert (report.files_written, report.files_removed, len(files(project))) == (
+        1,
+        1,
+        50,
+    )
     assert any(name.endswith("one-more.txt") for name in files(project))
 
 
 def test_a_link_in_the_way_is_refused(
     claude: ClaudeHome,
-    street: SettleHarness,
-    talk: ClaudeLogBuilder,
+    settle: SettleHarness,
+    builder: ClaudeLogBuilder,
     project: Path,
     tmp_path: Path,
 ):
     """D7, P2."""
     (tmp_path / "elsewhere").mkdir()
     (project / ".leslie").symlink_to(tmp_path / "elsewhere")
-    claude.write(talk.prompt("one"))
+    claude.write(builder.prompt("one"))
 
-    street()
+    settle()
 
     assert list((tmp_path / "elsewhere").iterdir()) == []
     assert len(list(claude.store_path.parent.rglob("central/**/*.txt"))) == 1
 
 
-def test_git_sees_nothing_of_what_we_write(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+def test_git_ignores_all_written_files(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     """S8."""
-    claude.write(talk.prompt("one"))
-    street()
+    claude.write(builder.prompt("one"))
+    settle()
 
-    told = subprocess.run(
+    status = subprocess.run(
         ["git", "-C", str(project), "status", "--porcelain", "--untracked-files=all"],
         capture_output=True,
         check=True,
     )
-    assert told.stdout == b""
+    assert status.stdout == b""
 
 
 def test_everything_written_is_private(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     """S7."""
-    claude.write(talk.prompt("one"))
+    claude.write(builder.prompt("one"))
     before = os.umask(0)
     try:
-        street()
+        settle()
     finally:
         os.umask(before)
 
@@ -455,12 +469,12 @@ def test_everything_written_is_private(
     assert all(path.stat().st_mode & 0o077 == 0 for path in paths)
 
 
-def test_an_old_session_goes_to_the_central_tree(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+def test_an_old_session_is_written_to_the_central_tree(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
-    claude.write(talk.prompt("one"))
+    claude.write(builder.prompt("one"))
 
-    street(backfill="central")
+    settle(backfill="central")
 
     assert not (project / ".leslie").exists()
     assert len(list(claude.store_path.parent.rglob("central/**/*.txt"))) == 1
@@ -470,40 +484,42 @@ def test_an_old_session_goes_to_the_central_tree(
     "cwd", ["/", "/etc", "/tmp/x", "../x", "relative", "/nowhere/x"]
 )
 def test_a_hostile_folder_is_never_written_to(
-    claude: ClaudeHome, street: SettleHarness, cwd: str
+    claude: ClaudeHome, settle: SettleHarness, cwd: str
 ):
     """P1."""
     claude.write(ClaudeLogBuilder(cwd=cwd).prompt("one"))
 
-    street()
+    settle()
 
     written = list(claude.store_path.parent.rglob("central/**/*.txt"))
     assert len(written) == 1
 
 
 def test_another_time_zone_changes_no_byte(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     """F2."""
-    claude.write(talk.prompt("one"), talk.answer("1"))
-    street(zone=timezone(timedelta(hours=8)))
+    claude.write(builder.prompt("one"), builder.answer("1"))
+    settle(zone=timezone(timedelta(hours=8)))
     before = (project / THREAD / "transcripts" / files(project)[0]).read_bytes()
-    claude.write(talk.answer("2"))
-    street(zone=timezone(timedelta(hours=-5)))
+    claude.write(builder.answer("2"))
+    settle(zone=timezone(timedelta(hours=-5)))
 
     after = (project / THREAD / "transcripts" / files(project)[0]).read_bytes()
     assert b"T18:00:01+08:00" in before
     assert b"T18:00:01+08:00" in after
 
 
-def test_results_are_cut_and_tell_their_size(
-    claude: ClaudeHome, street: SettleHarness, talk: ClaudeLogBuilder, project: Path
+def test_results_are_cut_and_show_their_size(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     claude.write(
-        talk.prompt("go"), talk.call("Bash", {}, "t1"), talk.result("t1", "x" * 5000)
+        builder.prompt("go"),
+        builder.call("Bash", {}, "t1"),
+        builder.result("t1", "x" * 5000),
     )
 
-    street()
+    settle()
 
     (result,) = [b for b in read(project).blocks if isinstance(b, ResultBlock)]
     assert len(result.text) <= 200
@@ -511,27 +527,27 @@ def test_results_are_cut_and_tell_their_size(
     assert result.name == "Bash"
 
 
-def test_a_session_that_fails_unexpectedly_holds_up_no_other(
+def test_a_session_that_fails_unexpectedly_blocks_no_other(
     claude: ClaudeHome,
-    street: SettleHarness,
-    talk: ClaudeLogBuilder,
+    settle: SettleHarness,
+    builder: ClaudeLogBuilder,
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
     other = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555", cwd=str(project))
-    claude.write(talk.prompt("bad"), talk.answer("Done."))
+    claude.write(builder.prompt("bad"), builder.answer("Done."))
     claude.write(other.prompt("good"), name=f"-home-dev-app/{other.session_id}.jsonl")
-    settle = Settle._settle_session
+    settle_session = Settle._settle_session
 
-    def stumble(self: Settle, key: SessionKey, done: SettleReport) -> None:
+    def fail_for_session(self: Settle, key: SessionKey, report: SettleReport) -> None:
         if key.session_id == SESSION:
             raise ZeroDivisionError
-        settle(self, key, done)
+        settle_session(self, key, report)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Settle, "_settle_session", stumble)
-        done = street()
+        patch.setattr(Settle, "_settle_session", fail_for_session)
+        report = settle()
 
-    assert done.files_written == 1
-    assert done.errors[SESSION].startswith("unexpected ZeroDivisionError")
-    assert street().files_written == 1
+    assert report.files_written == 1
+    assert report.errors[SESSION].startswith("unexpected ZeroDivisionError")
+    assert settle().files_written == 1

@@ -1,4 +1,4 @@
-"""Whole lines, each once, whatever happens to the bytes."""
+"""Test reading append-only logs: complete lines, exactly once, from any bytes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.support.records import (
     make_source,
     rewrite_in_place,
 )
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 MIB = 1024 * 1024
 
@@ -47,26 +47,26 @@ def log(tmp_path: Path) -> Path:
 def contents(claude: ClaudeHome, *, of_type: str = "user_message") -> list[str]:
     with StoreReader(claude.store_path) as reader:
         rows = [session.row for session in reader.list_sessions()]
-        placed = [each for row in rows for each in reader.list_records(row)]
+        placed = [item for row in rows for item in reader.list_records(row)]
     return [p.record.content for p in placed if p.record.type == of_type]
 
 
 def reasons(claude: ClaudeHome) -> list[str]:
     with StoreReader(claude.store_path) as reader:
-        return [each["reason"] for each in reader.list_rejected(1000)]
+        return [item["reason"] for item in reader.list_rejected(1000)]
 
 
 # The end of a file
 
 
-def test_a_line_without_its_end_waits(log: Path):
+def test_a_line_without_a_line_end_is_not_read(log: Path):
     """A1."""
     log.write_bytes(b"one\ntw")
 
     assert TailHarness(log).read_new() == [b"one"]
 
 
-def test_a_line_is_told_once_when_its_end_comes(log: Path):
+def test_a_line_is_read_once_when_it_is_complete(log: Path):
     """A1."""
     tailer = TailHarness(log)
     log.write_bytes(b"one\ntw")
@@ -90,7 +90,7 @@ def test_a_line_completed_over_two_runs_is_one_record(claude: ClaudeHome):
     assert contents(claude) == ["hello"]
 
 
-def test_an_unended_last_line_counts_once_when_the_session_is_over(log: Path):
+def test_an_incomplete_last_line_is_read_once_as_final(log: Path):
     """A2."""
     tailer = TailHarness(log)
     log.write_bytes(b"one\ntwo")
@@ -99,7 +99,7 @@ def test_an_unended_last_line_counts_once_when_the_session_is_over(log: Path):
     assert tailer.read_new(is_final=True) == []
 
 
-def test_an_unended_line_is_seen_final_after_an_ordinary_look(log: Path):
+def test_an_incomplete_line_is_read_as_final_after_an_ordinary_read(log: Path):
     """A2."""
     tailer = TailHarness(log)
     log.write_bytes(b"one\ntwo")
@@ -108,7 +108,7 @@ def test_an_unended_line_is_seen_final_after_an_ordinary_look(log: Path):
     assert tailer.read_new(is_final=True) == [b"two"]
 
 
-def test_a_final_line_that_goes_on_is_told_again_whole(log: Path):
+def test_a_final_line_that_continues_is_read_again_completely(log: Path):
     """A2."""
     tailer = TailHarness(log)
     log.write_bytes(b"two")
@@ -118,7 +118,7 @@ def test_a_final_line_that_goes_on_is_told_again_whole(log: Path):
     assert tailer.read_new() == [b"two three"]
 
 
-def test_an_unended_line_that_was_whole_is_one_record_after_its_end(
+def test_a_complete_object_without_a_line_end_is_one_record_after_its_end(
     claude: ClaudeHome,
 ):
     """A2."""
@@ -132,7 +132,7 @@ def test_an_unended_line_that_was_whole_is_one_record_after_its_end(
     assert contents(claude, of_type="system_event") == ["A name"]
 
 
-def test_a_rejected_last_line_is_no_longer_rejected_once_it_is_whole(
+def test_a_rejected_last_line_is_no_longer_rejected_when_complete(
     claude: ClaudeHome,
 ):
     """A2."""
@@ -147,7 +147,7 @@ def test_a_rejected_last_line_is_no_longer_rejected_once_it_is_whole(
     assert reasons(claude) == []
 
 
-def test_noise_without_its_end_is_counted_once(claude: ClaudeHome):
+def test_noise_without_a_line_end_is_counted_once(claude: ClaudeHome):
     """A2."""
     line = encode_json_lines({"type": "last-prompt", "lastPrompt": "hello"})
     claude.log().write_bytes(line[:-1])
@@ -160,7 +160,7 @@ def test_noise_without_its_end_is_counted_once(claude: ClaudeHome):
         assert reader.count_rows()["noise"] == 1
 
 
-def test_a_touched_log_keeps_what_was_said_of_its_last_line(claude: ClaudeHome):
+def test_a_touched_log_keeps_the_rejection_of_its_last_line(claude: ClaudeHome):
     """A2, A14."""
     claude.log().write_bytes(encode_json_lines(ClaudeLogBuilder().prompt("hello"))[:40])
     claude.sync(is_final=True)
@@ -176,29 +176,29 @@ def test_a_touched_log_keeps_what_was_said_of_its_last_line(claude: ClaudeHome):
 
 
 @pytest.mark.parametrize("chunk", range(1, 10))
-def test_characters_are_never_torn_between_two_reads(log: Path, chunk: int):
+def test_characters_are_never_split_between_two_reads(log: Path, chunk: int):
     """A3."""
-    words = ["é", "日本語", "😀😀", "a" * 20, "ünï"]
-    log.write_bytes(encode_lines(*words))
+    texts = ["é", "日本語", "😀😀", "a" * 20, "ünï"]
+    log.write_bytes(encode_lines(*texts))
 
-    told = TailHarness(log, chunk=chunk, anchor=8).read_new()
+    lines = TailHarness(log, chunk=chunk, anchor=8).read_new()
 
-    assert [line.decode() for line in told] == words
+    assert [line.decode() for line in lines] == texts
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 5, 8, 13, 64])
-def test_lines_stand_where_they_stand_whatever_is_read_at_once(log: Path, chunk: int):
+def test_offsets_are_exact_for_any_chunk_size(log: Path, chunk: int):
     """A3."""
     data = encode_lines(*("x" * n for n in range(40)))
     log.write_bytes(data)
 
-    told = TailHarness(log, chunk=chunk, anchor=8).read_new_with_offsets()
+    lines = TailHarness(log, chunk=chunk, anchor=8).read_new_with_offsets()
 
-    assert [data[at : at + len(line)] for at, line in told] == [d for _, d in told]
-    assert [len(line) for _, line in told] == list(range(1, 40))
+    assert [data[at : at + len(line)] for at, line in lines] == [d for _, d in lines]
+    assert [len(line) for _, line in lines] == list(range(1, 40))
 
 
-def test_bytes_that_are_no_text_are_shown_as_replaced(claude: ClaudeHome):
+def test_invalid_utf8_is_replaced(claude: ClaudeHome):
     """A4."""
     line = encode_json_lines(ClaudeLogBuilder().prompt("pat@ open"))
     claude.log().write_bytes(line.replace(b"@", b"\xe9"))
@@ -208,7 +208,7 @@ def test_bytes_that_are_no_text_are_shown_as_replaced(claude: ClaudeHome):
     assert contents(claude) == ["pat\ufffd open"]
 
 
-def test_a_line_that_is_only_damaged_bytes_is_rejected_with_its_place(
+def test_a_line_of_invalid_bytes_is_rejected_with_its_position(
     claude: ClaudeHome,
 ):
     """A4."""
@@ -221,10 +221,10 @@ def test_a_line_that_is_only_damaged_bytes_is_rejected_with_its_place(
     assert (rejected["offset"], rejected["length"]) == (1, 3)
 
 
-def test_every_lone_surrogate_is_shown_as_replaced(claude: ClaudeHome):
+def test_every_lone_surrogate_is_replaced(claude: ClaudeHome):
     """A5."""
-    talk = ClaudeLogBuilder()
-    claude.write(*[talk.prompt(f"<{chr(0xD800 + n)}>") for n in range(2048)])
+    builder = ClaudeLogBuilder()
+    claude.write(*[builder.prompt(f"<{chr(0xD800 + n)}>") for n in range(2048)])
 
     claude.sync()
 
@@ -236,23 +236,23 @@ def test_every_lone_surrogate_is_shown_as_replaced(claude: ClaudeHome):
     "field",
     ["uuid", "parentUuid", "sessionId", "cwd", "version", "gitBranch", "type", "slug"],
 )
-def test_a_lone_surrogate_in_any_field_of_a_line_costs_no_line(
-    claude: ClaudeHome, field: str
-):
+def test_a_lone_surrogate_in_any_field_loses_no_line(claude: ClaudeHome, field: str):
     """A5."""
-    talk = ClaudeLogBuilder()
-    claude.write({**talk.prompt("one"), field: "x\ud800"}, talk.prompt("two"))
+    builder = ClaudeLogBuilder()
+    claude.write({**builder.prompt("one"), field: "x\ud800"}, builder.prompt("two"))
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert done.rejected == 0
+    assert report.rejected == 0
     assert contents(claude)[-1] == "two"
 
 
 def test_a_lone_surrogate_in_a_call_can_be_shown_and_searched(claude: ClaudeHome):
     """A5."""
-    talk = ClaudeLogBuilder()
-    claude.write(talk.call("Ba\udfffsh", {"cmd\ud800": "needle \udc00"}, "call\ud900"))
+    builder = ClaudeLogBuilder()
+    claude.write(
+        builder.call("Ba\udfffsh", {"cmd\ud800": "needle \udc00"}, "call\ud900")
+    )
 
     claude.sync()
 
@@ -261,11 +261,11 @@ def test_a_lone_surrogate_in_a_call_can_be_shown_and_searched(claude: ClaudeHome
     assert hit.tool_name == "Ba\ufffdsh"
 
 
-def test_a_record_behind_a_run_of_zero_bytes_is_kept(claude: ClaudeHome):
+def test_a_record_after_a_run_of_nul_bytes_is_stored(claude: ClaudeHome):
     """A6."""
-    talk = ClaudeLogBuilder()
+    builder = ClaudeLogBuilder()
     claude.log().write_bytes(
-        b"\0" * 4096 + encode_json_lines(talk.prompt("one"), talk.prompt("two"))
+        b"\0" * 4096 + encode_json_lines(builder.prompt("one"), builder.prompt("two"))
     )
 
     claude.sync()
@@ -273,7 +273,7 @@ def test_a_record_behind_a_run_of_zero_bytes_is_kept(claude: ClaudeHome):
     assert contents(claude) == ["one", "two"]
 
 
-def test_a_line_of_zero_bytes_alone_is_rejected_not_fatal(claude: ClaudeHome):
+def test_a_line_of_nul_bytes_is_rejected(claude: ClaudeHome):
     """A6."""
     claude.log().write_bytes(
         b"\0" * 4096 + b"\n" + encode_json_lines(ClaudeLogBuilder().prompt("one"))
@@ -289,12 +289,12 @@ def test_a_line_of_zero_bytes_alone_is_rejected_not_fatal(claude: ClaudeHome):
     "gap",
     [b"", b" ", b"\0\0\0", b'{"type":"user","uuid":"torn","message":{"content":"ab'],
 )
-def test_both_records_of_a_spliced_line_are_kept(claude: ClaudeHome, gap: bytes):
+def test_both_records_of_a_spliced_line_are_stored(claude: ClaudeHome, gap: bytes):
     """A7."""
-    talk = ClaudeLogBuilder()
+    builder = ClaudeLogBuilder()
     one, two = (
-        encode_json_lines(talk.prompt("one")),
-        encode_json_lines(talk.prompt("two")),
+        encode_json_lines(builder.prompt("one")),
+        encode_json_lines(builder.prompt("two")),
     )
     claude.log().write_bytes(one[:-1] + gap + two)
 
@@ -303,7 +303,7 @@ def test_both_records_of_a_spliced_line_are_kept(claude: ClaudeHome, gap: bytes)
     assert contents(claude) == ["one", "two"]
 
 
-def test_what_was_torn_off_is_rejected_where_it_stood(claude: ClaudeHome):
+def test_a_torn_piece_is_rejected_with_its_position(claude: ClaudeHome):
     """A7."""
     torn, whole = (
         b'{"type":"user","uuid":"x","mess',
@@ -319,14 +319,14 @@ def test_what_was_torn_off_is_rejected_where_it_stood(claude: ClaudeHome):
     assert contents(claude) == ["two"]
 
 
-def test_a_line_whose_tail_was_cut_is_rejected_and_the_next_is_kept(
+def test_a_truncated_line_is_rejected_and_the_next_is_stored(
     claude: ClaudeHome,
 ):
     """A7."""
-    talk = ClaudeLogBuilder()
+    builder = ClaudeLogBuilder()
     cut, whole = (
-        encode_json_lines(talk.prompt("one"))[:-20] + b"\n",
-        encode_json_lines(talk.prompt("two")),
+        encode_json_lines(builder.prompt("one"))[:-20] + b"\n",
+        encode_json_lines(builder.prompt("two")),
     )
     claude.log().write_bytes(cut + whole)
 
@@ -336,38 +336,40 @@ def test_a_line_whose_tail_was_cut_is_rejected_and_the_next_is_kept(
     assert len(reasons(claude)) == 1
 
 
-@pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x1c", "\x0b", "\r"])
-def test_only_a_line_feed_ends_a_line(log: Path, mark: str):
+@pytest.mark.parametrize("separator", ["\u2028", "\x85", "\x1c", "\x0b", "\r"])
+def test_only_a_line_feed_ends_a_line(log: Path, separator: str):
     """A13."""
-    log.write_text(f"one{mark}two\nthree\n", newline="")
+    log.write_text(f"one{separator}two\nthree\n", newline="")
 
-    assert TailHarness(log).read_new() == [f"one{mark}two".encode(), b"three"]
+    assert TailHarness(log).read_new() == [f"one{separator}two".encode(), b"three"]
 
 
-@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85"])
-def test_a_mark_that_other_readers_split_at_stays_in_its_record(
-    claude: ClaudeHome, mark: str
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
+def test_a_unicode_line_separator_stays_in_its_record(
+    claude: ClaudeHome, separator: str
 ):
     """A13."""
-    line = json.dumps(ClaudeLogBuilder().prompt(f"one{mark}two"), ensure_ascii=False)
+    line = json.dumps(
+        ClaudeLogBuilder().prompt(f"one{separator}two"), ensure_ascii=False
+    )
     claude.log().write_bytes(line.encode() + b"\n")
 
     claude.sync()
 
-    assert contents(claude) == [f"one{mark}two"]
+    assert contents(claude) == [f"one{separator}two"]
 
 
-@pytest.mark.parametrize("mark", ["\r", "\t", "\x1c", "\x01", "\x1b"])
-def test_a_raw_control_character_in_a_string_costs_no_record(
-    claude: ClaudeHome, mark: str
+@pytest.mark.parametrize("separator", ["\r", "\t", "\x1c", "\x01", "\x1b"])
+def test_a_raw_control_character_in_a_string_loses_no_record(
+    claude: ClaudeHome, separator: str
 ):
     """A13."""
-    line = json.dumps(ClaudeLogBuilder().prompt("one@two")).replace("@", mark)
+    line = json.dumps(ClaudeLogBuilder().prompt("one@two")).replace("@", separator)
     claude.log().write_bytes(line.encode() + b"\n")
 
     claude.sync()
 
-    assert contents(claude) == [f"one{mark}two"]
+    assert contents(claude) == [f"one{separator}two"]
 
 
 @pytest.mark.parametrize(
@@ -380,29 +382,29 @@ def test_a_raw_control_character_in_a_string_costs_no_record(
     ],
     ids=["bom", "crlf", "blank", "spaces"],
 )
-def test_byte_order_marks_returns_and_blanks_leave_offsets_exact(
+def test_offsets_are_exact_with_byte_order_marks_returns_and_blanks(
     log: Path, data: bytes
 ):
     """A12."""
     log.write_bytes(data)
 
-    told = TailHarness(log).read_new_with_offsets()
+    lines = TailHarness(log).read_new_with_offsets()
 
-    assert [line.strip(b"\xef\xbb\xbf \t\r") for _, line in told] == [b"one", b"two"]
-    assert all(data[at : at + len(line)] == line for at, line in told)
+    assert [line.strip(b"\xef\xbb\xbf \t\r") for _, line in lines] == [b"one", b"two"]
+    assert all(data[at : at + len(line)] == line for at, line in lines)
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_a_byte_order_mark_and_returns_cost_no_record(
-    claude: ClaudeHome, mark: bytes, end: bytes
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
+def test_a_byte_order_mark_and_returns_lose_no_record(
+    claude: ClaudeHome, bom: bytes, end: bytes
 ):
     """A12."""
-    talk = ClaudeLogBuilder()
-    data = encode_json_lines(talk.prompt("one"), {}, talk.prompt("two")).replace(
+    builder = ClaudeLogBuilder()
+    data = encode_json_lines(builder.prompt("one"), {}, builder.prompt("two")).replace(
         b"{}", b""
     )
-    claude.log().write_bytes(mark + data.replace(b"\n", end))
+    claude.log().write_bytes(bom + data.replace(b"\n", end))
 
     claude.sync()
 
@@ -414,28 +416,28 @@ def test_a_byte_order_mark_and_returns_cost_no_record(
 
 
 @pytest.mark.parametrize("depth", [10, 500, 950, 985, 990, 1000, 5000, 1_000_000])
-def test_deep_nesting_is_kept_or_rejected_and_never_fatal(
-    claude: ClaudeHome, depth: int
-):
+def test_deep_nesting_is_stored_or_rejected(claude: ClaudeHome, depth: int):
     """A9."""
-    talk = ClaudeLogBuilder()
+    builder = ClaudeLogBuilder()
     deep = b"[" * depth + b"]" * depth
-    call = encode_json_lines(talk.call("Bash", "@", "c1")).replace(b'"@"', deep)
-    claude.log().write_bytes(call + encode_json_lines(talk.prompt("after")))
+    call = encode_json_lines(builder.call("Bash", "@", "c1")).replace(b'"@"', deep)
+    claude.log().write_bytes(call + encode_json_lines(builder.prompt("after")))
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert contents(claude, of_type="tool_use") or done.rejected
+    assert contents(claude, of_type="tool_use") or report.rejected
     assert contents(claude) == ["after"]
 
 
 @pytest.mark.parametrize(
     "number", ["9" * 5000, "-" + "9" * 5000, str(2**63), "NaN", "-Infinity", "1e999"]
 )
-def test_numbers_no_one_can_hold_cost_no_line(claude: ClaudeHome, number: str):
+def test_numbers_out_of_range_lose_no_line(claude: ClaudeHome, number: str):
     """A10."""
-    talk = ClaudeLogBuilder()
-    line = encode_json_lines(talk.call("Bash", {"n": "@"}, "c1"), talk.prompt("after"))
+    builder = ClaudeLogBuilder()
+    line = encode_json_lines(
+        builder.call("Bash", {"n": "@"}, "c1"), builder.prompt("after")
+    )
     claude.log().write_bytes(line.replace(b'"@"', number.encode()))
 
     claude.sync()
@@ -445,11 +447,11 @@ def test_numbers_no_one_can_hold_cost_no_line(claude: ClaudeHome, number: str):
 
 
 @pytest.mark.parametrize("tokens", [2**63 - 1, 2**63, 2**64, 10**30, -1, -(2**63) - 1])
-def test_tokens_no_one_can_count_cost_no_line(claude: ClaudeHome, tokens: int):
+def test_token_counts_out_of_range_lose_no_line(claude: ClaudeHome, tokens: int):
     """A10."""
-    talk = ClaudeLogBuilder()
+    builder = ClaudeLogBuilder()
     usage = {"input_tokens": tokens, "output_tokens": tokens}
-    claude.write(talk.prompt("one"), talk.answer("two", usage=usage))
+    claude.write(builder.prompt("one"), builder.answer("two", usage=usage))
 
     claude.sync()
 
@@ -459,68 +461,72 @@ def test_tokens_no_one_can_count_cost_no_line(claude: ClaudeHome, tokens: int):
 @pytest.mark.parametrize(
     "value", ["[]", "1", '"text"', "null", "true", "[1, 2]", "[[]]", "1.5", "{"]
 )
-def test_json_that_is_no_object_is_rejected(claude: ClaudeHome, value: str):
+def test_json_that_is_not_an_object_is_rejected(claude: ClaudeHome, value: str):
     """A16."""
     claude.log().write_bytes(
         value.encode() + b"\n" + encode_json_lines(ClaudeLogBuilder().prompt("after"))
     )
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert done.rejected == 1
+    assert report.rejected == 1
     assert contents(claude) == ["after"]
 
 
-def test_compressed_bytes_are_never_unpacked(claude: ClaudeHome):
+def test_compressed_bytes_are_never_decompressed(claude: ClaudeHome):
     """A17."""
     bomb = b"\x1f\x8b\x08\0" + bytes(range(256)) * 4
     claude.log().write_bytes(bomb.replace(b"\n", b"") + b"\n")
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert (done.entries, done.rejected, done.added.records) == (1, 1, 0)
+    assert (report.entries, report.rejected, report.added.records) == (1, 1, 0)
 
 
 # Long lines
 
 
-def test_a_line_longer_than_a_read_is_whole(log: Path):
+def test_a_line_longer_than_a_chunk_is_read_completely(log: Path):
     """A8."""
-    words = ["a" * 1000, "b", "c" * 5000]
-    log.write_bytes(encode_lines(*words))
+    texts = ["a" * 1000, "b", "c" * 5000]
+    log.write_bytes(encode_lines(*texts))
 
-    told = TailHarness(log, chunk=100, anchor=16).read_new()
+    lines = TailHarness(log, chunk=100, anchor=16).read_new()
 
-    assert told == [word.encode() for word in words]
+    assert lines == [word.encode() for word in texts]
 
 
-def test_a_line_too_long_is_told_and_the_next_is_read(log: Path):
+def test_a_line_too_long_is_rejected_and_the_next_is_read(log: Path):
     """A8."""
-    long = b"x" * 5000
-    log.write_bytes(b"one\n" + long + b"\ntwo\n")
+    long_line = b"x" * 5000
+    log.write_bytes(b"one\n" + long_line + b"\ntwo\n")
     tailer = TailHarness(log, chunk=64, line=1000, head=40)
 
-    told = tailer.read_new()
+    lines = tailer.read_new()
 
     (rejected,) = tailer.rejected
-    assert told == [b"one", b"two"]
-    assert (rejected.offset, rejected.length, rejected.head) == (4, 5000, long[:40])
+    assert lines == [b"one", b"two"]
+    assert (rejected.offset, rejected.length, rejected.head) == (
+        4,
+        5000,
+        long_line[:40],
+    )
     assert rejected.reason.startswith("oversized")
 
 
 def test_the_digest_of_a_line_too_long_covers_the_bytes_it_names(log: Path):
     """A8."""
-    long = b"x" * 5000
-    log.write_bytes(long + b"\n")
+    long_line = b"x" * 5000
+    log.write_bytes(long_line + b"\n")
     tailer = TailHarness(log, chunk=64, line=1000)
 
     tailer.read_new()
 
     (rejected,) = tailer.rejected
-    assert rejected.digest == hashlib.sha256(long).digest()[:16]
+    assert rejected.digest == hashlib.sha256(long_line).digest()[:16]
 
 
-def test_reading_goes_on_after_a_line_too_long(log: Path):
+def test_reading_continues_after_a_line_too_long(log: Path):
     """A8."""
     tailer = TailHarness(log, chunk=64, line=1000, anchor=16)
     log.write_bytes(b"x" * 5000 + b"\n")
@@ -531,15 +537,15 @@ def test_reading_goes_on_after_a_line_too_long(log: Path):
     assert tailer.cursor.generation == 1
 
 
-def test_an_unended_line_too_long_is_told_when_the_session_is_over(log: Path):
+def test_an_incomplete_line_too_long_is_rejected_when_final(log: Path):
     """A2, A8."""
     log.write_bytes(b"one\n" + b"x" * 5000)
     tailer = TailHarness(log, chunk=64, line=1000)
 
-    told = tailer.read_new(is_final=True)
+    lines = tailer.read_new(is_final=True)
 
-    assert told == [b"one"]
-    assert [each.length for each in tailer.rejected] == [5000]
+    assert lines == [b"one"]
+    assert [item.length for item in tailer.rejected] == [5000]
 
 
 MEMORY = """
@@ -550,7 +556,7 @@ from tests.support.claude import ClaudeHome
 
 home = Path(sys.argv[1])
 done = ClaudeHome(home, home / "data" / "store.db", SystemClock()).sync()
-# Of this program alone: ru_maxrss also remembers the process it was forked from.
+# Not ru_maxrss, which also covers the process that this one was forked from.
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 peak = int(status["VmHWM"].split()[0])
 unit = 1 if sys.platform == "linux" else 1024
@@ -558,7 +564,9 @@ print(done.rejected, done.added.records, peak // unit)
 """
 
 
-def test_a_line_of_a_hundred_megabytes_costs_no_memory(claude: ClaudeHome, home: Path):
+def test_a_line_of_a_hundred_megabytes_is_not_held_in_memory(
+    claude: ClaudeHome, home: Path
+):
     """A8."""
     with claude.log().open("wb") as file:
         for _ in range(100):
@@ -566,16 +574,16 @@ def test_a_line_of_a_hundred_megabytes_costs_no_memory(claude: ClaudeHome, home:
         file.write(b"\n" + encode_json_lines(ClaudeLogBuilder().prompt("after")))
     root = Path(__file__).resolve().parents[3]
 
-    ran = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", MEMORY, str(home)],
         cwd=root,
         capture_output=True,
         check=True,
         text=True,
-        timeout=PATIENCE_SECONDS,
+        timeout=MAX_WAIT_SECONDS,
     )
 
-    rejected, records, peak = map(int, ran.stdout.split())
+    rejected, records, peak = map(int, process.stdout.split())
     assert (rejected, records) == (1, 2)
     assert peak < 120 * 1024
 
@@ -594,7 +602,7 @@ def test_a_long_line_that_grows_is_scanned_once(log: Path, before: bytes):
     assert total < 40 * MIB
 
 
-def test_a_long_line_is_told_when_its_end_comes_at_last(log: Path):
+def test_a_long_line_is_read_when_it_is_complete(log: Path):
     """A8."""
     log.write_bytes(b"one\n")
     tailer = TailHarness(log, chunk=1000)
@@ -610,7 +618,7 @@ def test_a_long_line_is_told_when_its_end_comes_at_last(log: Path):
 # Work
 
 
-def test_an_empty_file_costs_nothing(log: Path):
+def test_no_byte_of_an_empty_file_is_read(log: Path):
     """A14."""
     tailer = TailHarness(log)
 
@@ -630,7 +638,7 @@ def test_an_unchanged_file_is_not_opened(log: Path, monkeypatch: pytest.MonkeyPa
     assert tailer.bytes_read == 0
 
 
-def test_an_empty_file_that_is_touched_costs_nothing(log: Path):
+def test_no_byte_of_a_touched_empty_file_is_read(log: Path):
     """A14."""
     tailer = TailHarness(log)
     tailer.read_new()
@@ -643,7 +651,7 @@ def test_an_empty_file_that_is_touched_costs_nothing(log: Path):
 @pytest.mark.parametrize(
     "change", [bump_mtime, bump_ctime], ids=["mtime", "attributes"]
 )
-def test_a_touched_file_is_checked_once_and_tells_nothing(log: Path, change):
+def test_a_touched_file_is_verified_once_and_has_no_new_lines(log: Path, change):
     """A14."""
     log.write_bytes(encode_lines(*range(1000)))
     size = log.stat().st_size
@@ -657,7 +665,7 @@ def test_a_touched_file_is_checked_once_and_tells_nothing(log: Path, change):
     assert tailer.bytes_read == 0
 
 
-def test_an_append_costs_the_same_behind_a_large_file_and_a_small_one(tmp_path: Path):
+def test_an_append_costs_the_same_in_a_large_file_and_a_small_one(tmp_path: Path):
     costs = []
     for name, size in (("small", 5_000), ("large", 20 * MIB)):
         log = tmp_path / name
@@ -671,21 +679,21 @@ def test_an_append_costs_the_same_behind_a_large_file_and_a_small_one(tmp_path: 
     assert costs[0][1] < 1000
 
 
-def test_many_small_appends_cost_what_they_are(log: Path):
+def test_many_small_appends_read_only_new_bytes(log: Path):
     tailer = TailHarness(log)
     costs = []
     for _ in range(200):
         append(log, b"x" * 999 + b"\n")
         costs.append((len(tailer.read_new()), tailer.bytes_read))
 
-    assert {found for found, _ in costs} == {1}
+    assert {count for count, _ in costs} == {1}
     assert max(cost for _, cost in costs) < 1300
 
 
 # Changed files
 
 
-def test_a_file_cut_shorter_is_read_again(log: Path):
+def test_a_truncated_file_is_read_again(log: Path):
     """B1."""
     tailer = TailHarness(log)
     log.write_bytes(encode_lines(1, 2, 3))
@@ -697,11 +705,11 @@ def test_a_file_cut_shorter_is_read_again(log: Path):
 
 
 @pytest.mark.parametrize("cut", range(-6, 0))
-def test_a_cut_file_brings_no_record_twice(claude: ClaudeHome, cut: int):
+def test_a_truncated_file_stores_no_record_twice(claude: ClaudeHome, cut: int):
     """B1."""
-    talk = ClaudeLogBuilder()
+    builder = ClaudeLogBuilder()
     title = {"type": "custom-title", "customTitle": "name"}
-    path = claude.write(talk.prompt("one"), title, title, talk.prompt("two"))
+    path = claude.write(builder.prompt("one"), title, title, builder.prompt("two"))
     claude.sync()
     data = path.read_bytes()
     os.truncate(path, len(data) + cut)
@@ -714,7 +722,7 @@ def test_a_cut_file_brings_no_record_twice(claude: ClaudeHome, cut: int):
     assert contents(claude, of_type="system_event") == ["", "name", "name"]
 
 
-def test_a_file_cut_and_grown_past_the_cursor_is_read_again(log: Path):
+def test_a_file_truncated_and_grown_past_the_cursor_is_read_again(log: Path):
     """B2."""
     tailer = TailHarness(log)
     log.write_bytes(encode_lines(*range(100, 200)))
@@ -737,7 +745,7 @@ def test_a_file_emptied_and_filled_again_is_read_again(log: Path):
     assert tailer.read_new() == [b"one"]
 
 
-def test_a_rewrite_of_the_same_size_is_seen_though_its_time_was_restored(log: Path):
+def test_a_rewrite_of_the_same_size_with_a_restored_mtime_is_detected(log: Path):
     """B3."""
     tailer = TailHarness(log)
     log.write_bytes(b"one\ntwo\n")
@@ -747,7 +755,7 @@ def test_a_rewrite_of_the_same_size_is_seen_though_its_time_was_restored(log: Pa
     assert tailer.read_new() == [b"one", b"2wo"]
 
 
-def test_a_rewrite_far_before_the_anchor_is_seen(log: Path):
+def test_a_rewrite_far_before_the_anchor_is_detected(log: Path):
     """B4."""
     tailer = TailHarness(log, anchor=8)
     log.write_bytes(b"one\n" + b"x" * 1000 + b"\n")
@@ -757,7 +765,7 @@ def test_a_rewrite_far_before_the_anchor_is_seen(log: Path):
     assert tailer.read_new()[0] == b"1ne"
 
 
-def test_a_rewritten_half_line_is_read_from_its_start(log: Path):
+def test_a_rewritten_incomplete_line_is_read_from_its_start(log: Path):
     """B3."""
     tailer = TailHarness(log)
     log.write_bytes(b"one\ntwo three four")
@@ -767,7 +775,7 @@ def test_a_rewritten_half_line_is_read_from_its_start(log: Path):
     assert tailer.read_new() == [b"2", b"3"]
 
 
-def test_a_file_replaced_by_a_longer_one_with_the_same_head_goes_on(log: Path):
+def test_a_file_replaced_by_a_longer_one_with_the_same_head_continues(log: Path):
     """B5."""
     tailer = TailHarness(log)
     log.write_bytes(encode_lines(1, 2))
@@ -792,7 +800,7 @@ def test_a_file_replaced_by_a_different_one_is_read_from_its_start(log: Path):
     assert tailer.read_new()[0] == b"xx"
 
 
-def test_an_inode_used_again_is_no_sign_of_the_same_file(log: Path):
+def test_a_reused_inode_does_not_count_as_the_same_file(log: Path):
     """B6."""
     tailer = TailHarness(log)
     log.write_bytes(encode_lines(1, 2))
@@ -807,12 +815,12 @@ def test_an_inode_used_again_is_no_sign_of_the_same_file(log: Path):
 
 def test_two_logs_with_the_same_head_are_both_read(claude: ClaudeHome):
     """B7."""
-    talk = ClaudeLogBuilder("one")
-    shared = [talk.prompt(f"{n}" + "x" * 10_000) for n in range(100)]
+    builder = ClaudeLogBuilder("one")
+    shared = [builder.prompt(f"{n}" + "x" * 10_000) for n in range(100)]
     claude.write(*shared, ClaudeLogBuilder("a").prompt("left"), name="p/one.jsonl")
     claude.write(*shared, ClaudeLogBuilder("b").prompt("right"), name="p/two.jsonl")
 
-    done = claude.sync()
+    report = claude.sync()
 
     with StoreReader(claude.store_path) as reader:
         ends = {
@@ -823,31 +831,31 @@ def test_two_logs_with_the_same_head_are_both_read(claude: ClaudeHome):
         "one": "left",
         "two": "right",
     }
-    assert done.added.records < done.added.placements
+    assert report.added.records < report.added.placements
 
 
 def test_a_file_deleted_while_it_is_read_is_read_to_its_end(log: Path):
     """B8."""
     log.write_bytes(encode_lines(*range(1000)))
     chunks = tail.read(make_source(log), Cursor(), ReadLimits(chunk=100))
-    told = list(next(chunks).entries)
+    entries = list(next(chunks).entries)
     log.unlink()
 
-    told += [entry for chunk in chunks for entry in chunk.entries]
+    entries += [entry for chunk in chunks for entry in chunk.entries]
 
-    assert [int(entry.data) for entry in told] == list(range(1000))
+    assert [int(entry.data) for entry in entries] == list(range(1000))
 
 
-def test_a_file_cut_while_it_is_read_tells_what_is_left(log: Path):
+def test_a_file_truncated_while_it_is_read_yields_the_rest(log: Path):
     """B8."""
     log.write_bytes(encode_lines(*range(1000)))
     chunks = tail.read(make_source(log), Cursor(), ReadLimits(chunk=100))
-    told = list(next(chunks).entries)
+    entries = list(next(chunks).entries)
     os.truncate(log, 200)
 
-    told += [entry for chunk in chunks for entry in chunk.entries]
+    entries += [entry for chunk in chunks for entry in chunk.entries]
 
-    assert log.read_bytes().startswith(b"\n".join(e.data for e in told))
+    assert log.read_bytes().startswith(b"\n".join(e.data for e in entries))
 
 
 def test_records_of_a_deleted_log_stay(claude: ClaudeHome):
@@ -863,7 +871,7 @@ def test_records_of_a_deleted_log_stay(claude: ClaudeHome):
     assert contents(claude) == ["one"]
 
 
-def test_a_log_that_stays_deleted_is_written_down_once(claude: ClaudeHome):
+def test_a_log_that_stays_deleted_is_recorded_once(claude: ClaudeHome):
     """B8, G11."""
     claude.write(ClaudeLogBuilder("other").prompt("two"), name="p/other.jsonl")
     path = claude.write(ClaudeLogBuilder().prompt("one"))
@@ -878,26 +886,26 @@ def test_a_log_that_stays_deleted_is_written_down_once(claude: ClaudeHome):
         assert store._db.total_changes == before
 
 
-def test_a_log_deleted_and_made_again_is_a_new_generation(claude: ClaudeHome):
+def test_a_log_deleted_and_created_again_is_a_new_generation(claude: ClaudeHome):
     """B9."""
-    talk = ClaudeLogBuilder()
-    path = claude.write(talk.prompt("one"))
+    builder = ClaudeLogBuilder()
+    path = claude.write(builder.prompt("one"))
     claude.sync()
     path.unlink()
     claude.sync()
-    claude.write(talk.prompt("two"), talk.prompt("three"))
+    claude.write(builder.prompt("two"), builder.prompt("three"))
 
     claude.sync()
 
     with StoreReader(claude.store_path) as reader:
         (session,) = reader.list_sessions()
-        told = list(reader.list_records(session.row))
+        records = list(reader.list_records(session.row))
         assert reader.summarize_agents()[0]["gone"] == 0
     assert contents(claude) == ["one", "two", "three"]
-    assert [placed.generation for placed in told][-1] == 2
+    assert [placed.generation for placed in records][-1] == 2
 
 
-def test_a_new_generation_forgets_what_was_rejected_in_the_old(claude: ClaudeHome):
+def test_a_new_generation_deletes_the_rejections_of_the_old_one(claude: ClaudeHome):
     """B1."""
     path = claude.log()
     path.write_bytes(
@@ -911,7 +919,7 @@ def test_a_new_generation_forgets_what_was_rejected_in_the_old(claude: ClaudeHom
     assert len(reasons(claude)) == 1
 
 
-def test_the_session_is_the_files_name_in_every_generation(claude: ClaudeHome):
+def test_the_session_is_named_by_the_file_in_every_generation(claude: ClaudeHome):
     """B9."""
     path = claude.write(ClaudeLogBuilder("another").prompt("one"))
     claude.sync()

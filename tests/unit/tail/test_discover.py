@@ -1,4 +1,4 @@
-"""From folders to sources, and what cannot be seen."""
+"""Test discovering sources, and folders that cannot be read."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def walk(*roots: Path) -> Discovery:
     return discover(AGENT, [Root(path=root, patterns=PATTERNS) for root in roots])
 
 
-def names(found: Discovery) -> list[str]:
-    return sorted("/".join(source.parts) for source in found.sources)
+def names(discovery: Discovery) -> list[str]:
+    return sorted("/".join(source.parts) for source in discovery.sources)
 
 
 def count_gone(claude: ClaudeHome) -> int:
@@ -66,7 +66,7 @@ def ingest(claude: ClaudeHome, store: Store) -> Ingest:
 
 @contextmanager
 def failing_os_call(name: str, path: Path, number: int) -> Iterator[None]:
-    """A function of `os` fails for one path."""
+    """Make a function of `os` fail for one path."""
     real = getattr(os, name)
 
     def fail(at, *args, **kwargs):
@@ -95,7 +95,7 @@ def test_two_stars_match_any_number_of_folders(root: Path, folders: str):
     assert names(walk(root)) == [f"p/deep/{folders}agent-1.jsonl"]
 
 
-def test_the_pattern_tells_the_shape(root: Path):
+def test_the_pattern_decides_the_shape(root: Path):
     write(root, "p/a.jsonl", "p/a.json")
 
     shapes = {s.path.suffix: s.shape for s in walk(root).sources}
@@ -103,7 +103,7 @@ def test_the_pattern_tells_the_shape(root: Path):
     assert shapes == {".jsonl": Shape.APPEND_LOG, ".json": Shape.DOCUMENT}
 
 
-def test_sources_come_oldest_change_first(root: Path):
+def test_sources_are_sorted_by_change_the_oldest_first(root: Path):
     write(root, "p/a.jsonl", "p/b.jsonl", "p/c.jsonl")
     for age, name in enumerate("bca"):
         os.utime(root / "p" / f"{name}.jsonl", (age, age))
@@ -121,16 +121,16 @@ def test_discovery_opens_no_file(root: Path, monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     "name", ["p/a.jsonl", "p/a.json", "p/a.txt", "a.jsonl", "p/deep/x/agent-1.jsonl"]
 )
-def test_one_path_is_identified_as_a_walk_would_find_it(root: Path, name: str):
+def test_a_single_path_gives_the_same_source_as_a_walk(root: Path, name: str):
     write(root, name)
-    (found,) = walk(root).sources or [None]
+    (source,) = walk(root).sources or [None]
 
     assert (
-        find_source(AGENT, [Root(path=root, patterns=PATTERNS)], root / name) == found
+        find_source(AGENT, [Root(path=root, patterns=PATTERNS)], root / name) == source
     )
 
 
-# Links and other things that are no files
+# Links and other things that are not files
 
 
 def test_a_hard_link_is_the_same_source(root: Path):
@@ -149,7 +149,7 @@ def test_a_link_to_a_file_below_the_root_is_the_same_source(root: Path):
     assert len(walk(root).sources) == 1
 
 
-def test_a_link_to_a_folder_below_the_root_brings_nothing_twice(root: Path):
+def test_a_link_to_a_folder_below_the_root_adds_no_source(root: Path):
     """B11."""
     write(root, "p/a.jsonl")
     (root / "q").symlink_to("p")
@@ -166,11 +166,9 @@ def test_the_same_folder_as_two_roots_is_read_once(root: Path):
     assert names(walk(root, other)) == ["p/a.jsonl"]
 
 
-@pytest.mark.parametrize("walker", ["discover", "identify"])
+@pytest.mark.parametrize("walker", ["discover", "find_source"])
 @pytest.mark.parametrize("link", ["p/a.jsonl", "q"], ids=["file", "folder"])
-def test_a_link_that_leads_out_of_the_root_is_not_followed(
-    root: Path, link: str, walker: str
-):
+def test_a_link_out_of_the_root_is_not_followed(root: Path, link: str, walker: str):
     """B11, P5."""
     write(root.parent, "away/a.jsonl")
     away = root.parent / "away"
@@ -178,18 +176,19 @@ def test_a_link_that_leads_out_of_the_root_is_not_followed(
     path = root / link if link != "q" else root / "q" / "a.jsonl"
     roots = [Root(path=root, patterns=PATTERNS)]
 
-    found = walk(root).sources if walker == "discover" else None
+    if walker == "discover":
+        assert not walk(root).sources
+    else:
+        assert find_source(AGENT, roots, path) is None
 
-    assert not (find_source(AGENT, roots, path) if found is None else found)
 
-
-def test_a_link_to_nothing_is_nothing(root: Path):
+def test_a_broken_link_is_ignored(root: Path):
     """B11."""
     (root / "p" / "a.jsonl").symlink_to("nowhere")
 
-    found = walk(root)
+    discovery = walk(root)
 
-    assert (found.sources, found.unreadable) == ([], {})
+    assert (discovery.sources, discovery.unreadable) == ([], {})
 
 
 @pytest.mark.parametrize("target", ["../p", "..", ".", "deep"])
@@ -202,7 +201,7 @@ def test_a_loop_of_links_ends(root: Path, target: str):
     assert len(walk(root).sources) == 2
 
 
-def test_a_hint_at_a_loop_of_links_is_no_source(root: Path):
+def test_a_link_to_itself_is_not_a_source(root: Path):
     """B12."""
     (root / "p" / "a.jsonl").symlink_to("a.jsonl")
     roots = [Root(path=root, patterns=PATTERNS)]
@@ -210,7 +209,7 @@ def test_a_hint_at_a_loop_of_links_is_no_source(root: Path):
     assert find_source(AGENT, roots, root / "p" / "a.jsonl") is None
 
 
-def test_a_pipe_is_skipped_and_never_waited_for(root: Path):
+def test_a_pipe_is_skipped_without_waiting(root: Path):
     """B13."""
     os.mkfifo(root / "p" / "a.jsonl")
     write(root, "p/b.jsonl")
@@ -218,37 +217,37 @@ def test_a_pipe_is_skipped_and_never_waited_for(root: Path):
     assert names(walk(root)) == ["p/b.jsonl"]
 
 
-def test_a_socket_and_a_folder_are_no_sources(root: Path, monkeypatch):
+def test_a_socket_and_a_folder_are_not_sources(root: Path, monkeypatch):
     """B13."""
     (root / "p" / "c.jsonl").mkdir()
     monkeypatch.chdir(root / "p")
-    with socket.socket(socket.AF_UNIX) as door:
-        door.bind("a.jsonl")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("a.jsonl")
 
         assert walk(root).sources == []
 
 
-# What cannot be seen
+# Folders that cannot be read
 
 
-def test_a_missing_root_is_told_and_nothing_else(root: Path):
+def test_a_missing_root_is_reported_only_as_missing(root: Path):
     """B16."""
-    found = walk(root / "nowhere", root)
+    discovery = walk(root / "nowhere", root)
 
-    assert found.missing_roots == [root / "nowhere"]
-    assert found.unreadable == {}
+    assert discovery.missing_roots == [root / "nowhere"]
+    assert discovery.unreadable == {}
 
 
-def test_a_root_that_may_not_be_looked_at_is_no_end(root: Path):
+def test_a_root_without_permission_does_not_end_the_walk(root: Path):
     """B15, B16."""
     write(root, "p/a.jsonl")
     hidden = root.parent / "hidden"
 
     with failing_os_call("stat", hidden, errno.EACCES):
-        found = walk(hidden, root)
+        discovery = walk(hidden, root)
 
-    assert names(found) == ["p/a.jsonl"]
-    assert hidden in {*found.unreadable, *found.missing_roots}
+    assert names(discovery) == ["p/a.jsonl"]
+    assert hidden in {*discovery.unreadable, *discovery.missing_roots}
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EMFILE, errno.EIO])
@@ -257,10 +256,10 @@ def test_a_folder_that_cannot_be_listed_hides_only_itself(root: Path, number: in
     write(root, "p/a.jsonl", "q/b.jsonl")
 
     with failing_os_call("scandir", root / "p", number):
-        found = walk(root)
+        discovery = walk(root)
 
-    assert names(found) == ["q/b.jsonl"]
-    assert list(found.unreadable) == [root / "p"]
+    assert names(discovery) == ["q/b.jsonl"]
+    assert list(discovery.unreadable) == [root / "p"]
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EMFILE])
@@ -273,13 +272,13 @@ def test_nothing_counts_as_deleted_in_a_folder_that_cannot_be_listed(
     claude.sync()
 
     with failing_os_call("scandir", claude.projects / part, number):
-        done = claude.sync()
+        report = claude.sync()
 
-    assert list(done.errors) == [claude.projects / part]
+    assert list(report.errors) == [claude.projects / part]
     assert count_gone(claude) == 0
 
 
-def test_nothing_counts_as_deleted_while_the_root_is_away(claude: ClaudeHome):
+def test_nothing_counts_as_deleted_while_the_root_is_missing(claude: ClaudeHome):
     """B16."""
     path = claude.write(ClaudeLogBuilder().prompt("one"))
     claude.sync()
@@ -289,12 +288,12 @@ def test_nothing_counts_as_deleted_while_the_root_is_away(claude: ClaudeHome):
     (claude.home / "away").rename(claude.projects)
     append(path, encode_json_lines(ClaudeLogBuilder("x").prompt("two")))
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert (gone, done.entries) == (0, 1)
+    assert (gone, report.entries) == (0, 1)
 
 
-def test_a_root_made_later_is_found(claude: ClaudeHome):
+def test_a_root_created_later_is_found(claude: ClaudeHome):
     """B16."""
     first = claude.sync()
     claude.write(ClaudeLogBuilder().prompt("one"))
@@ -305,7 +304,7 @@ def test_a_root_made_later_is_found(claude: ClaudeHome):
     assert second.entries == 1
 
 
-def test_a_log_that_may_not_be_read_is_told_and_read_once_it_may(
+def test_a_log_without_permission_is_reported_and_read_later(
     claude: ClaudeHome,
 ):
     """B14."""
@@ -313,29 +312,29 @@ def test_a_log_that_may_not_be_read_is_told_and_read_once_it_may(
     with failing_os_call("open", path, errno.EACCES):
         refused = claude.sync()
     with StoreReader(claude.store_path) as reader:
-        told = reader.list_source_errors()
+        errors = reader.list_source_errors()
 
     granted = claude.sync()
 
     assert list(refused.errors) == [path]
-    assert told == [(str(path), "cannot be opened: Permission denied")]
+    assert errors == [(str(path), "cannot be opened: Permission denied")]
     assert (granted.entries, granted.errors) == (1, {})
 
 
-def test_a_log_that_may_not_be_read_holds_up_no_other(claude: ClaudeHome):
+def test_a_log_without_permission_blocks_no_other(claude: ClaudeHome):
     """B14."""
     path = claude.write(ClaudeLogBuilder().prompt("one"))
     claude.write(ClaudeLogBuilder("x").prompt("two"), name="p/x.jsonl")
 
     with failing_os_call("open", path, errno.EACCES):
-        done = claude.sync()
+        report = claude.sync()
 
-    assert done.entries == 1
+    assert report.entries == 1
     with StoreReader(claude.store_path) as reader:
         assert [s.key.session_id for s in reader.list_sessions()] == ["x"]
 
 
-def test_a_trouble_that_lasts_is_written_down_once(claude: ClaudeHome):
+def test_an_error_that_lasts_is_recorded_once(claude: ClaudeHome):
     """B14, F12."""
     path = claude.write(ClaudeLogBuilder().prompt("one"))
     with (
@@ -350,25 +349,25 @@ def test_a_trouble_that_lasts_is_written_down_once(claude: ClaudeHome):
         assert store._db.total_changes == before
 
 
-def test_a_log_gone_between_walk_and_read_is_a_trouble_of_its_own(claude: ClaudeHome):
+def test_a_log_deleted_between_walk_and_read_is_an_error_of_its_own(claude: ClaudeHome):
     """B8."""
     path = claude.write(ClaudeLogBuilder().prompt("one"))
     claude.write(ClaudeLogBuilder("x").prompt("two"), name="p/x.jsonl")
 
     with failing_os_call("open", path, errno.ENOENT):
-        done = claude.sync()
+        report = claude.sync()
 
-    assert (done.entries, list(done.errors)) == (1, [path])
+    assert (report.entries, list(report.errors)) == (1, [path])
 
 
 # Moved folders
 
 
 def move_project(claude: ClaudeHome) -> tuple[Path, Path]:
-    """A project with a session and a subagent, read and then renamed."""
+    """Ingest a project with a session and a subagent, then rename it."""
     sub = ClaudeLogBuilder().prompt("task", isSidechain=True, agentId="x")
-    talk = ClaudeLogBuilder()
-    old = claude.write(*[talk.prompt("x" * 500) for _ in range(50)])
+    builder = ClaudeLogBuilder()
+    old = claude.write(*[builder.prompt("x" * 500) for _ in range(50)])
     claude.write(sub, name=f"-home-dev-app/{SESSION}/subagents/agent-x.jsonl")
     claude.sync()
     new = claude.projects / "-home-dev-renamed"
@@ -380,45 +379,45 @@ def test_a_renamed_project_is_not_read_again(claude: ClaudeHome):
     """B10."""
     move_project(claude)
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert (done.entries, done.added.records, done.added.placements) == (0, 0, 0)
-    assert done.bytes_read < 100_000
+    assert (report.entries, report.added.records, report.added.placements) == (0, 0, 0)
+    assert report.bytes_read < 100_000
     assert count_gone(claude) == 0
 
 
-def test_a_renamed_project_goes_on_where_it_was(claude: ClaudeHome):
+def test_a_renamed_project_continues_at_its_cursors(claude: ClaudeHome):
     """B10."""
     _, new = move_project(claude)
     claude.sync()
     append(new, encode_json_lines(ClaudeLogBuilder("x").prompt("and then")))
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert done.entries == 1
+    assert report.entries == 1
     with StoreReader(claude.store_path) as reader:
         (main,) = [s for s in reader.list_sessions() if not s.is_subagent]
         last = list(reader.list_records(main.row))[-1]
     assert (last.record.content, last.path) == ("and then", str(new))
 
 
-def test_a_renamed_log_that_grew_is_read_from_where_it_was(claude: ClaudeHome):
+def test_a_renamed_log_that_grew_is_read_from_its_cursor(claude: ClaudeHome):
     """B10."""
     _, new = move_project(claude)
     append(new, encode_json_lines(ClaudeLogBuilder("x").prompt("and then")))
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert done.entries == 1
+    assert report.entries == 1
 
 
-def test_a_hint_at_a_moved_log_does_not_read_it_again(claude: ClaudeHome):
+def test_an_event_for_a_moved_log_does_not_read_it_again(claude: ClaudeHome):
     """B10."""
     _, new = move_project(claude)
     with Store(claude.store_path, claude.clock) as store:
-        done: IngestReport = ingest(claude, store).ingest_files([new])
+        report: IngestReport = ingest(claude, store).ingest_files([new])
 
-    assert done.entries == 0
+    assert report.entries == 0
 
 
 def test_a_copied_project_is_read_and_shares_its_records(claude: ClaudeHome):
@@ -428,16 +427,16 @@ def test_a_copied_project_is_read_and_shares_its_records(claude: ClaudeHome):
     copy = claude.log(f"copy/{SESSION}.jsonl")
     copy.write_bytes(path.read_bytes())
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert (done.entries, done.added.records, done.added.placements) == (1, 0, 0)
+    assert (report.entries, report.added.records, report.added.placements) == (1, 0, 0)
     assert count_gone(claude) == 0
 
 
 # Names
 
 any_name = pytest.mark.skipif(
-    sys.platform == "darwin", reason="its file systems take only text as names"
+    sys.platform == "darwin", reason="its file systems accept only UTF-8 names"
 )
 
 
@@ -462,9 +461,9 @@ def test_a_log_of_any_name_is_read_and_shown(claude: ClaudeHome, name: bytes):
     path = Path(os.fsdecode(os.fsencode(folder) + b"/" + name + b".jsonl"))
     path.write_bytes(encode_json_lines(ClaudeLogBuilder().prompt("hello")))
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert (done.entries, done.errors) == (1, {})
+    assert (report.entries, report.errors) == (1, {})
     with StoreReader(claude.store_path) as reader:
         (session,) = reader.list_sessions()
         assert session.title == "hello"
@@ -485,15 +484,15 @@ def test_a_project_folder_of_any_name_is_read(claude: ClaudeHome, name: bytes):
 
 
 @any_name
-def test_a_log_with_an_odd_name_holds_up_no_other(claude: ClaudeHome):
+def test_a_log_with_an_odd_name_blocks_no_other(claude: ClaudeHome):
     """B17."""
     claude.write(ClaudeLogBuilder().prompt("one"))
     odd = claude.log(os.fsdecode(b"p/pat\xe9.jsonl"))
     odd.write_bytes(encode_json_lines(ClaudeLogBuilder("x").prompt("two")))
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert done.entries == 2
+    assert report.entries == 2
 
 
 @any_name

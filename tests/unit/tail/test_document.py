@@ -1,4 +1,4 @@
-"""Files that are written anew as a whole."""
+"""Test reading documents: files that an agent rewrites as a whole."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOLDER = f"-home-dev-app/{SESSION}/subagents"
 
 
 class DocumentHarness:
-    """Looks at one document again and again."""
+    """Reads one document again and again."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -35,7 +35,7 @@ class DocumentHarness:
 
 
 @pytest.fixture
-def paper(tmp_path: Path) -> Path:
+def document(tmp_path: Path) -> Path:
     path = tmp_path / "a.meta.json"
     path.write_bytes(b'{"a": 1}')
     return path
@@ -55,58 +55,58 @@ def write_subagent(claude: ClaudeHome) -> None:
     claude.write(task, name=f"{FOLDER}/agent-x.jsonl")
 
 
-def describe(claude: ClaudeHome) -> list[str]:
+def list_descriptions(claude: ClaudeHome) -> list[str]:
     with StoreReader(claude.store_path) as reader:
         return [s.description for s in reader.list_sessions() if s.is_subagent]
 
 
-def test_a_document_is_one_entry(paper: Path):
-    assert DocumentHarness(paper).read_new() == [b'{"a": 1}']
+def test_a_document_is_one_entry(document: Path):
+    assert DocumentHarness(document).read_new() == [b'{"a": 1}']
 
 
-def test_a_document_written_with_the_same_bytes_tells_nothing(paper: Path):
+def test_a_document_rewritten_with_the_same_bytes_yields_no_entry(document: Path):
     """A14."""
-    desk = DocumentHarness(paper)
-    desk.read_new()
-    bump_mtime(paper)
+    harness = DocumentHarness(document)
+    harness.read_new()
+    bump_mtime(document)
 
-    assert desk.read_new() == []
-    assert desk.cursor.generation == 1
+    assert harness.read_new() == []
+    assert harness.cursor.generation == 1
 
 
-def test_a_changed_document_is_a_new_generation(paper: Path):
+def test_a_changed_document_is_a_new_generation(document: Path):
     """B3."""
-    desk = DocumentHarness(paper)
-    desk.read_new()
-    rewrite_in_place(paper, b'{"a": 2}')
+    harness = DocumentHarness(document)
+    harness.read_new()
+    rewrite_in_place(document, b'{"a": 2}')
 
-    assert desk.read_new() == [b'{"a": 2}']
-    assert desk.cursor.generation == 2
+    assert harness.read_new() == [b'{"a": 2}']
+    assert harness.cursor.generation == 2
 
 
-def test_a_document_replaced_by_rename_is_read(paper: Path):
+def test_a_document_replaced_by_rename_is_read(document: Path):
     """B5."""
-    desk = DocumentHarness(paper)
-    desk.read_new()
-    other = paper.with_name("other")
+    harness = DocumentHarness(document)
+    harness.read_new()
+    other = document.with_name("other")
     other.write_bytes(b'{"a": 2}')
-    other.rename(paper)
+    other.rename(document)
 
-    assert desk.read_new() == [b'{"a": 2}']
+    assert harness.read_new() == [b'{"a": 2}']
 
 
 @pytest.mark.parametrize("data", [b"", b" \n\t\n"])
-def test_an_empty_document_tells_nothing(paper: Path, data: bytes):
+def test_an_empty_document_yields_no_entry(document: Path, data: bytes):
     """A14."""
-    paper.write_bytes(data)
+    document.write_bytes(data)
 
-    assert DocumentHarness(paper).read_new() == []
+    assert DocumentHarness(document).read_new() == []
 
 
-def test_a_document_that_is_too_large_is_a_trouble_of_its_own(paper: Path):
+def test_a_document_that_is_too_large_raises_an_error(document: Path):
     """A8."""
     with pytest.raises(SourceError, match="too large"):
-        DocumentHarness(paper).read_new(line=4)
+        DocumentHarness(document).read_new(line=4)
 
 
 def test_a_large_document_does_not_stop_the_others(claude: ClaudeHome):
@@ -115,13 +115,13 @@ def test_a_large_document_does_not_stop_the_others(claude: ClaudeHome):
     path = write_meta(claude, description="x" * 2000)
     write_subagent(claude)
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert list(done.errors) == [path]
-    assert done.entries == 1
+    assert list(report.errors) == [path]
+    assert report.entries == 1
 
 
-def test_a_side_file_makes_no_session(claude: ClaudeHome):
+def test_a_side_file_alone_is_not_a_session(claude: ClaudeHome):
     write_meta(claude, description="Look around")
 
     claude.sync()
@@ -141,29 +141,29 @@ def test_a_side_file_describes_its_subagent_in_either_order(
         step()
         claude.sync()
 
-    assert describe(claude) == ["Look"]
+    assert list_descriptions(claude) == ["Look"]
 
 
-def test_the_last_description_stands(claude: ClaudeHome):
+def test_the_last_description_is_stored(claude: ClaudeHome):
     write_subagent(claude)
     for text in ("first", "other"):
         write_meta(claude, description=text)
         claude.sync()
 
-    assert describe(claude) == ["other"]
+    assert list_descriptions(claude) == ["other"]
 
 
-def test_a_description_changed_back_stands_again(claude: ClaudeHome):
+def test_a_description_that_is_changed_back_is_stored(claude: ClaudeHome):
     """G7."""
     write_subagent(claude)
     for text in ("first", "other", "first"):
         write_meta(claude, description=text)
         claude.sync()
 
-    assert describe(claude) == ["first"]
+    assert list_descriptions(claude) == ["first"]
 
 
-def test_a_torn_document_is_rejected_until_it_is_whole(claude: ClaudeHome):
+def test_a_torn_document_is_rejected_until_it_is_complete(claude: ClaudeHome):
     """G10."""
     write_subagent(claude)
     path = claude.log(f"{FOLDER}/agent-x.meta.json")
@@ -175,10 +175,10 @@ def test_a_torn_document_is_rejected_until_it_is_whole(claude: ClaudeHome):
 
     with StoreReader(claude.store_path) as reader:
         assert (torn.rejected, reader.count_rows()["rejected"]) == (1, 0)
-    assert describe(claude) == ["Look"]
+    assert list_descriptions(claude) == ["Look"]
 
 
-def test_a_torn_document_takes_nothing_back(claude: ClaudeHome):
+def test_a_torn_document_deletes_nothing(claude: ClaudeHome):
     """G10."""
     write_subagent(claude)
     path = write_meta(claude, description="Look")
@@ -187,4 +187,4 @@ def test_a_torn_document_takes_nothing_back(claude: ClaudeHome):
 
     claude.sync()
 
-    assert describe(claude) == ["Look"]
+    assert list_descriptions(claude) == ["Look"]

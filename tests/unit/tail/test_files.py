@@ -1,4 +1,4 @@
-"""Opening and reading other programs' files."""
+"""Test opening and reading other programs' files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def open_files() -> int:
+def count_open_files() -> int:
     return len(os.listdir("/dev/fd"))  # noqa: PTH208
 
 
@@ -38,21 +38,21 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path):
 def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """B13."""
     monkeypatch.chdir(tmp_path)
-    with socket.socket(socket.AF_UNIX) as door:
-        door.bind("door")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
 
-        with pytest.raises(SourceError), files.open_regular(Path("door")):
+        with pytest.raises(SourceError), files.open_regular(Path("socket")):
             pass
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "/"])
-def test_what_is_no_file_is_refused(name: str):
+def test_a_device_or_a_folder_is_refused(name: str):
     """B13."""
     with pytest.raises(SourceError, match="regular"), files.open_regular(Path(name)):
         pass
 
 
-def test_a_missing_file_is_told_in_a_sentence(tmp_path: Path):
+def test_a_missing_file_raises_a_readable_error(tmp_path: Path):
     with (
         pytest.raises(SourceError, match="cannot be opened: No such file"),
         files.open_regular(tmp_path / "nowhere"),
@@ -60,7 +60,7 @@ def test_a_missing_file_is_told_in_a_sentence(tmp_path: Path):
         pass
 
 
-def test_a_failing_read_is_told_in_a_sentence(path: Path):
+def test_a_failing_read_raises_a_readable_error(path: Path):
     """B14."""
     with (
         pytest.raises(SourceError, match="cannot be read: Input/output error"),
@@ -72,7 +72,7 @@ def test_a_failing_read_is_told_in_a_sentence(path: Path):
 @pytest.mark.parametrize("error", [None, OSError(errno.EIO, "x"), KeyError("x")])
 def test_no_descriptor_is_left_open(path: Path, error: Exception | None):
     """F6."""
-    before = open_files()
+    before = count_open_files()
 
     try:
         with files.open_regular(path):
@@ -81,19 +81,19 @@ def test_no_descriptor_is_left_open(path: Path, error: Exception | None):
     except (SourceError, KeyError):
         pass
 
-    assert open_files() == before
+    assert count_open_files() == before
 
 
 def test_a_refused_pipe_leaves_no_descriptor_open(tmp_path: Path):
     """B13, F6."""
     os.mkfifo(tmp_path / "pipe")
-    before = open_files()
+    before = count_open_files()
 
     for _ in range(3):
         with pytest.raises(SourceError), files.open_regular(tmp_path / "pipe"):
             pass
 
-    assert open_files() == before
+    assert count_open_files() == before
 
 
 def test_a_descriptor_is_not_inherited(path: Path):
@@ -110,14 +110,14 @@ def test_reading_does_not_change_the_file(path: Path):
     assert files.make_stamp(after) == files.make_stamp(before)
 
 
-@pytest.mark.parametrize("most", [1, 7, 64])
-def test_short_reads_are_put_together(
-    path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+@pytest.mark.parametrize("limit", [1, 7, 64])
+def test_short_reads_are_continued(
+    path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
 ):
     """A3."""
     real = os.pread
     monkeypatch.setattr(
-        files.os, "pread", lambda fd, length, at: real(fd, min(length, most), at)
+        files.os, "pread", lambda fd, length, at: real(fd, min(length, limit), at)
     )
 
     with files.open_regular(path) as fd:
@@ -125,14 +125,14 @@ def test_short_reads_are_put_together(
         assert b"".join(files.iter_range(fd, 20, 170, 50)) == bytes(range(20, 170))
 
 
-def test_a_read_past_the_end_brings_what_is_there(path: Path):
+def test_a_read_past_the_end_returns_the_rest(path: Path):
     with files.open_regular(path) as fd:
         assert files.read_at(fd, 100, 150) == bytes(range(150, 200))
         assert files.read_at(fd, 100, 500) == b""
         assert b"".join(files.iter_range(fd, 150, 900, 20)) == bytes(range(150, 200))
 
 
-def test_pieces_of_a_stream_are_bounded(path: Path):
+def test_pieces_of_a_range_are_bounded(path: Path):
     """A8."""
     with files.open_regular(path) as fd:
         sizes = [len(piece) for piece in files.iter_range(fd, 5, 195, 50)]
@@ -140,13 +140,13 @@ def test_pieces_of_a_stream_are_bounded(path: Path):
     assert sizes == [50, 50, 50, 40]
 
 
-def test_two_looks_at_an_untouched_file_have_equal_stamps(path: Path):
+def test_an_unchanged_file_has_equal_stamps(path: Path):
     """A14."""
     assert files.make_stamp(path.stat()) == files.make_stamp(path.stat())
 
 
 @pytest.mark.parametrize("name", ["dev", "inode", "size", "mtime_ns", "ctime_ns"])
-def test_a_stamp_holds_what_stat_says(path: Path, name: str):
+def test_a_stamp_has_the_values_of_stat(path: Path, name: str):
     status = path.stat()
     field = {"inode": "ino"}.get(name, name)
 

@@ -1,4 +1,4 @@
-"""How new an agent's logs are, from afar."""
+"""Test finding out how new an agent's logs are."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from leslied.tail import check_freshness
 from leslied.tail.freshness import MAX_CHECKED_LOGS
 from tests.support.claude import ADAPTER
 
-LOOKED = 1_000_000_000 * 10**9
-BEFORE, AFTER = LOOKED - 10**12, LOOKED + 10**12
+SCANNED = 1_000_000_000 * 10**9
+BEFORE, AFTER = SCANNED - 10**12, SCANNED + 10**12
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def roots(home: Path) -> list[Root]:
 
 
 def write_log(roots: list[Root], name: str, at: int) -> bytes:
-    """A log of that time in folders that are older than the last look."""
+    """Write a log with that mtime in folders that are older than the last scan."""
     path = roots[0].path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{}\n")
@@ -39,77 +39,79 @@ def set_folder_times(folder: Path, at: int) -> None:
 
 
 def test_a_known_log_that_grew_is_the_newest(roots: list[Root]):
-    known = [write_log(roots, f"-p/{n}.jsonl", BEFORE + n) for n in range(3)]
+    known_paths = [write_log(roots, f"-p/{n}.jsonl", BEFORE + n) for n in range(3)]
     write_log(roots, "-p/1.jsonl", AFTER)
 
-    told = check_freshness(ADAPTER.name, roots, known, LOOKED)
+    freshness = check_freshness(ADAPTER.name, roots, known_paths, SCANNED)
 
-    assert (told.newest_ns, told.count) == (AFTER, 3)
+    assert (freshness.newest_ns, freshness.count) == (AFTER, 3)
 
 
 @pytest.mark.parametrize("name", ["-p/new.jsonl", "-q/new.jsonl"])
-def test_a_new_log_is_seen_where_a_folder_changed(roots: list[Root], name: str):
-    known = [write_log(roots, "-p/1.jsonl", BEFORE)]
+def test_a_new_log_in_a_changed_folder_is_found(roots: list[Root], name: str):
+    known_paths = [write_log(roots, "-p/1.jsonl", BEFORE)]
     write_log(roots, name, AFTER)
     set_folder_times((roots[0].path / name).parent, AFTER)
 
-    told = check_freshness(ADAPTER.name, roots, known, LOOKED)
+    freshness = check_freshness(ADAPTER.name, roots, known_paths, SCANNED)
 
-    assert (told.newest_ns, told.count) == (AFTER, 2)
+    assert (freshness.newest_ns, freshness.count) == (AFTER, 2)
 
 
-def test_a_subagents_log_in_new_folders_is_seen(roots: list[Root]):
-    known = [write_log(roots, "-p/abc.jsonl", BEFORE)]
+def test_a_subagents_log_in_new_folders_is_found(roots: list[Root]):
+    known_paths = [write_log(roots, "-p/abc.jsonl", BEFORE)]
     write_log(roots, "-p/abc/subagents/agent-1.jsonl", AFTER)
     set_folder_times(roots[0].path / "-p/abc/subagents", AFTER)
 
-    assert check_freshness(ADAPTER.name, roots, known, LOOKED).newest_ns == AFTER
+    assert check_freshness(ADAPTER.name, roots, known_paths, SCANNED).newest_ns == AFTER
 
 
 def test_a_folder_that_did_not_change_is_not_listed(
     roots: list[Root], monkeypatch: pytest.MonkeyPatch
 ):
-    known = [write_log(roots, f"-p{n}/1.jsonl", BEFORE) for n in range(5)]
+    known_paths = [write_log(roots, f"-p{n}/1.jsonl", BEFORE) for n in range(5)]
     listed: list[object] = []
     real = os.scandir
     monkeypatch.setattr(os, "scandir", lambda path: listed.append(path) or real(path))
 
-    check_freshness(ADAPTER.name, roots, known, LOOKED)
+    check_freshness(ADAPTER.name, roots, known_paths, SCANNED)
 
     assert listed == [os.fsencode(roots[0].path)]
 
 
-def test_the_first_log_of_an_old_folder_is_seen(roots: list[Root]):
-    """Its project was emptied, or never had one; the folder above does not change."""
-    known = [write_log(roots, "-p/1.jsonl", BEFORE)]
+def test_the_first_log_of_an_old_folder_is_found(roots: list[Root]):
+    """The folder had no log, so the mtime of the folder above does not change."""
+    known_paths = [write_log(roots, "-p/1.jsonl", BEFORE)]
     (roots[0].path / "-empty").mkdir()
     write_log(roots, "-empty/new.jsonl", AFTER)
     os.utime(roots[0].path / "-empty", ns=(AFTER, AFTER))
 
-    assert check_freshness(ADAPTER.name, roots, known, LOOKED).newest_ns == AFTER
+    assert check_freshness(ADAPTER.name, roots, known_paths, SCANNED).newest_ns == AFTER
 
 
-def test_only_the_latest_logs_are_asked_for_their_time(
+def test_only_the_newest_logs_are_checked(
     roots: list[Root], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("leslied.tail.freshness.MAX_CHECKED_LOGS", 2)
-    known = [write_log(roots, f"-p/{n}.jsonl", BEFORE - n) for n in range(3)]
+    known_paths = [write_log(roots, f"-p/{n}.jsonl", BEFORE - n) for n in range(3)]
     write_log(roots, "-p/2.jsonl", AFTER)
 
     assert MAX_CHECKED_LOGS >= 2000
-    assert check_freshness(ADAPTER.name, roots, known, LOOKED).newest_ns == BEFORE
+    assert (
+        check_freshness(ADAPTER.name, roots, known_paths, SCANNED).newest_ns == BEFORE
+    )
 
 
-def test_what_was_never_looked_at_is_walked_through(roots: list[Root]):
+def test_without_an_earlier_scan_all_folders_are_walked(roots: list[Root]):
     write_log(roots, "-p/1.jsonl", BEFORE)
 
-    told = check_freshness(ADAPTER.name, roots, [], 0)
+    freshness = check_freshness(ADAPTER.name, roots, [], 0)
 
-    assert (told.newest_ns, told.count) == (BEFORE, 1)
+    assert (freshness.newest_ns, freshness.count) == (BEFORE, 1)
 
 
-def test_a_root_that_is_not_there_is_told(roots: list[Root]):
-    told = check_freshness(ADAPTER.name, roots, [b"/gone/1.jsonl"], LOOKED)
+def test_a_missing_root_is_reported(roots: list[Root]):
+    freshness = check_freshness(ADAPTER.name, roots, [b"/gone/1.jsonl"], SCANNED)
 
-    assert told.missing_roots == [roots[0].path]
-    assert not told.newest_ns
+    assert freshness.missing_roots == [roots[0].path]
+    assert not freshness.newest_ns

@@ -1,4 +1,4 @@
-"""Sessions kept as a tree of small files."""
+"""Test reading sessions stored as a tree of small JSON files."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from leslied import tail
 from leslied.errors import SourceError
 from leslied.model.source import Cursor, Pattern, Root, Shape, SourceRef, WatchDepth
 
-BELOW = ("../../said/{}", "../../piece/{}")
+CHILD_FOLDERS = ("../../message/{}", "../../part/{}")
 
 
 class TreeHarness:
-    """A session's file, and what was said below it."""
+    """Writes and reads a session's file with its messages and parts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.cursor = Cursor()
-        self.put("session/project/s.json", {"title": "A title"})
+        self.write("session/project/s.json", {"title": "A title"})
 
-    def put(self, name: str, value: object) -> Path:
+    def write(self, name: str, value: object) -> Path:
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(value if isinstance(value, str) else json.dumps(value))
         return path
 
     def source(self) -> SourceRef:
-        pattern = Pattern(glob="*/*.json", shape=Shape.JSON_TREE, child_folders=BELOW)
+        pattern = Pattern(
+            glob="*/*.json", shape=Shape.JSON_TREE, child_folders=CHILD_FOLDERS
+        )
         root = Root(
             path=self.folder / "session", patterns=(pattern,), watch=WatchDepth.NONE
         )
@@ -52,10 +54,10 @@ def tree(tmp_path: Path) -> TreeHarness:
     return TreeHarness(tmp_path)
 
 
-def test_an_entry_is_a_file_with_its_pieces_below_the_sessions_file(tree: TreeHarness):
-    tree.put("said/s/m1.json", {"role": "user"})
-    tree.put("piece/m1/p2.json", {"text": "two"})
-    tree.put("piece/m1/p1.json", {"text": "one"})
+def test_an_entry_is_a_message_with_its_parts_and_its_session(tree: TreeHarness):
+    tree.write("message/s/m1.json", {"role": "user"})
+    tree.write("part/m1/p2.json", {"text": "two"})
+    tree.write("part/m1/p1.json", {"text": "one"})
 
     _, entry = tree.read_new()
 
@@ -70,50 +72,50 @@ def test_an_entry_is_a_file_with_its_pieces_below_the_sessions_file(tree: TreeHa
     }
 
 
-def test_the_sessions_file_alone_comes_first(tree: TreeHarness):
+def test_the_sessions_file_is_the_first_entry(tree: TreeHarness):
     assert tree.read_new() == [{"top": {"title": "A title"}}]
 
 
-def test_entries_come_in_the_order_of_their_names(tree: TreeHarness):
+def test_entries_are_sorted_by_name(tree: TreeHarness):
     for name in ("m3", "m1", "m2"):
-        tree.put(f"said/s/{name}.json", {})
+        tree.write(f"message/s/{name}.json", {})
 
     assert [entry.get("name") for entry in tree.read_new()] == [None, "m1", "m2", "m3"]
 
 
 def test_nothing_is_read_while_nothing_changes(tree: TreeHarness):
-    tree.put("said/s/m1.json", {})
+    tree.write("message/s/m1.json", {})
     tree.read_new()
 
     assert tree.read_new() == []
 
 
-def test_a_new_file_is_read_with_the_one_before_it(tree: TreeHarness):
+def test_a_new_message_is_read_with_the_two_before_it(tree: TreeHarness):
     for number in range(5):
-        tree.put(f"said/s/m{number}.json", {})
+        tree.write(f"message/s/m{number}.json", {})
     tree.read_new()
-    tree.put("said/s/m5.json", {})
+    tree.write("message/s/m5.json", {})
 
     assert [e.get("name") for e in tree.read_new()] == [None, "m3", "m4", "m5"]
 
 
-@pytest.mark.parametrize("changed", ["said/s/m1.json", "piece/m1/p2.json"])
-def test_a_change_of_the_newest_file_or_its_pieces_is_noticed(
+@pytest.mark.parametrize("changed", ["message/s/m1.json", "part/m1/p2.json"])
+def test_a_change_of_the_newest_message_or_its_parts_is_detected(
     tree: TreeHarness, changed: str
 ):
-    tree.put("said/s/m1.json", {})
-    tree.put("piece/m1/p1.json", {})
+    tree.write("message/s/m1.json", {})
+    tree.write("part/m1/p1.json", {})
     tree.read_new()
-    path = tree.put(changed, {"text": "changed"})
+    path = tree.write(changed, {"text": "changed"})
     os.utime(path.parent, ns=(1, 10**18))
 
     assert "changed" in json.dumps(tree.read_new())
 
 
-def test_what_is_no_json_spoils_nothing_else(tree: TreeHarness):
-    tree.put("said/s/m1.json", '{"role": "us')
-    tree.put("said/s/m2.json", {})
-    tree.put("piece/m2/p1.json", "\x00\x00")
+def test_invalid_json_does_not_affect_other_files(tree: TreeHarness):
+    tree.write("message/s/m1.json", '{"role": "us')
+    tree.write("message/s/m2.json", {})
+    tree.write("part/m2/p1.json", "\x00\x00")
 
     _, first, second = tree.read_new()
 
@@ -121,18 +123,18 @@ def test_what_is_no_json_spoils_nothing_else(tree: TreeHarness):
     assert second["below"][0]["file"] == "\x00\x00"
 
 
-def test_a_piece_too_large_is_told_and_not_read(tree: TreeHarness):
-    tree.put("said/s/m1.json", {})
-    tree.put("piece/m1/p1.json", {"text": "x" * 300})
+def test_a_part_that_is_too_large_is_replaced_by_the_reason(tree: TreeHarness):
+    tree.write("message/s/m1.json", {})
+    tree.write("part/m1/p1.json", {"text": "x" * 300})
 
     _, entry = tree.read_new(line=200)
 
     assert "too large" in entry["below"][0]["file"]
 
 
-def test_large_trees_come_in_pieces(tree: TreeHarness):
+def test_large_trees_are_read_in_chunks(tree: TreeHarness):
     for number in range(10):
-        tree.put(f"said/s/m{number}.json", {"text": "x" * 100})
+        tree.write(f"message/s/m{number}.json", {"text": "x" * 100})
 
     chunks = list(tail.read(tree.source(), Cursor(), tail.ReadLimits(chunk=300)))
 
@@ -140,9 +142,9 @@ def test_large_trees_come_in_pieces(tree: TreeHarness):
     assert sum(len(chunk.entries) for chunk in chunks) == 11
 
 
-def test_reading_goes_on_after_any_piece(tree: TreeHarness):
+def test_reading_continues_after_any_chunk(tree: TreeHarness):
     for number in range(10):
-        tree.put(f"said/s/m{number}.json", {"text": "x" * 100})
+        tree.write(f"message/s/m{number}.json", {"text": "x" * 100})
     limits = tail.ReadLimits(chunk=300)
     first, *_ = tail.read(tree.source(), Cursor(), limits)
 
@@ -156,7 +158,7 @@ def test_reading_goes_on_after_any_piece(tree: TreeHarness):
     assert {f"m{number}" for number in range(10)} <= set(names)
 
 
-def test_a_session_that_vanishes_is_a_sentence(tree: TreeHarness):
+def test_a_session_that_disappears_raises_a_readable_error(tree: TreeHarness):
     source = tree.source()
     source.path.unlink()
 

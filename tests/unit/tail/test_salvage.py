@@ -1,4 +1,4 @@
-"""Whole objects out of damaged lines, with bounded work."""
+"""Test extracting complete objects from damaged lines, with bounded work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TORN = b'{"type":"user","uuid":"0","message":{"content":"so far and no'
 LONG = 400_000
 
 
-def cut(line: bytes) -> list[bytes]:
+def extract(line: bytes) -> list[bytes]:
     return [data for _, data in salvage(line).pieces]
 
 
@@ -25,42 +25,42 @@ def cut(line: bytes) -> list[bytes]:
 )
 def test_two_objects_on_a_line_are_two(between: bytes):
     """A7."""
-    assert cut(ONE + between + TWO) == [ONE, TWO]
+    assert extract(ONE + between + TWO) == [ONE, TWO]
 
 
-def test_a_whole_object_behind_a_torn_one_is_found():
+def test_a_complete_object_after_a_torn_one_is_extracted():
     """A7."""
-    found = salvage(TORN + TWO)
+    result = salvage(TORN + TWO)
 
-    assert found.pieces == [(len(TORN), TWO)]
-    assert found.gaps == [(0, len(TORN))]
+    assert result.pieces == [(len(TORN), TWO)]
+    assert result.gaps == [(0, len(TORN))]
 
 
-def test_a_whole_object_before_a_torn_one_is_found():
+def test_a_complete_object_before_a_torn_one_is_extracted():
     """A7."""
-    found = salvage(TWO + TORN)
+    result = salvage(TWO + TORN)
 
-    assert found.pieces == [(0, TWO)]
-    assert found.gaps == [(len(TWO), len(TORN))]
+    assert result.pieces == [(0, TWO)]
+    assert result.gaps == [(len(TWO), len(TORN))]
 
 
-def test_objects_behind_a_run_of_zero_bytes_are_found_where_they_stand():
+def test_objects_after_nul_bytes_are_extracted_with_their_positions():
     """A6, A7."""
-    found = salvage(b"\0" * 5000 + ONE + b"\0\0" + TWO)
+    result = salvage(b"\0" * 5000 + ONE + b"\0\0" + TWO)
 
-    assert found.pieces == [(5000, ONE), (5002 + len(ONE), TWO)]
+    assert result.pieces == [(5000, ONE), (5002 + len(ONE), TWO)]
 
 
-def test_a_cut_line_is_one_gap():
+def test_a_truncated_line_is_one_gap():
     """A7."""
-    found = salvage(TORN)
+    result = salvage(TORN)
 
-    assert found.pieces == []
-    assert found.gaps == [(0, len(TORN))]
+    assert result.pieces == []
+    assert result.gaps == [(0, len(TORN))]
 
 
 @pytest.mark.parametrize("line", [b"", b"   ", b"\0\0\0", b"\xef\xbb\xbf", b"\r"])
-def test_filler_alone_is_no_gap(line: bytes):
+def test_filler_alone_is_not_a_gap(line: bytes):
     """A6."""
     assert salvage(line) == ([], [])
 
@@ -72,23 +72,23 @@ def test_damaged_text_does_not_move_positions():
     assert salvage(b"\xe9\xe9" + broken).pieces == [(2, broken)]
 
 
-def test_a_torn_record_with_a_large_picture_hides_no_whole_one():
-    """A7: a picture of three megabytes, cut off, and the next record behind it."""
+def test_a_complete_record_after_a_torn_large_picture_is_extracted():
+    """A7: a torn picture of three megabytes before the next record."""
     torn = TORN.replace(b"so far", b"A" * 3_000_000)
 
-    assert cut(torn + TWO) == [TWO]
+    assert extract(torn + TWO) == [TWO]
 
 
-def test_every_one_of_many_objects_is_found():
-    """A7: line ends lost from a whole log."""
-    assert len(cut(ONE * 3000)) == 3000
+def test_all_of_many_objects_are_extracted():
+    """A7: a log that lost all its line ends."""
+    assert len(extract(ONE * 3000)) == 3000
 
 
-def test_a_torn_record_with_many_parts_hides_no_whole_one():
-    """A7: the parts are whole objects themselves."""
+def test_a_complete_record_after_a_torn_one_with_many_parts_is_extracted():
+    """A7: the parts are complete objects themselves."""
     torn = b'{"type":"user","parts":[' + b'{"a":1},' * 2500
 
-    assert cut(torn + TWO)[-1] == TWO
+    assert extract(torn + TWO)[-1] == TWO
 
 
 @pytest.mark.parametrize(
@@ -111,35 +111,35 @@ def test_a_torn_record_with_many_parts_hides_no_whole_one():
 def test_a_hostile_line_costs_bounded_work(unit: bytes):
     """A7."""
     line = (unit * LONG)[:LONG]
-    began = time.process_time()
+    started = time.process_time()
 
-    found = salvage(line)
+    result = salvage(line)
 
-    assert time.process_time() - began < 2
-    assert sum(length for _, length in found.gaps) >= LONG - 10
+    assert time.process_time() - started < 2
+    assert sum(length for _, length in result.gaps) >= LONG - 10
 
 
 def test_endless_digits_cost_bounded_work():
     """A7, A10."""
-    began = time.process_time()
+    started = time.process_time()
 
-    found = salvage((b'{"a":' + b"9" * 5000) * 80 + ONE)
+    result = salvage((b'{"a":' + b"9" * 5000) * 80 + ONE)
 
-    assert time.process_time() - began < 2
-    assert found.gaps
+    assert time.process_time() - started < 2
+    assert result.gaps
 
 
-def test_failures_far_into_a_long_line_cost_no_more_than_near_its_start():
-    """A7: where a try failed must not be looked up from the start of the line."""
+def test_failures_far_into_a_long_line_cost_the_same_as_near_its_start():
+    """A7: the position of a failure must not be computed from the line's start."""
     line = b"x" * 4_000_000 + b'{"x"}' * 2000
-    began = time.process_time()
+    started = time.process_time()
 
     salvage(line)
 
-    assert time.process_time() - began < 2
+    assert time.process_time() - started < 2
 
 
-def test_a_line_may_fail_only_so_often():
+def test_the_number_of_failures_in_a_line_is_limited():
     """A7."""
     line = b'{"a"!' * 5 + ONE
 
@@ -147,44 +147,44 @@ def test_a_line_may_fail_only_so_often():
     assert salvage(line, tries=6).pieces == [(25, ONE)]
 
 
-def test_whole_objects_are_no_tries():
+def test_complete_objects_do_not_count_as_failures():
     """A7."""
     assert len(salvage(ONE * 50 + TORN + TWO, tries=2).pieces) == 50
 
 
 @pytest.mark.parametrize("size", [65_530, 65_536, 65_537, 200_000])
-def test_pieces_far_into_a_line_stand_where_they_stand(size: int):
+def test_positions_far_into_a_line_are_exact(size: int):
     """A7."""
     line = (b"x" * size + ONE + TORN) * 3 + TWO
 
-    found = salvage(line)
+    result = salvage(line)
 
-    assert [data for _, data in found.pieces] == [ONE, ONE, ONE, TWO]
-    assert all(line[at:].startswith(data) for at, data in found.pieces)
+    assert [data for _, data in result.pieces] == [ONE, ONE, ONE, TWO]
+    assert all(line[at:].startswith(data) for at, data in result.pieces)
 
 
-def test_pieces_and_gaps_never_overlap_whatever_was_cut():
+def test_pieces_and_gaps_never_overlap():
     """A7: ten thousand mutations."""
-    chance = random.Random(7)
+    rng = random.Random(7)
     for _ in range(10_000):
         line = bytearray(ONE + TWO + ONE)
-        for _ in range(chance.randrange(1, 4)):
-            at = chance.randrange(len(line))
-            line[at : at + chance.randrange(8)] = chance.randbytes(chance.randrange(4))
-        found = salvage(bytes(line))
-        spans = [(at, at + len(data)) for at, data in found.pieces]
-        spans += [(at, at + length) for at, length in found.gaps]
+        for _ in range(rng.randrange(1, 4)):
+            at = rng.randrange(len(line))
+            line[at : at + rng.randrange(8)] = rng.randbytes(rng.randrange(4))
+        result = salvage(bytes(line))
+        spans = [(at, at + len(data)) for at, data in result.pieces]
+        spans += [(at, at + length) for at, length in result.gaps]
         ends = [0, *(edge for span in sorted(spans) for edge in span), len(line)]
 
         assert ends == sorted(ends)
-        assert all(bytes(line[at:]).startswith(data) for at, data in found.pieces)
+        assert all(bytes(line[at:]).startswith(data) for at, data in result.pieces)
 
 
-def test_an_object_nobody_damaged_survives_whatever_stands_beside_it():
+def test_an_intact_object_is_extracted_after_any_noise():
     """A7."""
-    chance = random.Random(11)
+    rng = random.Random(11)
     whole = json.dumps({"type": "user", "uuid": "whole"}).encode()
     for _ in range(2000):
-        noise = bytes(chance.choices(b'{}[]":,\\ab1 \0\xe9', k=chance.randrange(60)))
+        noise = bytes(rng.choices(b'{}[]":,\\ab1 \0\xe9', k=rng.randrange(60)))
 
-        assert cut(noise + b"\0" + whole)[-1:] == [whole]
+        assert extract(noise + b"\0" + whole)[-1:] == [whole]

@@ -1,4 +1,4 @@
-"""Tool results in files of their own."""
+"""Test reading tool results that agents store in separate files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_whole_text_is_read(folder: Path):
+def test_the_complete_text_is_read(folder: Path):
     (folder / "a.txt").write_text("héllo\n")
 
     assert read_spill(folder / "a.txt", LIMITS) == "héllo\n"
@@ -34,7 +34,7 @@ def test_a_long_text_is_cut_at_the_limit(folder: Path):
     assert read_spill(folder / "a.txt", LIMITS) == "x" * 100
 
 
-def test_damaged_text_is_shown_as_replaced(folder: Path):
+def test_invalid_utf8_is_replaced(folder: Path):
     """A4."""
     (folder / "a.txt").write_bytes(b"pat\xe9" + b"x" * 95 + "é".encode())
 
@@ -42,13 +42,13 @@ def test_damaged_text_is_shown_as_replaced(folder: Path):
 
 
 @pytest.mark.parametrize("name", ["gone.txt", "x" * 300, "nul\0byte", "a.txt/below"])
-def test_what_is_not_there_is_empty(folder: Path, name: str):
+def test_a_missing_file_is_empty(folder: Path, name: str):
     (folder / "a.txt").touch()
 
     assert read_spill(folder / name, LIMITS) == ""
 
 
-def test_a_pipe_is_empty_and_never_waited_for(folder: Path):
+def test_a_pipe_is_empty_and_does_not_block(folder: Path):
     """B13."""
     os.mkfifo(folder / "a.txt")
 
@@ -56,20 +56,18 @@ def test_a_pipe_is_empty_and_never_waited_for(folder: Path):
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2], ids=["file", "folder", "session"])
-def test_a_link_that_leads_away_is_not_followed(
-    folder: Path, tmp_path: Path, depth: int
-):
+def test_a_link_is_not_followed(folder: Path, tmp_path: Path, depth: int):
     """P5."""
     secret = tmp_path / "secret" / "tool-results" / "a.txt"
     secret.parent.mkdir(parents=True)
     secret.write_text("secret")
-    asked = folder / "a.txt"
-    link, target = [asked, *asked.parents][depth], [secret, *secret.parents][depth]
+    path = folder / "a.txt"
+    link, target = [path, *path.parents][depth], [secret, *secret.parents][depth]
     if depth:
         link.rename(tmp_path / "aside")
     link.symlink_to(target)
 
-    assert read_spill(asked, LIMITS) == ""
+    assert read_spill(path, LIMITS) == ""
 
 
 def test_a_folder_is_empty(folder: Path):
@@ -78,16 +76,19 @@ def test_a_folder_is_empty(folder: Path):
 
 
 @pytest.mark.parametrize(
-    "named",
+    "file_name",
     ["{}/out.txt", "/somewhere/else/out.txt", "C:\\logs\\out.txt", "../../out.txt"],
 )
-def test_a_spilled_result_is_found_beside_its_session(claude: ClaudeHome, named: str):
+def test_a_spilled_result_is_found_beside_its_session(
+    claude: ClaudeHome, file_name: str
+):
     folder = claude.log(f"-home-dev-app/{SESSION}/tool-results/x").parent
     (folder / "out.txt").write_text("all of it")
-    talk = ClaudeLogBuilder()
-    told = {"persistedOutputPath": named.format(folder)}
+    builder = ClaudeLogBuilder()
+    metadata = {"persistedOutputPath": file_name.format(folder)}
     claude.write(
-        talk.call("Bash", {}, "c1"), talk.result("c1", "part", toolUseResult=told)
+        builder.call("Bash", {}, "c1"),
+        builder.result("c1", "part", toolUseResult=metadata),
     )
 
     claude.sync()
@@ -98,15 +99,18 @@ def test_a_spilled_result_is_found_beside_its_session(claude: ClaudeHome, named:
     assert (last.content, last.spilled) == ("part", "all of it")
 
 
-@pytest.mark.parametrize("named", ["..", "/", "", ".hidden", "a/..", "\ud800", "x\0y"])
-def test_a_hostile_name_of_a_spill_costs_no_record(claude: ClaudeHome, named: str):
+@pytest.mark.parametrize(
+    "file_name", ["..", "/", "", ".hidden", "a/..", "\ud800", "x\0y"]
+)
+def test_a_hostile_file_name_loses_no_record(claude: ClaudeHome, file_name: str):
     """P5."""
-    talk = ClaudeLogBuilder()
-    told = {"persistedOutputPath": named}
+    builder = ClaudeLogBuilder()
+    metadata = {"persistedOutputPath": file_name}
     claude.write(
-        talk.call("Bash", {}, "c1"), talk.result("c1", "part", toolUseResult=told)
+        builder.call("Bash", {}, "c1"),
+        builder.result("c1", "part", toolUseResult=metadata),
     )
 
-    done = claude.sync()
+    report = claude.sync()
 
-    assert (done.rejected, done.added.records) == (0, 3)
+    assert (report.rejected, report.added.records) == (0, 3)

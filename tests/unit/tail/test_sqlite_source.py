@@ -1,4 +1,4 @@
-"""Reading an agent's database: everything new once, and nothing disturbed."""
+"""Test reading an agent's database: every new row once, without disturbing it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from leslied import tail
 from leslied.errors import SourceError
 from leslied.model.source import Chunk, Cursor, Feed, Pattern, Root, Shape, WatchDepth
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 CHATS = Feed(
     name="chats",
@@ -100,9 +100,9 @@ def texts_in(chunks: list[Chunk]) -> list[str]:
 
 
 def snapshot_stats(folder: Path) -> dict[str, tuple[int, ...]]:
-    """Every file and the folder itself, down to the moment they were last written.
+    """Return the state of the folder and its files, including their mtimes.
 
-    Not the moment their owner was set: for root, SQLite sets it anew, to the same.
+    Not their ctimes: for root, SQLite sets the owner again, to the same value.
     """
     paths = [folder, *folder.iterdir()]
     stats = {path.name: path.stat() for path in paths}
@@ -117,8 +117,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "agent"
 
 
-class TestWhatIsRead:
-    def test_every_row_comes_once(self, folder: Path):
+class TestReadingRows:
+    def test_every_row_is_read_once(self, folder: Path):
         with open_database(folder) as db:
             insert_chats(db, "a", "b")
             first = read_chunks(folder)
@@ -128,7 +128,7 @@ class TestWhatIsRead:
 
         assert (names_in(first), names_in(second)) == (["a", "b"], ["c"])
 
-    def test_a_row_written_over_comes_again_through_the_feed_of_changes(
+    def test_an_updated_row_is_read_again_through_the_feed_of_changes(
         self, folder: Path
     ):
         db = open_database(folder)
@@ -138,14 +138,14 @@ class TestWhatIsRead:
 
         assert texts_in(read_chunks(folder, first[-1].cursor)) == ["changed"]
 
-    def test_changes_from_before_the_first_look_are_not_told(self, folder: Path):
+    def test_changes_before_the_first_read_are_skipped(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, "a")
         change(db, "a", "changed", "e1")
 
         assert texts_in(read_chunks(folder)) == ["changed"]
 
-    def test_a_feed_that_appears_later_tells_all_its_changes(self, folder: Path):
+    def test_a_feed_that_appears_later_yields_all_its_changes(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, "a")
         first = read_chunks(folder, None, CHATS)
@@ -153,7 +153,7 @@ class TestWhatIsRead:
 
         assert texts_in(read_chunks(folder, first[-1].cursor)) == ["changed"]
 
-    def test_a_change_of_a_row_that_is_gone_only_moves_the_mark(self, folder: Path):
+    def test_a_change_of_a_deleted_row_only_moves_the_position(self, folder: Path):
         quiet = Feed(
             name="changes",
             tables=("event",),
@@ -170,7 +170,7 @@ class TestWhatIsRead:
         assert names_in(first) == []
         assert len(read_chunks(folder, first[-1].cursor, quiet)) == 1
 
-    def test_a_feed_gives_way_once_the_better_one_has_a_row(self, folder: Path):
+    def test_a_feed_is_replaced_when_the_better_one_has_a_row(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, "a")
         before = read_chunks(folder, None, UPDATES)
@@ -181,7 +181,7 @@ class TestWhatIsRead:
 
         assert (names_in(before), names_in(after)) == (["a"], [])
 
-    def test_rows_that_share_a_mark_are_never_torn_apart(self, folder: Path):
+    def test_rows_with_the_same_position_are_never_split(self, folder: Path):
         together = Feed(
             name="together",
             tables=("chat",),
@@ -194,7 +194,9 @@ class TestWhatIsRead:
 
         assert [len(chunk.entries) for chunk in chunks] == [1000, 0]
 
-    def test_many_rows_come_in_pieces_that_can_each_be_gone_on_from(self, folder: Path):
+    def test_many_rows_are_read_in_chunks_and_continue_after_any_of_them(
+        self, folder: Path
+    ):
         with open_database(folder) as db:
             insert_chats(db, *map(str, range(450)))
         chunks = read_chunks(folder)
@@ -204,7 +206,7 @@ class TestWhatIsRead:
         assert [len(chunk.entries) for chunk in chunks] == [200, 200, 50, 0]
         assert names_in(later) == list(map(str, range(200, 450)))
 
-    def test_large_rows_come_in_small_pieces(self, folder: Path):
+    def test_large_rows_are_read_in_small_chunks(self, folder: Path):
         with open_database(folder) as db:
             insert_chats(db, *map(str, range(6)))
             db.execute("UPDATE chat SET text = ?", ("x" * 1_000_000,))
@@ -226,7 +228,7 @@ class TestWhatIsRead:
         assert rejected.reason.startswith("oversized")
         assert rejected.head == b""
 
-    def test_text_that_is_no_utf8_is_handed_on(self, folder: Path):
+    def test_invalid_utf8_is_passed_on(self, folder: Path):
         with open_database(folder) as db:
             db.execute("INSERT INTO chat VALUES (?, CAST(x'ff41' AS TEXT), 0)", ("a",))
 
@@ -235,19 +237,19 @@ class TestWhatIsRead:
         assert b"\xffA" in entry.data
 
 
-class TestRowsNumberedAnew:
+class TestChangedRowids:
     def test_after_deletions_and_vacuum_nothing_is_missed(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, *"abcdef")
         first = read_chunks(folder)
         db.execute("DELETE FROM chat WHERE id IN ('a', 'b', 'c')")
         db.execute("VACUUM")
-        # Now the last row that was read has number 3, and 6 is a new one.
+        # Now the last row that was read has rowid 3, and rowid 6 is a new row.
         insert_chats(db, *"ghijk")
 
         assert set("ghijk") <= set(names_in(read_chunks(folder, first[-1].cursor)))
 
-    def test_a_number_given_again_is_noticed(self, folder: Path):
+    def test_a_reused_rowid_is_detected(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, *"abc")
         first = read_chunks(folder)
@@ -271,7 +273,7 @@ class TestRowsNumberedAnew:
         assert len(again) <= 3
         assert len(cursor.anchor) < 1000
 
-    def test_deletions_do_no_harm(self, folder: Path):
+    def test_deletions_yield_nothing(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, *"abc")
         first = read_chunks(folder)
@@ -280,7 +282,7 @@ class TestRowsNumberedAnew:
         assert names_in(read_chunks(folder, first[-1].cursor)) == []
 
 
-class TestNothingIsDisturbed:
+class TestReadingWithoutSideEffects:
     def check_untouched(self, folder: Path) -> list[str]:
         before = snapshot_stats(folder)
         names = names_in(read_chunks(folder))
@@ -311,9 +313,7 @@ class TestNothingIsDisturbed:
         assert self.check_untouched(folder) == ["a"]
 
     @pytest.mark.parametrize("size", [0, 16, 32, 500])
-    def test_a_log_of_writes_that_holds_nothing(
-        self, folder: Path, tmp_path: Path, size: int
-    ):
+    def test_a_wal_without_a_transaction(self, folder: Path, tmp_path: Path, size: int):
         db = open_database(folder)
         insert_chats(db, "a")
         db.close()
@@ -324,7 +324,7 @@ class TestNothingIsDisturbed:
 
         assert self.check_untouched(folder) == ["a"]
 
-    def test_shared_memory_without_a_log(self, folder: Path):
+    def test_shared_memory_without_a_wal(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, "a")
         db.close()
@@ -332,7 +332,7 @@ class TestNothingIsDisturbed:
 
         assert self.check_untouched(folder) == ["a"]
 
-    def test_what_a_killed_agent_left(self, folder: Path):
+    def test_files_left_by_a_killed_agent(self, folder: Path):
         folder.mkdir()
         code = (
             "import os, sqlite3, sys\n"
@@ -349,14 +349,14 @@ class TestNothingIsDisturbed:
         assert (folder / "a.db-shm").exists()
         assert self.check_untouched(folder) == ["a"]
 
-    def test_a_database_without_a_log_of_writes(self, folder: Path):
+    def test_a_database_without_a_wal(self, folder: Path):
         db = open_database(folder, "DELETE")
         insert_chats(db, "a")
 
         assert self.check_untouched(folder) == ["a"]
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-    def test_a_folder_nobody_may_write_in(self, folder: Path):
+    def test_a_read_only_folder(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, "a")
         db.close()
@@ -366,7 +366,7 @@ class TestNothingIsDisturbed:
         finally:
             folder.chmod(0o700)
 
-    def test_the_agent_writes_on_while_it_is_read(self, folder: Path):
+    def test_the_agent_can_write_while_its_database_is_read(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, *map(str, range(500)))
         source = tail.find_source("x", [root_of(folder)], folder / "a.db")
@@ -381,7 +381,7 @@ class TestNothingIsDisturbed:
         assert busy == 0
         assert names_in([first, *rest])[-1] == "while"
 
-    def test_an_agent_that_opens_the_database_meanwhile_is_noticed(self, folder: Path):
+    def test_an_agent_that_opens_the_database_meanwhile_is_detected(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, *map(str, range(500)))
         db.close()
@@ -404,8 +404,8 @@ class TestNothingIsDisturbed:
             [sys.executable, "-c", WRITER, folder / "a.db", str(total)],
             stdin=subprocess.PIPE,
         ) as agent:
-            until = time.monotonic() + PATIENCE_SECONDS
-            while len(names) < total and time.monotonic() < until:
+            deadline = time.monotonic() + MAX_WAIT_SECONDS
+            while len(names) < total and time.monotonic() < deadline:
                 try:
                     chunks = read_chunks(folder, cursor)
                 except SourceError as error:
@@ -418,7 +418,7 @@ class TestNothingIsDisturbed:
         assert names == [f"n{number}" for number in range(total)]
         assert agent.returncode == 0
 
-    def test_a_killed_process_leaves_what_it_committed(self, folder: Path):
+    def test_the_commits_of_a_killed_process_are_read(self, folder: Path):
         open_database(folder).close()
         with subprocess.Popen(
             [sys.executable, "-c", WRITER, folder / "a.db", "50"],
@@ -432,7 +432,7 @@ class TestNothingIsDisturbed:
         assert len(self.check_untouched(folder)) == 50
 
 
-class TestTroubleIsASentence:
+class TestReadableErrors:
     def test_a_database_that_is_locked(self, folder: Path):
         db = open_database(folder, "DELETE")
         db.execute("BEGIN EXCLUSIVE")
@@ -440,7 +440,7 @@ class TestTroubleIsASentence:
         with pytest.raises(SourceError, match="database is locked"):
             read_chunks(folder)
 
-    def test_no_database_at_all(self, folder: Path):
+    def test_a_file_that_is_not_a_database(self, folder: Path):
         folder.mkdir()
         (folder / "a.db").write_bytes(b"not a database, but long enough " * 200)
 
@@ -448,7 +448,7 @@ class TestTroubleIsASentence:
             read_chunks(folder)
 
     @pytest.mark.parametrize("size", [0, 50, 100, 5000])
-    def test_a_database_cut_off(self, folder: Path, size: int):
+    def test_a_truncated_database(self, folder: Path, size: int):
         db = open_database(folder, "DELETE")
         insert_chats(db, *map(str, range(500)))
         db.close()
@@ -469,7 +469,7 @@ class TestTroubleIsASentence:
         with pytest.raises(SourceError, match="cannot be read as SQLite"):
             read_chunks(folder)
 
-    def test_a_view_is_no_table(self, folder: Path):
+    def test_a_view_is_not_a_table(self, folder: Path):
         open_database(folder, schema="CREATE VIEW chat AS SELECT 1 AS id, 2 AS text")
 
         with pytest.raises(SourceError, match="none of the tables"):
@@ -481,7 +481,7 @@ class TestTroubleIsASentence:
         with pytest.raises(SourceError, match="no such column"):
             read_chunks(folder)
 
-    def test_a_query_that_never_ends_is_given_up(
+    def test_an_endless_query_is_interrupted(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr("leslied.tail.sqlite_source._MAX_PROGRESS_CALLS", 3)
@@ -496,7 +496,7 @@ class TestTroubleIsASentence:
         with pytest.raises(SourceError, match="interrupted"):
             read_chunks(folder, None, endless)
 
-    def test_a_folder_of_that_name(self, folder: Path):
+    def test_a_folder_with_that_name(self, folder: Path):
         open_database(folder).close()
         source = tail.find_source("x", [root_of(folder)], folder / "a.db")
         (folder / "a.db").unlink()
@@ -507,8 +507,8 @@ class TestTroubleIsASentence:
             list(tail.read(source, Cursor(), LIMITS))
 
 
-class TestNoticing:
-    def test_a_write_to_the_log_alone_changes_the_stamp(self, folder: Path):
+class TestDetectingChanges:
+    def test_a_write_to_the_wal_alone_changes_the_stamp(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, "a")
         before = read_chunks(folder)[-1].cursor.stamp
@@ -520,7 +520,7 @@ class TestNoticing:
         assert (folder / "a.db").stat().st_size == size
         assert source.stamp != before
 
-    def test_two_commits_at_the_same_moment_differ(self, folder: Path):
+    def test_two_commits_at_the_same_time_have_different_stamps(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, "a")
         db.execute("PRAGMA wal_checkpoint(RESTART)")
@@ -537,7 +537,7 @@ class TestNoticing:
         assert log.stat().st_size == size
         assert after.stamp != before.stamp
 
-    def test_the_stamp_stays_while_nothing_happens(self, folder: Path):
+    def test_the_stamp_is_stable_while_nothing_changes(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, "a")
         cursor = read_chunks(folder)[-1].cursor
@@ -547,7 +547,7 @@ class TestNoticing:
         assert tail.is_unchanged(source, cursor)
         db.close()
 
-    def test_an_event_for_the_log_leads_to_the_database(self, folder: Path):
+    def test_an_event_for_the_wal_finds_the_database(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, "a")
 
@@ -557,7 +557,7 @@ class TestNoticing:
         assert source.path == folder / "a.db"
         db.close()
 
-    def test_files_in_folders_below_a_flat_root_are_no_sources(self, folder: Path):
+    def test_files_in_subfolders_of_a_flat_root_are_not_sources(self, folder: Path):
         open_database(folder / "below").close()
 
         assert tail.discover("x", [root_of(folder)]).sources == []

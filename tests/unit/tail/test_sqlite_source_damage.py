@@ -1,4 +1,4 @@
-"""A damaged agent database costs what is damaged, and never the daemon."""
+"""Test that a damaged agent database loses only its damaged rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OPENCODE = load_adapters()["opencode"]
 DATABASE = ".local/share/opencode/opencode.db"
 FLIPS_PER_SEED = 25
 MAX_COMMITS = 20
-"""More than any of the fixtures needs; an endless read passes it soon."""
+"""More than any of the fixtures needs; an endless read exceeds it soon."""
 
 CHATS = Feed(
     name="chats",
@@ -66,7 +66,7 @@ def fill(path: Path, *rows: tuple[str, object]) -> None:
 
 
 def damage_page(path: Path, row_id: str) -> None:
-    """Make the page that holds this chat no page of a table."""
+    """Damage the header of the page that contains this chat."""
     data = bytearray(path.read_bytes())
     at = data.index(row_id.encode()) // 4096 * 4096
     data[at] ^= 0xFF
@@ -82,7 +82,7 @@ def read(path: Path, *feeds: Feed, cursor: Cursor | None = None) -> Outcome:
 
 
 class Outcome:
-    """Everything a read gave, and the error it ended with."""
+    """The chunks of a read, and the error that ended it."""
 
     def __init__(self, chunks: object) -> None:
         self.chunks: list[Chunk] = []
@@ -123,12 +123,12 @@ def test_rows_before_a_damaged_page_are_read_once(path: Path):
 
     assert outcome.ids == ["first", "second"]
     assert again.ids == []
-    for each in (outcome, again):
-        assert "chats" in each.reason
-        assert "malformed" in each.reason
+    for result in (outcome, again):
+        assert "chats" in result.reason
+        assert "malformed" in result.reason
 
 
-def test_the_other_feeds_of_a_damaged_database_go_on(path: Path):
+def test_the_other_feeds_of_a_damaged_database_are_read(path: Path):
     fill(path, ("first", 1), ("second", 2))
     damage_page(path, "first")
 
@@ -138,15 +138,15 @@ def test_the_other_feeds_of_a_damaged_database_go_on(path: Path):
     assert "chats" in outcome.reason
 
 
-def test_a_damaged_database_is_read_again_at_the_next_look(path: Path):
+def test_a_damaged_database_is_read_again_at_the_next_scan(path: Path):
     fill(path, ("first", 1), ("second", 2))
     damage_page(path, "second")
 
     assert read(path, CHATS, NOTES).cursor.stamp is None
 
 
-def test_where_a_feed_begins_is_kept_though_another_one_is_damaged(path: Path):
-    """Else rows written between two looks would never be read."""
+def test_the_start_of_a_feed_is_saved_although_another_feed_is_damaged(path: Path):
+    """Otherwise rows written between two scans would never be read."""
     fill(path, ("first", 1), ("second", 2))
     damage_page(path, "first")
     newest = "SELECT 0, rowid, NULL FROM note ORDER BY rowid DESC LIMIT 1"
@@ -162,7 +162,7 @@ def test_where_a_feed_begins_is_kept_though_another_one_is_damaged(path: Path):
 
 
 def test_a_feed_that_repeats_itself_ends(path: Path):
-    """A page of an index that is out of order gives the same rows for ever."""
+    """An index page that is out of order returns the same rows forever."""
     repeated = replace(CHATS, sql="SELECT 0, 1, NULL, json_object('id', 'x')")
 
     outcome = read(path, repeated, NOTES)
@@ -171,8 +171,8 @@ def test_a_feed_that_repeats_itself_ends(path: Path):
     assert "chats" in outcome.reason
 
 
-def test_a_row_whose_time_is_text_does_not_stop_the_rows_behind_it(path: Path):
-    """To SQLite every text is larger than any number: such a row comes each time."""
+def test_a_row_whose_time_is_text_does_not_block_the_other_rows(path: Path):
+    """SQLite sorts text after all numbers, so every query returns such a row."""
     rows = [(f"n{number}", number + 1) for number in range(250)]
     fill(path, *rows, ("odd", "soon"))
 
@@ -182,7 +182,7 @@ def test_a_row_whose_time_is_text_does_not_stop_the_rows_behind_it(path: Path):
     assert "changes" in outcome.reason
 
 
-def test_a_row_without_a_time_leaves_a_cursor_that_can_be_used(path: Path):
+def test_a_row_without_a_time_gives_a_valid_cursor(path: Path):
     fill(path, ("first", None))
     timeless = replace(CHANGES, sql=CHANGES.sql.replace("changed >", "0 >="))
 
@@ -193,7 +193,7 @@ def test_a_row_without_a_time_leaves_a_cursor_that_can_be_used(path: Path):
 
 
 @pytest.mark.parametrize("anchor", [b"\xff", b"[]", b'{"chats": [0, null, []]}'])
-def test_a_cursor_that_makes_no_sense_is_begun_anew(path: Path, anchor: bytes):
+def test_an_invalid_cursor_starts_from_the_beginning(path: Path, anchor: bytes):
     fill(path, ("first", 1))
 
     outcome = read(path, CHATS, cursor=Cursor(offset=7, anchor=anchor))
@@ -203,16 +203,16 @@ def test_a_cursor_that_makes_no_sense_is_begun_anew(path: Path, anchor: bytes):
 
 @pytest.mark.parametrize("case", ["hello", "tools", "no-events", "subagent", "killed"])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_no_flipped_byte_escapes_or_costs_another_source(
+def test_a_flipped_byte_raises_nothing_and_affects_no_other_source(
     tmp_path: Path, clock: Clock, case: str, seed: int
 ):
     data = (FIXTURES / "opencode" / case / "home" / DATABASE).read_bytes()
-    chance = random.Random(f"{case} {seed}")
+    rng = random.Random(f"{case} {seed}")
     for number in range(FLIPS_PER_SEED):
         damaged = bytearray(data)
-        # Half of them where the schema is: there a byte does the most harm.
+        # Half of them in the schema, where a byte does the most damage.
         end = len(data) // 4 if number % 2 else len(data)
-        at, bits = chance.randrange(end), chance.randrange(1, 256)
+        at, bits = rng.randrange(end), rng.randrange(1, 256)
         damaged[at] ^= bits
         home = tmp_path / str(number)
         (home / DATABASE).parent.mkdir(parents=True)
@@ -226,17 +226,17 @@ def test_no_flipped_byte_escapes_or_costs_another_source(
 def ingest_twice(home: Path, clock: Clock, name: str) -> list[int]:
     """Scan the damaged database and a Claude Code log; count the log's records."""
     claude = ClaudeHome(home, home / "data" / "store.db", clock)
-    talk = ClaudeLogBuilder()
-    claude.write(talk.prompt("one"), talk.answer("two"))
+    builder = ClaudeLogBuilder()
+    claude.write(builder.prompt("one"), builder.answer("two"))
     with Store(claude.store_path, clock) as store:
         try:
-            looks = [(scan(OPENCODE, home, store), scan(CLAUDE, home, store))]
-            looks += [(scan(OPENCODE, home, store), scan(CLAUDE, home, store))]
+            reports = [(scan(OPENCODE, home, store), scan(CLAUDE, home, store))]
+            reports += [(scan(OPENCODE, home, store), scan(CLAUDE, home, store))]
         except LesliedError as error:
             pytest.fail(f"{name}: the store failed: {error.message}")
-        except Exception as error:  # noqa: BLE001 - that it is any is the defect
+        except Exception as error:  # noqa: BLE001 - any exception is the defect
             pytest.fail(f"{name}: {type(error).__name__}: {error}")
-    return [healthy.added.records for _, healthy in looks]
+    return [healthy.added.records for _, healthy in reports]
 
 
 def scan(adapter: AgentAdapter, home: Path, store: Store) -> IngestReport:
@@ -248,7 +248,7 @@ def scan(adapter: AgentAdapter, home: Path, store: Store) -> IngestReport:
         assert commits < MAX_COMMITS, "the read does not end"
 
     roots = tuple(adapter.roots(make_environment(home), []))
-    # Small batches, so that an endless read is noticed soon.
+    # Small batches, so that an endless read is detected soon.
     return Ingest(
         adapter=adapter, store=store, roots=roots, weight=1000, on_progress=count
     ).scan()

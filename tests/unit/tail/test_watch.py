@@ -1,4 +1,4 @@
-"""Hints from the real inotify."""
+"""Test the watcher with the real inotify."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from leslied.model.source import Root
 from leslied.tail.watch import Watcher
 from tests.support.clock import FakeClock
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.waiting import MAX_WAIT_SECONDS, wait_until
 
 
 @pytest.fixture
@@ -31,26 +31,26 @@ def watcher(root: Path, tmp_path: Path, clock: FakeClock):
     watcher.stop()
 
 
-def collect(watcher: Watcher, wanted: set[Path]) -> set[Path]:
-    """Return the paths that were hinted at until all the wanted ones were."""
-    named: set[Path] = set()
-    while not wanted <= named:
-        hint = watcher.wait(PATIENCE_SECONDS)
-        assert hint.paths or hint.needs_scan, f"no hint of {wanted - named}"
-        named |= hint.paths
-    return named
+def collect(watcher: Watcher, expected: set[Path]) -> set[Path]:
+    """Return the paths of all hints until the expected ones are among them."""
+    hinted: set[Path] = set()
+    while not expected <= hinted:
+        hint = watcher.wait(MAX_WAIT_SECONDS)
+        assert hint.paths or hint.needs_scan, f"no hint of {expected - hinted}"
+        hinted |= hint.paths
+    return hinted
 
 
 def collect_all(watcher: Watcher, marker: Path) -> set[Path]:
-    """Return the paths that were hinted at so far.
+    """Return the paths of all hints so far.
 
-    Events of one folder arrive in order: once the marker is named, all others were.
+    Events of a folder arrive in order, so the marker's event is the last one.
     """
     marker.touch()
     return collect(watcher, {marker})
 
 
-def test_an_append_names_its_file(watcher: Watcher, root: Path):
+def test_an_append_hints_at_its_file(watcher: Watcher, root: Path):
     log = root / "a.jsonl"
 
     log.write_text("one\n")
@@ -58,19 +58,19 @@ def test_an_append_names_its_file(watcher: Watcher, root: Path):
     assert log in collect(watcher, {log})
 
 
-def test_a_new_folder_asks_for_a_scan(watcher: Watcher, root: Path):
+def test_a_new_folder_requests_a_scan(watcher: Watcher, root: Path):
     (root / "session" / "subagents").mkdir(parents=True)
 
-    assert watcher.wait(PATIENCE_SECONDS).needs_scan
+    assert watcher.wait(MAX_WAIT_SECONDS).needs_scan
 
 
-def test_watchdogs_word_of_a_folder_it_hears_of_twice_is_no_news(watcher: Watcher):
+def test_watchdogs_warning_about_duplicate_folders_is_ignored(watcher: Watcher):
     del watcher
 
     warnings.warn("Callback with id '1' already exists", RuntimeWarning, stacklevel=1)
 
 
-def test_a_file_renamed_into_place_is_named(watcher: Watcher, root: Path):
+def test_a_file_renamed_into_place_is_hinted_at(watcher: Watcher, root: Path):
     (root / "tmp").write_text("x")
 
     (root / "tmp").rename(root / "a.jsonl")
@@ -90,13 +90,13 @@ def test_reading_causes_no_hint(watcher: Watcher, root: Path):
     assert log not in collect_all(watcher, root / "read")
 
 
-def test_an_overflow_asks_for_a_scan(watcher: Watcher):
+def test_an_overflow_requests_a_scan(watcher: Watcher):
     logging.getLogger("watchdog.observers.inotify_c").warning("queue overflowed")
 
-    assert watcher.wait(PATIENCE_SECONDS).needs_scan
+    assert watcher.wait(MAX_WAIT_SECONDS).needs_scan
 
 
-def test_a_canary_that_is_heard_is_no_hint(watcher: Watcher):
+def test_an_event_of_the_canary_is_not_a_hint(watcher: Watcher):
     watcher.refresh()
     wait_until(lambda: not watcher._queue.is_canary_pending)
 
@@ -105,7 +105,9 @@ def test_a_canary_that_is_heard_is_no_hint(watcher: Watcher):
     assert not watcher.wait(0).paths
 
 
-def test_a_deaf_observer_is_replaced(watcher: Watcher, root: Path, clock: FakeClock):
+def test_an_observer_without_events_is_replaced(
+    watcher: Watcher, root: Path, clock: FakeClock
+):
     """C5."""
     assert watcher._observer is not None
     watcher._observer.unschedule_all()
@@ -118,7 +120,7 @@ def test_a_deaf_observer_is_replaced(watcher: Watcher, root: Path, clock: FakeCl
     assert collect(watcher, {root / "a.jsonl"})
 
 
-def test_a_root_replaced_by_another_is_watched_anew(watcher: Watcher, root: Path):
+def test_a_root_that_was_replaced_is_watched_again(watcher: Watcher, root: Path):
     root.rename(root.with_name("away"))
     root.mkdir()
     watcher.refresh()
@@ -128,7 +130,7 @@ def test_a_root_replaced_by_another_is_watched_anew(watcher: Watcher, root: Path
     assert root / "a.jsonl" in collect(watcher, {root / "a.jsonl"})
 
 
-def test_after_an_overflow_everything_is_watched_anew(watcher: Watcher):
+def test_the_observer_is_restarted_after_an_overflow(watcher: Watcher):
     before = watcher._observer
     logging.getLogger("watchdog.observers.inotify_c").warning("queue overflowed")
 
@@ -137,7 +139,7 @@ def test_after_an_overflow_everything_is_watched_anew(watcher: Watcher):
     assert watcher._observer is not before
 
 
-def test_without_file_events_the_watcher_polls_and_says_why(
+def test_without_file_events_the_watcher_polls_and_has_an_error(
     watcher: Watcher, monkeypatch: pytest.MonkeyPatch
 ):
     """C2, C3."""
@@ -155,7 +157,7 @@ def test_without_file_events_the_watcher_polls_and_says_why(
     assert not watcher.refresh()
 
 
-def test_a_root_made_later_is_taken_up_step_by_step(tmp_path: Path, clock: FakeClock):
+def test_a_root_created_later_is_watched_step_by_step(tmp_path: Path, clock: FakeClock):
     """B16."""
     root = tmp_path / "agent" / "projects"
     (tmp_path / "state").mkdir()
@@ -166,7 +168,7 @@ def test_a_root_made_later_is_taken_up_step_by_step(tmp_path: Path, clock: FakeC
 
     for folder in (root.parent, root):
         folder.mkdir()
-        assert watcher.wait(PATIENCE_SECONDS).needs_scan
+        assert watcher.wait(MAX_WAIT_SECONDS).needs_scan
         watcher.refresh()
     (root / "a.jsonl").write_text("one\n")
 
