@@ -1,6 +1,6 @@
-"""What a log means: one public module per agent, each pure.
+"""Decode agents' logs: one module or package per agent, without I/O.
 
-The door: `load_adapters` finds every agent in this folder.
+`load_adapters` finds every agent in this directory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ __all__ = ["AgentAdapter", "Capability", "load_adapters"]
 
 @cache
 def load_adapters() -> Mapping[str, AgentAdapter]:
-    """Every agent leslied can read, by name; a file dropped in here is found."""
-    names = [m.name for m in pkgutil.iter_modules(__path__) if m.name[0] != "_"]
+    """Return the adapters of all agents in this directory, by name."""
+    candidates = pkgutil.iter_modules(__path__)
+    names = [module.name for module in candidates if not module.name.startswith("_")]
     modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
     return {module.ADAPTER.name: module.ADAPTER for module in modules}

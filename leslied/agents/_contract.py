@@ -1,4 +1,4 @@
-"""What leslied asks of an agent's adapter."""
+"""Define the interface of an agent's adapter."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Capability = Literal[
     "turn end",
     "live",
 ]
-"""What an agent's files can tell: each one declared is seen in a fixture."""
+"""What an agent's files contain; a fixture shows each capability that is declared."""
 
 
 class AgentAdapter(Protocol):
-    """Two answers: where does it write, and what does one entry mean.
+    """An adapter for one agent: where it writes, and what an entry means.
 
-    Laws, tested over all adapters and fixtures: `decode` does no I/O and keeps no
-    secret state; the same entry gives the same ids for ever; an unknown entry becomes
-    a record of type `unknown`; a senseless one raises `DecodeError` and nothing else;
-    keys nobody knows change nothing.
+    Contract tests check these laws over all adapters and fixtures: `decode` does no I/O
+    and keeps no hidden state; the same entry always has the same ids; an unknown entry
+    becomes a record of type `unknown`; a malformed one raises `DecodeError` and nothing
+    else; unknown keys change nothing.
     """
 
     @property
@@ -41,61 +41,61 @@ class AgentAdapter(Protocol):
 
     @property
     def title(self) -> str:
-        """The name people use: `Claude Code`."""
+        """The display name: `Claude Code`."""
 
     @property
     def decoder_version(self) -> int:
-        """Raised when decode gives better records: older ones may be made anew."""
+        """Version of the decoder; a higher one allows decoding old entries again."""
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What its files can tell."""
+        """What the agent's files contain."""
 
     @property
     def env_vars(self) -> tuple[str, ...]:
-        """Environment variables that `roots` and `alive` look at."""
+        """Environment variables that `roots` and `live_registries` read."""
 
     @property
     def has_mutable_entries(self) -> bool:
-        """Whether an entry may come again, changed, under the id it had."""
+        """True if an entry may appear again, changed, under the same id."""
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """Where the agent writes; `configured` replaces the usual places."""
+        """Return where the agent writes; `configured` replaces the defaults."""
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-        """What one entry means; `state` is what earlier entries left to remember.
+        """Decode one entry; `state` holds what earlier entries of the source left.
 
-        The state's `cwd` is the folder the session works in: of an excluded project
-        that is all that is remembered.
+        The state's `cwd` is the session's working directory. For an excluded project,
+        nothing else is kept.
         """
 
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
     ) -> Iterable[ProcessRegistry]:
-        """Files that name the agent's live processes; none for most."""
+        """Return the files that name the agent's live processes; most have none."""
 
     def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
-        """What such a file says; None where it says nothing."""
+        """Return the process that such a file names, or None."""
 
     def find_spill_file(self, record: Record, source: SourceRef) -> Path | None:
-        """The file that holds a tool result too large for the log."""
+        """Return the file with a tool result too large for the log, or None."""
 
     def find_main_log(self, source: SourceRef) -> Path | None:
         """Return the log of the session that a subagent's file belongs to.
 
-        None for a source that is a session of its own or names its own folder. While
-        projects are excluded, the folder in that log decides about this source.
+        None for a source that is a session itself or names its own directory. While
+        projects are excluded, the directory in that log decides about this source.
         """
 
     def resume_command(self, session_id: str) -> str:
-        """What to type to go on with a session; empty where that is not possible.
+        """Return the command that resumes a session; empty if there is none.
 
-        The id comes from a log: it is quoted for a shell.
+        The id comes from a log and is therefore quoted for the shell.
         """
 
 
 class BaseAdapter:
-    """The answers of an agent that has nothing more to say than its logs do."""
+    """Defaults for an agent whose logs are its only files."""
 
     env_vars: tuple[str, ...] = ()
     has_mutable_entries = False
@@ -103,26 +103,26 @@ class BaseAdapter:
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
     ) -> Iterable[ProcessRegistry]:
-        """No file names its processes."""
+        """Return nothing: no file names its processes."""
         del env, configured
         return ()
 
     def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
-        """Nothing to parse."""
+        """Return None: there is nothing to parse."""
         del path, data
         return None
 
     def find_spill_file(self, record: Record, source: SourceRef) -> Path | None:
-        """Everything stands in the log."""
+        """Return None: the log contains everything."""
         del record, source
         return None
 
     def find_main_log(self, source: SourceRef) -> Path | None:
-        """Return None: every source names its own folder."""
+        """Return None: every source names its own directory."""
         del source
         return None
 
     def resume_command(self, session_id: str) -> str:
-        """It cannot go on."""
+        """Return no command: sessions cannot be resumed."""
         del session_id
         return ""

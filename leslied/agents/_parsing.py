@@ -1,4 +1,4 @@
-"""Tolerant reading of JSON, times and sizes: what several agents' logs need."""
+"""Parse JSON, times and sizes leniently, for all agents."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from leslied.errors import DecodeError
 
 _MAX_INTEGER_DIGITS = 4000
 _MAX_LENIENT_BYTES = 4 * 1024 * 1024
-"""Reading leniently builds everything: a larger line is not worth the memory."""
+"""Lenient parsing builds every value: a larger line would cost too much memory."""
 _MIN_EPOCH_MILLISECONDS = 100_000_000_000
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
-    """The JSON object in `data`, made safe: no lone surrogate, NaN or endless number.
+    """Return the JSON object in `data` without lone surrogates, NaN or huge numbers.
 
-    Slower and more forgiving than a typed decoder; for the lines those refuse.
+    Slower and more lenient than a typed decoder; meant for the lines that those reject.
+    Raises DecodeError.
     """
     if len(data) > _MAX_LENIENT_BYTES:
-        raise DecodeError(f"damaged, and {len(data)} bytes are too many to mend")
+        raise DecodeError(f"damaged, and {len(data)} bytes are too large to repair")
     text = data.decode("utf-8-sig", errors="replace")
     try:
         value = json.loads(
@@ -42,16 +43,16 @@ def parse_object(data: bytes) -> dict[str, Any]:
 
 
 def to_json(value: object) -> str:
-    """Compact JSON text of a plain value."""
+    """Return a plain value as compact JSON."""
     return msgspec.json.encode(value).decode()
 
 
 def parse_time(value: object) -> datetime | None:
-    """An aware time from ISO text or epoch (milli)seconds; None where there is none."""
+    """Return an aware time from ISO text or epoch (milli)seconds, or None."""
     try:
         if isinstance(value, str):
             time = datetime.fromisoformat(value)
-            # At the ends of the calendar another zone's day may not exist.
+            # The first and last years cannot be converted to every time zone.
             if not 1 < time.year < 9999:
                 return None
             return time if time.tzinfo else time.replace(tzinfo=UTC)
@@ -64,14 +65,14 @@ def parse_time(value: object) -> datetime | None:
 
 
 def printable_name(name: str) -> str:
-    """A file's name as text: bytes that are no UTF-8 are told by their numbers."""
+    """Return a file name as text; escape bytes that are not UTF-8."""
     if name.isascii():
         return name
     return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def format_size(size: int) -> str:
-    """A size as people say it: `512 B`, `12 KB`, `3.4 MB`."""
+    """Return a size for people: `512 B`, `12 KB`, `3.4 MB`."""
     if size < 1000:
         return f"{size} B"
     if size < 1_000_000:
@@ -92,7 +93,7 @@ def _parse_float(digits: str) -> float | str:
 
 
 def _sanitize_value(value: Any) -> Any:
-    """The value with every lone surrogate shown as U+FFFD."""
+    """Return the value with every lone surrogate replaced by U+FFFD."""
     if isinstance(value, str):
         return value if value.isascii() else _replace_surrogates(value)
     if isinstance(value, list):
@@ -110,5 +111,5 @@ def _replace_surrogates(text: str) -> str:
 
 
 def reject_entry(reason: str) -> NoReturn:
-    """Say that an entry makes no sense."""
+    """Raise DecodeError: the entry makes no sense."""
     raise DecodeError(reason)

@@ -1,3 +1,3 @@
-"""The nouns every room shares: frozen, no I/O, nothing but nouns."""
+"""Define the types that all packages share: immutable data, no I/O."""
 
 from __future__ import annotations

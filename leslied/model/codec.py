@@ -1,4 +1,4 @@
-"""The one JSON form of records, units and sessions."""
+"""Convert records, units and sessions to plain values, the only JSON form they have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def record_to_dict(placed: PlacedRecord) -> dict[str, Any]:
-    """A stored record as plain values, every field present."""
+    """Return a stored record as plain values, with every field present."""
     record = placed.record
     return {
         "entry_id": placed.entry_id,
@@ -47,7 +47,7 @@ def record_to_dict(placed: PlacedRecord) -> dict[str, Any]:
 
 
 def metadata_to_dict(record: Record) -> dict[str, Any]:
-    """What else the log tells, and what the other fields have no room for."""
+    """Return the record's metadata, plus facts that have no field of their own."""
     metadata = dict(record.metadata)
     if record.native_id:
         metadata["native_id"] = record.native_id
@@ -62,7 +62,7 @@ def metadata_to_dict(record: Record) -> dict[str, Any]:
 def session_to_dict(
     session: SessionSummary, status: Status, project: str
 ) -> dict[str, Any]:
-    """A session as lists show it."""
+    """Return a session in the form that lists show."""
     return {
         "id": session.key.session_id,
         "agent": session.key.agent,
@@ -83,8 +83,8 @@ def session_to_dict(
 
 
 def unit_to_dict(unit: Unit) -> dict[str, Any]:
-    """A unit with its entries; subagents have the same shape, nested."""
-    plain: dict[str, Any] = {
+    """Return a unit with its entries; nested subagents have the same form."""
+    fields: dict[str, Any] = {
         "chat_id": unit.chat_id,
         "started_at": encode_time(unit.started_at),
         "ended_at": encode_time(unit.ended_at),
@@ -97,34 +97,34 @@ def unit_to_dict(unit: Unit) -> dict[str, Any]:
         "subagents": [unit_to_dict(child) for child in unit.subagents],
     }
     if unit.summary.is_subagent:
-        plain |= {
+        fields |= {
             "id": unit.summary.subagent_id,
             "agent_type": unit.summary.agent_type or None,
             "description": unit.summary.description or None,
             "spawn_call_id": unit.summary.spawn_call_id or None,
         }
-    return plain
+    return fields
 
 
 def usage_to_dict(usage: Usage) -> dict[str, int]:
-    """Tokens by kind; those kept for an hour only where there are any."""
-    plain: dict[str, int] = structs.asdict(usage)
+    """Return token counts by kind; omit the one-hour cache count when it is zero."""
+    counts: dict[str, int] = structs.asdict(usage)
     if not usage.cache_write_1h_tokens:
-        del plain["cache_write_1h_tokens"]
-    return plain
+        del counts["cache_write_1h_tokens"]
+    return counts
 
 
 def encode_time(time: datetime | None) -> str | None:
-    """ISO text in UTC, to the millisecond or as fine as it is."""
+    """Return ISO 8601 text in UTC, to the millisecond or microsecond."""
     if time is None:
         return None
     utc = time.astimezone(UTC)
-    fine = "milliseconds" if utc.microsecond % 1000 == 0 else "microseconds"
-    return utc.isoformat(timespec=fine).replace("+00:00", "Z")
+    precision = "milliseconds" if utc.microsecond % 1000 == 0 else "microseconds"
+    return utc.isoformat(timespec=precision).replace("+00:00", "Z")
 
 
 def decode_tool_input(text: str) -> Any:
-    """A call's arguments; text that is no JSON stays what it is."""
+    """Return a call's parsed arguments, or the text itself if it is not JSON."""
     if not text:
         return None
     try:

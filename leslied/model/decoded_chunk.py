@@ -1,4 +1,4 @@
-"""What one look at a source brought: kept whole, or not at all."""
+"""Decoded entries of one chunk of a source, committed together with its cursor."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
 
 
 class PreparedRecord(Struct, frozen=True):
-    """What the store works out of a record before it writes: anyone may, ahead."""
+    """Values derived from a record that may be computed before the transaction."""
 
     digest: bytes
     search_text: str
 
 
 class DecodedEntry(Struct, frozen=True):
-    """The records of one entry and where it stood."""
+    """Records of one entry, and the entry's position in its source."""
 
     offset: int
     length: int
     records: tuple[Record, ...]
     line_digest: bytes = b""
-    """Names the records of a line that carries no id of its own."""
+    """Identifies the records of a line that has no id of its own."""
     is_complete: bool = True
     prepared: tuple[PreparedRecord, ...] = ()
-    """One for each record, or nothing yet."""
+    """One item for each record, or empty if nothing was computed yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodedChunk:
-    """Decoded entries and the cursor they paid for: one transaction holds both."""
+    """Decoded entries and the cursor after them; one transaction stores both."""
 
     source: SourceRef
     cursor: Cursor
@@ -45,7 +45,7 @@ class DecodedChunk:
 
     @property
     def write_cost(self) -> int:
-        """Roughly the rows and kilobytes that committing it will write."""
+        """Estimate of the rows and kilobytes that a commit will write."""
         rows = sum(len(entry.records) for entry in self.entries) + len(self.noise)
         size = sum(entry.length for entry in self.entries)
         return 1 + rows + size // 1024

@@ -1,4 +1,4 @@
-"""What two sessions do not have in common."""
+"""Types that describe the differences between two sessions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DiffSign = Literal[" ", "-", "+"]
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
-    """One fact on both sides."""
+    """Values of one field in A and B."""
 
     field: str
     a: Any
@@ -25,28 +25,28 @@ class FieldDifference:
 
 @dataclass(frozen=True, slots=True)
 class TextDiffLine:
-    """One line of a text: on both sides, only in A (`-`) or only in B (`+`)."""
+    """One line of text: in both (` `), only in A (`-`) or only in B (`+`)."""
 
     sign: DiffSign
     text: str
     marks: tuple[tuple[int, int], ...] = ()
-    """Where its words differ from those of the line it stands against."""
+    """Character ranges that differ from the line on the other side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextDifference:
-    """Two texts, woven into one."""
+    """Line diff of two texts."""
 
     lines: tuple[TextDiffLine, ...]
     is_coarse: bool = False
-    """Whether lines were too long to be compared word by word."""
+    """True if lines were too long to be compared word by word."""
     uncompared: tuple[int, int] = (0, 0)
-    """How many lines of A and of B were too many to be compared, and left out."""
+    """Numbers of lines of A and of B that exceeded the limit and were left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines that differ, with some around them, and where they stand on both sides."""
+    """Changed lines with some context, and their line numbers on both sides."""
 
     start_a: int
     start_b: int
@@ -54,18 +54,18 @@ class Hunk:
 
     @property
     def count_a(self) -> int:
-        """How many of its lines are A's."""
+        """Number of lines that are in A."""
         return sum(line.sign != "+" for line in self.lines)
 
     @property
     def count_b(self) -> int:
-        """How many of its lines are B's."""
+        """Number of lines that are in B."""
         return sum(line.sign != "-" for line in self.lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryDifference:
-    """An entry of A and the one of B that stands against it, or one of them alone."""
+    """An entry of A aligned with an entry of B, or one entry without a counterpart."""
 
     status: DiffStatus
     a: PlacedRecord | None
@@ -74,29 +74,29 @@ class EntryDifference:
 
     @property
     def either(self) -> PlacedRecord:
-        """The entry of A, or that of B where A has none."""
+        """The entry of A, or that of B if A has none."""
         return self.a or cast("PlacedRecord", self.b)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitDifference:
-    """A unit or subagent of A and that of B, or one of them alone."""
+    """A unit or subagent of A aligned with one of B, or one without a counterpart."""
 
     status: DiffStatus
     a: Unit | None
     b: Unit | None
     fields: tuple[FieldDifference, ...] = ()
     entries: tuple[EntryDifference, ...] = ()
-    """All that was compared, what is the same among it; empty where a side is alone."""
+    """All compared entries, including equal ones; empty if one side is missing."""
     subagents: tuple[UnitDifference, ...] = ()
 
     @property
     def counts(self) -> dict[DiffStatus, int]:
-        """How many entries stand how."""
+        """Number of entries for each status."""
         counts = Counter(entry.status for entry in self.entries)
         return {status: counts[status] for status in get_args(DiffStatus)}
 
     @property
     def either(self) -> Unit:
-        """The unit of A, or that of B where A has none."""
+        """The unit of A, or that of B if A has none."""
         return self.a or cast("Unit", self.b)

@@ -1,4 +1,4 @@
-"""The file edits in a tool call's arguments, whichever agent's tool it is."""
+"""Find file edits in the arguments of a tool call, for the tools of all agents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     DiffLine = tuple[Sign, str]
 
 PATH_ARGUMENTS = ("file_path", "filePath", "path", "notebook_path", "absolute_path")
-"""What agents call the argument that names a file."""
+"""Names that agents use for the argument with a file's path."""
 _OLD_TEXT_ARGUMENTS = ("old_string", "oldString", "old_str", "oldText")
 _NEW_TEXT_ARGUMENTS = ("new_string", "newString", "new_str", "newText")
 _CONTENT_ARGUMENTS = ("content", "file_text", "new_source")
@@ -36,31 +36,31 @@ _PATCH = re.compile(
 _FILE = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
 _MOVE = "*** Move to: "
 _MAX_DIFF_CHARS = 60_000
-"""Texts longer than this are not compared: all goes, all comes."""
+"""Longer texts are not diffed: all old lines are removed, all new lines added."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """One file, and what became of its lines."""
+    """The changed lines of one file."""
 
     path: str
     changes: tuple[DiffLine, ...]
 
     @property
     def diffstat(self) -> str:
-        """How many lines came and went: `+3 -1`."""
+        """Numbers of added and removed lines, as in `+3 -1`."""
         signs = [sign for sign, _ in self.changes]
         counts = ((sign, signs.count(sign)) for sign in ("+", "-"))
         return " ".join(f"{sign}{number}" for sign, number in counts if number)
 
 
 def find_edits(tool: str, arguments: Any) -> list[FileEdit]:
-    """Return what the call changes in files; nothing where that cannot be read."""
+    """Return the file edits that the call makes; empty if it cannot be parsed."""
     if not isinstance(arguments, dict):
         return []
-    patched = find_patch_edits(tool, arguments)
-    if patched:
-        return patched
+    patch_edits = find_patch_edits(tool, arguments)
+    if patch_edits:
+        return patch_edits
     path = _first_string(arguments, PATH_ARGUMENTS)
     if not path:
         return []
@@ -69,14 +69,14 @@ def find_edits(tool: str, arguments: Any) -> list[FileEdit]:
 
 
 def find_replacements(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the old and new text of each replacement that an edit makes."""
-    several = arguments.get("edits")
-    parts = several if isinstance(several, list) else [arguments]
+    """Return the (old, new) text of each replacement in an edit call."""
+    edits = arguments.get("edits")
+    parts = edits if isinstance(edits, list) else [arguments]
     return [pair for part in parts if (pair := _find_replacement(part))]
 
 
 def find_patch_edits(tool: str, arguments: Mapping[str, Any]) -> list[FileEdit]:
-    """Return the edits of a patch, as `apply_patch` takes it; none without one."""
+    """Return the edits of an `apply_patch` patch; empty if there is no patch."""
     return list(_read_patch(_find_patch(tool, arguments)))
 
 
@@ -87,12 +87,12 @@ def _iter_changes(tool: str, arguments: Mapping[str, Any]) -> Iterator[DiffLine]
             yield "@", ""
         yield from _diff_texts(old, new)
     name = tool.rpartition(".")[2].lower()
-    whole = (
+    content = (
         _first_string(arguments, _CONTENT_ARGUMENTS)
         if name in _WRITE_TOOLS and not pairs
         else ""
     )
-    yield from (("+", line) for line in _split_lines(whole))
+    yield from (("+", line) for line in _split_lines(content))
 
 
 def _find_replacement(part: Any) -> tuple[str, str] | None:
@@ -122,14 +122,14 @@ def _diff_texts(old: str, new: str) -> Iterator[DiffLine]:
 
 
 def _find_patch(tool: str, arguments: Mapping[str, Any]) -> str:
-    """The text of a patch, given as such or to a shell."""
+    """Return the patch text from an argument or a shell command; empty if none."""
     command = arguments.get("command") or arguments.get("cmd")
     words = command if isinstance(command, list) else [command]
     texts = [arguments.get(name) for name in _PATCH_ARGUMENTS]
     if "apply_patch" in tool or any(_is_patching(word) for word in words):
         texts += words
-    found = (_PATCH.search(text) for text in texts if isinstance(text, str))
-    return next((match[1] for match in found if match), "")
+    matches = (_PATCH.search(text) for text in texts if isinstance(text, str))
+    return next((match[1] for match in matches if match), "")
 
 
 def _is_patching(word: Any) -> bool:
@@ -139,12 +139,12 @@ def _is_patching(word: Any) -> bool:
 def _read_patch(text: str) -> Iterator[FileEdit]:
     path, changes = "", list[Any]()
     for line in text.split("\n"):
-        head = _FILE.fullmatch(line)
-        if head:
+        header = _FILE.fullmatch(line)
+        if header:
             if path:
                 yield FileEdit(path, tuple(changes))
             changes = []
-            path = f"{head[2]} (deleted)" if head[1] == "Delete" else head[2]
+            path = f"{header[2]} (deleted)" if header[1] == "Delete" else header[2]
         elif line.startswith(_MOVE):
             path += f" → {line.removeprefix(_MOVE)}"
         elif line.startswith("@@"):
@@ -156,8 +156,8 @@ def _read_patch(text: str) -> Iterator[FileEdit]:
 
 
 def _first_string(arguments: Mapping[str, Any], names: Sequence[str]) -> str:
-    found = (arguments[name] for name in names if isinstance(arguments.get(name), str))
-    return next(found, "")
+    values = (arguments[name] for name in names if isinstance(arguments.get(name), str))
+    return next(values, "")
 
 
 def _split_lines(text: str) -> list[str]:

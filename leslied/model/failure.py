@@ -1,4 +1,4 @@
-"""Work that failed unexpectedly: what, why, and when it is tried again."""
+"""Describe work that failed unexpectedly and will be retried."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 class Failure(NamedTuple):
-    """One piece of work that raised, and its next attempt."""
+    """One piece of work that raised an exception, and its next attempt."""
 
     scope: str
     """The kind of work: `source`, `transcript`, `hook event`, `stage`, …"""
     name: str
-    """Which one: a path, a session id, the name of a stage."""
+    """What failed: a path, a session id, the name of a stage."""
     reason: str
     attempts: int
     retry_at: datetime

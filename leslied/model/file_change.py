@@ -1,4 +1,4 @@
-"""What a session did that a thread's index tells of."""
+"""Describe what a session did to files, plans and task lists, for a thread's index."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 FileChangeKind = Literal[
     "write", "edit", "append", "delete", "move", "folder", "plan", "todos", "task"
 ]
-"""The first five happened to the file at the path; `folder` is where the agent worked
-from then on; the others are lists it kept elsewhere, with their text in `body`."""
+"""The first five happened to the file at the path. `folder` means that the agent's
+working directory changed. The others are plans and lists, with their text in `body`.
+"""
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """One call of one session, and the one path or list it was about."""
+    """Effect of one tool call on one path or list."""
 
     session: SessionKey
     kind: FileChangeKind

@@ -1,7 +1,7 @@
-"""How a prompt begins that Claude Code wrote and no person typed.
+"""Prefixes of prompts that Claude Code wrote itself.
 
-The decoder and the hook program ask here. The hook starts in milliseconds, so this
-module imports nothing.
+Both the decoder and the hook program use them. The hook must start in milliseconds,
+so this module imports nothing.
 """
 
 from __future__ import annotations

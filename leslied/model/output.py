@@ -1,4 +1,4 @@
-"""What was written out, and what has to be."""
+"""Describe files that leslied writes: transcripts and exported artifacts."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """The file of one unit or subagent; its name never changes."""
+    """The transcript file of one unit or subagent; its name never changes."""
 
     session: int
-    """The store's number of the stream."""
+    """Row id of the session in the store."""
     unit: int
     chat_id: str
     folder: bytes
-    """The folder that holds `.leslie`."""
+    """The directory that contains `.leslie`."""
     file: str
-    """The path below that folder."""
+    """The path relative to that directory."""
     utc_offset: int
     started_us: int
     newest: int
-    """The newest placement that went into it."""
+    """The newest placement that the transcript includes."""
     digest: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
-    """One file that an output consists of."""
+    """One file of an export."""
 
     path: str
-    """Below the folder the output goes to; its parts are plain names."""
+    """Path relative to the export's directory; each part is a plain name."""
     body: bytes
     is_derived: bool = False
-    """Whether it only shows once more what the others hold."""
+    """True if the file only shows the content of the others in another form."""
     replaces: tuple[str, ...] = ()
     """Files of earlier renderings that would contradict this one."""

@@ -1,4 +1,4 @@
-"""A question about sessions and entries: words to find, and what they are found in."""
+"""Describe searches: the text to find, and the sessions and entries to find it in."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ Order = Literal[
 
 
 class Filter(NamedTuple):
-    """One condition; several of one key are alternatives."""
+    """One condition; several filters with the same key are alternatives."""
 
     key: FilterKey
     value: str | int
-    """The text asked for; for `after` and `before`, microseconds since 1970."""
+    """The text to match; for `after` and `before`, microseconds since 1970."""
     is_negated: bool = False
-    """What fulfils it is left out."""
+    """True if matches are excluded."""
 
 
 class Term(Struct, frozen=True):
-    """A word or phrase that stands in a text."""
+    """A word or phrase that a text must contain."""
 
     text: str
     is_prefix: bool = False
-    """The last word may go on."""
+    """True if the last word only has to start like this."""
 
 
 class AllOf(Struct, frozen=True):
-    """Every one of the parts is true, and none of what is left out."""
+    """A match of all parts and of none of the excluded parts."""
 
     parts: tuple[QueryPart, ...]
     excluded: tuple[QueryPart, ...] = ()
 
 
 class AnyOf(Struct, frozen=True):
-    """One of the parts is true."""
+    """A match of at least one part."""
 
     parts: tuple[QueryPart, ...]
 
@@ -59,16 +59,16 @@ QueryPart = Term | AllOf | AnyOf
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """What is searched for."""
+    """A parsed search."""
 
     words: AllOf = AllOf(())
     filters: tuple[Filter, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was not understood as it was perhaps meant."""
+    """Messages about input that may have been misread."""
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """Every word and phrase that a text may be found by."""
+        """All words and phrases that a match may contain."""
         return tuple(_collect_terms(self.words))
 
 
@@ -79,11 +79,11 @@ def _collect_terms(part: QueryPart) -> list[Term]:
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """Which sessions are listed, and in which order."""
+    """Which sessions to list, and in which order."""
 
     filters: tuple[Filter, ...] = ()
     order: Order = "recent"
     is_reversed: bool = False
     limit: int | None = None
     quiet_us: int = 0
-    """Sessions silent since then count as stopped."""
+    """Sessions without entries since this time count as stopped."""

@@ -1,7 +1,7 @@
-"""The normalized record: one flat form for every agent.
+"""Define the normalized record, the same for every agent.
 
-The nouns that are made for every line of a log are msgspec structs: frozen like the
-others, and ten times cheaper to make.
+Types with one instance per log line are msgspec structs: frozen like the others, and
+ten times cheaper to create.
 """
 
 from __future__ import annotations
@@ -41,16 +41,17 @@ EventKind = Literal[
     "notice",
 ]
 Origin = Literal["prompt", "command", "shell", "queued", "task"]
-"""Whose words a user message holds: typed, `/name`, `! cmd`, typed while the agent
-worked, or the task text a subagent was given."""
+"""Who wrote a user message: typed, `/name`, `! cmd`, typed while the agent worked, or
+the task text of a subagent.
+"""
 
 TURN_ENDS = ("end_turn", "stop_sequence")
-"""Stop reasons of a message after which the agent waits for the next prompt."""
+"""Stop reasons after which the agent waits for the next prompt."""
 MAIN = "main"
 
 
 class SessionKey(NamedTuple):
-    """One stream of entries: a conversation, or one subagent of it."""
+    """Identity of one stream of entries: a session, or one subagent of it."""
 
     agent: str
     session_id: str
@@ -63,24 +64,24 @@ class SessionKey(NamedTuple):
 
 
 class Usage(Struct, frozen=True):
-    """Tokens of one API message."""
+    """Token counts of one API message."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     cache_write_1h_tokens: int = 0
-    """Those of the cache writes that are kept for an hour, at a price of their own."""
+    """The part of the cache writes with a one-hour lifetime and its own price."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*map(add, astuple(self), astuple(other)))
 
     def max(self, other: Usage) -> Usage:
-        """The larger of both, number by number."""
+        """Return the larger of both counts for each kind of token."""
         return Usage(*map(max, astuple(self), astuple(other)))
 
     def __bool__(self) -> bool:
-        """A message that cost nothing has no usage."""
+        """Return whether any token was used."""
         return bool(
             self.input_tokens
             or self.output_tokens
@@ -90,55 +91,55 @@ class Usage(Struct, frozen=True):
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """What one entry, or one block of it, means."""
+    """Normalized form of one entry, or of one block of it."""
 
     session: SessionKey
     type: RecordType
     role: Role
     content: str = ""
     native_id: str = ""
-    """The log's own id; empty where the line has none."""
+    """The log's own id; empty if the line has none."""
     scope: str = ""
-    """Where the native id is unique: everywhere (empty), or in this session only."""
+    """Where the native id is unique: everywhere (empty), or only in this session."""
     block: int = 0
     created_at: datetime | None = None
     tool_name: str = ""
     tool_call_id: str = ""
     tool_input: str = ""
-    """The call's arguments as the JSON text that stood in the log."""
+    """The call's arguments, as the JSON text in the log."""
     model: str = ""
     usage: Usage | None = None
     message_id: str = ""
     parent_id: str = ""
     metadata: Mapping[str, Any] = {}
     is_copy: bool = False
-    """A second-hand copy, shown only while the original is missing."""
+    """A copy from another log, used only while the original is missing."""
     is_repeat: bool = False
-    """Told again by a later entry, perhaps cut: adds what is missing, no more."""
+    """Repeats an earlier record, possibly truncated: stored only if that is missing."""
     spilled: str = ""
-    """The whole text of a tool result that the agent kept in a file of its own."""
+    """The full text of a tool result that the agent saved in a separate file."""
 
 
 class DecodeResult(Struct, frozen=True, kw_only=True):
-    """What an adapter made of one entry."""
+    """What an adapter decoded from one entry."""
 
     records: tuple[Record, ...] = ()
     state: dict[str, Any]
     noise: str = ""
-    """The kind of an entry that is recognised and not worth a record."""
+    """The kind of an entry that is recognized but not worth a record."""
     cwd: str = ""
-    """The folder the session works in, as far as this source has told."""
+    """The session's working directory, as far as this source has named it."""
 
 
 class PlacedRecord(Struct, frozen=True, kw_only=True):
-    """A stored record where it stands in a session."""
+    """A stored record and its place in a session."""
 
     record: Record
     entry_id: str
     sequence: int
     unit: int
     placement: int
-    """The store's number of this standing place: later ones are larger."""
+    """The store's number of this place; later places have larger numbers."""
     observed_at: datetime
     decoder_version: int
     path: str
@@ -148,12 +149,15 @@ class PlacedRecord(Struct, frozen=True, kw_only=True):
 
 
 def make_record_id(agent: str, native_id: str, block: int, scope: str = "") -> bytes:
-    """The id of a record whose entry carries one: the same for ever, in any file."""
+    """Return the id of a record whose entry has a native id.
+
+    The id depends only on the arguments, so it is the same in any file and at any time.
+    """
     text = f"{agent}\0{scope}\0{native_id}\0{block}"
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).digest()
 
 
 def make_chat_id(agent: str, session_id: str, prompt_id: str) -> str:
-    """The id of the unit that a prompt starts."""
+    """Return the id of the unit that a prompt starts."""
     text = f"{agent}\0{session_id}\0{prompt_id}"
     return "chat-" + hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""A session as the store sums it up."""
+"""Describe sessions and units, as the store summarizes and loads them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ AgentMode = Literal["agent", "plan", "review", "duet"]
 
 
 class SessionSummary(Struct, frozen=True, kw_only=True):
-    """What lists show of one session, or of one subagent."""
+    """Facts about one session or subagent, as lists show them."""
 
     row: int
-    """The store's own number of this stream."""
+    """Row id in the store."""
     key: SessionKey
     thread_id: str
     title: str
@@ -38,7 +38,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     has_turn_ended: bool
     is_stopped: bool
     is_live: bool = False
-    """Whether a process worked on it when stop detection last looked."""
+    """True if a process had the session open at the last stop detection."""
     seen_at: datetime | None = None
     """When the newest entry was read."""
     spawn_call_id: str = ""
@@ -48,26 +48,26 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     subagents: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: Cost = field(default_factory=Cost)
-    """What the tokens cost, where anybody asked."""
+    """Cost of the tokens; empty unless the caller requested it."""
     folder: str = ""
-    """The folder that holds the thread's `.leslie`, once anything was written."""
+    """The directory that contains the thread's `.leslie`, if already written."""
 
     @property
     def transcripts_dir(self) -> str:
-        """Where the thread's transcripts stand; empty before the first is written."""
+        """Directory of the thread's transcripts; empty before the first is written."""
         if not self.folder:
             return ""
         return f"{self.folder}/.leslie/threads/{self.thread_id}/.meta/transcripts"
 
     @property
     def recency(self) -> tuple[float, SessionKey]:
-        """Larger for sessions that were active later."""
+        """Sort key, larger for sessions that were active later."""
         at = self.ended_at or self.started_at
         return (at.timestamp() if at else 0.0, self.key)
 
     @property
     def is_subagent(self) -> bool:
-        """Whether another session spawned it."""
+        """True if another session spawned this one."""
         return self.key.source != MAIN
 
     @property
@@ -77,24 +77,24 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 
 
 class ProcessRegistry(Struct, frozen=True):
-    """Files that name an agent's live processes; `*` as in a shell."""
+    """Files that name an agent's live processes; `*` matches as in a shell."""
 
     path: Path
     glob: str
 
 
 class LiveProcess(Struct, frozen=True):
-    """A process that says it works on a session."""
+    """A process that claims to work on a session."""
 
     session_id: str
     pid: int | None
-    """None where the process holds a lock on the file instead of telling its number."""
+    """None if the process locks the file instead of writing its pid."""
     start_ticks: int | None = None
-    """When the process began, in clock ticks since boot: a pid alone is used again."""
+    """Start of the process in clock ticks since boot, because pids are reused."""
 
 
 class Unit(Struct, frozen=True, kw_only=True):
-    """From one prompt to just before the next; for a subagent, all it did."""
+    """The entries from one prompt to the next; for a subagent, all of its entries."""
 
     number: int
     chat_id: str
@@ -105,7 +105,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     agent_mode: AgentMode
     subagents: tuple[Unit, ...] = ()
     transcript: str = ""
-    """The path of its file, if it has one."""
+    """The path of its transcript file, if it has one."""
 
     @property
     def started_at(self) -> datetime | None:
@@ -114,12 +114,12 @@ class Unit(Struct, frozen=True, kw_only=True):
 
     @property
     def ended_at(self) -> datetime | None:
-        """The latest time among the entries: lines are not written in time order."""
+        """The latest time of any entry; lines are not written in time order."""
         return max(self._times(), default=None)
 
     @property
     def tool_calls(self) -> int:
-        """Calls in this unit itself, its subagents' own not among them."""
+        """Number of calls in this unit, without those of its subagents."""
         return sum(placed.record.type == "tool_use" for placed in self.entries)
 
     def _times(self) -> list[datetime]:
@@ -128,12 +128,12 @@ class Unit(Struct, frozen=True, kw_only=True):
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """A session with all it holds, or the part that was asked for: what outputs get."""
+    """A session with its units, or some of them: the input of sinks."""
 
     summary: SessionSummary
     units: tuple[Unit, ...]
     status: Status
     cost_usd: float | None = None
-    """None where nobody told what it cost."""
+    """None if the cost is unknown."""
     zone: tzinfo = UTC
-    """The zone of the times that people read."""
+    """The time zone of times shown to people."""

@@ -1,4 +1,4 @@
-"""Where entries come from, and how far they were read."""
+"""Describe where entries come from, and how far a source has been read."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 WAITING = "waiting: "
-"""Begins the reason why a source is held back, as opposed to why it is unreadable."""
+"""Prefix of the reason why a source is waiting, as opposed to unreadable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """All that an agent's adapter may know of the machine."""
+    """The facts about the machine that an adapter may use."""
 
     home: Path
     environ: Mapping[str, str]
@@ -30,69 +30,74 @@ class Shape(StrEnum):
     """How an agent changes a source."""
 
     APPEND_LOG = "append-log"
-    """Lines are added at the end; what stands there stays."""
+    """Lines are appended; existing lines never change."""
     DOCUMENT = "document"
-    """The whole file is written anew; it is one entry."""
+    """The whole file is rewritten; it is one entry."""
     COMPRESSED_LOG = "packed-log"
-    """An append log that was put away, compressed with zstd."""
+    """An archived append log, compressed with zstd."""
     SQLITE = "rows"
     """The agent's own SQLite database; each row is an entry."""
     JSON_TREE = "tree"
-    """A session's file, with folders of small files below it."""
+    """A session's file, with directories of small files below it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """Rows of an agent's database, in an order in which new ones come last.
+    """Rows of an agent's database, in an order that puts new rows last.
 
-    `sql` names `:after` and `:row`, the mark of the last row that was read, and gives
-    four columns: the mark's two numbers, the row's name or NULL, and the entry as JSON
-    text or NULL, which only moves the mark. Rows of one mark are read together.
+    `sql` uses `:after` and `:row`, the mark of the last row that was read, and returns
+    four columns: the two numbers of the mark, the row's name or NULL, and the entry as
+    JSON text or NULL, which only advances the mark. Rows with the same mark are read
+    together.
     """
 
     name: str
     tables: tuple[str, ...]
-    """The feed is there when all of these tables are; the first one holds its rows."""
+    """The feed requires all of these tables; the first one contains its rows."""
     sql: str
     id_column: str = ""
-    """The column of the first table that tells its rows apart for ever: where the mark
-    is a row number, so that a number that was given again is noticed."""
+    """A column of the first table that identifies its rows permanently. Set where the
+    mark is a row number, to detect that SQLite reused a number.
+    """
     start_sql: str = ""
-    """For a feed of changes: the query for the first three columns of the newest row,
-    behind which it begins when nothing was ever read of the database."""
+    """For a feed of changes: the query for the first three columns of the newest row.
+    On the first read of a database, the feed starts after that row.
+    """
     unless_table: str = ""
-    """A table that makes this feed needless once it has a row."""
+    """A table that makes this feed unnecessary once it has a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """Which files below a root are sources; `*` and `**` as in a shell."""
+    """Which files below a root are sources; `*` and `**` match as in a shell."""
 
     glob: str
     shape: Shape = Shape.APPEND_LOG
     feeds: tuple[Feed, ...] = ()
-    """What to read of a database."""
+    """The queries to run on a database."""
     child_folders: tuple[str, ...] = ()
-    """Of a tree: the folder of what was said and the folder of its pieces, as named
-    from the source's folder; `{}` is the name of the file above, without its ending."""
+    """For a tree: the directories of messages and of their parts, relative to the
+    source's directory; `{}` is the stem of the file one level above.
+    """
     side_file: str = ""
-    """A small file, named from the source's folder, that the first entries need: its
-    text is in the state as `beside` when a source is read from its beginning."""
+    """A small file, relative to the source's directory, that the first entries need.
+    Its text is in the state as `beside` when a source is read from its beginning.
+    """
 
 
 class WatchDepth(StrEnum):
-    """How much of a root file events are asked for."""
+    """Which part of a root is watched for file events."""
 
     DEEP = "deep"
     FLAT = "flat"
-    """Only files in the folder itself are sources, and only they are watched."""
+    """Only files in the directory itself are sources, and only they are watched."""
     NONE = "none"
-    """Too many folders, or too quiet: the scan is enough."""
+    """Too many directories, or too few changes: the periodic scan is enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """A folder an agent writes in."""
+    """A directory that an agent writes to."""
 
     path: Path
     patterns: tuple[Pattern, ...]
@@ -100,7 +105,7 @@ class Root:
 
 
 class FileStamp(NamedTuple):
-    """What `stat` says of a file: equal stamps mean nothing was written between."""
+    """Result of `stat`: equal stamps mean that nothing was written in between."""
 
     dev: int
     inode: int
@@ -111,7 +116,7 @@ class FileStamp(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRef:
-    """One file an agent writes; the cursor's key is agent and path."""
+    """One source; agent and path identify it."""
 
     agent: str
     path: Path
@@ -124,17 +129,17 @@ class SourceRef:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The path below the root, in parts."""
+        """The parts of the path relative to the root."""
         return self.path.relative_to(self.root).parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:
-    """How far a source was read, and what the bytes before that point were.
+    """How far a source was read, and a fingerprint of the bytes before that point.
 
-    `crc` covers every byte before `offset`, `anchor` is a hash of the last few hundred:
-    the anchor is checked on every look, the whole only when something is odd. Neither
-    holds any of the bytes.
+    `crc` covers every byte before `offset`; `anchor` is a hash of the last few hundred.
+    Every read checks the anchor, and the whole only if something looks wrong. Neither
+    contains any of the bytes.
     """
 
     generation: int = 1
@@ -142,33 +147,33 @@ class Cursor:
     crc: int = 0
     anchor: bytes = b""
     scanned: int = 0
-    """Bytes after `offset` known to hold no line end: a half-written line."""
+    """Bytes after `offset` without a line end: a half-written line."""
     finished: int = -1
-    """Size of the file when its unfinished last line was taken as final."""
+    """Size of the file when its unfinished last line was accepted as final."""
     stamp: FileStamp | None = None
     state: str = ""
-    """The adapter's own notes, as JSON."""
+    """The adapter's decode state, as JSON."""
 
 
 class RawEntry(Struct, frozen=True):
-    """One raw item; its position travels with its bytes."""
+    """One raw item of a source, with its position."""
 
     source: SourceRef
     offset: int
     data: bytes
     is_complete: bool = True
-    """False for a last line that never got its line end."""
+    """False for a last line without a line end."""
     is_fragment: bool = False
-    """Cut out of a damaged line: taken only if it looks like an entry of its own."""
+    """Cut out of a damaged line: accepted only if it looks like a separate entry."""
 
     @property
     def length(self) -> int:
-        """Bytes it takes in the source."""
+        """Its size in the source, in bytes."""
         return len(self.data)
 
 
 class Rejection(Struct, frozen=True):
-    """Bytes that could not become records, and why."""
+    """Bytes that could not be decoded, and why."""
 
     offset: int
     length: int
@@ -178,7 +183,7 @@ class Rejection(Struct, frozen=True):
 
 
 class Noise(Struct, frozen=True):
-    """An entry recognised as not worth a record: kind and position are kept."""
+    """Kind and position of an entry that is recognized but not worth a record."""
 
     offset: int
     length: int
@@ -187,7 +192,7 @@ class Noise(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """Entries of one source and the cursor after them: read together, kept together."""
+    """Entries of one source and the cursor after them; they are stored together."""
 
     entries: tuple[RawEntry, ...]
     cursor: Cursor

@@ -1,4 +1,4 @@
-"""Sums: what was used, and what it cost."""
+"""Describe totals: token usage, cost and tool calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PICO = 10**12
 
 
 class PriceBreaks(NamedTuple):
-    """Where prices change: sizes of requests, times, and times of the day."""
+    """Limits at which prices change: request sizes, dates, and times of day."""
 
     sizes: tuple[int, ...] = ()
     times: tuple[int, ...] = ()
@@ -25,11 +25,11 @@ class PriceBreaks(NamedTuple):
 
 
 class UsageBucket(NamedTuple):
-    """Messages of one group and model that cost the same for each token."""
+    """Messages of one group and model with the same price per token."""
 
     key: int | str | None
     session: int
-    """The store's number of the stream that owns them; 0 where nobody asked."""
+    """Row id of the session in the store; 0 unless the caller requested it."""
     agent: str
     model: str
     messages: int
@@ -41,7 +41,7 @@ class UsageBucket(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Money in picodollars, and how many messages have no known price."""
+    """Cost in picodollars, and the number of messages with and without a price."""
 
     pico: int = 0
     priced: int = 0
@@ -49,33 +49,33 @@ class Cost(NamedTuple):
 
     @property
     def usd(self) -> float | None:
-        """Dollars of what is known; None where nothing is."""
+        """The known cost in dollars; None if no message has a price."""
         return self.pico / PICO if self.priced else None
 
     def plus(self, other: Cost) -> Cost:
-        """Both together."""
+        """Return the sum of both."""
         return Cost(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 class ToolCall(NamedTuple):
-    """One call of a tool, and how it went."""
+    """One tool call and its outcome."""
 
     session: int
     tool: str
     entry_id: bytes
     created_us: int | None
     took_us: int | None
-    """From the call to its result; None where either has no time."""
+    """Time from the call to its result; None if either has no time."""
     is_answered: bool
     is_failed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageSummary:
-    """One line of a statistic."""
+    """One row of a usage table."""
 
     key: str | None
-    """The group's name; None for what has none, as messages without a time."""
+    """The group's name; None for messages without one, such as those without a time."""
     agent: str = ""
     usage: Usage = field(default_factory=Usage)
     messages: int = 0
@@ -87,7 +87,7 @@ class UsageSummary:
 
     @property
     def tokens(self) -> int:
-        """All tokens together."""
+        """Number of all tokens."""
         usage = self.usage
         return (
             usage.input_tokens
@@ -99,7 +99,7 @@ class UsageSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUsageSummary:
-    """How often a tool was called, how it went, and how long it took."""
+    """How often a tool was called, with which outcome, and for how long."""
 
     tool: str
     calls: int
@@ -107,7 +107,7 @@ class ToolUsageSummary:
     unanswered: int
     sessions: int
     timed: int
-    """Calls whose duration is known."""
+    """Number of calls with a known duration."""
     median_seconds: float | None
     p95_seconds: float | None
     max_seconds: float | None

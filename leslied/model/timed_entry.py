@@ -1,4 +1,4 @@
-"""A session, played again."""
+"""Describe the entries of a session replay."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedEntry:
-    """An entry, and how long after the one before it it came."""
+    """An entry, and the pause between it and the previous one."""
 
     pause: timedelta
     placed: PlacedRecord
     unit: Unit
-    """The unit or subagent whose entry it is."""
+    """The unit or subagent that the entry belongs to."""
     depth: int
-    """0 in the session itself, 1 in a subagent, 2 in a subagent of that one."""
+    """0 in the session itself, 1 in a subagent, 2 in a subagent of a subagent."""

@@ -1,4 +1,4 @@
-"""The laws every agent's adapter keeps, over every fixture case it has."""
+"""Test the laws of every agent's adapter over all of its fixture cases."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ over_cases = pytest.mark.parametrize(
     ("adapter", "case"), CASES, ids=golden.format_case_id
 )
 over_adapters = pytest.mark.parametrize("adapter", ADAPTERS, ids=golden.format_case_id)
-MOST_STATE = 4096
+MAX_STATE_BYTES = 4096
 FILLER = b"\0 \t\r\n\xef\xbb\xbf"
 
 
 def read_sources(adapter: AgentAdapter, home: Path) -> dict[SourceRef, list[RawEntry]]:
-    """Every source in a home with its entries, as the reader cuts them."""
-    found = tail.discover(
+    """Return every source in a home with its entries, as the reader splits them."""
+    discovered = tail.discover(
         adapter.name, adapter.roots(golden.make_environment(home), [])
     )
     limits = tail.ReadLimits()
@@ -58,20 +58,20 @@ def read_sources(adapter: AgentAdapter, home: Path) -> dict[SourceRef, list[RawE
             for chunk in tail.read(source, Cursor(), limits)
             for entry in chunk.entries
         ]
-        for source in sorted(found.sources, key=lambda source: source.path)
+        for source in sorted(discovered.sources, key=lambda source: source.path)
     }
 
 
 def decode_all(
     adapter: AgentAdapter, home: Path
 ) -> Iterator[tuple[RawEntry, dict[str, Any], DecodeResult]]:
-    """Each entry that can be decoded, with the state before it."""
+    """Yield each entry that can be decoded, with the state before it."""
     for entries in read_sources(adapter, home).values():
         state: dict[str, Any] = {}
         for entry in entries:
             try:
                 decoded = adapter.decode(entry, state)
-            except Exception:  # noqa: BLE001 - a law of its own says which
+            except Exception:  # noqa: BLE001 - another test checks which errors are raised
                 continue
             yield entry, state, decoded
             state = decoded.state
@@ -103,7 +103,7 @@ def list_texts(record: Record) -> Iterator[str]:
 
 
 def check_record(record: Record) -> None:
-    """The record says only what a record may say."""
+    """Assert that the record's values are allowed."""
     assert record.type in typing.get_args(RecordType)
     assert record.role in typing.get_args(Role)
     if record.type == "system_event":
@@ -111,8 +111,8 @@ def check_record(record: Record) -> None:
     if record.type == "user_message":
         assert record.metadata.get("origin") in typing.get_args(Origin)
     texts = (record.content, record.native_id, record.tool_name, record.tool_call_id)
-    more = (record.tool_input, record.model, record.message_id, record.parent_id)
-    assert all(type(text) is str for text in (*texts, *more))
+    other_texts = (record.tool_input, record.model, record.message_id, record.parent_id)
+    assert all(type(text) is str for text in (*texts, *other_texts))
     for text in list_texts(record):
         text.encode()
     if record.created_at:
@@ -122,7 +122,7 @@ def check_record(record: Record) -> None:
 
 
 def check_state(state: dict[str, Any]) -> None:
-    assert len(json.dumps(state, ensure_ascii=False).encode()) <= MOST_STATE
+    assert len(json.dumps(state, ensure_ascii=False).encode()) <= MAX_STATE_BYTES
 
 
 @over_cases
@@ -132,7 +132,7 @@ def test_decode_does_no_io(
     sources = read_sources(adapter, case / "home")
 
     def refuse(*_: Any, **__: Any):
-        pytest.fail("decode touched the machine")
+        pytest.fail("decode did I/O")
 
     with monkeypatch.context() as patch:
         patch.setattr(builtins, "open", refuse)
@@ -146,7 +146,7 @@ def test_decode_does_no_io(
 
 
 @over_cases
-def test_a_senseless_entry_is_refused_in_the_one_right_way(
+def test_an_entry_without_state_is_decoded_or_rejected(
     adapter: AgentAdapter, case: Path
 ):
     for entries in read_sources(adapter, case / "home").values():
@@ -155,7 +155,7 @@ def test_a_senseless_entry_is_refused_in_the_one_right_way(
 
 
 @over_cases
-def test_decode_hides_no_state(adapter: AgentAdapter, case: Path):
+def test_decode_is_pure(adapter: AgentAdapter, case: Path):
     for entry, state, decoded in decode_all(adapter, case / "home"):
         before = copy.deepcopy(state)
 
@@ -166,9 +166,7 @@ def test_decode_hides_no_state(adapter: AgentAdapter, case: Path):
 
 
 @over_cases
-def test_an_entry_gives_every_record_an_id_of_its_own(
-    adapter: AgentAdapter, case: Path
-):
+def test_the_records_of_an_entry_have_distinct_ids(adapter: AgentAdapter, case: Path):
     for _, _, decoded in decode_all(adapter, case / "home"):
         ids = Counter(
             (r.session, r.scope, r.native_id, r.block) for r in decoded.records
@@ -178,22 +176,20 @@ def test_an_entry_gives_every_record_an_id_of_its_own(
 
 
 @over_cases
-def test_two_entries_share_no_id_unless_they_are_the_same(
-    adapter: AgentAdapter, case: Path
-):
+def test_different_entries_have_different_ids(adapter: AgentAdapter, case: Path):
     owners: dict[tuple[Any, ...], bytes] = {}
     for entry, _, decoded in decode_all(adapter, case / "home"):
         for record in decoded.records:
-            is_told_again = record.is_copy or record.metadata.get("kind") == (
+            is_shared = record.is_copy or record.metadata.get("kind") == (
                 "subagent_linked"
             )
-            if record.native_id and not is_told_again:
+            if record.native_id and not is_shared:
                 name = (record.session, record.scope, record.native_id, record.block)
-                told = (
+                identity = (
                     record.type.encode() if adapter.has_mutable_entries else entry.data
                 )
 
-                assert owners.setdefault(name, told) == told
+                assert owners.setdefault(name, identity) == identity
 
 
 @over_cases
@@ -212,7 +208,7 @@ def test_reading_twice_changes_nothing(
 
 
 @over_cases
-def test_the_order_of_files_changes_no_record(
+def test_the_order_of_files_does_not_change_records(
     adapter: AgentAdapter, case: Path, home: Path, tmp_path: Path, clock
 ):
     golden.copy_home(case, home)
@@ -233,102 +229,109 @@ def test_the_order_of_files_changes_no_record(
 
 
 def without_sequence(row: dict[str, Any]) -> str:
-    """A row as text; a link's place among the others is nobody's concern."""
+    """Return a row as text; the position of a link may differ."""
     return json.dumps({**row, "sequence": 0}, sort_keys=True)
 
 
 @over_cases
-def test_every_record_says_what_a_record_may_say(adapter: AgentAdapter, case: Path):
+def test_every_record_is_valid(adapter: AgentAdapter, case: Path):
     for _, _, decoded in decode_all(adapter, case / "home"):
         for record in decoded.records:
             check_record(record)
 
 
 @over_cases
-def test_the_notes_between_entries_are_small_json(adapter: AgentAdapter, case: Path):
+def test_the_decode_state_is_small_json(adapter: AgentAdapter, case: Path):
     for _, _, decoded in decode_all(adapter, case / "home"):
         check_state(decoded.state)
 
 
 @over_cases
-def test_an_entry_of_an_unknown_type_is_kept_as_unknown(
+def test_an_entry_of_an_unknown_type_is_stored_as_unknown(
     adapter: AgentAdapter, case: Path
 ):
     for entry, state, _ in decode_all(adapter, case / "home"):
         value = parse(entry.data)
         if entry.source.shape is Shape.DOCUMENT or not value or "type" not in value:
             continue
-        strange = json.dumps({**value, "type": "seen-by-nobody"}).encode()
+        unknown = json.dumps({**value, "type": "no-such-type"}).encode()
 
-        decoded = adapter.decode(RawEntry(entry.source, 0, strange), state)
+        decoded = adapter.decode(RawEntry(entry.source, 0, unknown), state)
 
         assert [r.content for r in decoded.records if r.type == "unknown"] == [
-            strange.decode()
+            unknown.decode()
         ]
 
 
 @over_cases
-def test_keys_nobody_knows_change_nothing(adapter: AgentAdapter, case: Path):
+def test_unknown_keys_change_nothing(adapter: AgentAdapter, case: Path):
     for entry, state, decoded in decode_all(adapter, case / "home"):
         value = parse(entry.data)
         if value is None or any(r.type == "unknown" for r in decoded.records):
             continue
-        more = RawEntry(entry.source, 0, json.dumps(add_keys(value)).encode())
+        extended = RawEntry(entry.source, 0, json.dumps(add_keys(value)).encode())
 
         assert [
-            without_input(record) for record in adapter.decode(more, state).records
+            without_input(record) for record in adapter.decode(extended, state).records
         ] == [without_input(record) for record in decoded.records]
 
 
 def add_keys(value: Any) -> Any:
-    """The value with an unknown key in every object that is not free text."""
+    """Return the value with an unknown key in every object of a known structure."""
     if isinstance(value, dict):
-        kept = {
-            name: item if name in FREE else add_keys(item)
+        extended = {
+            name: item if name in FREE_FORM_KEYS else add_keys(item)
             for name, item in value.items()
         }
-        return {**kept, "zzNobody": {"knows": [1, "this", None]}}
+        return {**extended, "zzUnknown": {"nested": [1, "text", None]}}
     return [add_keys(item) for item in value] if isinstance(value, list) else value
 
 
-FREE = {"input", "compactMetadata", "microcompactMetadata", "worktreeSession", "error"}
-FREE |= {"args", "arguments", "modelMetrics"}
+FREE_FORM_KEYS = {
+    "input",
+    "compactMetadata",
+    "microcompactMetadata",
+    "worktreeSession",
+    "error",
+}
+FREE_FORM_KEYS |= {"args", "arguments", "modelMetrics"}
 
 
 def without_input(record: Record) -> Any:
-    """A record to compare: a call's JSON by its value, a result's by its kind."""
-    plain = {name: getattr(record, name) for name in record.__struct_fields__}
+    """Return a record's comparable values: parsed tool input, no content of objects."""
+    values = {name: getattr(record, name) for name in record.__struct_fields__}
     try:
-        plain["tool_input"] = json.loads(record.tool_input or "null")
+        values["tool_input"] = json.loads(record.tool_input or "null")
     except RecursionError:
-        plain["tool_input"] = None
+        values["tool_input"] = None
     is_object = record.content.startswith("{")
-    return {**plain, "content": "an object" if is_object else record.content}
+    return {**values, "content": "an object" if is_object else record.content}
 
 
 @over_cases
-def test_no_record_holds_half_a_character(adapter: AgentAdapter, case: Path):
+def test_no_record_contains_a_lone_surrogate(adapter: AgentAdapter, case: Path):
     for entry, state, _ in decode_all(adapter, case / "home"):
         value = parse(entry.data)
         if value is None:
             continue
-        torn = RawEntry(
+        damaged = RawEntry(
             entry.source, 0, json.dumps(add_lone_surrogates(value)).encode()
         )
 
-        decoded = adapter.decode(torn, state)
+        decoded = adapter.decode(damaged, state)
 
-        for text in [t for r in decoded.records for t in list_texts(r)]:
+        for text in [text for r in decoded.records for text in list_texts(r)]:
             text.encode()
         check_state(decoded.state)
 
 
 def add_lone_surrogates(value: Any) -> Any:
-    """The value with a lone surrogate behind every text but the words for kinds."""
+    """Return the value with a lone surrogate after every text that is not a kind."""
     kinds = ("type", "subtype", "role", "operation")
     if isinstance(value, dict):
         return {
-            n: v if n in kinds else add_lone_surrogates(v) for n, v in value.items()
+            name: item if name in kinds else add_lone_surrogates(item)
+            for name, item in value.items()
         }
     if isinstance(value, list):
         return [add_lone_surrogates(item) for item in value]
@@ -336,31 +339,33 @@ def add_lone_surrogates(value: Any) -> Any:
 
 
 @over_cases
-def test_nothing_read_is_dropped(
+def test_every_byte_is_accounted_for(
     adapter: AgentAdapter, case: Path, home: Path, tmp_path: Path, clock
 ):
     golden.copy_home(case, home)
     golden.sync_home(adapter, home, tmp_path / "store.db", clock)
 
     with StoreReader(tmp_path / "store.db") as reader:
-        held = {row[0] for row in reader._db.execute("SELECT entry_id FROM record")}
+        stored_ids = {
+            row[0] for row in reader._db.execute("SELECT entry_id FROM record")
+        }
         for source, entries in read_sources(adapter, home).items():
             covered = covered_offsets(reader, source.path)
             for entry in entries:
-                left = [
-                    entry.data[at : at + 1]
-                    for at in range(entry.length)
-                    if entry.offset + at not in covered
+                uncovered = [
+                    entry.data[index : index + 1]
+                    for index in range(entry.length)
+                    if entry.offset + index not in covered
                 ]
-                is_covered = not b"".join(left).strip(FILLER)
+                is_covered = not b"".join(uncovered).strip(FILLER)
 
-                assert is_covered or is_stored_elsewhere(adapter, entry, held), (
+                assert is_covered or is_stored_elsewhere(adapter, entry, stored_ids), (
                     entry.data[:200]
                 )
 
 
 def covered_offsets(reader: StoreReader, path: Path) -> set[int]:
-    """Every byte of a source that became a record, noise, or a reject."""
+    """Return every byte offset of a source that is a record, noise or rejected."""
     query = " UNION ALL ".join(
         f"SELECT t.offset, t.length FROM {table} t JOIN source s ON s.id = t.source "
         "WHERE s.path = ?"
@@ -371,20 +376,20 @@ def covered_offsets(reader: StoreReader, path: Path) -> set[int]:
 
 
 def is_stored_elsewhere(
-    adapter: AgentAdapter, entry: RawEntry, held: set[bytes]
+    adapter: AgentAdapter, entry: RawEntry, stored_ids: set[bytes]
 ) -> bool:
-    """Whether the entry repeats one that stands elsewhere."""
+    """Return whether the store has the entry's records from another place."""
     records = adapter.decode(entry, {}).records
-    names = [
+    ids = [
         make_record_id(r.session.agent, r.native_id, r.block, r.scope)
         for r in records
         if r.native_id and r.block < 900
     ]
-    return bool(names) and all(name in held for name in names)
+    return bool(ids) and all(id_ in stored_ids for id_ in ids)
 
 
 def mutable_entries(adapter: AgentAdapter) -> list[tuple[RawEntry, dict[str, Any]]]:
-    """Every small fixture entry that is an object, with the state before it."""
+    """Return every small fixture entry that is an object, with the state before it."""
     return [
         (entry, state)
         for case in golden.list_cases(adapter)
@@ -394,11 +399,11 @@ def mutable_entries(adapter: AgentAdapter) -> list[tuple[RawEntry, dict[str, Any
 
 
 POOL = {adapter.name: mutable_entries(adapter) for adapter in ADAPTERS}
-LONG = "a number too long for Python to write"
+HUGE_NUMBER = "placeholder of a number too long for Python"
 SCALARS = [
     None, True, False, 0, -1, 2**63, -(2**63) - 1, 2**64, 1.5, 1e300, "", "x", "\udcb2",
     "\0", "main", "user", "assistant", "9999-12-31T23:59:59-23:59",
-    "0001-01-01T00:00:00+23:59", "../../x", "<persisted-output>", LONG,
+    "0001-01-01T00:00:00+23:59", "../../x", "<persisted-output>", HUGE_NUMBER,
 ]  # fmt: skip
 ODD = [
     *SCALARS, [], {}, [None], [{}], [[]], ["x", {"type": "text", "text": 1}],
@@ -418,7 +423,7 @@ values = st.recursive(
 )
 
 
-def iter_paths(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def iter_paths(value: Any, prefix: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     items = (
         value.items()
         if isinstance(value, dict)
@@ -427,8 +432,8 @@ def iter_paths(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ..
         else ()
     )
     for name, item in items:
-        yield (*here, name)
-        yield from iter_paths(item, (*here, name))
+        yield (*prefix, name)
+        yield from iter_paths(item, (*prefix, name))
 
 
 def set_at_path(value: Any, path: tuple[Any, ...], new: Any) -> None:
@@ -438,11 +443,11 @@ def set_at_path(value: Any, path: tuple[Any, ...], new: Any) -> None:
 
 
 def encode_json(value: Any) -> bytes:
-    return json.dumps(value).replace(f'"{LONG}"', "7" * 4400).encode()
+    return json.dumps(value).replace(f'"{HUGE_NUMBER}"', "7" * 4400).encode()
 
 
 def try_decode(adapter: AgentAdapter, entry: RawEntry, state: dict[str, Any]) -> None:
-    """Either sense is made of the entry, or it is refused in the one right way."""
+    """Assert that the entry is decoded into valid records or raises DecodeError."""
     try:
         decoded = adapter.decode(entry, state)
     except DecodeError:
@@ -466,7 +471,7 @@ fuzz = settings(
 @over_adapters
 @fuzz
 @given(data=st.data())
-def test_any_value_in_any_field_is_understood_or_refused(
+def test_any_value_in_any_field_is_decoded_or_rejected(
     adapter: AgentAdapter, data: st.DataObject
 ):
     entry, state = data.draw(st.sampled_from(POOL[adapter.name]))
@@ -479,7 +484,7 @@ def test_any_value_in_any_field_is_understood_or_refused(
 
 
 @over_adapters
-def test_every_odd_value_in_every_field_is_understood_or_refused(
+def test_every_odd_value_in_every_field_is_decoded_or_rejected(
     adapter: AgentAdapter,
 ):
     failed = []
@@ -491,7 +496,7 @@ def test_every_odd_value_in_every_field_is_understood_or_refused(
                 try_decode(
                     adapter, RawEntry(entry.source, 0, encode_json(value)), state
                 )
-            except Exception as error:  # noqa: BLE001 - all of them, not the first
+            except Exception as error:  # noqa: BLE001 - collect all failures
                 where = ".".join(map(str, path))
                 failed.append(f"{where} = {odd!r}: {type(error).__name__}")
 
@@ -501,7 +506,7 @@ def test_every_odd_value_in_every_field_is_understood_or_refused(
 def iter_fields(
     adapter: AgentAdapter,
 ) -> Iterator[tuple[RawEntry, dict[str, Any], tuple[Any, ...]]]:
-    """Each field that an entry of its kind can have, once."""
+    """Yield each field that an entry of its kind can have, once."""
     seen = set()
     for entry, state in POOL[adapter.name]:
         value = parse(entry.data)
@@ -515,18 +520,18 @@ def iter_fields(
 
 
 def kind_signature(value: Any, name: str) -> str:
-    """The values an entry's kind is known by, wherever they stand."""
-    found = [value.get(name)]
+    """Return the values of a kind field at all levels where it may occur."""
+    kinds = [value.get(name)]
     for inner in ("attachment", "data", "message", "payload"):
         part = value.get(inner)
-        found.append(part.get(name) if isinstance(part, dict) else None)
-    return json.dumps(found)
+        kinds.append(part.get(name) if isinstance(part, dict) else None)
+    return json.dumps(kinds)
 
 
 @over_adapters
 @fuzz
 @given(noise=st.binary(max_size=60))
-def test_any_bytes_are_understood_or_refused(adapter: AgentAdapter, noise: bytes):
+def test_any_bytes_are_decoded_or_rejected(adapter: AgentAdapter, noise: bytes):
     entry, state = POOL[adapter.name][0]
 
     try_decode(adapter, RawEntry(entry.source, 0, noise), state)
@@ -549,14 +554,14 @@ HOSTILE = {
 
 @over_adapters
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_bytes_are_understood_or_refused(adapter: AgentAdapter, kind: str):
+def test_hostile_bytes_are_decoded_or_rejected(adapter: AgentAdapter, kind: str):
     entry, state = POOL[adapter.name][0]
 
     try_decode(adapter, RawEntry(entry.source, 0, HOSTILE[kind]), state)
 
 
 @over_adapters
-def test_no_line_stops_the_reading(
+def test_no_line_stops_the_reader(
     adapter: AgentAdapter, home: Path, tmp_path: Path, clock
 ):
     chance = random.Random(7)
@@ -564,10 +569,10 @@ def test_no_line_stops_the_reading(
         corrupt_field(entry, path, chance) for entry, _, path in iter_fields(adapter)
     ]
     logs = (e.source for e, _ in POOL[adapter.name])
-    place = next((log for log in logs if log.shape is Shape.APPEND_LOG), None)
-    if place is None:
-        pytest.skip("writes no log of lines")
-    log = home / place.path.relative_to(place.root.parents[1])
+    source = next((log for log in logs if log.shape is Shape.APPEND_LOG), None)
+    if source is None:
+        pytest.skip("the agent writes no append log")
+    log = home / source.path.relative_to(source.root.parents[1])
     log.parent.mkdir(parents=True)
     failed = []
     for start in range(0, len(lines), 100):
@@ -576,7 +581,7 @@ def test_no_line_stops_the_reading(
         try:
             golden.sync_home(adapter, home, path, clock)
             golden.describe_store(path)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it stops us
+        except Exception as error:  # noqa: BLE001 - any error would stop reading
             failed.append(f"lines from {start}: {error!r}")
 
     assert failed == []
@@ -602,19 +607,21 @@ def test_golden_records(
     golden.copy_home(case, home)
     golden.sync_home(adapter, home, tmp_path / "store.db", clock)
 
-    told = golden.dump_rows(golden.describe_store(tmp_path / "store.db"))
+    output = golden.dump_rows(golden.describe_store(tmp_path / "store.db"))
 
-    wanted = golden.load_golden(case / "records.jsonl", told, pytestconfig)
-    assert told.splitlines() == wanted.splitlines()
+    expected = golden.load_golden(case / "records.jsonl", output, pytestconfig)
+    assert output.splitlines() == expected.splitlines()
 
 
 def find_shown_capabilities(adapter: AgentAdapter) -> set[str]:
-    """What the adapter's fixtures show that its files can tell."""
+    """Return the capabilities that the adapter's fixtures show."""
     shown = set()
     for case in golden.list_cases(adapter):
         for _, _, decoded in decode_all(adapter, case / "home"):
             for record in decoded.records:
-                shown.update(name for name, has in SIGNS.items() if has(record))
+                shown.update(
+                    name for name, is_shown in SIGNS.items() if is_shown(record)
+                )
     return shown
 
 
@@ -634,25 +641,25 @@ SIGNS: dict[str, typing.Callable[[Record], object]] = {
 
 
 @over_adapters
-def test_what_an_agent_declares_is_what_its_fixtures_show(adapter: AgentAdapter):
+def test_fixtures_show_exactly_the_declared_capabilities(adapter: AgentAdapter):
     declared = adapter.capabilities - {"live"}
 
     assert find_shown_capabilities(adapter) == declared
 
 
 @over_adapters
-def test_an_agent_looks_at_no_variable_that_it_does_not_name(
+def test_an_adapter_reads_only_declared_environment_variables(
     adapter: AgentAdapter, tmp_path: Path
 ):
     class Environ(dict[str, str]):
-        asked: set[str] = set()  # noqa: RUF012
+        accessed: set[str] = set()  # noqa: RUF012
 
         def get(self, name: str, default: Any = None) -> Any:
-            self.asked.add(name)
+            self.accessed.add(name)
             return default
 
         def __getitem__(self, name: str) -> str:
-            self.asked.add(name)
+            self.accessed.add(name)
             raise KeyError(name)
 
     env = Environment(home=tmp_path, environ=Environ(), platform="linux")
@@ -660,11 +667,11 @@ def test_an_agent_looks_at_no_variable_that_it_does_not_name(
     list(adapter.roots(env, []))
     list(adapter.live_registries(env, []))
 
-    assert Environ.asked <= set(adapter.env_vars)
+    assert Environ.accessed <= set(adapter.env_vars)
 
 
 @over_adapters
-def test_an_agent_says_that_it_is_live_if_and_only_if_files_name_its_processes(
+def test_the_live_capability_means_that_files_name_processes(
     adapter: AgentAdapter, tmp_path: Path
 ):
     registries = list(adapter.live_registries(golden.make_environment(tmp_path), []))

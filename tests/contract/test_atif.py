@@ -1,4 +1,4 @@
-"""ATIF trajectories are checked by the models their makers publish."""
+"""Test ATIF trajectories with the models that their authors publish."""
 
 from __future__ import annotations
 
@@ -17,23 +17,28 @@ CHECK = """
 import json, sys
 from harbor.models.trajectories import Trajectory
 for line in sys.stdin:
-    told = Trajectory.model_validate_json(json.loads(line))
-    print(len(told.steps), len(told.subagent_trajectories or []))
+    trajectory = Trajectory.model_validate_json(json.loads(line))
+    print(len(trajectory.steps), len(trajectory.subagent_trajectories or []))
 """
 HARBOR = "harbor==0.25.0"
 
 
 @pytest.fixture(scope="session")
 def harbor(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An interpreter that has the models; it asks for a newer Python than they need."""
+    """Return a Python interpreter with the models installed.
+
+    The package requires a newer Python than its models need.
+    """
     folder = tmp_path_factory.mktemp("harbor")
     python = folder / "bin" / "python"
     try:
         venv.create(folder, with_pip=True)
         pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        wanted = (["--no-deps", "--ignore-requires-python", HARBOR], ["pydantic"])
-        for words in wanted:
-            subprocess.run([*pip, *words], check=True, timeout=100, capture_output=True)
+        installs = (["--no-deps", "--ignore-requires-python", HARBOR], ["pydantic"])
+        for arguments in installs:
+            subprocess.run(
+                [*pip, *arguments], check=True, timeout=100, capture_output=True
+            )
     except (subprocess.SubprocessError, OSError):
         pytest.skip("harbor cannot be installed here")
     return python
@@ -43,24 +48,24 @@ def harbor(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_fixture_is_a_valid_trajectory(
     harbor: Path, tmp_path: Path, clock: FakeClock
 ):
-    told = []
+    trajectories = []
     for number, (adapter, case) in enumerate(list_all_cases()):
         home = tmp_path / f"home{number}"
         store = tmp_path / f"{number}.db"
         session = read_case_session(adapter, case, home, store, clock)
         if session is not None:
-            told.append(render_one(session, "atif"))
+            trajectories.append(render_one(session, "atif"))
 
-    ran = subprocess.run(
+    result = subprocess.run(
         [harbor, "-c", CHECK],
-        input="".join(json.dumps(text) + "\n" for text in told),
+        input="".join(json.dumps(text) + "\n" for text in trajectories),
         capture_output=True,
         text=True,
         check=False,
         timeout=100,
     )
 
-    assert ran.returncode == 0, ran.stderr[-3000:]
-    counts = [line.split() for line in ran.stdout.split("\n") if line]
-    assert len(counts) == len(told) > 20
+    assert result.returncode == 0, result.stderr[-3000:]
+    counts = [line.split() for line in result.stdout.split("\n") if line]
+    assert len(counts) == len(trajectories) > 20
     assert any(int(subagents) > 0 for _, subagents in counts)

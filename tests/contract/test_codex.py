@@ -1,4 +1,4 @@
-"""What Codex's rollouts mean, fact by fact."""
+"""Test how Codex's rollouts are decoded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROOT = Path("/home/dev/.codex/sessions")
 
 
 class CodexStoreContents:
-    """What the store tells after a sync."""
+    """Contents of the store after a sync."""
 
     def __init__(self, path: Path) -> None:
         with StoreReader(path) as reader:
@@ -44,8 +44,8 @@ class CodexStoreContents:
 
     def main(self, session_id: str = "") -> SessionSummary:
         mains = [s for s in self.streams.values() if s.key.source == MAIN]
-        (found,) = [s for s in mains if s.key.session_id.startswith(session_id)]
-        return found
+        (main,) = [s for s in mains if s.key.session_id.startswith(session_id)]
+        return main
 
     def subagents(self) -> list[SessionSummary]:
         return [s for s in self.streams.values() if s.is_subagent]
@@ -61,20 +61,20 @@ class CodexStoreContents:
     def user_messages(
         self, session: SessionSummary | None = None
     ) -> list[tuple[str, str]]:
-        """Whose words, and the words, of every user message."""
-        spoken = self.records_of_type("user_message", session)
-        return [(r.metadata["origin"], r.content) for r in spoken]
+        """Return the origin and text of every user message."""
+        messages = self.records_of_type("user_message", session)
+        return [(r.metadata["origin"], r.content) for r in messages]
 
     def units(self, session: SessionSummary | None = None) -> Any:
         main = session or self.main()
-        mine = [s for s in self.subagents() if s.key[1] == main.key.session_id]
-        others = [RecordStream(s, self.records(s)) for s in mine]
+        children = [s for s in self.subagents() if s.key[1] == main.key.session_id]
+        others = [RecordStream(s, self.records(s)) for s in children]
         return assemble(RecordStream(main, self.records(main)), others)
 
 
 @pytest.fixture
 def read(home: Path, tmp_path: Path, clock):
-    """Reads a fixture case, or whatever stands in the home."""
+    """Return a function that syncs a fixture case or the home, and reads the store."""
 
     def read_case(case: str = "") -> CodexStoreContents:
         if case:
@@ -88,7 +88,7 @@ def read(home: Path, tmp_path: Path, clock):
 def decode(
     payload: Any, type_: str = "response_item", state: dict[str, Any] | None = None
 ) -> Any:
-    """One line of a thread, decoded."""
+    """Decode one line of a thread."""
     source = SourceRef(
         agent=ADAPTER.name,
         path=ROOT / f"2026/02/03/rollout-2026-02-03T10-00-00-{THREAD}.jsonl",
@@ -101,37 +101,37 @@ def decode(
 
 
 def decode_user_message(*texts: str, kinds: list[str] | None = None) -> Record:
-    """What becomes of a user message made of these texts."""
+    """Return the record of a user message with these texts."""
     content = [{"type": "input_text", "text": text} for text in texts]
-    told = {"content_item_kinds": kinds} if kinds else {}
+    metadata = {"content_item_kinds": kinds} if kinds else {}
     (record,) = decode(
         {
             "type": "message",
             "role": "user",
             "content": content,
-            "internal_chat_message_metadata_passthrough": told,
+            "internal_chat_message_metadata_passthrough": metadata,
         }
     ).records
     return record
 
 
 @pytest.mark.parametrize("case", ["hello", "legacy"])
-def test_a_prompt_that_is_written_twice_is_told_once(read, case: str):
-    words = [words for _, words in read(case).user_messages()]
+def test_a_prompt_that_is_written_twice_is_stored_once(read, case: str):
+    texts = [text for _, text in read(case).user_messages()]
 
-    assert len(words) == len(set(words))
+    assert len(texts) == len(set(texts))
 
 
-def test_an_answer_that_is_written_twice_is_told_once(read):
+def test_an_answer_that_is_written_twice_is_stored_once(read):
     (answer,) = read("hello").records_of_type("assistant_message")
 
     assert answer.content == "Hello from the scripted model."
 
 
-def test_a_resumed_thread_goes_on_in_the_same_units(read):
-    told = read("resume")
+def test_a_resumed_thread_continues_its_units(read):
+    contents = read("resume")
 
-    assert [(unit.number, unit.stop_reason) for unit in told.units()] == [
+    assert [(unit.number, unit.stop_reason) for unit in contents.units()] == [
         (0, "unknown"),
         (1, "end_turn"),
         (2, "end_turn"),
@@ -144,48 +144,48 @@ def test_an_interrupted_turn_is_cancelled(read):
     assert [unit.stop_reason for unit in units[1:]] == ["cancelled", "end_turn"]
 
 
-def test_a_turn_the_server_broke_off_is_an_error(read):
-    told = read("err500")
+def test_a_turn_that_a_server_error_ended_has_an_error(read):
+    contents = read("err500")
 
-    assert told.units()[-1].stop_reason == "error"
-    assert told.main().has_turn_ended
+    assert contents.units()[-1].stop_reason == "error"
+    assert contents.main().has_turn_ended
 
 
-def test_an_error_told_twice_is_told_once(read):
-    told = read("legacy")
+def test_an_error_that_is_written_twice_is_stored_once(read):
+    contents = read("legacy")
 
-    ends = [r for r in told.records_of_type("error") if r.role == "assistant"]
+    ends = [r for r in contents.records_of_type("error") if r.role == "assistant"]
     assert [r.content for r in ends] == ["The model is busy."]
-    assert told.units()[-1].stop_reason == "error"
+    assert contents.units()[-1].stop_reason == "error"
 
 
 def test_a_killed_turn_has_not_ended(read):
-    told = read("killed")
+    contents = read("killed")
 
-    assert not told.main().has_turn_ended
-    assert told.units()[-1].entries[-2].record.metadata["is_unanswered"]
+    assert not contents.main().has_turn_ended
+    assert contents.units()[-1].entries[-2].record.metadata["is_unanswered"]
 
 
-def test_a_prompt_typed_while_the_agent_works_steers_the_unit(read):
-    told = read("legacy")
+def test_a_prompt_typed_while_the_agent_works_is_queued(read):
+    contents = read("legacy")
 
-    assert told.user_messages()[:2] == [
+    assert contents.user_messages()[:2] == [
         ("prompt", "Why does the stone stop?"),
         ("queued", "Look at the axle too"),
     ]
 
 
-def test_a_command_run_by_hand_is_shown_as_typed(read):
+def test_a_command_that_a_person_ran_is_stored_as_typed(read):
     assert ("shell", "! ls axle") in read("legacy").user_messages()
 
 
-def test_a_planned_turn_says_so(read):
+def test_a_turn_in_plan_mode_has_the_mode(read):
     modes = [unit.agent_mode for unit in read("legacy").units()]
 
     assert modes == ["agent", "agent", "plan", "agent"]
 
 
-def test_the_name_a_thread_was_given_is_its_title(read):
+def test_the_custom_name_of_a_thread_is_its_title(read):
     assert read("legacy").main().title == "The stone and the axle"
 
 
@@ -201,7 +201,7 @@ def test_the_name_a_thread_was_given_is_its_title(read):
         "<skill>\n<name>sew</name>\n</skill>",
     ],
 )
-def test_the_client_s_own_words_are_no_prompt(text: str):
+def test_text_of_the_client_is_not_a_prompt(text: str):
     assert decode_user_message(text).type == "system_event"
 
 
@@ -213,45 +213,45 @@ def test_a_prompt_may_follow_an_envelope():
     assert (record.content, record.metadata["origin"]) == ("Mend the sail", "prompt")
 
 
-def test_an_envelope_that_never_ends_is_somebody_s_words():
+def test_an_unclosed_envelope_is_a_prompt():
     text = "<skill> is a tag I do not understand"
 
     assert decode_user_message(text).content == text
 
 
-def test_words_the_log_calls_a_person_s_are_a_prompt_whatever_they_look_like():
+def test_text_that_the_log_marks_as_a_users_is_a_prompt():
     text = "<skill>\nwhat is this?\n</skill>"
 
     assert decode_user_message(text, kinds=["user.text"]).content == text
 
 
-def test_words_the_log_calls_context_are_no_prompt_whatever_they_look_like():
+def test_text_that_the_log_marks_as_context_is_not_a_prompt():
     record = decode_user_message("Mind the wind", kinds=["weather.report"])
 
     assert (record.type, record.metadata["note"]) == ("system_event", "report")
 
 
-def test_what_an_editor_attached_stands_beside_the_request(read):
+def test_editor_context_is_an_attachment_of_the_prompt(read):
     prompt = read("legacy").records_of_type("user_message")[0]
 
     assert prompt.content == "Why does the stone stop?"
     assert "Active file: stone.py" in prompt.metadata["attached"]
 
 
-def test_a_picture_is_shown_by_kind_and_size(read):
-    words = [words for _, words in read("legacy").user_messages()]
+def test_an_image_is_a_placeholder_with_type_and_size(read):
+    texts = [text for _, text in read("legacy").user_messages()]
 
-    assert "[image image/png, 36 B]\n\nPlan a new axle like this" in words
+    assert "[image image/png, 36 B]\n\nPlan a new axle like this" in texts
 
 
-def test_a_failed_command_says_so(read):
-    told = {
+def test_the_result_of_a_failed_command_is_an_error(read):
+    metadata = {
         r.tool_call_id: r.metadata
         for r in read("legacy").records_of_type("tool_result")
     }
 
-    assert told["call_2"] == {"exit_code": 2, "is_error": True}
-    assert told["call_1"] == {"exit_code": 0}
+    assert metadata["call_2"] == {"exit_code": 2, "is_error": True}
+    assert metadata["call_1"] == {"exit_code": 0}
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_a_failed_command_says_so(read):
         (7, "7", {}),
     ],
 )
-def test_an_answer_loses_the_client_s_header_and_keeps_what_it_said(
+def test_the_header_of_a_result_becomes_metadata(
     output: Any, content: str, metadata: dict[str, Any]
 ):
     item = {"type": "function_call_output", "call_id": "call_1", "output": output}
@@ -289,44 +289,44 @@ def test_an_answer_loses_the_client_s_header_and_keeps_what_it_said(
     assert (record.content, record.metadata) == (content, metadata)
 
 
-def test_a_patch_is_a_call_with_its_text(read):
+def test_a_patch_is_a_call_with_the_patch_text(read):
     call = read("tools").records_of_type("tool_use")[-1]
 
     assert json.loads(call.tool_input)["input"].startswith("*** Begin Patch")
 
 
-def test_arguments_that_are_no_json_lose_nothing(read):
+def test_arguments_that_are_not_json_are_preserved(read):
     call = read("unknown-lines").records_of_type("tool_use")[-1]
 
     assert json.loads(call.tool_input) == {"arguments": '{"command": ['}
 
 
-def test_a_search_the_model_s_host_did_is_answered(read):
+def test_a_search_by_the_models_host_has_a_result(read):
     units = read("legacy").units()
 
     calls = [p.record for unit in units for p in unit.entries]
     assert not any(record.metadata.get("is_unanswered") for record in calls)
 
 
-def test_thinking_that_cannot_be_read_is_noise(read):
+def test_encrypted_reasoning_is_noise(read):
     thoughts = [record.content for record in read("legacy").records_of_type("thinking")]
 
     assert thoughts == ["**Looking at the stone**"]
 
 
-def test_tokens_are_those_of_each_message(read):
-    told = read("tools")
+def test_tokens_are_counted_by_message(read):
+    contents = read("tools")
 
-    counted = [r.message_id for r in told.records_of_type("token_usage")]
+    counted = [r.message_id for r in contents.records_of_type("token_usage")]
     assert len(counted) == len(set(counted)) == 4
-    assert told.main().usage == Usage(39315 - 44, 92, 44, 0)
+    assert contents.main().usage == Usage(39315 - 44, 92, 44, 0)
 
 
-def test_a_running_total_that_is_told_twice_counts_once(read):
+def test_a_repeated_running_total_counts_once(read):
     assert read("legacy").main().usage == Usage(4200 - 3100, 140, 3100, 0)
 
 
-def test_a_log_that_changes_its_way_of_counting_counts_once():
+def test_a_log_with_both_kinds_of_token_counts_counts_once():
     tokens = {"input_tokens": 10, "output_tokens": 1}
     by_message = {"response_id": "resp_1", "usage": tokens}
     info = {"total_token_usage": tokens, "last_token_usage": tokens}
@@ -337,36 +337,36 @@ def test_a_log_that_changes_its_way_of_counting_counts_once():
     assert (len(first.records), second.records) == (1, ())
 
 
-def test_a_subagent_hangs_under_the_call_that_spawned_it(read):
-    told = read("subagent")
+def test_a_subagent_is_linked_to_the_call_that_spawned_it(read):
+    contents = read("subagent")
 
-    (child,) = told.subagents()
-    (call, _) = told.records_of_type("tool_use")
+    (child,) = contents.subagents()
+    (call, _) = contents.records_of_type("tool_use")
     assert child.spawn_call_id == call.tool_call_id
-    assert child.key.session_id == told.main().key.session_id
-    assert [len(unit.subagents) for unit in told.units()] == [0, 1]
-    assert told.user_messages(child) == [("task", "Count the files [[cx-worker]]")]
+    assert child.key.session_id == contents.main().key.session_id
+    assert [len(unit.subagents) for unit in contents.units()] == [0, 1]
+    assert contents.user_messages(child) == [("task", "Count the files [[cx-worker]]")]
 
 
-def test_a_subagent_s_news_is_no_prompt(read):
+def test_a_notification_of_a_subagent_is_not_a_prompt(read):
     assert [origin for origin, _ in read("subagent").user_messages()] == ["prompt"]
 
 
-def test_a_subagent_repeats_nothing_of_its_parent(read):
-    told = read("subagent-v2")
+def test_lines_that_a_subagent_repeats_from_its_parent_are_noise(read):
+    contents = read("subagent-v2")
 
-    (child,) = told.subagents()
-    assert told.user_messages(child) == [("task", "/root/count_files: [encrypted]")]
-    assert [r.content for r in told.records_of_type("assistant_message", child)] == [
-        "V2 finished."
-    ]
-    assert told.units()[1].subagents[0].stop_reason == "end_turn"
+    (child,) = contents.subagents()
+    assert contents.user_messages(child) == [("task", "/root/count_files: [encrypted]")]
+    assert [
+        r.content for r in contents.records_of_type("assistant_message", child)
+    ] == ["V2 finished."]
+    assert contents.units()[1].subagents[0].stop_reason == "end_turn"
 
 
-def test_a_subagent_of_a_subagent_hangs_under_it(read):
-    told = read("subagent-legacy")
+def test_a_nested_subagent_belongs_to_its_parent(read):
+    contents = read("subagent-legacy")
 
-    (unit,) = [unit for unit in told.units() if unit.subagents]
+    (unit,) = [unit for unit in contents.units() if unit.subagents]
     (child,) = unit.subagents
     (grandchild,) = child.subagents
     assert (child.prompt, grandchild.prompt) == (
@@ -375,19 +375,19 @@ def test_a_subagent_of_a_subagent_hangs_under_it(read):
     )
 
 
-def test_an_old_subagent_s_own_words_begin_after_a_pause(read):
-    told = read("subagent-legacy")
+def test_the_own_lines_of_an_old_subagent_start_after_a_pause(read):
+    contents = read("subagent-legacy")
 
-    (child,) = [s for s in told.subagents() if s.title == "Count the stones"]
-    assert told.user_messages(child) == [("task", "Count the stones")]
+    (child,) = [s for s in contents.subagents() if s.title == "Count the stones"]
+    assert contents.user_messages(child) == [("task", "Count the stones")]
     assert child.usage == Usage(50, 5, 0, 0)
 
 
-def test_a_fork_shows_what_it_repeats_and_counts_only_its_own(read):
-    told = read("legacy-fork")
-    first, fork = told.main(THREAD), told.main(FORK)
+def test_a_fork_shows_repeated_lines_and_counts_only_its_own_tokens(read):
+    contents = read("legacy-fork")
+    first, fork = contents.main(THREAD), contents.main(FORK)
 
-    assert [words for _, words in told.user_messages(fork)] == [
+    assert [text for _, text in contents.user_messages(fork)] == [
         "Why does the stone stop?",
         "Look at the axle too",
         "Which wood?",
@@ -396,36 +396,38 @@ def test_a_fork_shows_what_it_repeats_and_counts_only_its_own(read):
     assert fork.usage == Usage(100, 5, 1700, 0)
 
 
-def test_a_fork_that_holds_only_its_own_turns_names_its_parent(read):
-    told = read("fork")
+def test_a_fork_without_repeated_lines_names_its_parent(read):
+    contents = read("fork")
 
     (opened,) = [
         p.record.metadata
-        for s in told.streams.values()
-        for p in told.records(s)
+        for s in contents.streams.values()
+        for p in contents.records(s)
         if "forked_from" in p.record.metadata
     ]
-    assert opened["forked_from"] in {s.key.session_id for s in told.streams.values()}
+    assert opened["forked_from"] in {
+        s.key.session_id for s in contents.streams.values()
+    }
 
 
-def test_a_thread_of_the_client_s_own_makes_no_unit(read):
-    told = read("unknown-lines")
+def test_a_thread_of_the_client_has_no_units(read):
+    contents = read("unknown-lines")
 
-    assert told.user_messages() == [("task", "Review the sails")]
-    assert told.main().units == 0
+    assert contents.user_messages() == [("task", "Review the sails")]
+    assert contents.main().units == 0
 
 
-def test_an_old_log_is_in_the_folder_its_context_names(read):
+def test_an_old_log_takes_its_directory_from_the_context(read):
     assert read("bare-lines").main().cwd == "/home/dev/mill"
 
 
-def test_the_same_question_asked_twice_is_asked_twice(read):
-    assert [words for _, words in read("bare-lines").user_messages()] == [
+def test_the_same_prompt_typed_twice_is_two_prompts(read):
+    assert [text for _, text in read("bare-lines").user_messages()] == [
         "How many sacks?"
     ] * 2
 
 
-def test_an_old_document_that_grew_tells_only_what_is_new(read, home: Path):
+def test_a_grown_document_adds_only_new_records(read, home: Path):
     read("old-document")
     (path,) = home.rglob("*.json")
     value = json.loads(path.read_text())
@@ -433,17 +435,17 @@ def test_an_old_document_that_grew_tells_only_what_is_new(read, home: Path):
     value["items"].append(more)
     path.write_text(json.dumps(value))
 
-    told = read()
+    contents = read()
 
-    assert [words for _, words in told.user_messages()] == [
+    assert [text for _, text in contents.user_messages()] == [
         "Sweep the mill",
         "Once more",
     ]
-    assert len(told.records_of_type("assistant_message")) == 1
+    assert len(contents.records_of_type("assistant_message")) == 1
 
 
 def archive_thread(home: Path) -> None:
-    """The thread is put away, as `codex archive` does."""
+    """Move the thread's file to the archive, as `codex archive` does."""
     (path,) = home.rglob("rollout-*.jsonl")
     folder = home / ".codex" / "archived_sessions"
     folder.mkdir()
@@ -451,41 +453,41 @@ def archive_thread(home: Path) -> None:
 
 
 def compress_thread(home: Path) -> None:
-    """The thread is compressed where it stands."""
+    """Compress the thread's file in place."""
     (path,) = home.rglob("rollout-*.jsonl")
     packed = zstandard.ZstdCompressor(level=3).compress(path.read_bytes())
     path.with_name(f"{path.name}.zst").write_bytes(packed)
     path.unlink()
 
 
-@pytest.mark.parametrize("put_away", [archive_thread, compress_thread])
+@pytest.mark.parametrize("archive", [archive_thread, compress_thread])
 @pytest.mark.parametrize("case", ["tools", "legacy", "bare-lines"])
-def test_a_thread_that_was_put_away_is_not_told_again(
-    read, home: Path, tmp_path: Path, put_away, case: str
+def test_a_thread_that_was_archived_is_not_stored_again(
+    read, home: Path, tmp_path: Path, archive, case: str
 ):
     read(case)
     before = describe_store(tmp_path / "store.db")
-    put_away(home)
+    archive(home)
 
     read()
 
-    # Noise is told of each file; sessions and records are the same.
+    # Noise is stored per file; sessions and records must be the same.
     assert describe_store(tmp_path / "store.db")[:-1] == before[:-1]
 
 
-def test_a_thread_packed_and_plain_is_told_once(read, home: Path):
+def test_a_thread_with_a_plain_and_a_compressed_file_is_stored_once(read, home: Path):
     copy_home(FIXTURES / "codex" / "packed", home)
     (path,) = home.rglob("*.zst")
     plain = zstandard.ZstdDecompressor().decompress(path.read_bytes())
     path.with_suffix("").write_bytes(plain)
 
-    told = read()
+    contents = read()
 
-    assert told.user_messages() == [("prompt", "Close the sluice")]
-    assert told.main().usage == Usage(100, 5, 0, 0)
+    assert contents.user_messages() == [("prompt", "Close the sluice")]
+    assert contents.main().usage == Usage(100, 5, 0, 0)
 
 
-def test_a_reverted_thread_s_second_file_is_the_same_thread(read, home: Path):
+def test_the_second_file_of_a_reverted_thread_is_the_same_thread(read, home: Path):
     copy_home(FIXTURES / "codex" / "hello", home)
     (path,) = home.rglob("rollout-*.jsonl")
     path.rename(path.with_name(f"{path.stem}_{FORK}.jsonl"))
@@ -493,7 +495,7 @@ def test_a_reverted_thread_s_second_file_is_the_same_thread(read, home: Path):
     assert read().main().key.session_id == "01a1e1f8-af5a-7f13-b529-e0142c1a1c8b"
 
 
-def test_the_folders_are_those_of_the_home_codex_uses(home: Path):
+def test_roots_follow_the_environment_and_the_configuration(home: Path):
     own = Environment(home=home, environ={"CODEX_HOME": "/c"}, platform="linux")
 
     roots = [
@@ -511,16 +513,16 @@ def test_the_folders_are_those_of_the_home_codex_uses(home: Path):
     ]
 
 
-def test_a_lock_s_name_is_the_thread_it_is_for():
-    told = [
+def test_the_name_of_a_lock_is_its_thread():
+    processes = [
         ADAPTER.parse_live_process(Path(name), b"")
         for name in (f"{THREAD}.lock", ".c.lock")
     ]
 
-    assert told == [LiveProcess(THREAD, None), None]
+    assert processes == [LiveProcess(THREAD, None), None]
 
 
-@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="Linux tells of locks")
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="needs /proc/locks")
 def test_a_thread_is_live_while_its_lock_is_held(home: Path):
     folder = home / ".codex" / "thread-writer-locks"
     folder.mkdir(parents=True)
@@ -528,15 +530,15 @@ def test_a_thread_is_live_while_its_lock_is_held(home: Path):
 
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        held = find(home)
+        while_locked = find_live_threads(home)
 
-    assert (held, find(home)) == ({THREAD: True}, {THREAD: False})
+    assert (while_locked, find_live_threads(home)) == ({THREAD: True}, {THREAD: False})
 
 
-def find(home: Path) -> dict[str, bool]:
+def find_live_threads(home: Path) -> dict[str, bool]:
     registries = ADAPTER.live_registries(make_environment(home), [])
     return tail.find_processes(registries, ADAPTER.parse_live_process)
 
 
-def test_a_thread_goes_on_by_its_id():
+def test_a_thread_is_resumed_by_its_id():
     assert ADAPTER.resume_command(THREAD) == f"codex resume {THREAD}"

@@ -1,4 +1,4 @@
-"""What Gemini CLI's logs mean, fact by fact."""
+"""Test how Gemini CLI's logs are decoded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.golden import FIXTURES, copy_home, describe_store, make_envir
 
 SECOND = LOG.replace("T10-00", "T10-05")
 CHILD = "99999999-2222-4333-8444-555555555555"
-THANKS = "Got it. Thanks for the additional context!"
+ACKNOWLEDGEMENT = "Got it. Thanks for the additional context!"
 CONTEXT = "<session_context>\n- **Workspace Directories:**\n  - {}\n</session_context>"
 
 
@@ -34,20 +34,20 @@ def gemini(home: Path, tmp_path: Path, clock) -> GeminiHome:
 
 
 @pytest.fixture
-def talk() -> GeminiLogBuilder:
+def builder() -> GeminiLogBuilder:
     return GeminiLogBuilder()
 
 
-# Where
+# Roots
 
 
-def test_logs_are_looked_for_in_the_home(home: Path):
+def test_the_root_is_below_the_home_directory(home: Path):
     (root,) = ADAPTER.roots(make_environment(home), [])
 
     assert root.path == home / ".gemini" / "tmp"
 
 
-def test_a_home_of_its_own_takes_the_place_of_the_home(home: Path):
+def test_the_environment_variable_replaces_the_home_directory(home: Path):
     environ = {"GEMINI_CLI_HOME": "/elsewhere"}
     env = Environment(home=home, environ=environ, platform="linux")
 
@@ -57,125 +57,127 @@ def test_a_home_of_its_own_takes_the_place_of_the_home(home: Path):
 
 
 @pytest.mark.parametrize("folder", ["/a/.gemini", "/a/.gemini/tmp"])
-def test_a_configured_folder_may_be_either(home: Path, folder: str):
+def test_a_configured_directory_may_include_tmp(home: Path, folder: str):
     (root,) = ADAPTER.roots(make_environment(home), [Path(folder)])
 
     assert root.path == Path("/a/.gemini/tmp")
 
 
-def test_the_older_file_is_a_document(home: Path):
+def test_the_older_format_is_a_document(home: Path):
     (root,) = ADAPTER.roots(make_environment(home), [])
 
     shapes = {pattern.glob: pattern.shape for pattern in root.patterns}
     assert shapes["*/chats/session-*.json"] is Shape.DOCUMENT
 
 
-def test_a_session_goes_on_by_its_id():
+def test_a_session_is_resumed_by_its_id():
     assert ADAPTER.resume_command("x") == "gemini --resume x"
 
 
-# The session and its folder
+# The session and its directory
 
 
 def test_the_header_names_the_session(gemini: GeminiHome):
-    told = gemini.read("hello")
+    contents = gemini.read("hello")
 
-    assert told.main().key.session_id == "db27dd20-08b5-483b-bd75-480b50d8a43a"
-
-
-def test_the_marker_beside_the_chats_tells_the_folder(gemini: GeminiHome):
-    told = gemini.read("hello")
-
-    assert told.main().cwd == "/home/dev/work/hello"
+    assert contents.main().key.session_id == "db27dd20-08b5-483b-bd75-480b50d8a43a"
 
 
-def test_the_marker_tells_a_subagent_s_folder_too(gemini: GeminiHome):
-    told = gemini.read("subagent")
+def test_the_marker_file_names_the_directory(gemini: GeminiHome):
+    contents = gemini.read("hello")
 
-    assert told.subagent().cwd == "/home/dev/work/subagent"
+    assert contents.main().cwd == "/home/dev/work/hello"
 
 
-def test_without_the_marker_the_context_tells_the_folder(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_the_marker_file_names_the_directory_of_a_subagent(gemini: GeminiHome):
+    contents = gemini.read("subagent")
+
+    assert contents.subagent().cwd == "/home/dev/work/subagent"
+
+
+def test_without_the_marker_file_the_context_names_the_directory(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    context = talk.prompt(CONTEXT.format("/home/dev/app"))
-    gemini.write(talk.header(), make_checkpoint(context), talk.prompt("hello"))
+    context = builder.prompt(CONTEXT.format("/home/dev/app"))
+    gemini.write(builder.header(), make_checkpoint(context), builder.prompt("hello"))
 
     assert gemini.read().main().cwd == "/home/dev/app"
 
 
-def test_a_log_that_lost_its_header_is_named_by_its_file(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_a_log_without_a_header_is_named_after_its_file(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    gemini.write(talk.prompt("hello"))
+    gemini.write(builder.prompt("hello"))
 
     assert gemini.read().main().key.session_id == Path(LOG).stem
 
 
-def test_the_injected_context_is_no_prompt(gemini: GeminiHome):
-    told = gemini.read("hello")
+def test_the_injected_context_is_not_a_prompt(gemini: GeminiHome):
+    contents = gemini.read("hello")
 
-    assert told.user_messages() == [("prompt", "say hi [[hello]]")]
-    assert len(told.events("context")) == 1
+    assert contents.user_messages() == [("prompt", "say hi [[hello]]")]
+    assert len(contents.events("context")) == 1
 
 
-def test_a_summary_is_the_title(gemini: GeminiHome, talk: GeminiLogBuilder):
-    gemini.write(talk.header(), talk.prompt("hello"), {"$set": {"summary": "Greets"}})
+def test_a_summary_is_the_title(gemini: GeminiHome, builder: GeminiLogBuilder):
+    gemini.write(
+        builder.header(), builder.prompt("hello"), {"$set": {"summary": "Greets"}}
+    )
 
     assert gemini.read().main().title == "Greets"
 
 
-def test_a_newer_summary_is_the_title(gemini: GeminiHome, talk: GeminiLogBuilder):
+def test_a_newer_summary_is_the_title(gemini: GeminiHome, builder: GeminiLogBuilder):
     titles = [{"$set": {"summary": name}} for name in ("Greets", "Greets twice")]
-    gemini.write(talk.header(), talk.prompt("hello"), *titles)
+    gemini.write(builder.header(), builder.prompt("hello"), *titles)
 
     assert gemini.read().main().title == "Greets twice"
 
 
-# Messages that come again
+# Repeated messages
 
 
-def test_a_message_that_gains_calls_is_told_once(gemini: GeminiHome):
-    told = gemini.read("tools")
+def test_a_message_that_gains_calls_is_stored_once(gemini: GeminiHome):
+    contents = gemini.read("tools")
 
-    assert told.texts("assistant_message") == [
+    assert contents.texts("assistant_message") == [
         "I will list files.",
         "Gemini scripted run is finished.",
     ]
-    assert told.main().tool_calls == 2
+    assert contents.main().tool_calls == 2
 
 
-def test_a_result_sent_back_to_the_model_is_told_once(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_a_result_that_is_returned_to_the_model_is_stored_once(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    made = make_tool_call("ls", "a.txt")
+    call = make_tool_call("ls", "a.txt")
     gemini.write(
-        talk.header(), talk.prompt("list"), talk.answer("", toolCalls=[made]),
-        talk.tool_results(made),
+        builder.header(), builder.prompt("list"), builder.answer("", toolCalls=[call]),
+        builder.tool_results(call),
     )  # fmt: skip
 
     assert gemini.read().texts("tool_result") == ["a.txt"]
 
 
-def test_a_result_that_only_the_model_was_told_is_kept(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_a_result_without_a_call_is_stored(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
     gemini.write(
-        talk.header(),
-        talk.prompt("list"),
-        talk.tool_results(make_tool_call("ls", "a.txt")),
+        builder.header(),
+        builder.prompt("list"),
+        builder.tool_results(make_tool_call("ls", "a.txt")),
     )
 
     assert gemini.read().texts("tool_result") == ["a.txt"]
 
 
-def test_the_result_keeps_its_failure_when_it_is_sent_back(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_a_failed_result_stays_failed_when_it_is_returned_to_the_model(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    made = make_tool_call("ls", "no such folder", status="error")
+    call = make_tool_call("ls", "no such folder", status="error")
     gemini.write(
-        talk.header(), talk.prompt("list"), talk.answer("", toolCalls=[made]),
-        talk.tool_results(made),
+        builder.header(), builder.prompt("list"), builder.answer("", toolCalls=[call]),
+        builder.tool_results(call),
     )  # fmt: skip
 
     (result,) = [
@@ -184,106 +186,108 @@ def test_the_result_keeps_its_failure_when_it_is_sent_back(
     assert result.metadata == {"is_error": True}
 
 
-def test_a_grown_message_replaces_what_it_was(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_a_grown_message_replaces_its_earlier_version(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    answer = talk.answer("One.")
+    answer = builder.answer("One.")
     grown = {**answer, "content": "One. Two."}
-    gemini.write(talk.header(), talk.prompt("count"), answer, grown)
+    gemini.write(builder.header(), builder.prompt("count"), answer, grown)
 
     assert gemini.read().texts("assistant_message") == ["One. Two."]
 
 
-def test_the_tokens_of_a_message_that_comes_again_count_once(gemini: GeminiHome):
-    told = gemini.read("tools")
+def test_the_tokens_of_a_repeated_message_count_once(gemini: GeminiHome):
+    contents = gemini.read("tools")
 
-    assert told.main().usage == Usage(37070, 84, 33, 0)
+    assert contents.main().usage == Usage(37070, 84, 33, 0)
 
 
-def test_cached_tokens_are_no_input_and_thoughts_are_output(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_input_excludes_cached_tokens_and_output_includes_thoughts(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    gemini.write(talk.header(), talk.prompt("hello"), talk.answer("Hello."))
+    gemini.write(builder.header(), builder.prompt("hello"), builder.answer("Hello."))
 
     assert TOKENS["input"] == 100
     assert gemini.read().main().usage == Usage(40, 27, 60, 0)
 
 
-def test_a_message_of_calls_alone_has_its_tokens_before_they_end(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_a_message_without_text_has_its_tokens_before_its_calls(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    gemini.write(talk.header(), talk.prompt("hello"), talk.answer(""))
+    gemini.write(builder.header(), builder.prompt("hello"), builder.answer(""))
 
-    told = gemini.read()
-    assert told.texts("token_usage") == [""]
-    assert told.main().usage == Usage(40, 27, 60, 0)
+    contents = gemini.read()
+    assert contents.texts("token_usage") == [""]
+    assert contents.main().usage == Usage(40, 27, 60, 0)
 
 
 # Checkpoints and resumes
 
 
-def test_a_resume_tells_nothing_twice(gemini: GeminiHome):
-    told = gemini.read("resume")
+def test_a_resume_stores_nothing_twice(gemini: GeminiHome):
+    contents = gemini.read("resume")
 
-    assert [words for _, words in told.user_messages()] == [
+    assert [text for _, text in contents.user_messages()] == [
         "please do it [[ge-tools]] [cwd=/home/dev/work/resume]",
         "please do it [[again]] [cwd=/home/dev/work/resume]",
     ]
-    assert len(told.texts("tool_result")) == told.main().tool_calls == 2
-    assert len(told.texts("thinking")) == 1
-    assert len(told.events("opened")) == 1
+    assert len(contents.texts("tool_result")) == contents.main().tool_calls == 2
+    assert len(contents.texts("thinking")) == 1
+    assert len(contents.events("opened")) == 1
 
 
-def test_a_resume_does_not_change_the_times(gemini: GeminiHome):
-    told = gemini.read("resume")
+def test_a_resume_does_not_change_the_start_time(gemini: GeminiHome):
+    contents = gemini.read("resume")
 
-    started = told.main().started_at
+    started = contents.main().started_at
     assert started is not None
     assert started.second == 5
 
 
-def test_a_resume_in_a_later_minute_opens_no_second_session(gemini: GeminiHome):
-    told = gemini.read("compaction")
+def test_a_resume_in_another_file_opens_no_second_session(gemini: GeminiHome):
+    contents = gemini.read("compaction")
 
-    assert len(told.sessions) == 1
-    assert len(told.events("opened")) == 1
-    assert len(told.events("context")) == 1
+    assert len(contents.sessions) == 1
+    assert len(contents.events("opened")) == 1
+    assert len(contents.events("context")) == 1
 
 
-def test_the_second_file_of_a_session_may_come_first(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_the_second_file_of_a_session_may_be_read_first(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    gemini.write(talk.header(startTime="2026-11-16T10:05:00.000Z"), name=SECOND)
+    gemini.write(builder.header(startTime="2026-11-16T10:05:00.000Z"), name=SECOND)
     gemini.read()
-    gemini.write(talk.header(), talk.prompt("hello"), talk.answer("Hello."))
+    gemini.write(builder.header(), builder.prompt("hello"), builder.answer("Hello."))
 
-    told = gemini.read()
-    assert told.main().units == 1
-    assert len(told.records()) == 3
-
-
-def test_a_checkpoint_cuts_no_result(gemini: GeminiHome):
-    told = gemini.read("notes")
-
-    assert told.texts("tool_result") == ["x" * 400]
+    contents = gemini.read()
+    assert contents.main().units == 1
+    assert len(contents.records()) == 3
 
 
-def test_a_checkpoint_adds_what_was_never_told(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_a_truncated_result_in_a_checkpoint_does_not_replace_the_full_one(
+    gemini: GeminiHome,
 ):
-    old = [talk.prompt("from a saved chat"), talk.answer([{"text": "Loaded."}])]
-    gemini.write(talk.header(), make_checkpoint(*old), talk.prompt("go on"))
+    contents = gemini.read("notes")
 
-    told = gemini.read()
-    assert told.user_messages() == [
+    assert contents.texts("tool_result") == ["x" * 400]
+
+
+def test_a_checkpoint_adds_missing_messages(
+    gemini: GeminiHome, builder: GeminiLogBuilder
+):
+    old = [builder.prompt("from a saved chat"), builder.answer([{"text": "Loaded."}])]
+    gemini.write(builder.header(), make_checkpoint(*old), builder.prompt("go on"))
+
+    contents = gemini.read()
+    assert contents.user_messages() == [
         ("prompt", "from a saved chat"),
         ("prompt", "go on"),
     ]
-    assert told.texts("assistant_message") == ["Loaded."]
+    assert contents.texts("assistant_message") == ["Loaded."]
 
 
-def test_parts_of_a_checkpoint_are_thoughts_words_and_calls(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_parts_of_a_checkpoint_become_thoughts_text_and_calls(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
     parts = [
         {"text": "**Look** around.", "thought": True},
@@ -291,74 +295,82 @@ def test_parts_of_a_checkpoint_are_thoughts_words_and_calls(
         {"functionCall": {"id": "call-9", "name": "ls", "args": {"path": "."}}},
     ]
     gemini.write(
-        talk.header(), make_checkpoint(talk.prompt("look"), talk.answer(parts))
+        builder.header(), make_checkpoint(builder.prompt("look"), builder.answer(parts))
     )
 
-    told = gemini.read()
-    assert told.texts("thinking") == ["**Look** around."]
-    assert told.texts("assistant_message") == ["I look."]
-    (used,) = [p.record for p in told.records() if p.record.type == "tool_use"]
-    assert (used.tool_call_id, used.tool_input) == ("call-9", '{"path":"."}')
+    contents = gemini.read()
+    assert contents.texts("thinking") == ["**Look** around."]
+    assert contents.texts("assistant_message") == ["I look."]
+    (call,) = [p.record for p in contents.records() if p.record.type == "tool_use"]
+    assert (call.tool_call_id, call.tool_input) == ("call-9", '{"path":"."}')
 
 
-def test_a_call_takes_only_its_own_result_of_a_merged_list(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_a_call_takes_only_its_own_result_from_a_merged_list(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    made = [make_tool_call("ls", "a.txt", "one"), make_tool_call("cat", "hello", "two")]
-    merged = [part for each in made for part in each["result"]]
-    calls = [{**each, "result": merged} for each in made]
+    separate = [
+        make_tool_call("ls", "a.txt", "one"),
+        make_tool_call("cat", "hello", "two"),
+    ]
+    merged = [part for call in separate for part in call["result"]]
+    calls = [{**call, "result": merged} for call in separate]
     gemini.write(
-        talk.header(),
-        make_checkpoint(talk.prompt("x"), talk.answer("", toolCalls=calls)),
+        builder.header(),
+        make_checkpoint(builder.prompt("x"), builder.answer("", toolCalls=calls)),
     )
 
     assert gemini.read().texts("tool_result") == ["a.txt", "hello"]
 
 
-def test_a_compaction_tells_its_summary_and_no_copies(gemini: GeminiHome):
-    told = gemini.read("compaction")
+def test_a_compaction_adds_its_summary_and_no_copies(gemini: GeminiHome):
+    contents = gemini.read("compaction")
 
-    assert told.events("compacted") == ["All done."]
-    assert told.main().units == 5
-    assert len(told.texts("assistant_message")) == 5
+    assert contents.events("compacted") == ["All done."]
+    assert contents.main().units == 5
+    assert len(contents.texts("assistant_message")) == 5
 
 
-def test_a_compaction_in_mid_turn_takes_no_prompt_back(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_a_compaction_mid_turn_does_not_retract_the_prompt(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    summary, thanks = talk.prompt("All of it."), talk.answer([{"text": THANKS}])
-    gemini.write(talk.header(), talk.prompt("go"), make_checkpoint(summary, thanks))
+    summary, thanks = (
+        builder.prompt("All of it."),
+        builder.answer([{"text": ACKNOWLEDGEMENT}]),
+    )
+    gemini.write(
+        builder.header(), builder.prompt("go"), make_checkpoint(summary, thanks)
+    )
 
     assert gemini.read().texts("error") == []
 
 
-def test_a_rewind_is_told_and_takes_nothing_away(gemini: GeminiHome):
-    told = gemini.read("notes")
+def test_a_rewind_is_an_event_and_removes_nothing(gemini: GeminiHome):
+    contents = gemini.read("notes")
 
-    assert len(told.events("rewound")) == 1
-    assert ("prompt", "delete it") in told.user_messages()
-
-
-def test_a_document_and_the_log_made_of_it_are_one(gemini: GeminiHome):
-    told = gemini.read("document-resumed")
-
-    assert told.main().units == 3
-    assert told.main().tool_calls == 3
-    assert told.main().title == "Write a file"
+    assert len(contents.events("rewound")) == 1
+    assert ("prompt", "delete it") in contents.user_messages()
 
 
-def test_a_document_written_anew_adds_what_is_new(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_a_document_and_the_log_that_continues_it_are_one_session(gemini: GeminiHome):
+    contents = gemini.read("document-resumed")
+
+    assert contents.main().units == 3
+    assert contents.main().tool_calls == 3
+    assert contents.main().title == "Write a file"
+
+
+def test_a_rewritten_document_adds_only_new_records(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    messages = [talk.prompt("hello"), talk.answer("Hello.")]
-    gemini.write_document({**talk.header(), "messages": messages})
+    messages = [builder.prompt("hello"), builder.answer("Hello.")]
+    gemini.write_document({**builder.header(), "messages": messages})
     gemini.read()
-    messages += [talk.prompt("again"), talk.answer("Again.")]
-    gemini.write_document({**talk.header(), "messages": messages})
+    messages += [builder.prompt("again"), builder.answer("Again.")]
+    gemini.write_document({**builder.header(), "messages": messages})
 
-    told = gemini.read()
-    assert told.texts("assistant_message") == ["Hello.", "Again."]
-    assert told.main().units == 2
+    contents = gemini.read()
+    assert contents.texts("assistant_message") == ["Hello.", "Again."]
+    assert contents.main().units == 2
 
 
 # Turns
@@ -368,76 +380,85 @@ def test_an_answer_without_calls_ends_the_turn(gemini: GeminiHome):
     assert gemini.read("hello").main().has_turn_ended
 
 
-def test_calls_that_come_later_open_the_turn_again(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_calls_that_are_added_later_reopen_the_turn(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    answer = talk.answer("I look.")
-    gemini.write(talk.header(), talk.prompt("look"), answer)
+    answer = builder.answer("I look.")
+    gemini.write(builder.header(), builder.prompt("look"), answer)
     before = gemini.read().main().has_turn_ended
     gemini.write({**answer, "toolCalls": [make_tool_call("ls", "a.txt")]})
 
-    told = gemini.read()
-    assert (before, told.main().has_turn_ended) == (True, False)
-    assert told.units()[-1].stop_reason == "unknown"
+    contents = gemini.read()
+    assert (before, contents.main().has_turn_ended) == (True, False)
+    assert contents.units()[-1].stop_reason == "unknown"
 
 
-def test_a_message_without_words_ends_no_turn(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_a_message_without_text_does_not_end_the_turn(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
     thoughts = [{"subject": "Plan", "description": "I will call."}]
-    answer = talk.answer("", thoughts=thoughts)
-    gemini.write(talk.header(), talk.prompt("look"), answer)
+    answer = builder.answer("", thoughts=thoughts)
+    gemini.write(builder.header(), builder.prompt("look"), answer)
 
     assert not gemini.read().main().has_turn_ended
 
 
-def test_a_prompt_that_is_taken_back_ends_in_an_error(gemini: GeminiHome):
-    told = gemini.read("failed-prompt")
+def test_a_retracted_prompt_ends_in_an_error(gemini: GeminiHome):
+    contents = gemini.read("failed-prompt")
 
-    assert told.main().has_turn_ended
-    assert told.units()[-1].stop_reason == "error"
+    assert contents.main().has_turn_ended
+    assert contents.units()[-1].stop_reason == "error"
 
 
-def test_an_answered_prompt_is_never_taken_back(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_an_answered_prompt_is_never_retracted(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
     gemini.write(
-        talk.header(), talk.prompt("hello"), talk.answer("Hello."), make_checkpoint()
+        builder.header(),
+        builder.prompt("hello"),
+        builder.answer("Hello."),
+        make_checkpoint(),
     )
 
     assert gemini.read().texts("error") == []
 
 
-def test_a_cancelled_request_ends_the_turn(gemini: GeminiHome, talk: GeminiLogBuilder):
+def test_a_cancelled_request_ends_the_turn(
+    gemini: GeminiHome, builder: GeminiLogBuilder
+):
     gemini.write(
-        talk.header(), talk.prompt("go"), talk.message("info", "Request cancelled.")
+        builder.header(),
+        builder.prompt("go"),
+        builder.message("info", "Request cancelled."),
     )
 
     assert gemini.read().units()[-1].stop_reason == "cancelled"
 
 
-def test_an_error_in_mid_turn_ends_the_turn(gemini: GeminiHome, talk: GeminiLogBuilder):
-    error = talk.message("error", "[API Error: quota]")
-    gemini.write(talk.header(), talk.prompt("go"), error)
+def test_an_error_during_a_turn_ends_the_turn(
+    gemini: GeminiHome, builder: GeminiLogBuilder
+):
+    error = builder.message("error", "[API Error: quota]")
+    gemini.write(builder.header(), builder.prompt("go"), error)
 
     assert gemini.read().units()[-1].stop_reason == "error"
 
 
-def test_an_error_between_turns_is_no_failed_turn(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_an_error_between_turns_does_not_fail_the_turn(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
     gemini.write(
-        talk.header(), talk.prompt("go"), talk.answer("Done."),
-        talk.message("error", "Unknown command: /foo"),
+        builder.header(), builder.prompt("go"), builder.answer("Done."),
+        builder.message("error", "Unknown command: /foo"),
     )  # fmt: skip
 
     assert gemini.read().units()[-1].stop_reason == "end_turn"
 
 
-# Who speaks
+# Authorship
 
 
-def test_words_are_told_apart(gemini: GeminiHome):
+def test_the_origins_of_user_messages(gemini: GeminiHome):
     assert gemini.read("speech").user_messages() == [
         ("prompt", "Read @a.txt please"),
         ("command", "/plan the work"),
@@ -449,20 +470,20 @@ def test_words_are_told_apart(gemini: GeminiHome):
     ]
 
 
-def test_referenced_files_stand_beside_the_prompt(gemini: GeminiHome):
-    told = gemini.read("speech")
+def test_referenced_files_are_attachments_of_the_prompt(gemini: GeminiHome):
+    contents = gemini.read("speech")
 
     (prompt,) = [
-        p.record for p in told.records() if p.record.content == "Read @a.txt please"
+        p.record for p in contents.records() if p.record.content == "Read @a.txt please"
     ]
     assert "Content from @a.txt:\nhello" in prompt.metadata["attached"]
 
 
-def test_the_envelope_around_tool_output_is_left_out(gemini: GeminiHome):
+def test_the_envelope_around_tool_output_is_removed(gemini: GeminiHome):
     assert "Output: 1\n2\n3" in gemini.read("speech").texts("tool_result")
 
 
-def test_a_picture_in_a_result_is_told_by_its_size(gemini: GeminiHome):
+def test_an_image_in_a_result_is_a_placeholder_with_type_and_size(gemini: GeminiHome):
     results = gemini.read("speech").texts("tool_result")
 
     assert "Binary content provided.\n[image image/png, 82 B]" in results
@@ -477,69 +498,69 @@ def test_thoughts_of_a_message_are_one_record(gemini: GeminiHome):
 # Subagents
 
 
-def test_a_subagent_hangs_under_the_call_that_started_it(gemini: GeminiHome):
-    told = gemini.read("subagent")
+def test_a_subagent_is_linked_to_the_call_that_started_it(gemini: GeminiHome):
+    contents = gemini.read("subagent")
 
-    (unit,) = [unit for unit in told.units() if unit.number]
+    (unit,) = [unit for unit in contents.units() if unit.number]
     assert [child.summary.agent_type for child in unit.subagents] == ["generalist"]
-    assert told.subagent().spawn_call_id.startswith("invoke_agent__")
+    assert contents.subagent().spawn_call_id.startswith("invoke_agent__")
 
 
-def test_a_subagent_s_first_words_are_its_task(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_the_first_message_of_a_subagent_is_its_task(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
     child = GeminiLogBuilder(CHILD)
     gemini.write(
         child.header(kind="subagent"), child.prompt("count"), child.answer("Hm."),
         child.prompt("You must finish now."), name=f"app/chats/{SESSION}/{CHILD}.jsonl",
     )  # fmt: skip
-    gemini.write(talk.header(), talk.prompt("go"))
+    gemini.write(builder.header(), builder.prompt("go"))
 
-    told = gemini.read()
-    assert told.texts("user_message", told.subagent()) == ["count"]
-    assert told.events("notice", told.subagent()) == ["You must finish now."]
+    contents = gemini.read()
+    assert contents.texts("user_message", contents.subagent()) == ["count"]
+    assert contents.events("notice", contents.subagent()) == ["You must finish now."]
 
 
-def test_a_subagent_s_result_ends_its_turn(gemini: GeminiHome):
-    told = gemini.read("subagent")
+def test_the_result_of_a_subagent_ends_its_turn(gemini: GeminiHome):
+    contents = gemini.read("subagent")
 
-    (unit,) = [unit for unit in told.units() if unit.number]
+    (unit,) = [unit for unit in contents.units() if unit.number]
     assert [child.stop_reason for child in unit.subagents] == ["end_turn"]
 
 
-# Damage
+# Damaged logs
 
 
-def test_what_is_whole_in_a_damaged_log_is_read(gemini: GeminiHome):
+def test_complete_entries_of_a_damaged_log_are_read(gemini: GeminiHome):
     (main, lone) = sorted(gemini.read("damaged").sessions, key=lambda s: s.key)
 
     assert (main.units, lone.units) == (3, 1)
 
 
-def test_damage_is_counted(gemini: GeminiHome):
+def test_damaged_entries_are_rejected(gemini: GeminiHome):
     assert len(gemini.read("damaged").rejected) == 3
 
 
-def test_a_checkpoint_larger_than_what_is_mended_is_read(
-    gemini: GeminiHome, talk: GeminiLogBuilder
+def test_a_checkpoint_larger_than_the_lenient_limit_is_read(
+    gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    gemini.write(talk.header(), make_checkpoint(talk.prompt("x" * 5_000_000)))
+    gemini.write(builder.header(), make_checkpoint(builder.prompt("x" * 5_000_000)))
 
-    told = gemini.read()
-    assert (told.main().units, told.rejected) == (1, [])
+    contents = gemini.read()
+    assert (contents.main().units, contents.rejected) == (1, [])
 
 
-# Growth
+# Growing logs
 
 
 @pytest.mark.parametrize("case", ["tools", "resume", "notes", "speech", "damaged"])
-def test_a_growing_log_gives_what_the_whole_one_gives(
+def test_a_growing_log_gives_the_same_store_as_the_complete_one(
     gemini: GeminiHome, tmp_path: Path, case: str
 ):
     copy_home(FIXTURES / "gemini_cli" / case, gemini.home)
     logs = sorted(gemini.chats.rglob("*.jsonl"))
     gemini.read()
-    whole = describe_store(gemini.store_path)
+    complete = describe_store(gemini.store_path)
     gemini.store_path = tmp_path / "grown" / "store.db"
     data = {log: log.read_bytes() for log in logs}
     for log in logs:
@@ -551,30 +572,34 @@ def test_a_growing_log_gives_what_the_whole_one_gives(
                 file.write(line)
             gemini.read()
 
-    assert describe_store(gemini.store_path) == whole
+    assert describe_store(gemini.store_path) == complete
 
 
-# Real logs of others
+# Real logs
 
 
-def test_every_message_of_older_documents_is_told(shared: Path, gemini: GeminiHome):
-    for path in sorted((shared / "corpus" / "gemini").glob("*.json")):
-        whole = json.loads(path.read_text())
-        to = gemini.chats / path.stem / "chats" / f"session-{path.name}"
-        to.parent.mkdir(parents=True)
-        shutil.copyfile(path, to)
-        calls = [c for m in whole["messages"] for c in m.get("toolCalls", [])]
-        texts = {m["content"] for m in whole["messages"] if m["type"] == "gemini"}
+def test_every_message_of_older_documents_is_stored(
+    shared_dir: Path, gemini: GeminiHome
+):
+    for path in sorted((shared_dir / "corpus" / "gemini").glob("*.json")):
+        document = json.loads(path.read_text())
+        target = gemini.chats / path.stem / "chats" / f"session-{path.name}"
+        target.parent.mkdir(parents=True)
+        shutil.copyfile(path, target)
+        calls = [c for m in document["messages"] for c in m.get("toolCalls", [])]
+        texts = {m["content"] for m in document["messages"] if m["type"] == "gemini"}
 
-        told = gemini.read()
-        (main,) = [s for s in told.sessions if s.key.session_id == whole["sessionId"]]
+        contents = gemini.read()
+        (main,) = [
+            s for s in contents.sessions if s.key.session_id == document["sessionId"]
+        ]
 
-        results = told.texts("tool_result", main)
-        assert set(told.texts("assistant_message", main)) >= texts - {""}
+        results = contents.texts("tool_result", main)
+        assert set(contents.texts("assistant_message", main)) >= texts - {""}
         assert len(results) >= len(calls)
         assert all(
             part["functionResponse"]["response"].get("output", "") in results
-            for each in calls
-            for part in each["result"]
-            if each["status"] == "success"
+            for call in calls
+            for part in call["result"]
+            if call["status"] == "success"
         )

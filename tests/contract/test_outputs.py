@@ -1,4 +1,4 @@
-"""Every output of every fixture is one that its own readers take."""
+"""Test that every export of every fixture is valid for its readers."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ RECORD, SESSION = (
     for name in ("record", "session")
 )
 REGISTRY = Registry().with_resources(
-    [(each["$id"], Resource.from_contents(each)) for each in (RECORD, SESSION)]
+    [(schema["$id"], Resource.from_contents(schema)) for schema in (RECORD, SESSION)]
 )
 GOLDEN = FIXTURES.parent / "exports"
-SHOWN = ("sub2-old", "tools-old")
+GOLDEN_CASES = ("sub2-old", "tools-old")
 
 
 @pytest.fixture
@@ -45,68 +45,71 @@ def session(
     request: pytest.FixtureRequest, home: Path, tmp_path: Path, clock: FakeClock
 ) -> Session:
     adapter, case = request.param
-    found = read_case_session(adapter, case, home, tmp_path / "store.db", clock)
-    if found is None:
-        pytest.skip("the fixture tells of no session")
-    return found
+    loaded = read_case_session(adapter, case, home, tmp_path / "store.db", clock)
+    if loaded is None:
+        pytest.skip("the fixture has no session")
+    return loaded
 
 
-def ids(value: tuple[AgentAdapter, Path]) -> str:
+def format_ids(value: tuple[AgentAdapter, Path]) -> str:
     return "-".join(filter(None, map(format_case_id, value)))
 
 
 every_case = pytest.mark.parametrize(
-    "session", list_all_cases(), indirect=True, ids=ids
+    "session", list_all_cases(), indirect=True, ids=format_ids
 )
-shown_cases = pytest.mark.parametrize(
+golden_cases = pytest.mark.parametrize(
     "session",
-    [(load_adapters()["claude-code"], FIXTURES / "claude_code" / n) for n in SHOWN],
+    [
+        (load_adapters()["claude-code"], FIXTURES / "claude_code" / n)
+        for n in GOLDEN_CASES
+    ],
     indirect=True,
-    ids=ids,
+    ids=format_ids,
 )
 
 
-def records(units: tuple[Unit, ...]) -> list[str]:
-    return [p.entry_id for unit in iter_units(units) for p in unit.entries]
+def list_entry_ids(units: tuple[Unit, ...]) -> list[str]:
+    return [placed.entry_id for unit in iter_units(units) for placed in unit.entries]
 
 
-def test_every_sink_is_offered_and_every_offer_is_a_sink():
+def test_export_offers_exactly_the_existing_sinks():
     assert set(load_sinks()) == set(FORMATS)
 
 
-@shown_cases
-@pytest.mark.parametrize("form", FORMATS)
-def test_an_output_looks_like_its_golden_file(
-    session: Session, form: str, home: Path, request: pytest.FixtureRequest
+@golden_cases
+@pytest.mark.parametrize("format_", FORMATS)
+def test_an_output_equals_its_golden_file(
+    session: Session, format_: str, home: Path, request: pytest.FixtureRequest
 ):
-    told = join_artifacts(render(session, form), home)
+    output = join_artifacts(render(session, format_), home)
 
-    case = next(name for name in SHOWN if name[:4] in session.summary.cwd)
-    path = GOLDEN / f"{case}.{form}.txt"
-    assert told == load_golden(path, told, request.config)
-
-
-@every_case
-def test_the_same_session_gives_the_same_bytes(session: Session):
-    for form in FORMATS:
-        assert render(session, form) == render(session, form), form
+    case = next(name for name in GOLDEN_CASES if name[:4] in session.summary.cwd)
+    path = GOLDEN / f"{case}.{format_}.txt"
+    assert output == load_golden(path, output, request.config)
 
 
 @every_case
-def test_the_json_document_fits_its_schema(session: Session):
-    told = json.loads(render_one(session, "json"))
-
-    Draft202012Validator(SESSION, registry=REGISTRY).validate(told)
-    assert told["session"]["id"] == session.summary.key.session_id
+def test_rendering_is_deterministic(session: Session):
+    for format_ in FORMATS:
+        assert render(session, format_) == render(session, format_), format_
 
 
 @every_case
-def test_json_lines_hold_every_record_and_fit_the_schema(session: Session):
+def test_the_json_document_matches_its_schema(session: Session):
+    document = json.loads(render_one(session, "json"))
+
+    Draft202012Validator(SESSION, registry=REGISTRY).validate(document)
+    assert document["session"]["id"] == session.summary.key.session_id
+
+
+@every_case
+def test_json_lines_contain_every_record_and_match_the_schema(session: Session):
     lines = [json.loads(line) for line in render_one(session, "jsonl").split("\n")[:-1]]
 
     for line in lines:
         Draft202012Validator(RECORD).validate(line)
-    assert [line["entry_id"] for line in lines] == records(session.units)
+    assert [line["entry_id"] for line in lines] == list_entry_ids(session.units)
 
 
 @every_case
@@ -114,7 +117,7 @@ def test_weakincentives_entries_are_complete_and_numbered(session: Session):
     text = render_one(session, "weakincentives")
     lines = [json.loads(line) for line in text.split("\n")[:-1]]
 
-    assert len(lines) == len(records(session.units))
+    assert len(lines) == len(list_entry_ids(session.units))
     for line in lines:
         assert line["role"] in ("system", "user", "assistant", "tool")
         assert re.fullmatch(r"primary|subagent:.+", line["source"])
@@ -137,23 +140,25 @@ def test_devflow_loads_every_run_and_its_tokens_add_up(
     for run, folder in zip(loaded, runs, strict=True):
         assert run.run_id == folder.name
         assert re.fullmatch(r"\d{4}-\d\d-\d\d-[a-z-]+-[\w-]+", run.run_id)
-        kept = json.loads((folder / "metadata.json").read_text())
-        assert kept["turnCount"] == len(run.turns)
-        for total, each in (
+        metadata = json.loads((folder / "metadata.json").read_text())
+        assert metadata["turnCount"] == len(run.turns)
+        for total, count in (
             ("totalTokensIn", "tokensIn"),
             ("totalTokensOut", "tokensOut"),
         ):
-            assert run.metadata[total] >= sum(t.get(each, 0) for t in run.turns)
-    told = sum(run.metadata["totalTokensOut"] for run in loaded)
+            assert run.metadata[total] >= sum(t.get(count, 0) for t in run.turns)
+    output_tokens = sum(run.metadata["totalTokensOut"] for run in loaded)
     streams = [
         session.units,
         *([u] for u in iter_units(session.units) if u.summary.is_subagent),
     ]
-    assert told == sum(sum_unit_usage(units).output_tokens for units in streams)
+    assert output_tokens == sum(
+        sum_unit_usage(units).output_tokens for units in streams
+    )
 
 
 @every_case
-def test_chibi_entries_have_their_fields(session: Session):
+def test_chibi_entries_have_the_required_fields(session: Session):
     files = render(session, "chibi")
 
     names = {path.rpartition("/")[2] for path in files}
@@ -173,7 +178,7 @@ def test_chibi_entries_have_their_fields(session: Session):
 
 
 @every_case
-def test_leslie_transcripts_can_be_read_back(session: Session):
+def test_leslie_transcripts_can_be_parsed(session: Session):
     for path, body in render(session, "leslie").items():
         document = parse_document(body.decode())
 
@@ -182,7 +187,7 @@ def test_leslie_transcripts_can_be_read_back(session: Session):
 
 
 @every_case
-def test_an_html_page_is_whole_and_asks_for_nothing(session: Session):
+def test_an_html_page_is_complete_and_loads_nothing(session: Session):
     page = render_one(session, "html")
 
     assert page.startswith("<!doctype html>")

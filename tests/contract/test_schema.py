@@ -1,4 +1,4 @@
-"""The published form of a record is the one that commands print."""
+"""Test that the published schema describes the records that commands print."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import leslied
-from leslied.model import record as nouns
+from leslied.model import record as record_model
 from leslied.model.codec import record_to_dict
 from leslied.store import StoreReader
 from tests.support.claude import ClaudeHome
@@ -21,22 +21,24 @@ SCHEMA = json.loads(PATH.read_text())
 CASES = sorted(path.name for path in (FIXTURES / "claude_code").iterdir())
 
 
-def test_the_schema_is_one():
+def test_the_schema_is_valid():
     Draft202012Validator.check_schema(SCHEMA)
 
 
-def test_the_schema_knows_every_type_role_kind_and_origin():
-    known = SCHEMA["properties"]
+def test_the_schema_lists_every_type_role_kind_and_origin():
+    properties = SCHEMA["properties"]
 
-    assert known["type"]["enum"] == list(get_args(nouns.RecordType))
-    assert known["role"]["enum"] == list(get_args(nouns.Role))
-    event = known["metadata"]["properties"]
-    assert event["kind"]["enum"] == list(get_args(nouns.EventKind))
-    assert event["origin"]["enum"] == list(get_args(nouns.Origin))
+    assert properties["type"]["enum"] == list(get_args(record_model.RecordType))
+    assert properties["role"]["enum"] == list(get_args(record_model.Role))
+    metadata = properties["metadata"]["properties"]
+    assert metadata["kind"]["enum"] == list(get_args(record_model.EventKind))
+    assert metadata["origin"]["enum"] == list(get_args(record_model.Origin))
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_record_of_every_fixture_fits_the_schema(claude: ClaudeHome, case: str):
+def test_every_record_of_every_fixture_matches_the_schema(
+    claude: ClaudeHome, case: str
+):
     copy_home(FIXTURES / "claude_code" / case, claude.home)
     claude.sync(is_final=True)
     validator = Draft202012Validator(SCHEMA)

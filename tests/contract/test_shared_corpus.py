@@ -1,6 +1,6 @@
-"""Whole logs, counted a second time by somebody who knows nothing of our decoder.
+"""Compare whole logs with counts that do not use leslied's decoder.
 
-The counting here follows `formats/claude-code.md`, section 6, with plain `json`.
+The counting follows `formats/claude-code.md`, section 6, with plain `json`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TREES = sorted(SHARED.glob("corpus/*/projects"))
 GROWTH = sorted(SHARED.glob("corpus/growth/*.jsonl"))
 
 Counts = dict[tuple[str, bool], Counter[str]]
-"""By session id, and whether in its subagents."""
+"""Counts by session id, and by whether they are those of its subagents."""
 
 COMMAND = re.compile(
     r"\s*(<command-(name|message|args)>.*?</command-\2>\s*)+", re.DOTALL
@@ -57,7 +57,7 @@ MACHINE = (
 
 
 def iter_objects(path: Path) -> Iterator[dict[str, Any]]:
-    """Every object in a log, two on a line as two."""
+    """Yield every object in a log, including several on one line."""
     decoder = json.JSONDecoder()
     for line in path.read_bytes().split(b"\n"):
         text, at = line.decode(errors="replace").strip("\0 \r"), 0
@@ -66,13 +66,13 @@ def iter_objects(path: Path) -> Iterator[dict[str, Any]]:
             yield value
 
 
-def blocks_of(line: dict[str, Any]) -> list[dict[str, Any]]:
+def list_blocks(line: dict[str, Any]) -> list[dict[str, Any]]:
     content = line["message"].get("content") or ""
     return content if isinstance(content, list) else [{"type": "text", "text": content}]
 
 
 def find_origin(line: dict[str, Any], text: str) -> str:
-    """`prompt`, `command` or `shell` where a person speaks; empty where nobody does."""
+    """Return `prompt`, `command` or `shell` for a person's text, or ""."""
     kind = (line.get("origin") or {}).get("kind", "human")
     is_system = kind != "human" or line.get("promptSource") == "system"
     if line.get("isMeta") or line.get("isCompactSummary") or is_system:
@@ -83,49 +83,51 @@ def find_origin(line: dict[str, Any], text: str) -> str:
         return "shell"
     if COMMAND.fullmatch(text):
         return "command"
-    while found := PREFIX.match(text):
-        text = text[found.end() :]
+    while match := PREFIX.match(text):
+        text = text[match.end() :]
     return "prompt" if text.strip() else ""
 
 
 def count_message(line: dict[str, Any], counts: Counter[str]) -> None:
-    """What an assistant or a tool said."""
+    """Count texts, calls and results of an assistant or user line."""
     message = line["message"]
-    is_made_up = line.get("isApiErrorMessage") or message.get("model") == "<synthetic>"
-    if line["type"] == "assistant" and not is_made_up:
-        kinds = Counter(block["type"] for block in blocks_of(line))
+    is_synthetic = (
+        line.get("isApiErrorMessage") or message.get("model") == "<synthetic>"
+    )
+    if line["type"] == "assistant" and not is_synthetic:
+        kinds = Counter(block["type"] for block in list_blocks(line))
         counts["texts"] += kinds["text"]
         counts["calls"] += kinds["tool_use"]
     if line["type"] == "user":
-        counts["results"] += sum(b["type"] == "tool_result" for b in blocks_of(line))
+        counts["results"] += sum(b["type"] == "tool_result" for b in list_blocks(line))
 
 
 def count_user_text(line: dict[str, Any], counts: Counter[str]) -> None:
-    """What a person said in a user line; beside a result it is said in mid-turn."""
-    blocks = blocks_of(line)
-    spoken = [block for block in blocks if block["type"] != "tool_result"]
-    words = [block.get("text") or "an image" for block in spoken]
-    speaker = find_origin(line, "\n\n".join(words)) if spoken else ""
-    is_beside = len(spoken) < len(blocks)
-    if speaker:
-        counts["queued" if is_beside and speaker == "prompt" else speaker] += 1
+    """Count a person's text in a user line; next to a result it was queued."""
+    blocks = list_blocks(line)
+    text_blocks = [block for block in blocks if block["type"] != "tool_result"]
+    texts = [block.get("text") or "an image" for block in text_blocks]
+    origin = find_origin(line, "\n\n".join(texts)) if text_blocks else ""
+    has_result = len(text_blocks) < len(blocks)
+    if origin:
+        counts["queued" if has_result and origin == "prompt" else origin] += 1
 
 
 class ExpectedSession:
-    """One main log, and what it tells of its subagents."""
+    """Counts of one main log, and the lines of its subagents."""
 
     def __init__(self, path: Path, counts: Counter[str]) -> None:
         self.counts = counts
         self.inner: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._chains: dict[str, str] = {}
-        self._waiting: list[str] = []
-        self._has_asked = False
+        self._queued: list[str] = []
+        self._has_open_command = False
         seen: set[str] = set()
         for line in iter_objects(path):
-            name = line.get("uuid")
-            if name and name in seen:
+            uuid = line.get("uuid")
+            if uuid and uuid in seen:
                 continue
-            seen.add(name or "")
+            seen.add(uuid or "")
             self._add(line)
 
     def _add(self, line: dict[str, Any]) -> None:
@@ -145,37 +147,38 @@ class ExpectedSession:
         elif kind == "system" and line.get("subtype") == "local_command":
             is_command = bool(COMMAND.fullmatch(line["content"]))
             self.counts["command"] += is_command
-            self._has_asked = self._has_asked or is_command
+            self._has_open_command = self._has_open_command or is_command
 
-    def _add_unit(self, news: Counter[str], line: dict[str, Any]) -> None:
-        """A prompt starts a unit; a command does once the agent answers it."""
-        if news["prompt"] or news["command"] or news["shell"]:
-            self._has_asked = not news["prompt"]
-            self.counts["units"] += news["prompt"]
-        elif self._has_asked and line["type"] == "assistant":
-            self._has_asked = bool(line["message"].get("model") == "<synthetic>")
-            self.counts["units"] += not self._has_asked
+    def _add_unit(self, added: Counter[str], line: dict[str, Any]) -> None:
+        """Count a unit for a prompt, or for a command that the agent answers."""
+        if added["prompt"] or added["command"] or added["shell"]:
+            self._has_open_command = not added["prompt"]
+            self.counts["units"] += added["prompt"]
+        elif self._has_open_command and line["type"] == "assistant":
+            is_synthetic = line["message"].get("model") == "<synthetic>"
+            self._has_open_command = is_synthetic
+            self.counts["units"] += not is_synthetic
 
     def _add_inline(self, line: dict[str, Any]) -> None:
         parent = line["parentUuid"]
-        name = self._chains.get(parent) or line["uuid"]
-        self._chains[line["uuid"]] = name
-        self.inner[name].append(line)
+        uuid = self._chains.get(parent) or line["uuid"]
+        self._chains[line["uuid"]] = uuid
+        self.inner[uuid].append(line)
 
     def _add_operation(self, line: dict[str, Any]) -> None:
-        """No log here has attachments beside its removals."""
+        """Count queued prompts; no log here has attachments as well."""
         text, operation = line.get("content"), line["operation"]
         if operation == "enqueue" and find_origin(line, text or ""):
-            self._waiting.append(text)
-        elif operation == "dequeue" and self._waiting:
-            self._waiting.pop(0)
-        elif operation == "remove" and self._waiting:
-            self._waiting.pop(0)
+            self._queued.append(text)
+        elif operation == "dequeue" and self._queued:
+            self._queued.pop(0)
+        elif operation == "remove" and self._queued:
+            self._queued.pop(0)
             self.counts["queued"] += 1
 
 
 def count_logs(projects: Path) -> Counts:
-    """Every session below a projects folder."""
+    """Count every session below a projects directory."""
     counts: Counts = defaultdict(Counter)
     inner: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for path in sorted(projects.glob("*/*.jsonl")):
@@ -189,14 +192,14 @@ def count_logs(projects: Path) -> Counts:
         inner[owner, path.stem.removeprefix("agent-")] = lines
     for (owner, _), lines in inner.items():
         counts[owner, True]["subagents"] += 1
-        spoken = [line for line in lines if line["type"] in ("user", "assistant")]
-        for line in {line["uuid"]: line for line in spoken}.values():
+        messages = [line for line in lines if line["type"] in ("user", "assistant")]
+        for line in {line["uuid"]: line for line in messages}.values():
             count_message(line, counts[owner, True])
-    return {key: +found for key, found in counts.items() if +found}
+    return {key: +counter for key, counter in counts.items() if +counter}
 
 
 def count_store(path: Path) -> Counts:
-    """The same numbers, as the store tells them."""
+    """Return the same counts from the store."""
     names = {
         "assistant_message": "texts",
         "tool_use": "calls",
@@ -205,22 +208,28 @@ def count_store(path: Path) -> Counts:
     counts: Counts = defaultdict(Counter)
     with StoreReader(path) as reader:
         for session in reader.list_sessions():
-            found = counts[session.key.session_id, session.is_subagent]
-            found["subagents"] += session.is_subagent
+            counter = counts[session.key.session_id, session.is_subagent]
+            counter["subagents"] += session.is_subagent
             placements = list(reader.list_records(session.row))
-            found["units"] += len({placed.unit for placed in placements} - {0})
+            counter["units"] += len({placed.unit for placed in placements} - {0})
             for placed in placements:
                 record = placed.record
-                found[names.get(record.type, "")] += 1
+                counter[names.get(record.type, "")] += 1
                 if record.type == "user_message" and session.key.source == MAIN:
-                    found[record.metadata["origin"]] += 1
-    wanted = {*names.values(), "prompt", "command", "shell", "queued"}
-    wanted |= {"subagents", "units"}
-    told = {
-        key: Counter({n: c for n, c in found.items() if n in wanted and c})
-        for key, found in counts.items()
+                    counter[record.metadata["origin"]] += 1
+    relevant = {*names.values(), "prompt", "command", "shell", "queued"}
+    relevant |= {"subagents", "units"}
+    filtered = {
+        key: Counter(
+            {
+                name: count
+                for name, count in counter.items()
+                if name in relevant and count
+            }
+        )
+        for key, counter in counts.items()
     }
-    return {key: found for key, found in told.items() if found}
+    return {key: counter for key, counter in filtered.items() if counter}
 
 
 def count_rejects(path: Path) -> list[str]:
@@ -231,8 +240,8 @@ def count_rejects(path: Path) -> list[str]:
 @pytest.mark.parametrize(
     "projects", [*CAPTURES, *TREES], ids=lambda path: "/".join(path.parts[-4:-1])
 )
-def test_every_session_is_read_and_counted_alike(
-    shared: Path, claude: ClaudeHome, projects: Path
+def test_the_store_has_the_same_counts_as_the_logs(
+    shared_dir: Path, claude: ClaudeHome, projects: Path
 ):
     shutil.copytree(projects, claude.projects)
 
@@ -243,8 +252,8 @@ def test_every_session_is_read_and_counted_alike(
 
 
 @pytest.mark.parametrize("folder", FLAT, ids=lambda path: path.name)
-def test_logs_of_the_first_versions_are_read_and_counted_alike(
-    shared: Path, claude: ClaudeHome, folder: Path
+def test_the_store_has_the_same_counts_as_logs_of_the_first_versions(
+    shared_dir: Path, claude: ClaudeHome, folder: Path
 ):
     shutil.copytree(folder, claude.projects / "x")
 
@@ -255,8 +264,8 @@ def test_logs_of_the_first_versions_are_read_and_counted_alike(
 
 
 @pytest.mark.parametrize("is_final", [False, True])
-def test_a_growing_log_gives_what_the_whole_one_gives(
-    shared: Path, claude: ClaudeHome, tmp_path: Path, clock, *, is_final: bool
+def test_a_growing_log_gives_the_same_store_as_the_complete_one(
+    shared_dir: Path, claude: ClaudeHome, tmp_path: Path, clock, *, is_final: bool
 ):
     for state in GROWTH:
         size = claude.log().stat().st_size if claude.log().exists() else 0
@@ -273,14 +282,14 @@ def test_a_growing_log_gives_what_the_whole_one_gives(
     assert count_store(claude.store_path) == count_logs(claude.projects)
 
 
-def test_a_real_fork_s_tokens_count_once(shared: Path, claude: ClaudeHome):
-    shutil.copytree(shared / "corpus" / "fork-pair" / "projects", claude.projects)
+def test_the_tokens_of_a_real_fork_count_once(shared_dir: Path, claude: ClaudeHome):
+    shutil.copytree(shared_dir / "corpus" / "fork-pair" / "projects", claude.projects)
     largest: dict[tuple[str, str], int] = {}
     for path in claude.projects.glob("*/*.jsonl"):
         for line in iter_objects(path):
-            said = line["data"].get("message") if line["type"] == "progress" else line
-            if said and said["type"] == "assistant":
-                message, request = said["message"], said.get("requestId", "")
+            copied = line["data"].get("message") if line["type"] == "progress" else line
+            if copied and copied["type"] == "assistant":
+                message, request = copied["message"], copied.get("requestId", "")
                 tokens = message["usage"]["output_tokens"]
                 key = (message["id"], request)
                 largest[key] = max(largest.get(key, 0), tokens)

@@ -1,6 +1,6 @@
-"""Claude Code: `~/.claude/projects`, with subagents in three layouts.
+"""Read Claude Code's logs: `~/.claude/projects`, with three layouts for subagents.
 
-`docs/formats/claude-code.md` has the facts this room rests on.
+`docs/formats/claude-code.md` documents the format.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ PATTERNS = (
     Pattern(glob="*/*/subagents/**/agent-*.jsonl"),
     Pattern(glob="*/*/subagents/**/agent-*.meta.json", shape=Shape.DOCUMENT),
 )
-_MOST_DIGITS = 20
+_MAX_TICKS_DIGITS = 20
 
 
 class ClaudeCode(BaseAdapter):
-    """The adapter."""
+    """Adapter for Claude Code."""
 
     name = "claude-code"
     title = "Claude Code"
@@ -54,14 +54,14 @@ class ClaudeCode(BaseAdapter):
     )
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """The `projects` folder of every config folder Claude Code may use."""
+        """Return the `projects` directory of every config directory in use."""
         folders = list(configured) or _default_folders(env)
         for folder in folders:
             path = folder if folder.name == "projects" else folder / "projects"
             yield Root(path=path, patterns=PATTERNS)
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-        """The records of one line, or of a subagent's side file."""
+        """Decode one line, or a subagent's metadata file."""
         if entry.source.shape is Shape.DOCUMENT:
             return decode_meta(entry, state)
         return decode_line(entry, state)
@@ -69,40 +69,40 @@ class ClaudeCode(BaseAdapter):
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
     ) -> Iterable[ProcessRegistry]:
-        """`sessions/<pid>.json` in every config folder."""
+        """Return `sessions/<pid>.json` in every config directory."""
         for folder in list(configured) or _default_folders(env):
             home = folder.parent if folder.name == "projects" else folder
             yield ProcessRegistry(home / "sessions", "*.json")
 
     def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
-        """The session a process works on; it may change while the process lives."""
+        """Return the process's session, which may change while the process runs."""
         del path
         try:
-            told = parse_object(data)
+            fields = parse_object(data)
         except DecodeError:
             return None
         session_id, pid, start = (
-            told.get(n) for n in ("sessionId", "pid", "procStart")
+            fields.get(name) for name in ("sessionId", "pid", "procStart")
         )
         if not isinstance(session_id, str) or not isinstance(pid, int):
             return None
-        # Python refuses to convert thousands of digits; no machine runs for so long.
-        is_ticks = str(start).isdecimal() and len(str(start)) <= _MOST_DIGITS
+        # Python refuses to convert thousands of digits; no uptime has that many.
+        is_ticks = str(start).isdecimal() and len(str(start)) <= _MAX_TICKS_DIGITS
         ticks = int(str(start)) if is_ticks else None
         return LiveProcess(session_id, pid, ticks)
 
     def find_spill_file(self, record: Record, source: SourceRef) -> Path | None:
-        """`<session>/tool-results/<name>`, whatever folder the log names."""
-        named = record.metadata.get("spill")
-        if not isinstance(named, str) or record.type != "tool_result":
+        """Return `<session>/tool-results/<name>` in the source's project, or None."""
+        spill_path = record.metadata.get("spill")
+        if not isinstance(spill_path, str) or record.type != "tool_result":
             return None
-        *_, session, folder, name = ["", "", *named.replace("\\", "/").split("/")]
+        *_, session, folder, name = ["", "", *spill_path.replace("\\", "/").split("/")]
         if folder != "tool-results" or session[:1] in ("", "."):
             session = record.session.session_id
         if not name or name.startswith("."):
             return None
-        # Whatever folder the log names, only this project's own is looked into: a
-        # fork's line names the session that ran the tool.
+        # Only this project's directory is read, whatever path the log names. The
+        # session may be another one: a fork's line names the one that ran the tool.
         return source.root / source.parts[0] / session / "tool-results" / name
 
     def find_main_log(self, source: SourceRef) -> Path | None:
@@ -113,15 +113,15 @@ class ClaudeCode(BaseAdapter):
         return source.root / project / f"{folders[0]}.jsonl"
 
     def resume_command(self, session_id: str) -> str:
-        """Claude Code goes on in the session's own folder only."""
+        """Return the command, which works only in the session's own directory."""
         return f"claude --resume {shlex.quote(session_id)}"
 
 
 def _default_folders(env: Environment) -> list[Path]:
-    """`CLAUDE_CONFIG_DIR` (a comma list is taken), else both homes it has had."""
-    asked = env.environ.get("CLAUDE_CONFIG_DIR", "")
-    if asked.strip():
-        return [Path(part.strip()) for part in asked.split(",") if part.strip()]
+    """Return the comma-separated `CLAUDE_CONFIG_DIR`, or both default directories."""
+    configured = env.environ.get("CLAUDE_CONFIG_DIR", "")
+    if configured.strip():
+        return [Path(part.strip()) for part in configured.split(",") if part.strip()]
     config = env.environ.get("XDG_CONFIG_HOME") or env.home / ".config"
     return [env.home / ".claude", Path(config) / "claude"]
 

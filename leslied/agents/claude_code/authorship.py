@@ -1,4 +1,4 @@
-"""Whose words a `user` line holds: in most of them no human speaks."""
+"""Classify who wrote a `user` line: in most of them it is not a person."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ClaudeAuthorship(NamedTuple):
-    """A person's words (with an origin), or the client's (with an event kind)."""
+    """Text of a person (with an origin) or of the client (with an event kind)."""
 
     content: str
     origin: Origin | None = None
@@ -41,7 +41,7 @@ _ATTACHED_TAG = re.compile(
 def classify_author(
     line: ClaudeLine, text: str, *, is_subagent: bool
 ) -> ClaudeAuthorship:
-    """Who speaks in a user line that holds no tool result; the first test wins."""
+    """Return who wrote a user line without a tool result; the first match wins."""
     if line.isMeta:
         return ClaudeAuthorship(text, kind="context", note="meta")
     if line.isCompactSummary or text.startswith(_SUMMARY_PREFIX):
@@ -54,7 +54,7 @@ def classify_author(
 
 
 def _classify_client(line: ClaudeLine, text: str) -> ClaudeAuthorship | None:
-    """The client's own words, told by the line's fields or by an envelope."""
+    """Recognize the client's own text by the line's fields or by its markup."""
     kind = line.origin.kind if line.origin else None
     if kind in _MACHINE_ORIGINS or line.promptSource == "system":
         return ClaudeAuthorship(text, kind="notice", note=kind or "system")
@@ -68,32 +68,32 @@ def _classify_client(line: ClaudeLine, text: str) -> ClaudeAuthorship | None:
 
 
 def _classify_command(text: str) -> ClaudeAuthorship | None:
-    """A slash or shell command, when the whole text is its envelope."""
+    """Recognize a slash or shell command if its tags are the whole text."""
     shell = _SHELL_INPUT.fullmatch(text)
     if shell:
         return ClaudeAuthorship("! " + shell[1].strip(), origin="shell")
     tags: dict[str, str] = {}
-    at = 0
-    while found := _COMMAND_TAG.match(text, at):
-        tags[found[1]] = found[2].strip()
-        at = found.end()
+    position = 0
+    while match := _COMMAND_TAG.match(text, position):
+        tags[match[1]] = match[2].strip()
+        position = match.end()
     name = tags.get("command-name") or tags.get("command-message")
-    if not name or at != len(text):
+    if not name or position != len(text):
         return None
-    words = ["/" + name.lstrip("/"), tags.get("command-args", "")]
-    return ClaudeAuthorship(" ".join(words).strip(), origin="command")
+    parts = ["/" + name.lstrip("/"), tags.get("command-args", "")]
+    return ClaudeAuthorship(" ".join(parts).strip(), origin="command")
 
 
 def _classify_person(text: str, *, is_subagent: bool) -> ClaudeAuthorship:
-    """What is left is somebody's prompt, behind what the editor attached to it."""
-    at = 0
-    while found := _ATTACHED_TAG.match(text, at):
-        at = found.end()
-    words, attached = text[at:], text[:at]
-    if not words.strip():
+    """Return a person's prompt without the tags that the editor put before it."""
+    position = 0
+    while match := _ATTACHED_TAG.match(text, position):
+        position = match.end()
+    prompt, attached = text[position:], text[:position]
+    if not prompt.strip():
         return ClaudeAuthorship(text, kind="context", note="attached")
     if is_subagent:
-        if words.strip() == "Warmup":
+        if prompt.strip() == "Warmup":
             return ClaudeAuthorship(text, kind="notice", note="warmup")
-        return ClaudeAuthorship(words, origin="task", note=attached)
-    return ClaudeAuthorship(words, origin="prompt", note=attached)
+        return ClaudeAuthorship(prompt, origin="task", note=attached)
+    return ClaudeAuthorship(prompt, origin="prompt", note=attached)

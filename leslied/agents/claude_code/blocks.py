@@ -1,4 +1,4 @@
-"""The text of blocks and parts: words as they are, images and files as placeholders."""
+"""Return the text of blocks and parts, with placeholders for images and files."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     )
 
 _MAX_TOKENS = 2**53
-"""A larger number is damage, not a count."""
+"""A larger number is corrupt, not a count."""
 
 
 def list_blocks(message: ClaudeMessage) -> list[ContentBlock]:
-    """The message's blocks; words alone are one text block."""
+    """Return the message's blocks; plain text is one text block."""
     content = message.content
     if isinstance(content, list):
         return content
@@ -32,19 +32,19 @@ def list_blocks(message: ClaudeMessage) -> list[ContentBlock]:
 
 
 def message_text(message: ClaudeMessage) -> str:
-    """All words of a message."""
+    """Return all text of a message."""
     return "\n\n".join(filter(None, map(block_text, list_blocks(message))))
 
 
 def block_text(block: ContentBlock) -> str:
-    """A block's words, or what stands for its picture or file."""
+    """Return a block's text, or the placeholder of its image or file."""
     if block.source:
         return format_placeholder(block.type or "file", block.source)
     return block.text or ""
 
 
 def result_text(block: ContentBlock, data: bytes, index: int) -> str:
-    """A tool's answer as text; parts of a kind nobody knows stay JSON."""
+    """Return a tool result as text; parts of an unknown kind stay JSON."""
     content = block.content
     if content is None:
         return block.text or ""
@@ -52,17 +52,17 @@ def result_text(block: ContentBlock, data: bytes, index: int) -> str:
         return content
     if any(not _is_known_part(part) for part in content):
         raw = find_raw_block(data, index)
-        whole = raw.get("content") if isinstance(raw, dict) else None
-        whole = whole if isinstance(whole, list) else [whole]
+        raw_parts = raw.get("content") if isinstance(raw, dict) else None
+        raw_parts = raw_parts if isinstance(raw_parts, list) else [raw_parts]
         return "\n".join(
-            _part_text(part) if _is_known_part(part) else to_json(each)
-            for part, each in zip(content, whole, strict=False)
+            _part_text(part) if _is_known_part(part) else to_json(raw_part)
+            for part, raw_part in zip(content, raw_parts, strict=False)
         )
     return "\n".join(map(_part_text, content))
 
 
 def find_raw_block(data: bytes, index: int) -> Any:
-    """The block as it stood in the line: for what the typed reader left out."""
+    """Return the block as it is in the line, with undeclared fields, or None."""
     try:
         return parse_object(data)["message"]["content"][index]
     except (DecodeError, KeyError, IndexError, TypeError):
@@ -70,7 +70,7 @@ def find_raw_block(data: bytes, index: int) -> Any:
 
 
 def format_placeholder(kind: str, source: MediaSource) -> str:
-    """What stands for an image or document: its type and size."""
+    """Return a placeholder for an image or document: its type and size."""
     size = max(len(memoryview(source.data)) - 2, 0)
     if source.type == "base64":
         size = size * 3 // 4
@@ -78,7 +78,7 @@ def format_placeholder(kind: str, source: MediaSource) -> str:
 
 
 def raw_to_json(raw: Raw) -> str:
-    """The JSON text as it stood in the log, or made anew where it was damaged."""
+    """Return the JSON text of the log, or re-encode it if it has lone surrogates."""
     text = bytes(raw).decode(errors="replace")
     if "\\ud" in text or "\\uD" in text:
         return to_json(parse_raw(raw))
@@ -86,7 +86,7 @@ def raw_to_json(raw: Raw) -> str:
 
 
 def parse_usage(tokens: ClaudeUsage | None) -> Usage | None:
-    """The message's tokens; None where there are none."""
+    """Return the message's token counts, or None if there are none."""
     if tokens is None:
         return None
     counts = (

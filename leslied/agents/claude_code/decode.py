@@ -1,4 +1,4 @@
-"""From one Claude Code line to records."""
+"""Decode one line of a Claude Code log, or one metadata file, into records."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ NOISE = frozenset(
         "agent-color",
     }
 )
-"""Types that repeat what stands elsewhere or serve the client alone."""
+"""Types that repeat other lines or serve only the client."""
 
 
 def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-    """What one line of a session or subagent log means."""
+    """Decode one line of a session's or subagent's log."""
     line = parse_line(entry.data)
     if entry.is_fragment and not _is_entry(line):
-        reject_entry("a fragment that is no entry of its own")
+        reject_entry("a fragment that is not an entry")
     if line.type in NOISE:
         return DecodeResult(state=state, noise=line.type)
     key, state = route_line(entry.source, line, state)
@@ -61,12 +61,12 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 
 def decode_meta(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-    """The link between a subagent and the call that spawned it."""
+    """Decode the link between a subagent and the call that spawned it."""
     meta = coerce(parse_object(entry.data), SubagentMeta)
     parts = tuple(map(printable_name, entry.source.parts))
     agent_id = parts[-1].removeprefix("agent-").removesuffix(".meta.json")
     key = SessionKey(entry.source.agent, parts[1], f"subagent:{agent_id}")
-    known = {
+    facts = {
         "tool_call_id": meta.toolUseId,
         "parent_agent": meta.parentAgentId,
         "agent_type": meta.agentType,
@@ -74,15 +74,15 @@ def decode_meta(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         "depth": meta.spawnDepth,
         "is_finished": meta.finished,
     }
-    known = {name: value for name, value in known.items() if value is not None}
+    facts = {name: value for name, value in facts.items() if value is not None}
     return DecodeResult(
-        records=(events.make_subagent_link(key, f"meta:{agent_id}", known),),
+        records=(events.make_subagent_link(key, f"meta:{agent_id}", facts),),
         state=state,
     )
 
 
 def _is_entry(line: ClaudeLine) -> bool:
-    """Whether an object found in a damaged line is an entry, not a part of one."""
+    """Return whether an object in a damaged line is an entry, not a part of one."""
     marks = (line.sessionId, line.session_id, line.leafUuid, line.messageId)
     return bool(line.type and (any(marks) or (line.timestamp and line.content)))
 
@@ -90,7 +90,7 @@ def _is_entry(line: ClaudeLine) -> bool:
 def _decode_by_type(
     data: bytes, line: ClaudeLine, key: SessionKey, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any], str]:
-    """Records, what to remember, and the kind of noise it was instead."""
+    """Return records, the new state, and the kind of noise if there are no records."""
     match line.type:
         case "assistant" if line.message:
             return messages.decode_assistant(line, key, data), state, ""
@@ -111,7 +111,10 @@ def _decode_by_type(
 def _decode_progress(
     line: ClaudeLine, key: SessionKey, state: dict[str, Any]
 ) -> DecodeResult:
-    """A subagent's line shown in its parent: a copy, for when the original is gone."""
+    """Decode a subagent's line in its parent's log.
+
+    The records are copies, used while the original is missing.
+    """
     progress = parse_struct(line.data, ProgressData)
     inner = parse_struct(progress.message, ClaudeLine)
     if progress.type != "agent_progress" or not progress.agentId or not inner.message:
@@ -127,9 +130,11 @@ def _decode_progress(
         copies, _ = messages.decode_user(inner, child, data, {}, is_copy=True)
     records = list(copies)
     if line.parentToolUseID:
-        native = f"progress:{progress.agentId}"
-        known = {"tool_call_id": line.parentToolUseID}
+        native_id = f"progress:{progress.agentId}"
+        facts = {"tool_call_id": line.parentToolUseID}
         records.append(
-            events.make_subagent_link(child, native, known, parse_time(line.timestamp))
+            events.make_subagent_link(
+                child, native_id, facts, parse_time(line.timestamp)
+            )
         )
     return DecodeResult(records=tuple(records), state=state)

@@ -1,4 +1,4 @@
-"""Lines that are neither prompt nor answer: events, settings, attachments."""
+"""Decode lines that are neither prompt nor answer: events, settings, attachments."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def make_subagent_link(
     facts: dict[str, Any],
     created_at: datetime | None = None,
 ) -> Record:
-    """A record that ties a subagent to the call that spawned it."""
+    """Return a record that links a subagent to the call that spawned it."""
     return Record(
         session=child,
         type="system_event",
@@ -65,40 +65,40 @@ def make_subagent_link(
     )
 
 
-def with_kind(record: Record, kind: EventKind, **more: Any) -> Record:
-    """The event with its kind, and what else is known."""
-    known = {name: value for name, value in more.items() if value not in (None, "")}
-    return replace(record, metadata={**record.metadata, "kind": kind, **known})
+def with_kind(record: Record, kind: EventKind, **facts: Any) -> Record:
+    """Return the event with its kind and all other facts that are not empty."""
+    present = {name: value for name, value in facts.items() if value not in (None, "")}
+    return replace(record, metadata={**record.metadata, "kind": kind, **present})
 
 
 def make_unknown(entry: RawEntry, line: ClaudeLine, key: SessionKey) -> Record:
-    """A line of a type nobody knows yet, kept as it is."""
+    """Return a record that keeps a line of an unknown type as it is."""
     record = _make_event(line, key, entry.data.decode(errors="replace"))
     return replace(record, type="unknown", metadata={"line_type": line.type or ""})
 
 
 def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
-    """Ends of turns, compactions, retries, and what the client had to say."""
+    """Decode ends of turns, compactions, retries, and notices of the client."""
     text = flatten_text(parse_raw(line.content))
     record = _make_event(line, key, text)
     if line.subtype == "api_error":
         return (_decode_retry(line, record),)
     if line.subtype == "local_command":
-        speech = classify_author(line, text, is_subagent=key.source != MAIN)
-        if speech.origin == "command":
+        author = classify_author(line, text, is_subagent=key.source != MAIN)
+        if author.origin == "command":
             metadata = {"origin": "command"}
-            spoken = replace(record, type="user_message", role="user")
-            return (replace(spoken, content=speech.content, metadata=metadata),)
+            message = replace(record, type="user_message", role="user")
+            return (replace(message, content=author.content, metadata=metadata),)
     kind = _SYSTEM_KINDS.get(line.subtype or "", "notice")
-    more: dict[str, Any] = {"note": line.subtype, "level": line.level}
+    facts: dict[str, Any] = {"note": line.subtype, "level": line.level}
     if line.durationMs is not None:
-        more["duration_ms"] = line.durationMs
+        facts["duration_ms"] = line.durationMs
     if line.subtype == "compact_boundary":
-        more["compaction"] = parse_raw(line.compactMetadata)
-        more["logical_parent"] = line.logicalParentUuid
+        facts["compaction"] = parse_raw(line.compactMetadata)
+        facts["logical_parent"] = line.logicalParentUuid
     if line.subtype == "microcompact_boundary":
-        more["compaction"] = parse_raw(line.microcompactMetadata)
-    return (with_kind(record, kind, **more),)
+        facts["compaction"] = parse_raw(line.microcompactMetadata)
+    return (with_kind(record, kind, **facts),)
 
 
 def _decode_retry(line: ClaudeLine, record: Record) -> Record:
@@ -112,7 +112,7 @@ def _decode_retry(line: ClaudeLine, record: Record) -> Record:
 
 
 def decode_setting(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
-    """Titles, modes, costs and links: lines with a field or two and often no id."""
+    """Decode titles, modes, costs and links: lines with few fields and often no id."""
     record = _make_event(line, key, "")
     if line.type in _TITLES:
         title_kind, name = _TITLES[line.type]
@@ -142,7 +142,7 @@ def decode_setting(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
 def decode_attachment(
     line: ClaudeLine, key: SessionKey, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any], str]:
-    """What the client put into the context; a prompt typed in mid-turn among it."""
+    """Decode what the client added to the context, including prompts typed mid-turn."""
     attachment = parse_struct(line.attachment, Attachment)
     kind = attachment.type or ""
     if kind in _NOISE_ATTACHMENTS:
@@ -163,18 +163,18 @@ def decode_attachment(
 def decode_queue(
     line: ClaudeLine, key: SessionKey, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """The prompt queue: a removed prompt was handed to the working agent."""
-    given = parse_raw(line.content)
-    text = message_text(coerce({"content": given}, ClaudeMessage))
+    """Decode a queue operation; a removed prompt was delivered to the working agent."""
+    content = parse_raw(line.content)
+    text = message_text(coerce({"content": content}, ClaudeMessage))
     record = _make_event(line, key, text)
     if line.operation == "enqueue":
-        speech = classify_author(line, text, is_subagent=key.source != MAIN)
-        if speech.origin and text:
+        author = classify_author(line, text, is_subagent=key.source != MAIN)
+        if author.origin and text:
             state = add_queued(state, text)
     elif line.operation == "popAll":
         state = clear_queued(state)
     elif line.operation == "remove":
-        text, state = pop_queued(state, text if given else None)
+        text, state = pop_queued(state, text if content else None)
         if text:
             return _decode_queued_prompt(
                 line, replace(record, content=text), state, "remove"
@@ -186,22 +186,22 @@ def decode_queue(
 def _decode_queued_prompt(
     line: ClaudeLine, record: Record, state: dict[str, Any], line_kind: QueueLineKind
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """A prompt typed in mid-turn, once, whichever line brings it first."""
-    speech = classify_author(
+    """Decode a prompt typed mid-turn once, from whichever line is first."""
+    author = classify_author(
         line, record.content, is_subagent=record.session.source != MAIN
     )
-    if not speech.origin:
+    if not author.origin:
         return (with_kind(record, "notice", note="queued"),), state
     is_first, state = mark_delivered(state, record.content, line_kind)
     if not is_first:
         return (with_kind(record, "notice", note="queued-again"),), state
     metadata = {"origin": "queued"}
-    spoken = replace(record, type="user_message", role="user", metadata=metadata)
-    return (spoken,), state
+    message = replace(record, type="user_message", role="user", metadata=metadata)
+    return (message,), state
 
 
 def flatten_text(value: Any) -> str:
-    """Text from a string, a list of blocks, or anything else as JSON."""
+    """Return text from a string, a list of blocks, or anything else as JSON."""
     if value is None:
         return ""
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""User and assistant lines: one record per block, one per prompt."""
+"""Decode user and assistant lines: one record per block, one per prompt."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _USER_BLOCK_TYPES = ("text", "image", "document")
 def decode_assistant(
     line: ClaudeLine, key: SessionKey, data: bytes, *, is_copy: bool = False
 ) -> tuple[Record, ...]:
-    """A record per block; the message's tokens stand on the first of them."""
+    """Return one record per block; the first one has the message's token counts."""
     message = line.message or ClaudeMessage()
     base = _common_fields(line, key, message, is_copy=is_copy)
     if line.isApiErrorMessage:
@@ -53,8 +53,8 @@ def decode_assistant(
     usage = parse_usage(message.usage)
     records = []
     for number, block in enumerate(list_blocks(message) or [ContentBlock("text", "")]):
-        here = {**base, "block": number, "usage": None if number else usage}
-        records.append(_decode_block(block, here, data))
+        fields = {**base, "block": number, "usage": None if number else usage}
+        records.append(_decode_block(block, fields, data))
     return tuple(records)
 
 
@@ -66,31 +66,31 @@ def decode_user(
     *,
     is_copy: bool = False,
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """Tool results one by one; all other blocks together are one prompt or notice."""
+    """Return one record per tool result; all other blocks are one prompt or notice."""
     message = line.message or ClaudeMessage()
     base = _common_fields(line, key, message, is_copy=is_copy)
     records: list[Record] = []
-    spoken: dict[int, ContentBlock] = {}
+    text_blocks: dict[int, ContentBlock] = {}
     for number, block in enumerate(list_blocks(message) or [ContentBlock("text", "")]):
-        here = {**base, "block": number}
+        fields = {**base, "block": number}
         if block.type == "tool_result" or block.tool_use_id is not None:
-            records += _decode_result(line, block, here, data)
+            records += _decode_result(line, block, fields, data)
         elif block.type in _USER_BLOCK_TYPES or block.text or block.source:
-            spoken[number] = block
+            text_blocks[number] = block
         else:
-            records.append(_make_unknown_block(block, here, data, "user"))
-    if spoken:
-        here = {**base, "block": min(spoken)}
-        is_beside = any(record.type == "tool_result" for record in records)
+            records.append(_make_unknown_block(block, fields, data, "user"))
+    if text_blocks:
+        fields = {**base, "block": min(text_blocks)}
+        has_results = any(record.type == "tool_result" for record in records)
         record, state = _decode_user_text(
-            line, list(spoken.values()), here, state, has_results=is_beside
+            line, list(text_blocks.values()), fields, state, has_results=has_results
         )
         records.append(record)
     return tuple(records), state
 
 
 def decode_flat_line(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
-    """A line with its content at the top: the older, simpler log form."""
+    """Decode a line of the older format, with its content at the top level."""
     types: Mapping[str, Any] = {
         "user": ("user_message", "user"),
         "assistant": ("assistant_message", "assistant"),
@@ -120,7 +120,7 @@ def _common_fields(
         metadata["stop_reason"] = message.stop_reason
     return {
         "session": key,
-        # A copy is a record of its own: it gives way to the original as a whole.
+        # A copy needs its own id: the original replaces it as a whole.
         "native_id": f"copy:{line.uuid}" if is_copy and line.uuid else line.uuid or "",
         "created_at": parse_time(line.timestamp),
         "model": "" if message.model == _SYNTHETIC_MODEL else message.model or "",
@@ -132,7 +132,7 @@ def _common_fields(
 
 
 def _decode_block(block: ContentBlock, base: dict[str, Any], data: bytes) -> Record:
-    """One block of an assistant message."""
+    """Decode one block of an assistant message."""
     kind = block.type or ""
     if kind == "text":
         text = block.text or ""
@@ -162,7 +162,7 @@ def _decode_block(block: ContentBlock, base: dict[str, Any], data: bytes) -> Rec
 def _make_unknown_block(
     block: ContentBlock, base: dict[str, Any], data: bytes, role: Role = "assistant"
 ) -> Record:
-    """A block of a kind nobody knows yet, as it stood."""
+    """Return a record that keeps a block of an unknown kind as it is."""
     raw = find_raw_block(data, base["block"])
     text = to_json(raw) if raw is not None else block.text or ""
     base["metadata"] = {**base["metadata"], "block_type": block.type or ""}
@@ -172,13 +172,14 @@ def _make_unknown_block(
 def _decode_result(
     line: ClaudeLine, block: ContentBlock, base: dict[str, Any], data: bytes
 ) -> list[Record]:
-    """A tool's answer, and the link to a subagent where it names one."""
+    """Decode a tool result, and the link to a subagent if it names one."""
     metadata = dict(base["metadata"])
     if block.is_error:
         metadata["is_error"] = True
     text = result_text(block, data, base["block"])
-    told = line.toolUseResult
-    outcome = told if isinstance(told, ToolUseResult) else ToolUseResult()
+    outcome = line.toolUseResult
+    if not isinstance(outcome, ToolUseResult):
+        outcome = ToolUseResult()
     if outcome.persistedOutputPath:
         metadata["spill"] = outcome.persistedOutputPath
     elif text.startswith("<persisted-output>") and "saved to: " in text:
@@ -191,10 +192,10 @@ def _decode_result(
     if outcome.agentId and call:
         key: SessionKey = base["session"]
         child = SessionKey(key.agent, key.session_id, f"subagent:{outcome.agentId}")
-        native = f"result:{outcome.agentId}"
-        known = {"tool_call_id": call}
+        native_id = f"result:{outcome.agentId}"
+        facts = {"tool_call_id": call}
         records.append(
-            events.make_subagent_link(child, native, known, base["created_at"])
+            events.make_subagent_link(child, native_id, facts, base["created_at"])
         )
     return records
 
@@ -207,20 +208,20 @@ def _decode_user_text(
     *,
     has_results: bool,
 ) -> tuple[Record, dict[str, Any]]:
-    """A prompt, or the client's words; a person's words beside a result steer."""
+    """Decode a prompt or text of the client; a prompt next to a result was queued."""
     key: SessionKey = base["session"]
     text = "\n\n".join(filter(None, map(block_text, blocks)))
-    speech = classify_author(line, text, is_subagent=key.source != MAIN)
-    if speech.origin is None:
+    author = classify_author(line, text, is_subagent=key.source != MAIN)
+    if author.origin is None:
         record = Record(
-            type="system_event", role="system", content=speech.content, **base
+            type="system_event", role="system", content=author.content, **base
         )
-        kind = speech.kind or "notice"
-        return events.with_kind(record, kind, note=speech.note), state
-    origin = "queued" if has_results and speech.origin == "prompt" else speech.origin
+        kind = author.kind or "notice"
+        return events.with_kind(record, kind, note=author.note), state
+    origin = "queued" if has_results and author.origin == "prompt" else author.origin
     metadata = {**base["metadata"], "origin": origin}
-    if speech.note:
-        metadata["attached"] = speech.note
+    if author.note:
+        metadata["attached"] = author.note
     if line.planContent:
         metadata["is_handoff"] = True
     if line.permissionMode:
@@ -228,7 +229,7 @@ def _decode_user_text(
     if line.promptSource == "sdk":
         metadata["is_program"] = True
     base = {**base, "metadata": metadata}
-    record = Record(type="user_message", role="user", content=speech.content, **base)
-    # The queue's own line has the words without the pictures beside them.
-    words = "\n\n".join(block.text for block in blocks if block.text)
-    return record, remove_queued(state, speech.content, words)
+    record = Record(type="user_message", role="user", content=author.content, **base)
+    # The queue operation has the text without the images.
+    plain_text = "\n\n".join(block.text for block in blocks if block.text)
+    return record, remove_queued(state, author.content, plain_text)

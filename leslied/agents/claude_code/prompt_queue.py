@@ -1,8 +1,9 @@
-"""Prompts typed while the agent works.
+"""Track prompts that were typed while the agent works.
 
-Three kinds of line tell of them, in different versions and any order: the queue
-operation, an attachment, and the user line of the next turn. Paired by text, each
-prompt is told once, and the same words typed twice are two prompts.
+Depending on the version, up to three kinds of lines report such a prompt, in any order:
+the queue operation, an attachment, and the user line of the next turn. They are paired
+by text, so that each prompt is decoded once and the same text typed twice is two
+prompts.
 """
 
 from __future__ import annotations
@@ -20,60 +21,63 @@ _MAX_DELIVERED = 16
 
 
 def add_queued(state: dict[str, Any], text: str) -> dict[str, Any]:
-    """The text waits; where the notes would grow too long, it waits cut short."""
-    waiting = [*state.get("queued", []), _truncate(text, _MAX_QUEUED_BYTES // 2)]
+    """Add the text to the queue, truncating it and dropping the oldest as needed."""
+    queued = [*state.get("queued", []), _truncate(text, _MAX_QUEUED_BYTES // 2)]
     while (
-        len(waiting) > _MAX_QUEUED or len(to_json(waiting).encode()) > _MAX_QUEUED_BYTES
+        len(queued) > _MAX_QUEUED or len(to_json(queued).encode()) > _MAX_QUEUED_BYTES
     ):
-        waiting = waiting[1:]
-    return {**state, "queued": waiting}
+        queued = queued[1:]
+    return {**state, "queued": queued}
 
 
 def pop_queued(state: dict[str, Any], text: str | None) -> tuple[str, dict[str, Any]]:
-    """The oldest waiting text, or the one named, which then waits no more."""
-    waiting = state.get("queued", [])
+    """Remove and return the oldest queued text, or `text` if it is not None."""
+    queued = state.get("queued", [])
     if text is None:
-        text = waiting[0] if waiting else ""
+        text = queued[0] if queued else ""
     return text, remove_queued(state, text)
 
 
 def remove_queued(state: dict[str, Any], *texts: str) -> dict[str, Any]:
-    """The first of the texts that waits was told elsewhere: it waits no more."""
-    waiting = state.get("queued")
-    if not waiting:
+    """Remove the first of the texts that is queued: another line reported it."""
+    queued = state.get("queued")
+    if not queued:
         return state
     for text in texts:
-        cut = _truncate(text, _MAX_QUEUED_BYTES // 2)
-        if cut in waiting:
-            at = waiting.index(cut)
-            return {**state, "queued": waiting[:at] + waiting[at + 1 :]}
+        truncated = _truncate(text, _MAX_QUEUED_BYTES // 2)
+        if truncated in queued:
+            index = queued.index(truncated)
+            return {**state, "queued": queued[:index] + queued[index + 1 :]}
     return state
 
 
 def clear_queued(state: dict[str, Any]) -> dict[str, Any]:
-    """Everything that waited went back to the person."""
+    """Empty the queue: its prompts returned to the input field."""
     return {name: value for name, value in state.items() if name != "queued"}
 
 
 def mark_delivered(
     state: dict[str, Any], text: str, line_kind: QueueLineKind
 ) -> tuple[bool, dict[str, Any]]:
-    """Whether no line of the other kind has told this delivery already."""
+    """Record a delivery; return False if a line of the other kind reported it."""
     digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
     other = "attachment" if line_kind == "remove" else "remove"
-    told = state.get("told", [])
-    mark = f"{other}:{digest}"
-    if mark in told:
-        at = told.index(mark)
-        return False, {**state, "told": told[:at] + told[at + 1 :]}
-    return True, {**state, "told": [*told, f"{line_kind}:{digest}"][-_MAX_DELIVERED:]}
+    delivered = state.get("told", [])
+    other_mark = f"{other}:{digest}"
+    if other_mark in delivered:
+        index = delivered.index(other_mark)
+        return False, {**state, "told": delivered[:index] + delivered[index + 1 :]}
+    return True, {
+        **state,
+        "told": [*delivered, f"{line_kind}:{digest}"][-_MAX_DELIVERED:],
+    }
 
 
 def _truncate(text: str, size: int) -> str:
-    """The text, or as much of its beginning as takes so many bytes of JSON."""
+    """Return the text, or a prefix of it that is at most `size` bytes of JSON."""
     if len(to_json(text).encode()) <= size:
         return text
-    cut = text[:size]
-    while len(to_json(cut).encode()) > size:
-        cut = cut[: len(cut) * 3 // 4]
-    return cut
+    prefix = text[:size]
+    while len(to_json(prefix).encode()) > size:
+        prefix = prefix[: len(prefix) * 3 // 4]
+    return prefix

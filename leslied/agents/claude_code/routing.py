@@ -1,4 +1,4 @@
-"""Which session a line belongs to, and the facts that hold until they change."""
+"""Find the session of a line, and track facts that hold until they change."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ if TYPE_CHECKING:
     from leslied.model.source import SourceRef
 
 CONTEXT_BLOCK = 900
-"""Block number of the record that tells a line's changed context."""
+"""Block number of the record with a line's changed context."""
 _MAX_CHAINS = 12
 _MAX_FACT_LENGTHS = {"cwd": 800, "version": 60, "git_branch": 120}
-"""Facts longer than this are no facts: what is remembered stays small."""
+"""Longer values are ignored, to keep the decode state small."""
 
 
 def route_line(
     source: SourceRef, line: ClaudeLine, state: dict[str, Any]
 ) -> tuple[SessionKey, dict[str, Any]]:
-    """The session of a line: its file decides, the line's own id is only a hint."""
-    known = state.get("key")
-    # An old subagent's file is told by its first line that names a session.
-    if not known or (known[1].startswith("agent-") and line.sessionId):
-        known = list(_key_from_path(source, line))
-        state = {**state, "key": known}
-    key = _make_key(*known)
+    """Return the session of a line and the new state.
+
+    The file decides; the line's own session id is only a hint.
+    """
+    key_fields = state.get("key")
+    # The session of an old subagent's file is in its first line with a session id.
+    if not key_fields or (key_fields[1].startswith("agent-") and line.sessionId):
+        key_fields = list(_key_from_path(source, line))
+        state = {**state, "key": key_fields}
+    key = _make_key(*key_fields)
     if line.isSidechain and key.source == MAIN:
         return _route_inline_subagent(key, line, state)
     return key, state
@@ -54,7 +57,10 @@ def _key_from_path(source: SourceRef, line: ClaudeLine) -> SessionKey:
 def _route_inline_subagent(
     key: SessionKey, line: ClaudeLine, state: dict[str, Any]
 ) -> tuple[SessionKey, dict[str, Any]]:
-    """Old logs hold subagents inline: each root line starts one, parents tell which."""
+    """Return the subagent of a sidechain line in an old log.
+
+    A line without a known parent starts a subagent; parents identify the others.
+    """
     chains: dict[str, str] = state.get("chains", {})
     name = chains.get(line.parentUuid or "")
     if line.agentId:
@@ -63,8 +69,8 @@ def _route_inline_subagent(
         latest = next(reversed(chains.values()), None)
         name = latest if line.parentUuid and latest else (line.uuid or "")[:8]
     if line.uuid:
-        kept = {u: n for u, n in chains.items() if u != line.parentUuid}
-        chains = dict([*kept.items(), (line.uuid, name)][-_MAX_CHAINS:])
+        others = {uuid: n for uuid, n in chains.items() if uuid != line.parentUuid}
+        chains = dict([*others.items(), (line.uuid, name)][-_MAX_CHAINS:])
         state = {**state, "chains": chains}
     return SessionKey(key.agent, key.session_id, f"subagent:{name}"), state
 
@@ -72,24 +78,30 @@ def _route_inline_subagent(
 def detect_context_change(
     line: ClaudeLine, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """A record of what changed around the conversation: folder, branch, version.
+    """Return a record of changed facts (directory, branch, version), and the new state.
 
-    It stands in the file's own session, also when a subagent inside it speaks.
+    The record belongs to the file's own session, even if the line is a subagent's.
     """
-    known: dict[str, str] = state.get("context", {})
+    previous: dict[str, str] = state.get("context", {})
     facts = (
         ("version", line.version),
         ("git_branch", line.gitBranch),
         ("entrypoint", line.entrypoint),
         ("permission_mode", line.permissionMode),
     )
-    changed = {n: v for n, v in facts if v is not None and known.get(n) != v}
+    changed = {
+        name: value
+        for name, value in facts
+        if value is not None and previous.get(name) != value
+    }
     if line.cwd is not None and line.cwd != state.get("cwd"):
         changed["cwd"] = line.cwd
     if not changed or not line.uuid:
         return (), state
     changed = {
-        n: v for n, v in changed.items() if len(v) <= _MAX_FACT_LENGTHS.get(n, 60)
+        name: value
+        for name, value in changed.items()
+        if len(value) <= _MAX_FACT_LENGTHS.get(name, 60)
     }
     record = Record(
         session=_make_key(*state["key"]),
@@ -98,7 +110,7 @@ def detect_context_change(
         native_id=line.uuid,
         block=CONTEXT_BLOCK,
         created_at=parse_time(line.timestamp),
-        metadata={"kind": "context" if known else "opened", **changed},
+        metadata={"kind": "context" if previous else "opened", **changed},
     )
     cwd = changed.pop("cwd", state.get("cwd", ""))
-    return (record,), {**state, "context": {**known, **changed}, "cwd": cwd}
+    return (record,), {**state, "context": {**previous, **changed}, "cwd": cwd}

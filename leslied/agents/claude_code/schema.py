@@ -1,8 +1,9 @@
-"""The shape of a Claude Code log line: only the fields that mean something to us.
+"""Define the fields of a Claude Code log line that leslied uses.
 
-A typed decoder skips what is not declared (copies of tool output, images as base64)
-without building it, which is most of a log's bytes. A line it refuses is read again
-slowly and its odd fields are dropped one by one: a line is never lost to a surprise.
+A typed decoder skips undeclared fields (copies of tool output, images as base64)
+without building them; these are most of a log's bytes. A line that it rejects is
+parsed again, slowly, and fields of an unexpected type are dropped one by one, so that
+no line is lost.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class MediaSource(msgspec.Struct):
-    """An image's or document's source; the data itself is only measured."""
+    """Source of an image or document; only the size of the data is used."""
 
     type: str | None = None
     media_type: str | None = None
@@ -54,13 +55,13 @@ class ContentBlock(msgspec.Struct):
 
 
 class CacheCreation(msgspec.Struct):
-    """How long what was written to the cache is kept."""
+    """Lifetime of the cache writes."""
 
     ephemeral_1h_input_tokens: int | None = None
 
 
 class ClaudeUsage(msgspec.Struct):
-    """The usage of one API message."""
+    """Token counts of one API message."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -80,13 +81,13 @@ class ClaudeMessage(msgspec.Struct):
 
 
 class PromptOrigin(msgspec.Struct):
-    """Who made a prompt."""
+    """Where a prompt comes from."""
 
     kind: str | None = None
 
 
 class ToolUseResult(msgspec.Struct):
-    """What the client noted beside a tool result."""
+    """Facts that the client stores next to a tool result."""
 
     agentId: str | None = None
     persistedOutputPath: str | None = None
@@ -148,7 +149,7 @@ class ClaudeLine(msgspec.Struct):
 
 
 class Attachment(msgspec.Struct):
-    """Something the client put into the context."""
+    """Something the client added to the context."""
 
     type: str | None = None
     prompt: str | list[ContentBlock] | None = None
@@ -163,7 +164,7 @@ class Attachment(msgspec.Struct):
 
 
 class ProgressData(msgspec.Struct):
-    """A passing state; a subagent's holds a whole line of its log."""
+    """A progress report; a subagent's contains a whole line of its log."""
 
     type: str | None = None
     agentId: str | None = None
@@ -171,7 +172,7 @@ class ProgressData(msgspec.Struct):
 
 
 class SubagentMeta(msgspec.Struct):
-    """The side file of a subagent's log."""
+    """The metadata file of a subagent's log."""
 
     agentType: str | None = None
     description: str | None = None
@@ -187,7 +188,7 @@ _LINE_DECODER = msgspec.json.Decoder(ClaudeLine)
 
 
 def parse_line(data: bytes) -> ClaudeLine:
-    """The line's known fields; fields of an odd type are left out, never the line."""
+    """Return the line's known fields, without those of an unexpected type."""
     try:
         return _LINE_DECODER.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -195,7 +196,7 @@ def parse_line(data: bytes) -> ClaudeLine:
 
 
 def parse_struct(raw: Raw, struct_type: type[T]) -> T:
-    """A nested object's known fields; an empty shape where there is none."""
+    """Return a nested object's known fields; all defaults if it is not an object."""
     data = bytes(raw)
     if data[:1] != b"{":
         return struct_type()
@@ -210,7 +211,7 @@ def parse_struct(raw: Raw, struct_type: type[T]) -> T:
 
 
 def parse_raw(raw: Raw) -> Any:
-    """A nested value as plain Python; None where there is none."""
+    """Return a nested value as plain Python; None if it is absent."""
     data = bytes(raw)
     if not data:
         return None
@@ -225,7 +226,7 @@ def parse_raw(raw: Raw) -> Any:
 
 
 def coerce(value: dict[str, Any], struct_type: type[T]) -> T:
-    """An instance with every field of the value that fits."""
+    """Return an instance with every field of the value that fits."""
     fitting = {}
     for field in _fields_of(struct_type):
         if field.encode_name in value:
@@ -240,7 +241,7 @@ _fields_of = cache(msgspec.structs.fields)
 
 
 def _fit(value: Any, expected: Any) -> Any:
-    """The value in the wanted form, or `_UNFIT`."""
+    """Return the value converted to the expected type, or `_UNFIT`."""
     if expected is Raw:
         return Raw(msgspec.json.encode(value))
     for member in (expected, *get_args(expected)):
@@ -254,22 +255,27 @@ def _fit(value: Any, expected: Any) -> Any:
 
 
 def _fit_member(value: Any, expected: Any) -> Any:
-    """The value as a struct, or as a list of structs; a lone one is a list of one."""
+    """Return the value as a struct or a list of structs, or `_UNFIT`.
+
+    A single object becomes a list of one.
+    """
     if _is_struct(expected):
         if isinstance(value, dict):
             return coerce(value, expected)
         if isinstance(value, str) and expected is ClaudeMessage:
             return ClaudeMessage(content=value)
-    elif get_origin(expected) is list and _is_struct(shape := get_args(expected)[0]):
+    elif get_origin(expected) is list and _is_struct(
+        item_type := get_args(expected)[0]
+    ):
         if isinstance(value, dict):
-            return [_fit_item(value, shape)]
+            return [_fit_item(value, item_type)]
         if isinstance(value, list):
-            return [_fit_item(each, shape) for each in value]
+            return [_fit_item(item, item_type) for item in value]
     return _UNFIT
 
 
 def _fit_item(value: Any, struct_type: Any) -> Any:
-    """A list's item; what is no object stands there as its own text."""
+    """Return a list item as a struct; anything but an object becomes its text."""
     if isinstance(value, dict):
         return coerce(value, struct_type)
     text = value if isinstance(value, str) else to_json(value)

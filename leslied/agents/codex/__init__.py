@@ -1,6 +1,6 @@
-"""Codex: `~/.codex/sessions`, one rollout file for every thread and subagent.
+"""Read Codex's logs: `~/.codex/sessions`, one rollout file per thread or subagent.
 
-`docs/formats/codex.md` has the facts this room rests on.
+`docs/formats/codex.md` documents the format.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from leslied.model.source import Environment, RawEntry
 
 _FOLDERS = ("sessions", "archived_sessions")
-_LIVE = (
+_LIVE_PATTERNS = (
     Pattern(glob="**/rollout-*.jsonl"),
     Pattern(glob="**/rollout-*.jsonl.zst", shape=Shape.COMPRESSED_LOG),
     Pattern(glob="rollout-*.json", shape=Shape.DOCUMENT),
 )
-_ARCHIVED = (
+_ARCHIVED_PATTERNS = (
     Pattern(glob="rollout-*.jsonl"),
     Pattern(glob="rollout-*.jsonl.zst", shape=Shape.COMPRESSED_LOG),
 )
 
 
 class Codex(BaseAdapter):
-    """The adapter."""
+    """Adapter for Codex."""
 
     name = "codex"
     title = "Codex"
@@ -56,17 +56,17 @@ class Codex(BaseAdapter):
     )
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """Where threads are written, and where they are put away."""
+        """Return the directories of current and archived threads."""
         for home in _homes(env, configured):
-            yield Root(path=home / "sessions", patterns=_LIVE)
+            yield Root(path=home / "sessions", patterns=_LIVE_PATTERNS)
             yield Root(
                 path=home / "archived_sessions",
-                patterns=_ARCHIVED,
+                patterns=_ARCHIVED_PATTERNS,
                 watch=WatchDepth.FLAT,
             )
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-        """The records of one line, or of a whole old rollout."""
+        """Decode one line, or a whole rollout of the old format."""
         if entry.source.shape is Shape.DOCUMENT:
             return decode_document(entry, state)
         return decode_line(entry, state)
@@ -74,12 +74,12 @@ class Codex(BaseAdapter):
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
     ) -> Iterable[ProcessRegistry]:
-        """`thread-writer-locks/<thread>.lock`, held while the thread is open."""
+        """Return `thread-writer-locks/<thread>.lock`, locked by open threads."""
         for home in _homes(env, configured):
             yield ProcessRegistry(home / "thread-writer-locks", "*.lock")
 
     def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
-        """The thread is the file's name; the file itself is empty."""
+        """Return the thread from the file's name; the file itself is empty."""
         del data
         if path.name.startswith("."):
             return None
@@ -88,17 +88,17 @@ class Codex(BaseAdapter):
         )
 
     def resume_command(self, session_id: str) -> str:
-        """Codex goes on in the folder it is started in."""
+        """Return the command, which resumes in the current directory."""
         return f"codex resume {shlex.quote(session_id)}"
 
 
 def _homes(env: Environment, configured: Sequence[Path]) -> list[Path]:
-    """The folders asked for, else `CODEX_HOME`, else `~/.codex`."""
+    """Return the configured directories, or `CODEX_HOME`, or `~/.codex`."""
     if configured:
         homes = (p.parent if p.name in _FOLDERS else p for p in configured)
         return list(dict.fromkeys(homes))
-    asked = env.environ.get("CODEX_HOME", "").strip()
-    return [Path(asked)] if asked else [env.home / ".codex"]
+    codex_home = env.environ.get("CODEX_HOME", "").strip()
+    return [Path(codex_home)] if codex_home else [env.home / ".codex"]
 
 
 ADAPTER: AgentAdapter = Codex()

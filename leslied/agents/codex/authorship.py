@@ -1,4 +1,4 @@
-"""Whose words a `user` message holds: in most of them no human speaks."""
+"""Classify who wrote a `user` message: in most of them it is not a person."""
 
 from __future__ import annotations
 
@@ -32,51 +32,54 @@ _IDE_HEADING, _REQUEST_HEADING = (
     "# Context from my IDE setup:",
     "## My request for Codex:",
 )
-_NOTICE_WORDS = ("aborted", "notification", "warning", "limit")
+_NOTICE_MARKERS = ("aborted", "notification", "warning", "limit")
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,80},")
 
 
 class CodexAuthorship(NamedTuple):
-    """A person's words, and what the client put beside them."""
+    """Text of a person, and text that the client added."""
 
     text: str = ""
     attached: str = ""
     note: str = ""
-    """What kind of envelope the client's part was."""
+    """The kind of the client's text."""
     shell: str = ""
-    """The command a person ran by hand."""
+    """The command that a person ran."""
 
     @property
     def kind(self) -> EventKind:
-        """The kind of event the client's part is."""
-        is_notice = any(word in self.note for word in _NOTICE_WORDS)
+        """The event kind of the client's text."""
+        is_notice = any(marker in self.note for marker in _NOTICE_MARKERS)
         return "notice" if is_notice else "context"
 
 
 def classify_author(payload: dict[str, Any]) -> CodexAuthorship:
-    """The words of a user message, part by part: the log may tell each part's kind."""
-    told = object_field(payload, "internal_chat_message_metadata_passthrough")
-    kinds = list_field(told, "content_item_kinds")
-    words, attached, note = [], [], ""
+    """Split a user message into a person's text and the client's, part by part.
+
+    Newer logs state the kind of each part.
+    """
+    metadata = object_field(payload, "internal_chat_message_metadata_passthrough")
+    kinds = list_field(metadata, "content_item_kinds")
+    texts, attached, note = [], [], ""
     for number, part in enumerate(list_part_texts(payload)):
         kind = kinds[number] if number < len(kinds) else ""
-        heard = _classify_part(part, kind if isinstance(kind, str) else "")
-        if heard.shell:
-            return heard
-        words.append(heard.text)
-        attached.append(heard.attached)
-        note = note or heard.note
-    return CodexAuthorship(_join_texts(words), _join_texts(attached), note)
+        author = _classify_part(part, kind if isinstance(kind, str) else "")
+        if author.shell:
+            return author
+        texts.append(author.text)
+        attached.append(author.attached)
+        note = note or author.note
+    return CodexAuthorship(_join_texts(texts), _join_texts(attached), note)
 
 
 def find_folder(text: str) -> str:
-    """The folder that an environment's description names."""
-    found = _FOLDER.search(text)
-    return (found[1] or found[2]).strip() if found else ""
+    """Return the working directory in a description of the environment, or ""."""
+    match = _FOLDER.search(text)
+    return (match[1] or match[2]).strip() if match else ""
 
 
 def list_part_texts(payload: dict[str, Any], name: str = "content") -> list[str]:
-    """The texts of a message or tool result, pictures as placeholders."""
+    """Return the texts of a message or tool result, with placeholders for images."""
     content = payload.get(name)
     if isinstance(content, str):
         return [content]
@@ -84,12 +87,12 @@ def list_part_texts(payload: dict[str, Any], name: str = "content") -> list[str]
 
 
 def message_text(payload: dict[str, Any], name: str = "content") -> str:
-    """All words of a message."""
+    """Return all text of a message."""
     return _join_texts(list_part_texts(payload, name))
 
 
 def format_part(part: Any) -> str:
-    """A part's words, or what stands for its picture, sound or secret."""
+    """Return a part's text, or a placeholder for images, audio and encrypted text."""
     if isinstance(part, str):
         return part
     if not isinstance(part, dict):
@@ -106,17 +109,17 @@ def format_part(part: Any) -> str:
 
 
 def format_data_url(kind: str, url: str) -> str:
-    """What stands for a picture: its type and size, or its address."""
+    """Return a placeholder for an image: its type and size, or its URL."""
     kind = kind.partition("_")[0]
-    found = _DATA_URL.match(url)
-    if found:
-        size = (len(url) - found.end()) * 3 // 4
-        return f"[{kind} {found[1] or 'data'}, {format_size(size)}]"
+    match = _DATA_URL.match(url)
+    if match:
+        size = (len(url) - match.end()) * 3 // 4
+        return f"[{kind} {match[1] or 'data'}, {format_size(size)}]"
     return f"[{kind} {url[:200]}]"
 
 
 def _classify_part(text: str, kind: str) -> CodexAuthorship:
-    """One part: by the kind the log tells, else by the envelope it stands in."""
+    """Classify one part by the kind in the log, or else by its markup."""
     if kind.startswith("user."):
         return _classify_person(text)
     shell = _SHELL.fullmatch(text)
@@ -124,20 +127,20 @@ def _classify_part(text: str, kind: str) -> CodexAuthorship:
         return CodexAuthorship("", shell[2], "output", shell[1].strip())
     if kind and kind != "unknown":
         return CodexAuthorship("", text, kind.rpartition(".")[2][:60])
-    at, note = 0, ""
-    while found := _ENVELOPE.match(text, at):
-        at, note = found.end(), note or found[1]
-    heard = _classify_person(text[at:])
-    return CodexAuthorship(heard.text, text[:at] + heard.attached, note)
+    position, note = 0, ""
+    while match := _ENVELOPE.match(text, position):
+        position, note = match.end(), note or match[1]
+    person = _classify_person(text[position:])
+    return CodexAuthorship(person.text, text[:position] + person.attached, note)
 
 
 def _classify_person(text: str) -> CodexAuthorship:
-    """The request alone: an editor writes before it what is open in it."""
+    """Return the request without the editor context that precedes it."""
     if _IMAGE_MARK.fullmatch(text):
         return CodexAuthorship()
     if text.lstrip().startswith(_IDE_HEADING) and _REQUEST_HEADING in text:
-        attached, _, words = text.partition(_REQUEST_HEADING)
-        return CodexAuthorship(words.lstrip("\n"), attached)
+        attached, _, request = text.partition(_REQUEST_HEADING)
+        return CodexAuthorship(request.lstrip("\n"), attached)
     return CodexAuthorship(text)
 
 

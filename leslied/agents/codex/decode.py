@@ -1,4 +1,4 @@
-"""From one rollout line, or one old rollout document, to records."""
+"""Decode one rollout line, or one rollout document of the old format, into records."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 
 _INHERITED_TYPES = ("turn_context", "response_item", "event_msg", "compacted")
-"""What a subagent need not repeat of its parent: it stands in the same session."""
+"""Lines that a subagent repeats from its parent, which is in the same session."""
 
 
 def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-    """What one line means."""
+    """Decode one line of a rollout."""
     noise = "" if entry.is_fragment else find_noise(entry.data)
     if noise:
         return DecodeResult(state=state, noise=noise)
     line = parse_line(entry.data)
     if entry.is_fragment and not line.is_entry:
-        reject_entry("a fragment that is no line of its own")
+        reject_entry("a fragment that is not a line")
     context, state = route_line(entry.source, line, state)
     is_replayed, state = detect_replay(line, state)
     if is_replayed and (
@@ -52,7 +52,7 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         return DecodeResult(state=state, noise="replayed")
     records, state, noise = _decode_by_type(line, context, state)
     if is_replayed:
-        # The parent's own log has the link, to a subagent of the parent's session.
+        # The parent's own log has the links to its subagents.
         records = tuple(r for r in records if r.session == context.key)
     if not records and not noise:
         records = (_make_unknown(entry, line, context),)
@@ -96,31 +96,33 @@ def _decode_by_type(
 
 
 def _make_unknown(entry: RawEntry, line: CodexLine, context: LineContext) -> Record:
-    """A line of a type nobody knows yet, kept as it is."""
+    """Return a record that keeps a line of an unknown type as it is."""
     metadata = {"line_type": "/".join(filter(None, (line.type, line.kind)))[:200]}
     text = entry.data.decode(errors="replace")
     return context.make_record("unknown", "system", text, metadata=metadata)
 
 
 def decode_document(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-    """The whole of an old rollout: a session and its items, in one object."""
+    """Decode a whole rollout of the old format: a session and its items."""
     value = parse_json(entry.data)
     session, items = object_field(value, "session"), list_field(value, "items")
     if not session:
         reject_entry("a document without a session")
     line = CodexLine("session_meta", session, session.get("timestamp"))
     context, state = route_line(entry.source, line, state)
-    opened, state = decode_session_meta(
+    header_records, state = decode_session_meta(
         line, context._replace(native_id="session"), state
     )
-    records, noise = list(opened), ""
+    records, noise = list(header_records), ""
     for number, item in enumerate(items):
-        at = context._replace(native_id=f"item:{number}", time=None)
+        item_context = context._replace(native_id=f"item:{number}", time=None)
         payload = item if isinstance(item, dict) else {}
-        more, state, quiet = decode_item(payload, at, state)
-        noise = noise or quiet
-        if not more and not quiet:
-            more = (at.make_record("unknown", "system", to_json(item)),)
-        records += more
+        item_records, state, item_noise = decode_item(payload, item_context, state)
+        noise = noise or item_noise
+        if not item_records and not item_noise:
+            item_records = (
+                item_context.make_record("unknown", "system", to_json(item)),
+            )
+        records += item_records
     cwd = state.get("cwd", "")
     return DecodeResult(records=tuple(records), state=state, noise=noise, cwd=cwd)

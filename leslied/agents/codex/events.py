@@ -1,4 +1,4 @@
-"""Events: turns that start and end, tokens, subagents, and the client's notices."""
+"""Decode events: turn starts and ends, tokens, subagents, and notices of the client."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CANCEL_REASONS = ("interrupted", "replaced")
 def decode_event(
     line: CodexLine, context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """What one event means; nothing where nobody knows its type."""
+    """Decode one event; an unknown type has neither records nor noise."""
     payload = line.payload
     match line.kind:
         case "task_started" | "turn_started":
@@ -48,7 +48,7 @@ def decode_event(
 
 
 def _decode_notice(payload: dict[str, Any], context: LineContext) -> tuple[Record, ...]:
-    """Names, goals, warnings and reviews: a word or two each."""
+    """Decode names, goals, warnings and reviews."""
     kind = text_field(payload, "type")
     match kind:
         case "thread_name_updated":
@@ -77,13 +77,15 @@ def _decode_notice(payload: dict[str, Any], context: LineContext) -> tuple[Recor
 def _end_turn(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """The turn is over, or it broke off with an error."""
-    failure, is_told = object_field(payload, "error"), state.get("failed")
-    state = {n: v for n, v in state.items() if n not in ("turn", "failed")}
-    if is_told and not text_field(payload, "last_agent_message"):
+    """Decode the end of a turn, or the error that ended it."""
+    error, is_reported = object_field(payload, "error"), state.get("failed")
+    state = {
+        name: value for name, value in state.items() if name not in ("turn", "failed")
+    }
+    if is_reported and not text_field(payload, "last_agent_message"):
         return (), state, "event_msg/task_complete"
-    if failure:
-        return (_make_error(failure, context),), state, ""
+    if error:
+        return (_make_error(error, context),), state, ""
     milliseconds = count_field(payload, "duration_ms") or None
     return (context.make_event("turn_ended", duration_ms=milliseconds),), state, ""
 
@@ -93,14 +95,16 @@ def _abort_turn(
 ) -> RecordsStateNoise:
     reason = text_field(payload, "reason")
     note = "interrupt" if reason in _CANCEL_REASONS else reason[:60]
-    state = {n: v for n, v in state.items() if n not in ("turn", "failed")}
+    state = {
+        name: value for name, value in state.items() if name not in ("turn", "failed")
+    }
     return (context.make_event("turn_ended", note=note, reason=reason[:60]),), state, ""
 
 
 def _decode_error(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any], kind: str
 ) -> RecordsStateNoise:
-    """An error; a broken stream is tried again and ends nothing."""
+    """Decode an error; a broken stream is retried and does not end the turn."""
     record = _make_error(payload, context, is_end=kind == "error")
     return (record,), {**state, "failed": True} if kind == "error" else state, ""
 
@@ -120,7 +124,7 @@ def _make_error(
 def _decode_turn_item(
     line: CodexLine, context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """A turn's items repeat the response items; subagents are told only here."""
+    """Decode subagents and reviews; other items repeat the response items."""
     item = line.item
     match text_field(item, "type"):
         case "CollabAgentToolCall" | "SubAgentActivity" as kind:
@@ -132,7 +136,7 @@ def _decode_turn_item(
 
 
 def _link_subagent(payload: dict[str, Any], context: LineContext) -> tuple[Record, ...]:
-    """Which subagent a call started; only a start says so."""
+    """Return the link to the subagent that a call started, if it started one."""
     call = (
         text_field(payload, "call_id")
         or text_field(payload, "event_id")
@@ -142,8 +146,8 @@ def _link_subagent(payload: dict[str, Any], context: LineContext) -> tuple[Recor
     if text_field(payload, "kind") == "started":
         child = id_field(payload, "agent_thread_id")
     elif text_field(payload, "tool") == "spawn_agent":
-        reached = list_field(payload, "receiver_thread_ids")
-        child = id_field({"first": reached[0]}, "first") if reached else ""
+        receivers = list_field(payload, "receiver_thread_ids")
+        child = id_field({"first": receivers[0]}, "first") if receivers else ""
     if not child:
         return ()
     return (context.make_subagent_link(child, "spawn", tool_call_id=call),)
@@ -152,7 +156,7 @@ def _link_subagent(payload: dict[str, Any], context: LineContext) -> tuple[Recor
 def decode_usage(
     line: CodexLine, context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """The tokens of one API message, by its own id."""
+    """Decode the token counts of one API message."""
     payload = line.payload
     thread = text_field(payload, "thread_id")
     state = {**state, "counted": "by message"}
@@ -166,15 +170,18 @@ def decode_usage(
 def _decode_token_count(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """Older logs tell the running total, often twice, and the last message's part."""
+    """Decode the last message's tokens from an older log's running total.
+
+    Totals are often repeated; only a changed one is decoded.
+    """
     noise = "event_msg/token_count"
     info = object_field(payload, "info")
     total = object_field(info, "total_token_usage")
-    mark = to_json([count_field(total, name) for name in _TOTAL_FIELDS])
-    before = state.get("counted")
-    if not info or before in (mark, "by message"):
+    total_mark = to_json([count_field(total, name) for name in _TOTAL_FIELDS])
+    previous = state.get("counted")
+    if not info or previous in (total_mark, "by message"):
         return (), state, noise
-    state = {**state, "counted": mark}
+    state = {**state, "counted": total_mark}
     usage = _parse_usage(object_field(info, "last_token_usage"))
     if not usage or "replay" in state:
         return (), state, noise
@@ -195,7 +202,7 @@ def _make_usage_record(context: LineContext, usage: Usage, message: str) -> Reco
 
 
 def _parse_usage(payload: dict[str, Any]) -> Usage | None:
-    """Tokens; what the log calls input holds the cached ones too."""
+    """Return token counts; the log's input count includes cached tokens."""
     cached = count_field(payload, "cached_input_tokens")
     usage = Usage(
         input_tokens=max(count_field(payload, "input_tokens") - cached, 0),

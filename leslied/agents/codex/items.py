@@ -1,4 +1,4 @@
-"""Response items: what was said, thought, called and answered."""
+"""Decode response items: messages, reasoning, tool calls and results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from leslied.model.record import Record
 
     RecordsStateNoise = tuple[tuple[Record, ...], dict[str, Any], str]
-    """Records, what to remember, and the kind of noise it was instead."""
+    """Records, the new state, and the kind of noise if there are no records."""
 
 _OUTPUT_HEADER = re.compile(
     r"(?:(?:Chunk ID|Wall time|Original token count|Total output lines): [^\n]*\n)*"
@@ -50,7 +50,7 @@ _MAX_SPAWNS = 8
 def decode_item(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """What one response item means; nothing where nobody knows its type."""
+    """Decode one response item; an unknown type has neither records nor noise."""
     kind = text_field(payload, "type")
     if kind in ("compaction", "compaction_summary", "context_compaction"):
         return (), state, f"response_item/{kind}"
@@ -67,8 +67,8 @@ def _decode_message(
         case "user":
             return _decode_user(payload, context, state)
         case "assistant":
-            final = text_field(payload, "phase") == "final_answer"
-            metadata = {"stop_reason": "end_turn"} if final else {}
+            is_final = text_field(payload, "phase") == "final_answer"
+            metadata = {"stop_reason": "end_turn"} if is_final else {}
             text = message_text(payload)
             record = context.make_record(
                 "assistant_message",
@@ -90,30 +90,40 @@ def _decode_message(
 def _decode_user(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """A prompt, a command run by hand, or the client's own words."""
-    heard = classify_author(payload)
-    if heard.shell:
-        said = _make_user_message(context, f"! {heard.shell}", "shell")
-        told = context.make_event("notice", heard.attached, note=heard.note, block=1)
-        return (said, told), state, ""
-    if not heard.text:
-        return *_decode_client_text(heard, context, state), ""
-    more: dict[str, Any] = {"attached": heard.attached} if heard.attached else {}
+    """Decode a prompt, a command that a person ran, or the client's own text."""
+    author = classify_author(payload)
+    if author.shell:
+        message = _make_user_message(context, f"! {author.shell}", "shell")
+        output = context.make_event(
+            "notice", author.attached, note=author.note, block=1
+        )
+        return (message, output), state, ""
+    if not author.text:
+        return *_decode_client_text(author, context, state), ""
+    metadata: dict[str, Any] = {"attached": author.attached} if author.attached else {}
     if state.get("is_task"):
-        return (_make_user_message(context, heard.text, "task", **more),), state, ""
+        return (
+            (_make_user_message(context, author.text, "task", **metadata),),
+            state,
+            "",
+        )
     if state.get("facts", {}).get("mode") == "plan":
-        more["permission_mode"] = "plan"
+        metadata["permission_mode"] = "plan"
     if state.get("turn") == "asked":
-        return (_make_user_message(context, heard.text, "queued", **more),), state, ""
+        return (
+            (_make_user_message(context, author.text, "queued", **metadata),),
+            state,
+            "",
+        )
     if state.get("turn"):
         state = {**state, "turn": "asked"}
-    return (_make_user_message(context, heard.text, "prompt", **more),), state, ""
+    return (_make_user_message(context, author.text, "prompt", **metadata),), state, ""
 
 
 def _decode_client_text(
     author: CodexAuthorship, context: LineContext, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """The client's words; the oldest logs name their folder nowhere else."""
+    """Decode the client's text; in the oldest logs only this names the directory."""
     changed: dict[str, str] = {}
     if author.note == "environment_context" and not state.get("cwd"):
         changed, state = record_facts({"cwd": find_folder(author.attached)}, state)
@@ -124,22 +134,24 @@ def _decode_client_text(
 
 
 def _make_user_message(
-    context: LineContext, words: str, origin: str, **more: Any
+    context: LineContext, text: str, origin: str, **facts: Any
 ) -> Record:
-    metadata = {"origin": origin, **more}
-    return context.make_record("user_message", "user", words, metadata=metadata)
+    metadata = {"origin": origin, **facts}
+    return context.make_record("user_message", "user", text, metadata=metadata)
 
 
 def _decode_agent_message(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """Words from one agent to another: a subagent's task, or its answer."""
+    """Decode a message between agents: a subagent's task, or its answer."""
     text = "".join(list_part_texts(payload))
-    author, to = (text_field(payload, name)[:200] for name in ("author", "recipient"))
-    if context.key.source != MAIN and to.startswith(author):
-        words = _PAYLOAD.sub("", text)
-        words = f"{to}: {words}" if words.startswith("[encrypted]") else words
-        return (_make_user_message(context, words, "task", author=author),), state, ""
+    author, recipient = (
+        text_field(payload, name)[:200] for name in ("author", "recipient")
+    )
+    if context.key.source != MAIN and recipient.startswith(author):
+        task = _PAYLOAD.sub("", text)
+        task = f"{recipient}: {task}" if task.startswith("[encrypted]") else task
+        return (_make_user_message(context, task, "task", author=author),), state, ""
     note = "agent_message"
     return (context.make_event("notice", text, note=note, author=author),), state, ""
 
@@ -147,33 +159,37 @@ def _decode_agent_message(
 def _decode_reasoning(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """What can be read of it; most is encrypted."""
+    """Decode the readable part of a reasoning item; most are encrypted."""
     texts = [*list_part_texts(payload, "summary"), *list_part_texts(payload, "content")]
-    words = "\n\n".join(text for text in texts if text.strip())
-    if not words:
+    content = "\n\n".join(text for text in texts if text.strip())
+    if not content:
         return (), state, "response_item/reasoning"
-    record = context.make_record("thinking", "assistant", words, model=context.model)
+    record = context.make_record("thinking", "assistant", content, model=context.model)
     return (record,), state, ""
 
 
 def _decode_call(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """A tool call: its arguments are JSON in a string, or free text."""
-    name, space = text_field(payload, "name"), text_field(payload, "namespace")
-    given = payload.get("arguments")
-    if given is None:
+    """Decode a tool call; its arguments are JSON in a string, or free text."""
+    name, namespace = text_field(payload, "name"), text_field(payload, "namespace")
+    arguments = payload.get("arguments")
+    if arguments is None:
         tool_input = to_json({"input": text_field(payload, "input")})
-    elif isinstance(given, dict):
-        tool_input = to_json({n: given[n] for n in _SEARCH_ARGUMENTS if n in given})
+    elif isinstance(arguments, dict):
+        tool_input = to_json(
+            {key: arguments[key] for key in _SEARCH_ARGUMENTS if key in arguments}
+        )
     else:
-        tool_input = given if is_json(given) else to_json({"arguments": given})
+        tool_input = (
+            arguments if is_json(arguments) else to_json({"arguments": arguments})
+        )
     call = text_field(payload, "call_id")
     if name == "spawn_agent" and id_field(payload, "call_id"):
         state = {**state, "spawns": [*state.get("spawns", []), call][-_MAX_SPAWNS:]}
     kind = text_field(payload, "type")
     name = name or kind.removesuffix("_call")
-    name = f"{space.rstrip('_')}__{name}" if space.startswith("mcp__") else name
+    name = f"{namespace.rstrip('_')}__{name}" if namespace.startswith("mcp__") else name
     return (_make_call(context, name, call, tool_input),), state, ""
 
 
@@ -191,14 +207,14 @@ def _make_call(context: LineContext, name: str, call: str, tool_input: str) -> R
 def _decode_action(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """A command or a search that stands in the item; the search has no result."""
+    """Decode a command or search inside the item; a search has no separate result."""
     action = object_field(payload, "action")
-    known = {name: action[name] for name in _ACTION_FIELDS if name in action}
+    arguments = {name: action[name] for name in _ACTION_FIELDS if name in action}
     if "working_directory" in action:
-        known["workdir"] = action["working_directory"]
+        arguments["workdir"] = action["working_directory"]
     name = text_field(payload, "type").removesuffix("_call")
     call = text_field(payload, "call_id") or text_field(payload, "id")
-    record = _make_call(context, name, call, to_json(known))
+    record = _make_call(context, name, call, to_json(arguments))
     if name == "local_shell":
         return (record,), state, ""
     return (record, _make_hosted_result(payload, context, name, call)), state, ""
@@ -207,7 +223,7 @@ def _decode_action(
 def _make_hosted_result(
     payload: dict[str, Any], context: LineContext, name: str, call: str
 ) -> Record:
-    """The end of a call that the model's own host answered: the log has no more."""
+    """Return the result of a call that the model's host ran; the log has no other."""
     result = text_field(payload, "result")
     content = format_data_url("image", f"data:image,{result}") if result else ""
     return context.make_record(
@@ -224,8 +240,8 @@ def _decode_image(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
     call = text_field(payload, "id")
-    asked = to_json({"prompt": text_field(payload, "revised_prompt")})
-    record = _make_call(context, "image_generation", call, asked)
+    arguments = to_json({"prompt": text_field(payload, "revised_prompt")})
+    record = _make_call(context, "image_generation", call, arguments)
     return (
         (record, _make_hosted_result(payload, context, "image_generation", call)),
         state,
@@ -236,7 +252,7 @@ def _decode_image(
 def _decode_result(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """A tool's answer; of a subagent's start, also the link to it."""
+    """Decode a tool result, and the link to a subagent that the call started."""
     call = text_field(payload, "call_id")
     content, metadata = _read_output(payload)
     record = context.make_record(
@@ -253,7 +269,7 @@ def _decode_result(
 
 
 def _read_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The answer without the client's header, and what that header said."""
+    """Return the output without the client's header, and the facts in that header."""
     output = payload.get("output")
     metadata: dict[str, Any] = {}
     if isinstance(output, dict):
@@ -261,7 +277,7 @@ def _read_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
             metadata["is_error"] = True
         output = output.get("content", output.get("body"))
     if output is None:
-        names = (text_field(t, "name") for t in _objects(payload, "tools"))
+        names = (text_field(tool, "name") for tool in _objects(payload, "tools"))
         return "\n".join(name for name in names if name), metadata
     if isinstance(output, list):
         return "\n".join(filter(None, map(format_part, output))), metadata
@@ -275,20 +291,20 @@ def _read_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _unwrap(text: str) -> tuple[str, int | None]:
-    """A command's own words and its exit code; a failed one keeps the line saying so.
+    """Return a command's output and exit code; keep the line with a nonzero code.
 
-    Older clients put both into a JSON object, newer ones write a few lines before.
+    Older clients put both into a JSON object, newer ones write a header.
     """
-    found = _OUTPUT_HEADER.match(text)
-    if found:
-        code, rest = int(found[2]), text[found.end() :]
-        return (f"{found[1]}\n{rest}" if code else rest), code
+    match = _OUTPUT_HEADER.match(text)
+    if match:
+        code, rest = int(match[2]), text[match.end() :]
+        return (f"{match[1]}\n{rest}" if code else rest), code
     if text.startswith('{"output":'):
         value = _parse_or_empty(text)
-        payload = object_field(value, "metadata").get("exit_code")
+        exit_code = object_field(value, "metadata").get("exit_code")
         if isinstance(value.get("output"), str):
-            is_code = type(payload) is int and abs(payload) < 2**31
-            return value["output"], payload if is_code else None
+            is_code = type(exit_code) is int and abs(exit_code) < 2**31
+            return value["output"], exit_code if is_code else None
     return text, None
 
 
@@ -304,7 +320,7 @@ def _parse_or_empty(text: str) -> dict[str, Any]:
 
 
 def _objects(payload: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    return [each for each in list_field(payload, name) if isinstance(each, dict)]
+    return [item for item in list_field(payload, name) if isinstance(item, dict)]
 
 
 _DECODERS: dict[

@@ -1,4 +1,4 @@
-"""Which session a line belongs to, and what holds until it changes."""
+"""Find the session of a line, detect replayed lines, and track the thread's facts."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _ROLLOUT_NAME = re.compile(
     rf"rollout-\d{{4}}.*?-({_UUID})(?:_{_UUID})?\.jsonl?(?:\.zst)?"
 )
 _UUID7_PREFIX = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7")
-"""An id that begins with its time, to the millisecond."""
+"""An id that starts with its time in milliseconds."""
 _REPLAY_PAUSE_SECONDS = 1.0
-"""Replayed lines are written in one go: what comes later than this is new."""
+"""Replayed lines are written at once: a line after a longer pause is new."""
 _ID = re.compile(r"[\w.:-]{1,100}", re.ASCII)
 _MAX_FACT_BYTES = {"cwd": 1200}
-"""In bytes; longer facts are no facts: what is remembered stays small."""
+"""Longer values are ignored, to keep the decode state small."""
 
 
 class LineContext(NamedTuple):
-    """Where a line stands: its stream, its thread, its time, and its own id."""
+    """Session, thread, time, id and model of a line."""
 
     key: SessionKey
     thread: str
@@ -41,7 +41,7 @@ class LineContext(NamedTuple):
     def make_record(
         self, type_: RecordType, role: Role, content: str = "", **more: Any
     ) -> Record:
-        """A record of this line."""
+        """Return a record of this line."""
         return Record(
             session=self.key,
             type=type_,
@@ -53,18 +53,20 @@ class LineContext(NamedTuple):
             **more,
         )
 
-    def make_event(self, kind: EventKind, content: str = "", **more: Any) -> Record:
-        """An event of this line, with what is known of it."""
-        known = {name: value for name, value in more.items() if value not in (None, "")}
-        block = known.pop("block", 0)
-        metadata = {"kind": kind, **known}
+    def make_event(self, kind: EventKind, content: str = "", **facts: Any) -> Record:
+        """Return an event of this line with all facts that are not empty."""
+        present = {
+            name: value for name, value in facts.items() if value not in (None, "")
+        }
+        block = present.pop("block", 0)
+        metadata = {"kind": kind, **present}
         return self.make_record(
             "system_event", "system", content, block=block, metadata=metadata
         )
 
-    def make_subagent_link(self, child: str, link_source: str, **known: Any) -> Record:
-        """An event that ties a subagent of this session to the call that spawned it."""
-        known = {name: value for name, value in known.items() if value}
+    def make_subagent_link(self, child: str, link_source: str, **facts: Any) -> Record:
+        """Return an event that links a subagent to the call that spawned it."""
+        facts = {name: value for name, value in facts.items() if value}
         return Record(
             session=SessionKey(
                 self.key.agent, self.key.session_id, f"subagent:{child}"
@@ -74,29 +76,29 @@ class LineContext(NamedTuple):
             native_id=f"{link_source}:{child}",
             scope=self.key.session_id,
             created_at=self.time,
-            metadata={"kind": "subagent_linked", **known},
+            metadata={"kind": "subagent_linked", **facts},
         )
 
 
 def route_line(
     source: SourceRef, line: CodexLine, state: dict[str, Any]
 ) -> tuple[LineContext, dict[str, Any]]:
-    """Where the line stands; the file's name and its first line decide."""
+    """Return the line's context; the file's name and first line decide the session."""
     if "thread" not in state:
         meta = line.payload if line.type == "session_meta" else {}
         state = {**state, **_parse_head(source, meta)}
     key = SessionKey(*state["key"])
     time = parse_time(line.timestamp)
-    native = id_field(line.payload, "id") if line.type == "response_item" else ""
+    native_id = id_field(line.payload, "id") if line.type == "response_item" else ""
     model = state.get("facts", {}).get("model", "")
-    return LineContext(key, state["thread"], time, native, model), state
+    return LineContext(key, state["thread"], time, native_id, model), state
 
 
 def _parse_head(source: SourceRef, meta: dict[str, Any]) -> dict[str, Any]:
-    """The thread's own id, the session it is part of, and what it starts from."""
+    """Return the thread's id, its session, and where its own history starts."""
     name = printable_name(source.path.name)
-    found = _ROLLOUT_NAME.fullmatch(name)
-    thread = found[1] if found else id_field(meta, "id") or name.partition(".")[0][:100]
+    match = _ROLLOUT_NAME.fullmatch(name)
+    thread = match[1] if match else id_field(meta, "id") or name.partition(".")[0][:100]
     parent, root = _find_parent(meta), id_field(meta, "session_id")
     session = root if root and root != thread else parent
     stream = f"subagent:{thread}" if session else MAIN
@@ -115,13 +117,13 @@ def _parse_head(source: SourceRef, meta: dict[str, Any]) -> dict[str, Any]:
 
 
 def id_field(value: dict[str, Any], name: str) -> str:
-    """The id of that name; empty where it is none that anybody could use."""
-    found = text_field(value, name)
-    return found if _ID.fullmatch(found) else ""
+    """Return the id with that name; empty if it is missing or malformed."""
+    text = text_field(value, name)
+    return text if _ID.fullmatch(text) else ""
 
 
 def _find_parent(meta: dict[str, Any]) -> str:
-    """The thread that spawned this one; empty where nobody did."""
+    """Return the thread that spawned this one, or ""."""
     subagent = object_field(object_field(meta, "source"), "subagent")
     spawn = object_field(subagent, "thread_spawn")
     parent = id_field(spawn, "parent_thread_id")
@@ -133,11 +135,14 @@ def _find_parent(meta: dict[str, Any]) -> str:
 def detect_replay(
     line: CodexLine, state: dict[str, Any]
 ) -> tuple[bool, dict[str, Any]]:
-    """Whether a fork repeats its parent's line here; and whether that goes on."""
+    """Return whether a fork repeats a line of its parent here, and the new state."""
     replay = state.get("replay")
     if replay is None:
-        payload = text_field(line.payload, "id")
-        is_parent = line.type == "session_meta" and payload not in ("", state["thread"])
+        line_thread = text_field(line.payload, "id")
+        is_parent = line.type == "session_meta" and line_thread not in (
+            "",
+            state["thread"],
+        )
         if not is_parent:
             return False, state
         replay = {}
@@ -147,12 +152,12 @@ def detect_replay(
     ):
         return False, {**state, "replay": {**replay, **_replay_timestamp(line)}}
     if _is_first_own_line(line, replay, state["thread"]):
-        return False, {n: v for n, v in state.items() if n != "replay"}
+        return False, {key: fact for key, fact in state.items() if key != "replay"}
     return True, {**state, "replay": {**replay, **_replay_timestamp(line)}}
 
 
 def _is_first_own_line(line: CodexLine, replay: dict[str, Any], thread: str) -> bool:
-    """The first line of the fork itself: told by number, by turn, or by a pause."""
+    """Return whether a fork's own lines start here, by ordinal, turn id or pause."""
     if "until" in replay:
         return line.ordinal is not None and line.ordinal >= int(replay["until"])
     turn = text_field(line.payload, "turn_id")
@@ -172,7 +177,7 @@ def _replay_timestamp(line: CodexLine) -> dict[str, str]:
 def decode_session_meta(
     line: CodexLine, context: LineContext, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """What a thread says of itself: its folder, its version, its parent."""
+    """Decode the thread's header: directory, version and parent."""
     meta = line.payload
     facts = {
         "cwd": text_field(meta, "cwd"),
@@ -204,7 +209,7 @@ def _link_to_parent(meta: dict[str, Any], context: LineContext) -> Record:
 def decode_turn_context(
     line: CodexLine, context: LineContext, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """What a turn works with; told only where it is another than before."""
+    """Decode a turn's settings; return no record if nothing changed."""
     payload = line.payload
     mode = text_field(object_field(payload, "collaboration_mode"), "mode")
     facts = {
@@ -222,16 +227,16 @@ def decode_turn_context(
 def record_facts(
     facts: dict[str, str], state: dict[str, Any]
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """The facts that are new, and the state that knows them."""
-    known: dict[str, str] = {**state.get("facts", {}), "cwd": state.get("cwd", "")}
+    """Return the facts that changed, and the state that includes them."""
+    previous: dict[str, str] = {**state.get("facts", {}), "cwd": state.get("cwd", "")}
     changed = {
         name: value
         for name, value in facts.items()
         if value
-        and value != known.get(name)
+        and value != previous.get(name)
         and len(value.encode()) <= _MAX_FACT_BYTES.get(name, 120)
     }
     if not changed:
         return {}, state
-    after = {**known, **changed}
-    return changed, {**state, "cwd": after.pop("cwd"), "facts": after}
+    current = {**previous, **changed}
+    return changed, {**state, "cwd": current.pop("cwd"), "facts": current}

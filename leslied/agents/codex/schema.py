@@ -1,7 +1,7 @@
-"""The shape of a rollout line: an envelope around a payload, or the payload alone.
+"""Parse a rollout line: an envelope around a payload, or the payload alone.
 
-Most bytes of a log are said twice, or serve the client alone. Such a line is known by
-two or three words, and nothing else of it is built.
+Most bytes of a log are duplicates or serve only the client. A peek at two or three
+fields recognizes such lines, so that nothing else of them is parsed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 from leslied.agents._parsing import parse_object
 
 MAX_COUNT = 2**53
-"""A larger number is damage, not a count."""
+"""A larger number is corrupt, not a count."""
 _ITEM_TYPES = frozenset(
     {
         "message",
@@ -91,7 +91,7 @@ _NOISE_TURN_ITEMS = frozenset(
 
 
 class CodexLine(msgspec.Struct, frozen=True):
-    """One line; a bare one, of 2025, is its own payload."""
+    """One line; in logs of early 2025 the line itself is the payload."""
 
     type: str
     payload: dict[str, Any]
@@ -106,12 +106,12 @@ class CodexLine(msgspec.Struct, frozen=True):
 
     @property
     def item(self) -> dict[str, Any]:
-        """What a turn's item says of itself."""
+        """The item of a turn, for events that contain one."""
         return object_field(self.payload, "item")
 
     @property
     def is_entry(self) -> bool:
-        """Whether an object found in a damaged line is a line of its own."""
+        """True if an object in a damaged line is a line itself."""
         return bool(self.type and self.timestamp and not self.is_bare)
 
 
@@ -135,7 +135,7 @@ _DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def find_noise(data: bytes) -> str:
-    """The kind of a line that need not be read; empty where it must be."""
+    """Return the noise kind of a line that need not be parsed, or ""."""
     try:
         peek = _PEEK_DECODER.decode(data)
     except _DECODE_ERRORS:
@@ -154,7 +154,7 @@ def find_noise(data: bytes) -> str:
 
 
 def parse_line(data: bytes) -> CodexLine:
-    """The line's envelope and payload, whatever their types were."""
+    """Return the line's envelope and payload, whatever their types are."""
     value = parse_json(data)
     payload, kind = value.get("payload"), text_field(value, "type")
     if isinstance(payload, dict):
@@ -171,7 +171,7 @@ def parse_line(data: bytes) -> CodexLine:
 
 
 def parse_json(data: bytes) -> dict[str, Any]:
-    """The object in `data`: fast where it is whole, forgiving where it is not."""
+    """Return the object in `data`, with a lenient second attempt."""
     try:
         return _OBJECT_DECODER.decode(data)
     except _DECODE_ERRORS:
@@ -179,7 +179,7 @@ def parse_json(data: bytes) -> dict[str, Any]:
 
 
 def is_json(text: object) -> bool:
-    """Whether this is the text of a JSON object."""
+    """Return whether this is the text of a JSON object."""
     try:
         return isinstance(text, str) and _OBJECT_DECODER.decode(text) is not None
     except _DECODE_ERRORS:
@@ -187,24 +187,24 @@ def is_json(text: object) -> bool:
 
 
 def text_field(value: dict[str, Any], name: str) -> str:
-    """The text of that name; empty where there is none."""
-    found = value.get(name)
-    return found if isinstance(found, str) else ""
+    """Return the text field with that name, or ""."""
+    text = value.get(name)
+    return text if isinstance(text, str) else ""
 
 
 def object_field(value: dict[str, Any], name: str) -> dict[str, Any]:
-    """The object of that name; empty where there is none."""
-    found = value.get(name)
-    return found if isinstance(found, dict) else {}
+    """Return the object with that name, or an empty one."""
+    nested = value.get(name)
+    return nested if isinstance(nested, dict) else {}
 
 
 def list_field(value: dict[str, Any], name: str) -> list[Any]:
-    """The list of that name; empty where there is none."""
-    found = value.get(name)
-    return found if isinstance(found, list) else []
+    """Return the list with that name, or an empty one."""
+    items = value.get(name)
+    return items if isinstance(items, list) else []
 
 
 def count_field(value: dict[str, Any], name: str) -> int:
-    """The count of that name; 0 where it is none, or absurd."""
-    found = value.get(name)
-    return found if type(found) is int and 0 < found < MAX_COUNT else 0
+    """Return the count with that name; 0 if it is missing or implausible."""
+    count = value.get(name)
+    return count if type(count) is int and 0 < count < MAX_COUNT else 0

@@ -1,6 +1,6 @@
-"""GitHub Copilot CLI: `~/.copilot/session-state`, one event log per session.
+"""Read GitHub Copilot CLI's logs: `~/.copilot/session-state`, one per session.
 
-`docs/formats/copilot-cli.md` has the facts this room rests on.
+`docs/formats/copilot-cli.md` documents the format.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PATTERNS = (
 
 
 class CopilotCli(BaseAdapter):
-    """The adapter."""
+    """Adapter for GitHub Copilot CLI."""
 
     name = "copilot-cli"
     title = "Copilot CLI"
@@ -52,12 +52,12 @@ class CopilotCli(BaseAdapter):
     )
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """The `session-state` folder of every home Copilot CLI may use."""
+        """Return the `session-state` directory of every home directory in use."""
         for folder in _folders(env, configured):
             yield Root(path=folder, patterns=PATTERNS)
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-        """The records of one event, or the title in a session's side file."""
+        """Decode one event, or the title in a session's `workspace.yaml`."""
         if entry.source.shape is Shape.DOCUMENT:
             return decode_workspace(entry, state)
         return decode_line(entry, state)
@@ -65,12 +65,12 @@ class CopilotCli(BaseAdapter):
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
     ) -> Iterable[ProcessRegistry]:
-        """`inuse.<pid>.lock` in the folder of every session that is open."""
+        """Return `inuse.<pid>.lock` in the directory of every open session."""
         for folder in _folders(env, configured):
             yield ProcessRegistry(folder, "*/inuse.*.lock")
 
     def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
-        """The folder is the session, the name has the process."""
+        """Return the session and pid from the path of the lock file."""
         del data
         _, _, number = path.name.removesuffix(".lock").partition("inuse.")
         if not (number.isascii() and number.isdecimal() and len(number) < 12):
@@ -78,15 +78,20 @@ class CopilotCli(BaseAdapter):
         return LiveProcess(printable_name(path.parent.name), int(number))
 
     def resume_command(self, session_id: str) -> str:
-        """Copilot CLI goes on from any folder."""
+        """Return the command, which works in any directory."""
         return f"copilot --resume={shlex.quote(session_id)}"
 
 
 def _folders(env: Environment, configured: Sequence[Path]) -> list[Path]:
-    """What is configured, else `COPILOT_HOME`, else the usual home."""
-    asked = env.environ.get("COPILOT_HOME", "").strip()
-    homes = list(configured) or [Path(asked) if asked else env.home / ".copilot"]
-    return [h if h.name == "session-state" else h / "session-state" for h in homes]
+    """Return the configured directories, or `COPILOT_HOME`, or the default."""
+    copilot_home = env.environ.get("COPILOT_HOME", "").strip()
+    homes = list(configured) or [
+        Path(copilot_home) if copilot_home else env.home / ".copilot"
+    ]
+    return [
+        home if home.name == "session-state" else home / "session-state"
+        for home in homes
+    ]
 
 
 ADAPTER: AgentAdapter = CopilotCli()

@@ -1,4 +1,4 @@
-"""From one Copilot CLI event to records."""
+"""Decode one Copilot CLI event into records."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ NOISE = frozenset(
         "tool_search.activated",
     }
 )
-"""Types that repeat what stands elsewhere or serve the client alone."""
+"""Types that repeat other events or serve only the client."""
 _EVENTS: Mapping[str, tuple[EventKind, str]] = {
     "session.context_cleared": ("notice", "initialMessage"),
     "session.fusion_route_failed": ("notice", "errorMessage"),
@@ -84,7 +84,7 @@ _EVENTS: Mapping[str, tuple[EventKind, str]] = {
     "subagent.selected": ("context", "agentName"),
     "system.notification": ("notice", "content"),
 }
-"""Types that are one event, and the field with its words."""
+"""Types that become one event, and the field with its text."""
 _SUBAGENT_TYPES = ("subagent.started", "subagent.completed", "subagent.failed")
 _DECODERS: Mapping[str, Callable[[CopilotEvent, State], RecordsAndState]] = {
     "abort": events.decode_abort,
@@ -110,18 +110,18 @@ _DECODERS: Mapping[str, Callable[[CopilotEvent, State], RecordsAndState]] = {
 
 
 def decode_line(entry: RawEntry, state: State) -> DecodeResult:
-    """What one event of a session's log means."""
+    """Decode one event of a session's log."""
     value = parse_object(entry.data)
     kind = as_text(value.get("type"))
     if entry.is_fragment and not (kind and value.get("id") and value.get("timestamp")):
-        reject_entry("a fragment that is no entry of its own")
+        reject_entry("a fragment that is not an entry")
     if kind in NOISE or kind.startswith("permission."):
         return DecodeResult(state=state, noise=kind)
     line = _parse_event(entry.source, kind, value)
-    is_known = isinstance(value.get("data"), dict)
-    if is_known and kind in _DECODERS:
+    has_data = isinstance(value.get("data"), dict)
+    if has_data and kind in _DECODERS:
         records, state = _DECODERS[kind](line, state)
-    elif is_known and kind in _EVENTS:
+    elif has_data and kind in _EVENTS:
         records = (_decode_event(line),)
     else:
         raw = entry.data.decode(errors="replace")
@@ -136,20 +136,20 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def _parse_event(source: SourceRef, kind: str, value: dict[str, Any]) -> CopilotEvent:
-    """The line in its session: the file decides which, the line which subagent."""
+    """Return the event; the file decides its session, the line its subagent."""
     data = value.get("data")
     data = data if isinstance(data, dict) else {}
     parts = tuple(map(printable_name, source.parts))
     session_id = parts[0] if len(parts) > 1 else parts[0].removesuffix(".jsonl")
-    # Before lines named their agent, they named the call that spawned it.
+    # Older lines do not name their subagent, but the call that spawned it.
     agent = as_text(value.get("agentId")) or as_text(data.get("parentToolCallId"))
     if not agent and kind in _SUBAGENT_TYPES:
         agent = as_text(data.get("toolCallId"))
-    name = f"subagent:{agent}" if agent else MAIN
+    stream = f"subagent:{agent}" if agent else MAIN
     return CopilotEvent(
         kind=kind,
         data=data,
-        key=SessionKey(source.agent, session_id, name),
+        key=SessionKey(source.agent, session_id, stream),
         native_id=as_text(value.get("id")),
         created_at=parse_time(value.get("timestamp")),
         parent_id=as_text(value.get("parentId")),

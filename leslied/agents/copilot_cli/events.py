@@ -1,4 +1,4 @@
-"""Lines that are neither prompt nor answer: places, tokens, ends, subagents."""
+"""Decode events other than prompts and answers: context, tokens, ends, subagents."""
 
 from __future__ import annotations
 
@@ -20,31 +20,35 @@ if TYPE_CHECKING:
     from leslied.model.record import EventKind, Record
 
 _LINK_BLOCK = 900
-"""Block number of the record that ties a subagent to its call."""
+"""Block number of the record that links a subagent to its call."""
 
 
 def decode_session_context(line: CopilotEvent, state: State) -> RecordsAndState:
-    """A session begins, goes on, or moves: where, on what branch, in what version."""
-    place = line.data.get("context")
-    place = place if isinstance(place, dict) else line.data
-    told = {
-        "cwd": as_text(place.get("cwd")),
+    """Decode the start, resumption or move of a session: directory, branch, version."""
+    context = line.data.get("context")
+    context = context if isinstance(context, dict) else line.data
+    facts = {
+        "cwd": as_text(context.get("cwd")),
         "version": line.text_field("copilotVersion"),
-        "git_branch": as_text(place.get("branch")),
+        "git_branch": as_text(context.get("branch")),
     }
-    told = {n: v for n, v in told.items() if v and len(v) <= MAX_FACT_LENGTHS[n]}
+    facts = {
+        name: value
+        for name, value in facts.items()
+        if value and len(value) <= MAX_FACT_LENGTHS[name]
+    }
     is_first = line.kind == "session.start"
-    # Where it goes on as it was is nothing to tell: days later, it would make the
-    # unit before it look as long.
-    if not is_first and all(state.get(n) == v for n, v in told.items()):
+    # A resumption without changes gets no record: its time, perhaps days later,
+    # would extend the previous unit.
+    if not is_first and all(state.get(name) == value for name, value in facts.items()):
         return (), state
     note = "" if is_first else line.kind.removeprefix("session.")
-    event = line.make_event("opened" if is_first else "context", note=note, **told)
-    return (replace(event, model=line.text_field("selectedModel")),), {**state, **told}
+    event = line.make_event("opened" if is_first else "context", note=note, **facts)
+    return (replace(event, model=line.text_field("selectedModel")),), {**state, **facts}
 
 
 def decode_model(line: CopilotEvent, state: State) -> RecordsAndState:
-    """Another model answers from here on."""
+    """Decode a change of the model."""
     if line.text_field("newModel") == line.text_field("previousModel"):
         return (), state
     event = line.make_event("context", note="model_change")
@@ -52,7 +56,7 @@ def decode_model(line: CopilotEvent, state: State) -> RecordsAndState:
 
 
 def decode_mode(line: CopilotEvent, state: State) -> RecordsAndState:
-    """The agent only plans from here on, or works again."""
+    """Decode a change between planning and working."""
     mode = line.text_field("newMode")
     return (
         line.make_event("context", note="mode_changed", permission_mode=mode),
@@ -60,7 +64,7 @@ def decode_mode(line: CopilotEvent, state: State) -> RecordsAndState:
 
 
 def decode_info(line: CopilotEvent, state: State) -> RecordsAndState:
-    """A word to the person; that of a rewind is all that the log keeps of it."""
+    """Decode a notice; for a rewind it is the only trace in the log."""
     note = line.text_field("infoType")
     kind: EventKind = "rewound" if note == "rewind" else "notice"
     return (
@@ -69,54 +73,60 @@ def decode_info(line: CopilotEvent, state: State) -> RecordsAndState:
 
 
 def decode_title(line: CopilotEvent, state: State) -> RecordsAndState:
-    """The title, in versions that tell it in the log."""
+    """Decode the title, which only some versions write to the log."""
     title = line.text_field("title")
     return (line.make_event("title", title, title_kind="ai"),), state
 
 
 def decode_usage(line: CopilotEvent, state: State) -> RecordsAndState:
-    """The tokens of one API message, in a line of their own."""
-    told = line.data.get("usage")
-    told = told if isinstance(told, dict) else {}
-    name = as_text(told.get("apiCallId")) or line.native_id
-    record = _make_usage_record(line, told, name, as_text(told.get("model")))
+    """Decode the token counts of one API message."""
+    usage = line.data.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    name = as_text(usage.get("apiCallId")) or line.native_id
+    record = _make_usage_record(line, usage, name, as_text(usage.get("model")))
     return (record,), {**state, "counted": True}
 
 
 def _make_usage_record(
-    line: CopilotEvent, told: dict[str, Any], name: str, model: str
+    line: CopilotEvent, counts: dict[str, Any], message_id: str, model: str
 ) -> Record:
-    counts = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
-    given, output, read, written = (as_count(told.get(n)) for n in counts)
-    usage = Usage(max(given - read - written, 0), output, read, written)
-    more = {"usage": usage or None, "message_id": name, "model": model}
-    return line.make_record("token_usage", "system", **more)
+    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+    input_total, output, cache_read, cache_write = (
+        as_count(counts.get(count_name)) for count_name in names
+    )
+    usage = Usage(
+        max(input_total - cache_read - cache_write, 0), output, cache_read, cache_write
+    )
+    fields = {"usage": usage or None, "message_id": message_id, "model": model}
+    return line.make_record("token_usage", "system", **fields)
 
 
 def decode_shutdown(line: CopilotEvent, state: State) -> RecordsAndState:
-    """The end; where no message told its tokens, also the sum of them by model.
+    """Decode the session's end, and token totals by model if no message had any.
 
-    A sum is named by the run it counts: where later sums of one session hold the
-    earlier ones, they also begin at the same time, and the largest counts.
+    The name of a total contains the start of the run that it counts. If later totals
+    include earlier ones, they have the same start, and the largest one is used.
     """
     note, reason = line.text_field("shutdownType"), line.text_field("errorReason")
     records = [line.make_event("ended", reason, note=note)]
     metrics = line.data.get("modelMetrics")
     if isinstance(metrics, dict) and not state.get("counted"):
-        began = line.data.get("sessionStartTime")
-        run = str(began) if isinstance(began, int) else line.native_id
-        for number, (model, told) in enumerate(metrics.items(), 1):
-            usage = told.get("usage") if isinstance(told, dict) else None
+        started_at = line.data.get("sessionStartTime")
+        run = str(started_at) if isinstance(started_at, int) else line.native_id
+        for number, (model, model_usage) in enumerate(metrics.items(), 1):
+            usage = model_usage.get("usage") if isinstance(model_usage, dict) else None
             usage = usage if isinstance(usage, dict) else {}
             name = f"{line.key.session_id}:{run}:{model}"
             record = _make_usage_record(line, usage, name, model)
-            more = {**record.metadata, "is_sum": True}
-            records.append(replace(record, block=number, metadata=more))
-    return tuple(records), {n: v for n, v in state.items() if n != "asked"}
+            metadata = {**record.metadata, "is_sum": True}
+            records.append(replace(record, block=number, metadata=metadata))
+    return tuple(records), {
+        key: value for key, value in state.items() if key != "asked"
+    }
 
 
 def decode_error(line: CopilotEvent, state: State) -> RecordsAndState:
-    """The turn ended because something went wrong."""
+    """Decode an error that ended the turn."""
     status = line.data.get("statusCode")
     metadata = {"note": line.text_field("errorType") or "error"}
     if isinstance(status, int):
@@ -128,7 +138,7 @@ def decode_error(line: CopilotEvent, state: State) -> RecordsAndState:
 
 
 def decode_compaction(line: CopilotEvent, state: State) -> RecordsAndState:
-    """A summary stands for all that was said before, if it could be made."""
+    """Decode a compaction and its summary, or the failure of one."""
     if line.data.get("success") is False:
         text = flatten_text(line.data.get("error"), "message")
         return (line.make_event("notice", text, note="compaction_failed"),), state
@@ -136,27 +146,29 @@ def decode_compaction(line: CopilotEvent, state: State) -> RecordsAndState:
 
 
 def decode_abort(line: CopilotEvent, state: State) -> RecordsAndState:
-    """The person stopped the turn."""
+    """Decode the end of a turn that the person stopped."""
     reason = line.text_field("reason")
     return (line.make_event("turn_ended", note="interrupt", reason=reason),), state
 
 
 def decode_spawn(line: CopilotEvent, state: State) -> RecordsAndState:
-    """What ties a subagent to the call that spawned it, and whether it is done."""
+    """Decode the link between a subagent and its call, and whether it has finished."""
     is_start = line.kind == "subagent.started"
-    told = line.text_field("agentDescription") or line.text_field("agentDisplayName")
-    known: dict[str, Any] = {
+    description = line.text_field("agentDescription") or line.text_field(
+        "agentDisplayName"
+    )
+    facts: dict[str, Any] = {
         "tool_call_id": line.text_field("toolCallId"),
         "parent_agent": line.text_field("parentId"),
         "agent_type": line.text_field("agentType") or line.text_field("agentName"),
-        # Its end names it once more, but no longer says what it does.
-        "description": told if is_start else None,
+        # The event of its end has no description of its work.
+        "description": description if is_start else None,
         "is_finished": None if is_start else True,
     }
-    link = replace(line.make_event("subagent_linked", **known), block=_LINK_BLOCK)
+    link = replace(line.make_event("subagent_linked", **facts), block=_LINK_BLOCK)
     if line.kind != "subagent.failed":
         return (link,), state
     metadata = {"note": "subagent_failed"}
     text = line.text_field("error") or "the subagent failed"
-    failed = line.make_record("error", "assistant", content=text, metadata=metadata)
-    return (failed, link), state
+    error = line.make_record("error", "assistant", content=text, metadata=metadata)
+    return (error, link), state

@@ -1,4 +1,4 @@
-"""What was said, thought, asked of tools, and answered by them."""
+"""Decode messages, reasoning, tool calls and results."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _INJECTED_SOURCES = (
     "skill",
     "system",
 )
-"""How the source of a user message begins that nobody typed."""
+"""Prefixes of the source of user messages that nobody typed."""
 _TEXT, _CALLS = 1, 2
-"""Block numbers of an answer's words and of its first call."""
+"""Block numbers of an answer's text and of its first call."""
 _MAX_REQUESTS = 16
 
 
 def decode_user(line: CopilotEvent, state: State) -> RecordsAndState:
-    """A person's words, the task of a subagent, or what the client put in."""
+    """Decode a person's prompt, the task of a subagent, or text of the client."""
     text, source = line.text_field("content"), line.text_field("source")
     text = "\n\n".join(filter(None, [text, *_list_attachment_labels(line.data)]))
     if not text:
@@ -63,23 +63,25 @@ def _make_user_message(line: CopilotEvent, text: str, origin: str) -> Record:
 
 
 def _list_attachment_labels(data: dict[str, Any]) -> list[str]:
-    """Each attached thing in one line, by its name."""
-    told = data.get("attachments")
-    things = [t for t in told if isinstance(t, dict)] if isinstance(told, list) else []
-    return [_format_attachment(thing) for thing in things]
+    """Return one label for each attachment."""
+    items = data.get("attachments")
+    items = items if isinstance(items, list) else []
+    return [_format_attachment(item) for item in items if isinstance(item, dict)]
 
 
-def _format_attachment(thing: dict[str, Any]) -> str:
+def _format_attachment(attachment: dict[str, Any]) -> str:
     names = ("displayName", "path", "filePath", "title", "url", "mimeType")
-    name = next((n for n in map(as_text, map(thing.get, names)) if n), "")
-    kind = as_text(thing.get("type")) or "attachment"
-    if as_text(thing.get("mimeType")).startswith("image/"):
+    name = next(
+        (label for label in map(as_text, map(attachment.get, names)) if label), ""
+    )
+    kind = as_text(attachment.get("type")) or "attachment"
+    if as_text(attachment.get("mimeType")).startswith("image/"):
         kind = "image"
     return f"[{kind} {name}]" if name else f"[{kind}]"
 
 
 def decode_assistant(line: CopilotEvent, state: State) -> RecordsAndState:
-    """Thoughts, words, and a call for every tool that is asked for."""
+    """Decode reasoning, text, and a call for every tool that is requested."""
     requests = _list_tool_requests(line.data)
     is_end = _is_last_chunk(line.data) and not requests
     base: dict[str, Any] = {
@@ -87,15 +89,15 @@ def decode_assistant(line: CopilotEvent, state: State) -> RecordsAndState:
         "message_id": line.text_field("apiCallId") or line.text_field("messageId"),
         "metadata": {"stop_reason": "end_turn"} if is_end else {},
     }
-    thought, words = line.text_field("reasoningText"), line.text_field("content")
+    thought, text = line.text_field("reasoningText"), line.text_field("content")
     records = []
     if thought and state.get("thought") != short_digest(thought):
         records.append(
             line.make_record("thinking", "assistant", content=thought, **base)
         )
-    if words or not (requests or records):
-        more = {"content": words, "block": _TEXT, **base}
-        records.append(line.make_record("assistant_message", "assistant", **more))
+    if text or not (requests or records):
+        fields = {"content": text, "block": _TEXT, **base}
+        records.append(line.make_record("assistant_message", "assistant", **fields))
     for number, request in enumerate(requests, _CALLS):
         call = _call_fields(request, "name")
         records.append(
@@ -107,26 +109,27 @@ def decode_assistant(line: CopilotEvent, state: State) -> RecordsAndState:
 
 
 def _list_tool_requests(data: dict[str, Any]) -> list[dict[str, Any]]:
-    told = data.get("toolRequests")
-    return [r for r in told if isinstance(r, dict)] if isinstance(told, list) else []
+    requests = data.get("toolRequests")
+    requests = requests if isinstance(requests, list) else []
+    return [request for request in requests if isinstance(request, dict)]
 
 
 def _is_last_chunk(data: dict[str, Any]) -> bool:
-    """Whether no more of the same answer follows."""
+    """Return whether this is the last chunk of the answer."""
     index, count = data.get("chunkIndex"), data.get("chunkCount")
     if not isinstance(index, int) or not isinstance(count, int):
         return True
     return index >= count - 1
 
 
-def _call_fields(told: dict[str, Any], name: str) -> dict[str, str]:
-    """The fields of a call; arguments are an object, or text that may be JSON."""
-    given = told.get("arguments")
-    is_json = isinstance(given, str) and _is_json(given)
+def _call_fields(call: dict[str, Any], name: str) -> dict[str, str]:
+    """Return a call's fields; arguments are an object, or text that may be JSON."""
+    arguments = call.get("arguments")
+    is_json = isinstance(arguments, str) and _is_json(arguments)
     return {
-        "tool_name": as_text(told.get(name)),
-        "tool_call_id": as_text(told.get("toolCallId")),
-        "tool_input": str(given) if is_json else to_json(given),
+        "tool_name": as_text(call.get(name)),
+        "tool_call_id": as_text(call.get("toolCallId")),
+        "tool_input": str(arguments) if is_json else to_json(arguments),
     }
 
 
@@ -138,28 +141,28 @@ def _is_json(text: str) -> bool:
 
 
 def decode_reasoning(line: CopilotEvent, state: State) -> RecordsAndState:
-    """Older versions tell a thought in a line of its own, and again in the answer."""
+    """Decode reasoning; older versions write it here and again in the answer."""
     thought = line.text_field("content")
     record = line.make_record("thinking", "assistant", content=thought)
     return (record,), {**state, "thought": short_digest(thought)}
 
 
 def decode_tool_start(line: CopilotEvent, state: State) -> RecordsAndState:
-    """A call nobody asked for in a message; of all others this is the second word."""
-    name = short_digest(line.text_field("toolCallId"))
-    asked: list[str] = state.get("asked", [])
-    if name in asked:
-        return (), {**state, "asked": [one for one in asked if one != name]}
+    """Decode a call that no message requested; others came with their message."""
+    digest = short_digest(line.text_field("toolCallId"))
+    requested: list[str] = state.get("asked", [])
+    if digest in requested:
+        return (), {**state, "asked": [other for other in requested if other != digest]}
     model = line.text_field("model")
     call = _call_fields(line.data, "toolName")
     return (line.make_record("tool_use", "assistant", model=model, **call),), state
 
 
 def decode_user_command(line: CopilotEvent, state: State) -> RecordsAndState:
-    """A command that the person ran, the agent looking on."""
+    """Decode a command that the person ran."""
     call = _call_fields(line.data, "toolName")
-    given = line.data.get("arguments")
-    command = as_text(given.get("command")) if isinstance(given, dict) else ""
+    arguments = line.data.get("arguments")
+    command = as_text(arguments.get("command")) if isinstance(arguments, dict) else ""
     text = f"! {command or call['tool_name'] + ' ' + call['tool_input']}"
     return (_make_user_message(line, text, "shell"),), _remember_requests(
         state, call["tool_call_id"]
@@ -167,15 +170,15 @@ def decode_user_command(line: CopilotEvent, state: State) -> RecordsAndState:
 
 
 def _remember_requests(state: State, *calls: str) -> State:
-    """The state that knows of these calls, for when they begin."""
+    """Add requested calls to the state, so that their start adds no second call."""
     if not calls:
         return state
-    asked = [*state.get("asked", []), *map(short_digest, calls)][-_MAX_REQUESTS:]
-    return {**state, "asked": asked}
+    requested = [*state.get("asked", []), *map(short_digest, calls)][-_MAX_REQUESTS:]
+    return {**state, "asked": requested}
 
 
 def decode_tool_result(line: CopilotEvent, state: State) -> RecordsAndState:
-    """What a tool answered, in the words the model was given."""
+    """Decode a tool result, with the text that the model received."""
     result, error = line.data.get("result"), line.data.get("error")
     text = flatten_text(result, "content", "detailedContent")
     text = text or flatten_text(error, "message")

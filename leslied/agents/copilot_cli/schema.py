@@ -1,4 +1,4 @@
-"""One event of a Copilot CLI log, and careful reading of its fields."""
+"""Define a Copilot CLI event, and read its fields leniently."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     RecordsAndState = tuple[tuple[Record, ...], State]
 
 MAX_FACT_LENGTHS = {"cwd": 700, "version": 60, "git_branch": 120}
-"""Facts longer than this are no facts: what is remembered stays small."""
+"""Longer values are ignored, to keep the decode state small."""
 _MAX_COUNT = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopilotEvent:
-    """One event of the log, and where it belongs."""
+    """One event of the log, with its session."""
 
     kind: str
     data: dict[str, Any]
@@ -34,11 +34,11 @@ class CopilotEvent:
     parent_id: str
 
     def text_field(self, name: str) -> str:
-        """A field's words; empty where it holds none."""
+        """Return a field's text, or ""."""
         return as_text(self.data.get(name))
 
-    def make_record(self, type_: RecordType, role: Role, **more: Any) -> Record:
-        """A record of this line."""
+    def make_record(self, type_: RecordType, role: Role, **fields: Any) -> Record:
+        """Return a record of this event."""
         return Record(
             session=self.key,
             type=type_,
@@ -46,41 +46,43 @@ class CopilotEvent:
             native_id=self.native_id,
             created_at=self.created_at,
             parent_id=self.parent_id,
-            **more,
+            **fields,
         )
 
-    def make_event(self, kind: EventKind, content: str = "", **known: Any) -> Record:
-        """The event this line is, with what else is known."""
-        told = {name: value for name, value in known.items() if value not in (None, "")}
-        metadata = {"kind": kind, **told}
+    def make_event(self, kind: EventKind, content: str = "", **facts: Any) -> Record:
+        """Return an event record with all facts that are not empty."""
+        present = {
+            name: value for name, value in facts.items() if value not in (None, "")
+        }
+        metadata = {"kind": kind, **present}
         return self.make_record(
             "system_event", "system", content=content, metadata=metadata
         )
 
 
 def flatten_text(value: Any, *names: str) -> str:
-    """The words of a result: a text, one of an object's fields, or all of it."""
+    """Return the text of a result: a string, one of an object's fields, or JSON."""
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, dict):
-        found = [value[name] for name in names if isinstance(value.get(name), str)]
-        if found:
-            return next(filter(None, found), "")
+        texts = [value[name] for name in names if isinstance(value.get(name), str)]
+        if texts:
+            return next(filter(None, texts), "")
     return to_json(value)
 
 
 def as_text(value: object) -> str:
-    """The value if it is text; nothing otherwise."""
+    """Return the value if it is text, or ""."""
     return value if isinstance(value, str) else ""
 
 
 def as_count(value: object) -> int:
-    """A number of tokens; what is none counts nothing."""
+    """Return a token count; 0 for any other value."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0
     return int(value) if 0 <= value < _MAX_COUNT else 0
 
 
 def short_digest(text: str) -> str:
-    """A short name for a text of any length."""
+    """Return a short hash of a text."""
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()

@@ -1,4 +1,4 @@
-"""The session's title, in the few lines of YAML beside its log."""
+"""Decode `workspace.yaml`, which has the session's title."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 def decode_workspace(entry: RawEntry, state: State) -> DecodeResult:
-    """The session's title, from the few lines of YAML beside its log."""
+    """Decode the session's title and directory."""
     text = entry.data.decode(errors="replace")
     cwd = _find_yaml_value(text, "cwd")
-    # Half a path would be another folder, which may not be excluded.
+    # A truncated path would be another directory, which may not be excluded.
     cwd = cwd if len(cwd) <= MAX_FACT_LENGTHS["cwd"] else ""
     state = {**state, "cwd": cwd} if cwd else state
     title = _find_yaml_value(text, "name") or _find_yaml_value(text, "summary")
     if not title:
         return DecodeResult(state=state, noise="workspace", cwd=cwd)
-    changed = _find_yaml_value(text, "updated_at")
+    updated_at = _find_yaml_value(text, "updated_at")
     session_id = printable_name(entry.source.parts[0])
     kind = "custom" if _find_yaml_value(text, "user_named") == "true" else "ai"
     record = Record(
@@ -32,16 +32,16 @@ def decode_workspace(entry: RawEntry, state: State) -> DecodeResult:
         type="system_event",
         role="system",
         content=title,
-        native_id=f"workspace:{changed}:{title}",
+        native_id=f"workspace:{updated_at}:{title}",
         scope=session_id,
-        created_at=parse_time(changed),
+        created_at=parse_time(updated_at),
         metadata={"kind": "title", "title_kind": kind, "is_side": True},
     )
     return DecodeResult(records=(record,), state=state, cwd=cwd)
 
 
 def _find_yaml_value(text: str, name: str) -> str:
-    """The text behind a top-level name: plain, quoted, or a block below it."""
+    """Return the value of a top-level key: plain, quoted, or a block; "" if missing."""
     lines = text.split("\n")
     for number, line in enumerate(lines):
         if not line.startswith(f"{name}:"):
@@ -56,8 +56,12 @@ def _find_yaml_value(text: str, name: str) -> str:
 
 
 def _count_indented(lines: list[str]) -> int:
-    flush = (n for n, line in enumerate(lines) if line.strip() and line[0] not in " \t")
-    return next(flush, len(lines))
+    unindented = (
+        number
+        for number, line in enumerate(lines)
+        if line.strip() and line[0] not in " \t"
+    )
+    return next(unindented, len(lines))
 
 
 def _unquote(value: str) -> str:
@@ -65,8 +69,8 @@ def _unquote(value: str) -> str:
         return value[1:-1].replace("''", "'")
     if len(value) > 1 and value[0] == value[-1] == '"':
         try:
-            told = json.loads(value)
+            text = json.loads(value)
         except ValueError:
             return value[1:-1]
-        return told.encode(errors="replace").decode() if isinstance(told, str) else ""
+        return text.encode(errors="replace").decode() if isinstance(text, str) else ""
     return "" if value in ("null", "~") else value

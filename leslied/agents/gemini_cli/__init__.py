@@ -1,6 +1,6 @@
-"""Gemini CLI: `~/.gemini/tmp/<project>/chats`, a log that is replayed to be read.
+"""Read Gemini CLI's logs: `~/.gemini/tmp/<project>/chats`, logs of message updates.
 
-`docs/formats/gemini-cli.md` has the facts this room rests on.
+`docs/formats/gemini-cli.md` documents the format.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from leslied.model.source import Environment, RawEntry
 
 MARKER = ".project_root"
-"""The file that says which folder a project's logs are about."""
+"""The file that names the directory of a project."""
 
 PATTERNS = (
     Pattern(glob="*/chats/session-*.jsonl", side_file=f"../{MARKER}"),
@@ -33,7 +33,7 @@ PATTERNS = (
 
 
 class GeminiCli(BaseAdapter):
-    """The adapter."""
+    """Adapter for Gemini CLI."""
 
     name = "gemini-cli"
     title = "Gemini CLI"
@@ -54,26 +54,26 @@ class GeminiCli(BaseAdapter):
     )
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """The `tmp` folder of Gemini's home: that is where its sessions are."""
+        """Return the `tmp` directory of Gemini's home, which contains its sessions."""
         for folder in list(configured) or [_default_folder(env)]:
             path = folder if folder.name == "tmp" else folder / "tmp"
             yield Root(path=path, patterns=PATTERNS)
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-        """The records of one line, or of a session in the older, single document."""
+        """Decode one line, or a session document of older versions."""
         if entry.source.shape is Shape.DOCUMENT:
             return decode_document(entry, state)
         return decode_line(entry, state)
 
     def resume_command(self, session_id: str) -> str:
-        """Gemini goes on in the session's own folder only."""
+        """Return the command, which works only in the session's own directory."""
         return f"gemini --resume {shlex.quote(session_id)}"
 
 
 def _default_folder(env: Environment) -> Path:
-    """`GEMINI_CLI_HOME` stands for the home folder, not for `.gemini` in it."""
-    asked = env.environ.get("GEMINI_CLI_HOME", "").strip()
-    return (Path(asked) if asked else env.home) / ".gemini"
+    """Return `.gemini` in `GEMINI_CLI_HOME` or in the home directory."""
+    gemini_home = env.environ.get("GEMINI_CLI_HOME", "").strip()
+    return (Path(gemini_home) if gemini_home else env.home) / ".gemini"
 
 
 ADAPTER: AgentAdapter = GeminiCli()

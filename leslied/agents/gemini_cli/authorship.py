@@ -1,4 +1,4 @@
-"""Whose words a `user` message holds: the client speaks in many of them."""
+"""Classify who wrote a `user` message: many are written by the client."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
 
 
 class GeminiAuthorship(NamedTuple):
-    """A person's words (with an origin), or the client's (with an event kind)."""
+    """Text of a person (with an origin) or of the client (with an event kind)."""
 
     content: str
     origin: Origin | None = None
     kind: EventKind | None = None
     note: str = ""
     attached: str = ""
-    """What the client put beside a person's words."""
+    """Text that the client added to a person's message."""
 
 
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
-"""What the client has the model say after the summary of a compaction."""
+"""The reply that the client inserts after the summary of a compaction."""
 CANCELLED = "Request cancelled."
 INTERRUPTED = "[The previous response was interrupted before it completed.]"
 _CONTEXTS = {
@@ -50,56 +50,56 @@ _FOLDER = re.compile(r"- \*\*Workspace Directories:\*\*\n  - (/[^\n]{1,800})\n")
 
 
 def classify_author(texts: list[str], shown: str) -> GeminiAuthorship:
-    """Who speaks in a user message; `shown` is what the person saw of it."""
-    told = [text for text in texts if text]
-    alone = "".join(told)
-    client = _classify_client(alone)
+    """Return who wrote a user message; `shown` is what the person saw of it."""
+    nonempty = [text for text in texts if text]
+    whole = "".join(nonempty)
+    client = _classify_client(whole)
     if client and not shown:
         return client
-    shell = _SHELL.fullmatch(alone)
+    shell = _SHELL.fullmatch(whole)
     if shell:
         return GeminiAuthorship(f"! {shell[1]}", origin="shell", attached=shell[2])
-    said, attached = _split_attached(told)
-    if shown and shown != said:
-        said, attached = shown, alone
-    origin: Origin = "command" if _COMMAND.fullmatch(said.strip()) else "prompt"
-    return GeminiAuthorship(said, origin=origin, attached=attached)
+    typed, attached = _split_attached(nonempty)
+    if shown and shown != typed:
+        typed, attached = shown, whole
+    origin: Origin = "command" if _COMMAND.fullmatch(typed.strip()) else "prompt"
+    return GeminiAuthorship(typed, origin=origin, attached=attached)
 
 
 def find_steering(text: str) -> str:
-    """Words typed while the agent worked; empty where there are none."""
-    found = _STEERING.search(text)
-    return found[1] if found else ""
+    """Return text that was typed while the agent worked, or ""."""
+    match = _STEERING.search(text)
+    return match[1] if match else ""
 
 
 def find_folder(text: str) -> str:
-    """The first folder a `<session_context>` names: the one the session is in."""
-    found = _FOLDER.search(text) if text.startswith("<session_context>") else None
-    return found[1] if found else ""
+    """Return the first directory of a `<session_context>`, the session's own, or ""."""
+    match = _FOLDER.search(text) if text.startswith("<session_context>") else None
+    return match[1] if match else ""
 
 
 def _classify_client(text: str) -> GeminiAuthorship | None:
-    start = text.lstrip()
-    for head, note in _CONTEXTS.items():
-        if start.startswith(head):
+    stripped = text.lstrip()
+    for prefix, note in _CONTEXTS.items():
+        if stripped.startswith(prefix):
             return GeminiAuthorship(text, kind="context", note=note)
-    for head, note in _NOTICES.items():
-        if start.startswith(head):
+    for prefix, note in _NOTICES.items():
+        if stripped.startswith(prefix):
             return GeminiAuthorship(text, kind="notice", note=note)
-    if start.startswith("<") and "<state_snapshot>" in start:
+    if stripped.startswith("<") and "<state_snapshot>" in stripped:
         return GeminiAuthorship(text, kind="compacted", note="summary")
     return None
 
 
 def _split_attached(texts: list[str]) -> tuple[str, str]:
-    """A person's words, and what hooks and file references put beside them."""
-    said, attached = [], []
+    """Return a person's text, and what hooks and file references added to it."""
+    typed, attached = [], []
     for number, text in enumerate(texts):
-        head, mark, _ = text.partition(_FILES_HEADING)
-        if mark:
-            said.append(head.rstrip("\n"))
-            attached += [text[len(head) :], *texts[number + 1 :]]
+        before, heading, _ = text.partition(_FILES_HEADING)
+        if heading:
+            typed.append(before.rstrip("\n"))
+            attached += [text[len(before) :], *texts[number + 1 :]]
             break
         is_context = text.lstrip().startswith(tuple(_CONTEXTS))
-        (attached if is_context else said).append(text)
-    return "".join(said), "".join(attached)
+        (attached if is_context else typed).append(text)
+    return "".join(typed), "".join(attached)

@@ -1,4 +1,4 @@
-"""From one line of a Gemini log, or one whole document, to records."""
+"""Decode one line of a Gemini CLI log, or one whole document, into records."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _MAX_FACT_LENGTHS = {"cwd": 800}
 _MAX_ID_LENGTH = 100
-"""Facts longer than this are no facts: what is remembered stays small."""
+"""Longer values are ignored, to keep the decode state small."""
 _REPEAT_NOISE = "told again"
 _NOISE_FIELDS = frozenset(
     {
@@ -49,19 +49,19 @@ _NOISE_FIELDS = frozenset(
         "projectHash",
     }
 )
-"""Facts of a session that repeat what its messages say, or serve the client alone."""
+"""Session fields that repeat its messages or serve only the client."""
 _RETRACTION_TEXT = (
     "No answer came, and Gemini CLI took the prompt back without saying why."
 )
 _FIRST_NAMELESS_BLOCK = 1000
-"""Block number of a checkpoint's first message, where messages have no ids."""
+"""Block number of a checkpoint's first message, for messages without an id."""
 
 
 def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-    """What one line of a session's or subagent's log means."""
+    """Decode one line of a session's or subagent's log."""
     line = _parse(entry.data)
     if entry.is_fragment and not _is_entry(line):
-        reject_entry("a fragment that is no entry of its own")
+        reject_entry("a fragment that is not an entry")
     try:
         opened, state = _decode_header(entry.source, line, state)
         records, state, noise = _decode_kind(entry, line, state)
@@ -71,23 +71,26 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 
 def decode_document(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-    """A whole session as older versions wrote it: header and messages in one."""
-    whole = _parse(entry.data)
-    if not as_text(whole.get("sessionId")):
-        reject_entry("a document that names no session")
+    """Decode a whole session of older versions: header and messages in one object."""
+    document = _parse(entry.data)
+    if not as_text(document.get("sessionId")):
+        reject_entry("a document without a session id")
     try:
-        records, state = _decode_header(entry.source, whole, state)
-        records += _decode_title(whole, _make_context(entry.source, state))
-        for message in as_dicts(whole.get("messages")):
-            found, state = _decode_turn_message(entry.source, message, state)
-            records += found
+        records, state = _decode_header(entry.source, document, state)
+        records += _decode_title(document, _make_context(entry.source, state))
+        for message in as_dicts(document.get("messages")):
+            message_records, state = _decode_turn_message(entry.source, message, state)
+            records += message_records
     except RecursionError:
         reject_entry("nested too deeply")
     return _build_result(records, state, "")
 
 
 def _parse(data: bytes) -> dict[str, Any]:
-    """The line as plain Python: a checkpoint may be larger than what is mended."""
+    """Return the line as plain Python; try a strict parser before the lenient one.
+
+    A checkpoint may be larger than the lenient parser accepts.
+    """
     try:
         return msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -95,7 +98,7 @@ def _parse(data: bytes) -> dict[str, Any]:
 
 
 def _is_entry(line: dict[str, Any]) -> bool:
-    """Whether an object found in a damaged line is an entry, not a part of one."""
+    """Return whether an object in a damaged line is an entry, not a part of one."""
     is_message = all(as_text(line.get(n)) for n in ("id", "type", "timestamp"))
     return is_message or "$set" in line or "$rewindTo" in line or _is_header(line)
 
@@ -107,17 +110,19 @@ def _is_header(line: dict[str, Any]) -> bool:
 def _build_result(
     records: list[Record], state: dict[str, Any], noise: str
 ) -> DecodeResult:
-    """Each record once: a checkpoint tells a result under two messages."""
-    kept: dict[Any, Record] = {}
+    """Build the result without duplicates: a checkpoint may repeat a tool result."""
+    unique: dict[Any, Record] = {}
     for record in records:
-        name = (record.session, record.scope, record.native_id, record.block)
-        kept.setdefault(name if record.native_id else len(kept), record)
+        identity = (record.session, record.scope, record.native_id, record.block)
+        unique.setdefault(identity if record.native_id else len(unique), record)
     cwd = state.get("cwd", "")
-    return DecodeResult(records=tuple(kept.values()), state=state, noise=noise, cwd=cwd)
+    return DecodeResult(
+        records=tuple(unique.values()), state=state, noise=noise, cwd=cwd
+    )
 
 
 def _make_context(source: SourceRef, state: dict[str, Any]) -> MessageContext:
-    """The file decides who speaks; a subagent's lies in its session's folder."""
+    """Return the context of a source; a subagent's file is in its own directory."""
     *folders, name = map(printable_name, source.parts)
     stem = name.rpartition(".")[0]
     if folders[2:]:
@@ -131,7 +136,7 @@ def _make_context(source: SourceRef, state: dict[str, Any]) -> MessageContext:
 
 
 def _remember(state: dict[str, Any], **facts: Any) -> dict[str, Any]:
-    """The state with these facts; one that is too long is not remembered."""
+    """Return the state with these facts, except those that are too long."""
     short = {
         name: fact
         for name, fact in facts.items()
@@ -144,11 +149,11 @@ def _remember(state: dict[str, Any], **facts: Any) -> dict[str, Any]:
 def _decode_header(
     source: SourceRef, line: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any]]:
-    """The session and its folder, as a header and the file beside the log tell them.
+    """Decode the session and its directory from a header and the marker file.
 
-    It has no time: every resume writes a header of its own, often in another file.
+    The record has no time: every resume writes another header, often in another file.
     """
-    marker = as_text(state.get("beside")).strip()
+    marker_text = as_text(state.get("beside")).strip()
     is_first = "beside" in state or _is_header(line)
     state = {name: fact for name, fact in state.items() if name != "beside"}
     if not is_first:
@@ -156,11 +161,11 @@ def _decode_header(
     session_id = as_text(line.get("sessionId")) if _is_header(line) else ""
     if session_id and "session" not in state:
         state = _remember(state, session=session_id)
-    folder = marker or state.get("cwd", "") or _first_folder(line)
+    folder = marker_text or state.get("cwd", "") or _first_folder(line)
     state = _remember(state, cwd=folder) if folder else state
-    known = {"cwd": state["cwd"]} if state.get("cwd") else {}
+    facts = {"cwd": state["cwd"]} if state.get("cwd") else {}
     context = _make_context(source, state)
-    return [_make_event(context, "opened", native_id="opened", **known)], state
+    return [_make_event(context, "opened", native_id="opened", **facts)], state
 
 
 def _first_folder(line: dict[str, Any]) -> str:
@@ -173,7 +178,7 @@ def _make_event(
     kind: str,
     content: str = "",
     native_id: str = "",
-    **more: Any,
+    **facts: Any,
 ) -> Record:
     return Record(
         session=context.key,
@@ -182,14 +187,14 @@ def _make_event(
         content=content,
         native_id=native_id,
         scope=context.scope,
-        metadata={"kind": kind, **more},
+        metadata={"kind": kind, **facts},
     )
 
 
 def _decode_kind(
     entry: RawEntry, line: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any], str]:
-    """Records, what to remember, and the kind of noise it was instead."""
+    """Return records, the new state, and the kind of noise if there are no records."""
     context = _make_context(entry.source, state)
     if as_text(line.get("$rewindTo")):
         event = _make_event(context, "rewound", to=line["$rewindTo"])
@@ -206,8 +211,8 @@ def _decode_kind(
 def _decode_single(
     entry: RawEntry, line: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any], str]:
-    """A message with a line of its own: perhaps for the second time, grown."""
-    is_known = bool(line.get("id")) and line.get("id") == state.get("last")
+    """Decode a message with its own line; a later line may extend it."""
+    is_update = bool(line.get("id")) and line.get("id") == state.get("last")
     records, state = _decode_turn_message(entry.source, line, state)
     raw = entry.data.decode(errors="replace")
     if [(r.type, r.block) for r in records] == [("unknown", 0)]:
@@ -215,14 +220,14 @@ def _decode_single(
     state = _remember(state, last=as_text(line.get("id")))
     if not records:
         return [], state, "empty message"
-    is_again = is_known or all(record.is_repeat for record in records)
-    return records, state, _REPEAT_NOISE if is_again else ""
+    is_repeat = is_update or all(record.is_repeat for record in records)
+    return records, state, _REPEAT_NOISE if is_repeat else ""
 
 
 def _decode_turn_message(
     source: SourceRef, message: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any]]:
-    """The message's records, and what it means for the turn it stands in."""
+    """Decode a message, and track the turn in the state."""
     context, name = _make_context(source, state), as_text(message.get("id"))
     if not context.task:
         context = context._replace(task=name)
@@ -251,7 +256,7 @@ def _ends_turn(record: Record) -> bool:
 def _decode_patch(
     entry: RawEntry, patch: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any], str]:
-    """Facts that changed; a list of messages stands for all that was said so far."""
+    """Decode changed facts; a list of messages is a checkpoint of the whole session."""
     records = _decode_title(patch, _make_context(entry.source, state))
     folders = patch.get("directories")
     if isinstance(folders, list) and any(map(as_text, folders)):
@@ -260,8 +265,8 @@ def _decode_patch(
         metadata = {**event.metadata, "note": "directories"}
         records.append(replace(event, metadata=metadata))
     if isinstance(patch.get("messages"), list):
-        told, state = _decode_checkpoint(entry.source, patch, state)
-        return [*records, *told], state, _REPEAT_NOISE
+        checkpoint_records, state = _decode_checkpoint(entry.source, patch, state)
+        return [*records, *checkpoint_records], state, _REPEAT_NOISE
     if records:
         return records, state, ""
     if _NOISE_FIELDS.intersection(patch):
@@ -272,36 +277,41 @@ def _decode_patch(
 def _decode_checkpoint(
     source: SourceRef, patch: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any]]:
-    """What was not told before: most of it was, and the rest may be cut.
+    """Decode what is missing so far; most repeats earlier records, maybe truncated.
 
-    After a compaction's summary come copies of earlier messages, under new ids; all
-    that is new among them has a line of its own.
+    After a compaction's summary come copies of earlier messages under new ids; new
+    messages among them have their own lines.
     """
     context = _make_context(source, state)._replace(is_repeat=True)
     messages: list[Any] = patch["messages"]
     end = next(
-        (n for n, m in enumerate(messages) if _is_summary_reply(m)), len(messages)
+        (
+            index
+            for index, candidate in enumerate(messages)
+            if _is_summary_reply(candidate)
+        ),
+        len(messages),
     )
     records: list[Record] = []
     for number, message in enumerate(messages[:end]):
         if not isinstance(message, dict) or not as_text(message.get("id")):
-            nameless = _make_unknown(context, to_json(message))
-            records.append(replace(nameless, block=_FIRST_NAMELESS_BLOCK + number))
+            unknown = _make_unknown(context, to_json(message))
+            records.append(replace(unknown, block=_FIRST_NAMELESS_BLOCK + number))
         elif number == end - 1 and end < len(messages):
             records.append(decode_summary(message, context))
         else:
             records += decode_message(message, context)
-    found, state = _find_folder(context, messages, state)
+    folder_records, state = _find_folder(context, messages, state)
     if end == len(messages) and _is_prompt_retracted(messages, state):
         records.append(_make_retraction_error(context, patch, state["prompt"]))
         state = _remember(state, is_done=True)
-    return [*found, *records], state
+    return [*folder_records, *records], state
 
 
 def _make_retraction_error(
     context: MessageContext, patch: dict[str, Any], prompt: str
 ) -> Record:
-    """The turn failed or was cancelled: the log says no more than that it is gone."""
+    """Return the error of a failed or cancelled turn, whose prompt was removed."""
     return replace(
         _make_unknown(context, _RETRACTION_TEXT),
         type="error",
@@ -316,7 +326,7 @@ def _is_summary_reply(message: Any) -> bool:
 
 
 def _is_prompt_retracted(messages: list[Any], state: dict[str, Any]) -> bool:
-    """Whether the prompt that waits for its answer is no longer among the messages."""
+    """Return whether the unanswered prompt is missing from the messages."""
     prompt = state.get("prompt")
     if not prompt or state.get("is_done"):
         return False
@@ -326,7 +336,7 @@ def _is_prompt_retracted(messages: list[Any], state: dict[str, Any]) -> bool:
 def _find_folder(
     context: MessageContext, messages: list[Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any]]:
-    """The session's folder from the context, where the file beside the log is gone."""
+    """Find the session's directory in the context if the marker file is missing."""
     if state.get("cwd"):
         return [], state
     for message in as_dicts(messages):
@@ -338,16 +348,16 @@ def _find_folder(
 
 
 def _decode_title(facts: dict[str, Any], context: MessageContext) -> list[Record]:
-    """The title, made later, often by another session; of a subagent, its result."""
+    """Decode a title, often added by a later session, or a subagent's result."""
     summary = as_text(facts.get("summary"))
     if not summary:
         return []
     if context.key.source != MAIN:
         return [_make_event(context, "turn_ended", summary, "ended", note="result")]
-    known = {"title_kind": "ai", "is_side": True}
+    metadata = {"title_kind": "ai", "is_side": True}
     return [
         _make_event(
-            context, "title", summary, f"title:{summary[:_MAX_ID_LENGTH]}", **known
+            context, "title", summary, f"title:{summary[:_MAX_ID_LENGTH]}", **metadata
         )
     ]
 

@@ -1,4 +1,4 @@
-"""Messages: what was said, thought, called and answered, under ids that last."""
+"""Decode messages, thoughts, tool calls and results, under stable ids."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ if TYPE_CHECKING:
     from leslied.model.record import RecordType, Role
 
 THINKING, TOKENS, OUTPUT, QUEUED, CALLS, UNKNOWN_PARTS = 1, 2, 3, 4, 10, 500
-"""Block numbers: a message sent again has the same parts under the same numbers."""
+"""Block numbers: a message that is written again has the same ones."""
 _FAILED_STATUSES = ("error", "cancelled")
 _FINISHED_STATUSES = ("success", *_FAILED_STATUSES)
 
 
 class MessageContext(NamedTuple):
-    """Where a message stands."""
+    """Session and turn of a message."""
 
     key: SessionKey
     scope: str
-    """Its ids are unique in this session or subagent."""
+    """The session or subagent in which its ids are unique."""
     task: str = ""
-    """The message that holds the task, where this is a subagent."""
+    """The id of the message with the task, in a subagent."""
     is_repeat: bool = False
     is_open: bool = False
-    """Whether a turn was going on when the message came."""
+    """True if a turn was in progress when the message was written."""
 
 
 def decode_message(message: dict[str, Any], context: MessageContext) -> list[Record]:
-    """The records of one message; none where it says nothing."""
+    """Return the records of one message; empty if it has no content."""
     parts = list_parts(message.get("content"))
     plain = [part for part in parts if is_known_part(part)]
     match message.get("type"):
@@ -75,7 +75,7 @@ def decode_message(message: dict[str, Any], context: MessageContext) -> list[Rec
 def _make_unknown_parts(
     message: dict[str, Any], context: MessageContext, parts: list[dict[str, Any]]
 ) -> list[Record]:
-    """Parts of a kind nobody knows yet, as they stood."""
+    """Return records that keep parts of an unknown kind as they are."""
     return [
         make_record(
             message,
@@ -91,16 +91,16 @@ def _make_unknown_parts(
 
 
 def decode_summary(message: dict[str, Any], context: MessageContext) -> Record:
-    """The user message that stands for all that was said before a compaction.
+    """Decode the user message that summarizes everything before a compaction.
 
-    It has no time: a compaction at a resume is no part of the turn before it.
+    It has no time: a compaction on resume does not belong to the previous turn.
     """
-    speech = GeminiAuthorship(_message_text(message), kind="compacted", note="summary")
-    return replace(_make_event(message, context, speech), created_at=None)
+    author = GeminiAuthorship(_message_text(message), kind="compacted", note="summary")
+    return replace(_make_event(message, context, author), created_at=None)
 
 
 def is_acknowledgement(message: dict[str, Any]) -> bool:
-    """Whether the client has the model thank for a compaction's summary."""
+    """Return whether this is the client's reply to a compaction summary."""
     return message.get("type") == "gemini" and _message_text(message) == ACKNOWLEDGED
 
 
@@ -112,7 +112,7 @@ def make_record(
     content: str = "",
     **more: Any,
 ) -> Record:
-    """A record of the message; `more` replaces what all its records share."""
+    """Return a record of the message; `more` overrides the shared fields."""
     shared: dict[str, Any] = {
         "session": context.key,
         "native_id": as_text(message.get("id")),
@@ -129,41 +129,43 @@ def _message_text(message: dict[str, Any]) -> str:
 
 
 def _make_event(
-    message: dict[str, Any], context: MessageContext, speech: GeminiAuthorship
+    message: dict[str, Any], context: MessageContext, author: GeminiAuthorship
 ) -> Record:
-    known: dict[str, Any] = {"metadata": {"kind": speech.kind, "note": speech.note}}
-    if speech.note == "session_context":
-        # Every start of the client tells it anew, under the same id.
-        known |= {"created_at": None, "is_repeat": True}
+    fields: dict[str, Any] = {"metadata": {"kind": author.kind, "note": author.note}}
+    if author.note == "session_context":
+        # Every start of the client writes it again, under the same id.
+        fields |= {"created_at": None, "is_repeat": True}
     return make_record(
-        message, context, "system_event", "system", speech.content, **known
+        message, context, "system_event", "system", author.content, **fields
     )
 
 
 def _decode_user(
     message: dict[str, Any], context: MessageContext, parts: list[dict[str, Any]]
 ) -> list[Record]:
-    """A prompt, a subagent's task, the client's words, or tool results told again."""
+    """Decode a prompt, a subagent's task, client text, or repeated tool results."""
     answers = split_results(parts)
     if answers:
         return _decode_responses(message, context, answers, parts)
     shown = parts_text(list_parts(message.get("displayContent")))
     texts = [part_text(p) if "text" in p else f"\n{part_text(p)}" for p in parts]
-    speech = classify_author(texts, shown)
-    if context.key.source != MAIN and not speech.kind:
+    author = classify_author(texts, shown)
+    if context.key.source != MAIN and not author.kind:
         is_task = context.task == as_text(message.get("id"))
-        known = {"origin": "task"} if is_task else {"origin": None, "kind": "notice"}
-        speech = speech._replace(note="" if is_task else "steering", **known)
-    if speech.kind:
-        return [_make_event(message, context, speech)]
-    metadata: dict[str, Any] = {"origin": speech.origin}
-    if speech.origin == "shell":
-        output = GeminiAuthorship(speech.attached, kind="notice", note="output")
+        if is_task:
+            author = author._replace(note="", origin="task")
+        else:
+            author = author._replace(note="steering", origin=None, kind="notice")
+    if author.kind:
+        return [_make_event(message, context, author)]
+    metadata: dict[str, Any] = {"origin": author.origin}
+    if author.origin == "shell":
+        output = GeminiAuthorship(author.attached, kind="notice", note="output")
         event = replace(_make_event(message, context, output), block=OUTPUT)
-        return [_make_user_message(message, context, speech.content, metadata), event]
-    if speech.attached:
-        metadata["attached"] = speech.attached
-    return [_make_user_message(message, context, speech.content, metadata)]
+        return [_make_user_message(message, context, author.content, metadata), event]
+    if author.attached:
+        metadata["attached"] = author.attached
+    return [_make_user_message(message, context, author.content, metadata)]
 
 
 def _make_user_message(
@@ -183,12 +185,12 @@ def _decode_responses(
     answers: list[tuple[dict[str, Any], list[dict[str, Any]]]],
     parts: list[dict[str, Any]],
 ) -> list[Record]:
-    """What is sent back to the model: the calls themselves told it before."""
-    again = context._replace(is_repeat=True)
+    """Decode results that are returned to the model; the calls already have them."""
+    repeat_context = context._replace(is_repeat=True)
     records = [
         _make_result(
             message,
-            again,
+            repeat_context,
             _GeminiCall(
                 as_text(response.get("id")), as_text(response.get("name")), number
             ),
@@ -199,46 +201,50 @@ def _decode_responses(
     ]
     steering = find_steering("\n".join(as_text(part.get("text")) for part in parts))
     if steering:
-        said = _make_user_message(message, context, steering, {"origin": "queued"})
-        records.append(replace(said, block=QUEUED))
+        message_record = _make_user_message(
+            message, context, steering, {"origin": "queued"}
+        )
+        records.append(replace(message_record, block=QUEUED))
     return records
 
 
 def _decode_gemini(
     message: dict[str, Any], context: MessageContext, parts: list[dict[str, Any]]
 ) -> list[Record]:
-    """Thoughts, words and calls, in this order; tokens stand on the first of them."""
+    """Decode thoughts, text and calls in this order; the first record has the usage."""
     calls = _decode_calls(message, context, parts)
-    spoken = [p for p in parts if not is_thought(p) and "functionCall" not in p]
-    text, thoughts = parts_text(spoken), format_thoughts(message, parts)
+    text_parts = [p for p in parts if not is_thought(p) and "functionCall" not in p]
+    text, thoughts = parts_text(text_parts), format_thoughts(message, parts)
     if text in (ACKNOWLEDGED, INTERRUPTED) and not message.get("tokens"):
         return [
             _make_event(
                 message, context, GeminiAuthorship(text, None, "notice", "client")
             )
         ]
-    known: dict[str, Any] = {"model": as_text(message.get("model"))}
-    said: list[Record] = []
+    base: dict[str, Any] = {"model": as_text(message.get("model"))}
+    records: list[Record] = []
     if thoughts:
-        more = {**known, "block": THINKING}
-        said.append(
-            make_record(message, context, "thinking", "assistant", thoughts, **more)
+        fields = {**base, "block": THINKING}
+        records.append(
+            make_record(message, context, "thinking", "assistant", thoughts, **fields)
         )
     if text:
-        more = {**known, "metadata": {} if calls else {"stop_reason": "end_turn"}}
-        said.append(
+        fields = {**base, "metadata": {} if calls else {"stop_reason": "end_turn"}}
+        records.append(
             make_record(
-                message, context, "assistant_message", "assistant", text, **more
+                message, context, "assistant_message", "assistant", text, **fields
             )
         )
     usage = parse_usage(message.get("tokens"))
-    if usage and not said:
-        # The message comes first without the calls it makes: they stand elsewhere.
-        known["block"] = TOKENS
-        said.append(make_record(message, context, "token_usage", "assistant", **known))
-    if said:
-        said[0] = replace(said[0], usage=usage)
-    return [*said, *calls]
+    if usage and not records:
+        # The first version of a message lacks its calls; they have their own records.
+        base["block"] = TOKENS
+        records.append(
+            make_record(message, context, "token_usage", "assistant", **base)
+        )
+    if records:
+        records[0] = replace(records[0], usage=usage)
+    return [*records, *calls]
 
 
 class _GeminiCall(NamedTuple):
@@ -246,27 +252,27 @@ class _GeminiCall(NamedTuple):
     name: str
     number: int
 
-    def identify(self, what: str, step: int) -> dict[str, Any]:
-        """Ids of its own where the log gives it one, else its place in the message."""
-        known: dict[str, Any] = {"tool_call_id": self.id, "tool_name": self.name}
+    def identify(self, prefix: str, offset: int) -> dict[str, Any]:
+        """Return the call's own ids, or else a block number from its position."""
+        fields: dict[str, Any] = {"tool_call_id": self.id, "tool_name": self.name}
         if self.id:
-            return {**known, "native_id": f"{what}:{self.id}"}
-        return {**known, "block": CALLS + 2 * self.number + step}
+            return {**fields, "native_id": f"{prefix}:{self.id}"}
+        return {**fields, "block": CALLS + 2 * self.number + offset}
 
 
 def _decode_calls(
     message: dict[str, Any], context: MessageContext, parts: list[dict[str, Any]]
 ) -> list[Record]:
-    """Calls with their results; a checkpoint has them as parts, without results."""
-    told = as_dicts(message.get("toolCalls"))
-    inner = [as_dict(part.get("functionCall")) for part in parts]
+    """Decode calls with results; a checkpoint has them as parts, without results."""
+    calls = as_dicts(message.get("toolCalls"))
+    call_parts = [as_dict(part.get("functionCall")) for part in parts]
     records: list[Record] = []
-    for number, call in enumerate(told or [each for each in inner if each]):
+    for number, call in enumerate(calls or [part for part in call_parts if part]):
         answers = split_results(list_parts(call.get("result")))
         ids = [call.get("id"), *(response.get("id") for response, _ in answers)]
         name = as_text(call.get("name"))
-        known = _GeminiCall(next(filter(None, map(as_text, ids)), ""), name, number)
-        records += _decode_call(message, context, call, known)
+        identity = _GeminiCall(next(filter(None, map(as_text, ids)), ""), name, number)
+        records += _decode_call(message, context, call, identity)
     return records
 
 
@@ -274,23 +280,23 @@ def _decode_call(
     message: dict[str, Any],
     context: MessageContext,
     call: dict[str, Any],
-    known: _GeminiCall,
+    identity: _GeminiCall,
 ) -> list[Record]:
-    """The call, its result once there is one, and the subagent it started."""
+    """Decode a call, its result if there is one, and the link to its subagent."""
     arguments = call.get("args")
-    more = {
-        **known.identify("call", 0),
+    fields = {
+        **identity.identify("call", 0),
         "tool_input": "" if arguments is None else to_json(arguments),
         "model": as_text(message.get("model")),
     }
-    records = [make_record(message, context, "tool_use", "assistant", **more)]
+    records = [make_record(message, context, "tool_use", "assistant", **fields)]
     status, at = call.get("status"), parse_time(call.get("timestamp"))
     if call.get("result") or status in _FINISHED_STATUSES:
-        text, is_error = result_text(call, known.id), status in _FAILED_STATUSES
-        record = _make_result(message, context, known, text, is_error=is_error)
+        text, is_error = result_text(call, identity.id), status in _FAILED_STATUSES
+        record = _make_result(message, context, identity, text, is_error=is_error)
         records.append(replace(record, created_at=at or record.created_at))
     if as_text(call.get("agentId")):
-        records.append(_link_subagent(context, call, known))
+        records.append(_link_subagent(context, call, identity))
     return records
 
 
@@ -302,25 +308,25 @@ def _make_result(
     *,
     is_error: bool,
 ) -> Record:
-    more = {
+    fields = {
         **call.identify("result", 1),
         "metadata": {"is_error": True} if is_error else {},
     }
-    return make_record(message, context, "tool_result", "tool", text, **more)
+    return make_record(message, context, "tool_result", "tool", text, **fields)
 
 
 def _link_subagent(
-    context: MessageContext, call: dict[str, Any], known: _GeminiCall
+    context: MessageContext, call: dict[str, Any], identity: _GeminiCall
 ) -> Record:
-    """The subagent hangs under the call that started it."""
+    """Return the link between a subagent and the call that started it."""
     child = as_text(call.get("agentId"))
-    kind = as_dict(call.get("args")).get("agent_name")
-    shown = as_dict(call.get("resultDisplay")).get("agentName")
+    requested_type = as_dict(call.get("args")).get("agent_name")
+    shown_type = as_dict(call.get("resultDisplay")).get("agentName")
     parent = context.key.source.partition(":")[2]
     metadata = {
         "kind": "subagent_linked",
-        "tool_call_id": known.id,
-        "agent_type": as_text(kind) or as_text(shown) or known.name,
+        "tool_call_id": identity.id,
+        "agent_type": as_text(requested_type) or as_text(shown_type) or identity.name,
         **({"parent_agent": parent} if parent else {}),
         "is_finished": True,
     }
@@ -339,15 +345,15 @@ def _link_subagent(
 def _decode_client_message(
     message: dict[str, Any], context: MessageContext, text: str, kind: str
 ) -> list[Record]:
-    """What the client showed the person; an error in mid-turn ends the turn."""
+    """Decode a message of the client; an error during a turn ends the turn."""
     if not text:
         return []
     if kind == "error":
         role: Role = "assistant" if context.is_open else "system"
         return [make_record(message, context, "error", role, text)]
     if text == CANCELLED:
-        speech = GeminiAuthorship(text, kind="turn_ended", note="interrupt")
-        return [_make_event(message, context, speech)]
+        author = GeminiAuthorship(text, kind="turn_ended", note="interrupt")
+        return [_make_event(message, context, author)]
     return [
         _make_event(message, context, GeminiAuthorship(text, kind="notice", note=kind))
     ]

@@ -1,6 +1,6 @@
-"""OpenCode: its database in `~/.local/share/opencode`, and the older tree of files.
+"""Read OpenCode's database in `~/.local/share/opencode`, and the older JSON files.
 
-`docs/formats/opencode.md` has the facts this room rests on.
+`docs/formats/opencode.md` documents the format.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TREE = Pattern(
 
 
 class OpenCode(BaseAdapter):
-    """The adapter."""
+    """Adapter for OpenCode."""
 
     name = "opencode"
     title = "OpenCode"
@@ -51,23 +51,23 @@ class OpenCode(BaseAdapter):
     )
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """The data folder with its database, and the tree that older versions wrote."""
+        """Return the directories of the database and of older versions' JSON files."""
         for folder in list(configured) or [_default_folder(env)]:
             yield Root(path=folder, patterns=(DATABASE,), watch=WatchDepth.FLAT)
             tree = folder / "storage" / "session"
             yield Root(path=tree, patterns=(TREE,), watch=WatchDepth.NONE)
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-        """The records of a message with its parts, or of a session."""
+        """Decode a message with its parts, or a session."""
         return decode_entry(entry, state)
 
     def resume_command(self, session_id: str) -> str:
-        """OpenCode goes on with any session, in the session's own folder."""
+        """Return the command, which works in the session's own directory."""
         return f"opencode --session {shlex.quote(session_id)}"
 
 
 def _default_folder(env: Environment) -> Path:
-    """`$XDG_DATA_HOME/opencode`, on every system."""
+    """Return `$XDG_DATA_HOME/opencode`, on every platform."""
     data = env.environ.get("XDG_DATA_HOME") or env.home / ".local" / "share"
     return Path(data) / "opencode"
 

@@ -1,4 +1,4 @@
-"""From a message with its parts to records."""
+"""Decode a message with its parts, or a session, into records."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from leslied.model.source import RawEntry
 
 _ERROR, _END, _TOKENS = 1, 2, 3
-"""Block numbers of what a message tells beside its parts."""
+"""Block numbers of a message's records that do not come from its parts."""
 _OPENED_BLOCK = 900
 _DEFAULT_TITLE = re.compile(r"(New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z")
 _SUBAGENT_TITLE = re.compile(r"(.*) \(@\S+ subagent\)", re.DOTALL)
 _CONTINUING_REASONS = ("tool-calls", "unknown")
 _ABORTED = "MessageAbortedError"
 _MAX_TOKENS = 2**53
-"""A larger number is damage, not a count."""
+"""A larger number is corrupt, not a count."""
 
 
 def decode_entry(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-    """What a message or session says as it stands now."""
+    """Decode the current state of a message or session."""
     try:
         return _decode(entry, state, parse_entry(entry))
     except OverflowError:
@@ -55,9 +55,9 @@ def _decode(
 
 
 def _decode_unknown(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-    """An entry of a kind nobody knows, as it stood."""
+    """Return a record that keeps an entry of an unknown kind as it is."""
     if entry.is_fragment:
-        reject_entry("a fragment that is no entry of its own")
+        reject_entry("a fragment that is not an entry")
     record = Record(
         session=SessionKey(entry.source.agent, "unknown"),
         type="unknown",
@@ -68,41 +68,43 @@ def _decode_unknown(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 
 def _decode_session(message: OpenCodeMessage, key: SessionKey) -> Iterator[Record]:
-    """Folder, title and parent: with each prompt, and when the session changed."""
+    """Decode directory, title and parent: with each prompt, and after a change."""
     session = message.session
     if message.id and text_field(message.info, "role") != "user":
         return
     if message.id:
-        known = {"cwd": session.directory, "version": session.version}
-        known = {name: value for name, value in known.items() if value}
+        facts = {"cwd": session.directory, "version": session.version}
+        facts = {name: value for name, value in facts.items() if value}
         yield _make_event(
-            key, session.id, _OPENED_BLOCK, session.created, "opened", **known
+            key, session.id, _OPENED_BLOCK, session.created, "opened", **facts
         )
     if key.source != MAIN:
         yield _link_subagent(message, key)
     elif session.title and not _DEFAULT_TITLE.fullmatch(session.title):
-        # Every title is an entry of its own: a sum of the session sees it once.
-        native = f"title:{session.id}:{session.title}"
-        event = _make_event(key, native, 0, session.created, "title", title_kind="ai")
+        # Every title has its own id, so that session totals count it once.
+        native_id = f"title:{session.id}:{session.title}"
+        event = _make_event(
+            key, native_id, 0, session.created, "title", title_kind="ai"
+        )
         yield parts.with_content(event, session.title)
 
 
 def _link_subagent(message: OpenCodeMessage, key: SessionKey) -> Record:
-    """Who spawned a subagent, as its own session tells it."""
+    """Return the link to a subagent's parent, from the subagent's own session."""
     session: OpenCodeSession = message.session
-    spawned = _SUBAGENT_TITLE.fullmatch(session.title)
-    known = {
+    match = _SUBAGENT_TITLE.fullmatch(session.title)
+    facts = {
         "agent_type": text_field(message.info, "agent"),
-        "description": spawned.group(1) if spawned else "",
+        "description": match.group(1) if match else "",
         "parent_agent": session.parent if session.parent != session.root else "",
     }
-    known = {name: value for name, value in known.items() if value}
-    native = f"session:{session.id}:{text_field(message.info, 'agent')}"
-    return _make_event(key, native, 0, session.created, "subagent_linked", **known)
+    facts = {name: value for name, value in facts.items() if value}
+    native_id = f"session:{session.id}:{text_field(message.info, 'agent')}"
+    return _make_event(key, native_id, 0, session.created, "subagent_linked", **facts)
 
 
 def _decode_message(message: OpenCodeMessage, key: SessionKey) -> Iterator[Record]:
-    """All that was said, what it cost, and how it ended."""
+    """Decode a message: its parts, its token counts, and the end of its turn."""
     if not message.id:
         return
     base = {
@@ -130,43 +132,49 @@ def _find_model(info: dict[str, Any]) -> str:
 
 
 def _decode_usage(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Record]:
-    """The message's tokens, under a name that a fork's copy of it has, too."""
-    told = _list_step_tokens(message)
-    usage = _sum_usage(told)
+    """Decode the token counts, under an id that a fork's copy of the message shares."""
+    step_tokens = _list_step_tokens(message)
+    usage = _sum_usage(step_tokens)
     if not usage:
         return
     times = object_field(message.info, "time")
     created, completed = times.get("created"), times.get("completed")
-    name = f"{created}-{completed}-{base['model']}" if completed else message.id
+    message_id = f"{created}-{completed}-{base['model']}" if completed else message.id
     yield Record(
-        **{**base, "message_id": name},
+        **{**base, "message_id": message_id},
         type="token_usage",
         role="assistant",
         native_id=message.id,
         block=_TOKENS,
         created_at=parse_time(completed),
         usage=usage,
-        metadata={"is_sum": True} if len(told) > 1 else {},
+        metadata={"is_sum": True} if len(step_tokens) > 1 else {},
     )
 
 
 def _list_step_tokens(message: OpenCodeMessage) -> list[dict[str, Any]]:
-    """The tokens of every step; the message itself tells those of its last one."""
+    """Return the token counts of every step; the message has only those of the last."""
     steps = [part.data for part in message.parts if part.type == "step-finish"]
     return [object_field(step, "tokens") for step in steps] or [
         object_field(message.info, "tokens")
     ]
 
 
-def _sum_usage(told: list[dict[str, Any]]) -> Usage:
+def _sum_usage(step_tokens: list[dict[str, Any]]) -> Usage:
     return Usage(
-        sum(_token_count(tokens, "input") for tokens in told),
+        sum(_token_count(tokens, "input") for tokens in step_tokens),
         sum(
             _token_count(tokens, "output") + _token_count(tokens, "reasoning")
-            for tokens in told
+            for tokens in step_tokens
         ),
-        sum(_token_count(object_field(tokens, "cache"), "read") for tokens in told),
-        sum(_token_count(object_field(tokens, "cache"), "write") for tokens in told),
+        sum(
+            _token_count(object_field(tokens, "cache"), "read")
+            for tokens in step_tokens
+        ),
+        sum(
+            _token_count(object_field(tokens, "cache"), "write")
+            for tokens in step_tokens
+        ),
     )
 
 
@@ -179,7 +187,7 @@ def _token_count(tokens: dict[str, Any], name: str) -> int:
 def _decode_end(
     message: OpenCodeMessage, key: SessionKey, base: dict[str, Any]
 ) -> Iterator[Record]:
-    """What went wrong, or that the turn is over."""
+    """Decode the error or the end of the turn."""
     at = object_field(message.info, "time").get("completed")
     error = object_field(message.info, "error")
     if text_field(error, "name") == _ABORTED:
@@ -187,25 +195,27 @@ def _decode_end(
     elif message.info.get("error"):
         yield parts.make_error(error, base, message.id, _ERROR, at)
     elif _is_turn_end(message):
-        told = {"length": "max_tokens"}.get(
+        stop_reason = {"length": "max_tokens"}.get(
             text_field(message.info, "finish"), "end_turn"
         )
-        yield _make_event(key, message.id, _END, at, "turn_ended", stop_reason=told)
+        yield _make_event(
+            key, message.id, _END, at, "turn_ended", stop_reason=stop_reason
+        )
 
 
 def _is_turn_end(message: OpenCodeMessage) -> bool:
-    """Whether the agent now waits for the person; older messages do not say why."""
+    """Return whether the agent waits for the person; older messages lack a reason."""
     if message.info.get("summary") is True:
         return False
     finish = text_field(message.info, "finish")
     if finish:
         return finish not in _CONTINUING_REASONS
-    said = [part.type for part in message.parts if part.type in ("text", "tool")]
-    return bool(said) and said[-1] == "text"
+    types = [part.type for part in message.parts if part.type in ("text", "tool")]
+    return bool(types) and types[-1] == "text"
 
 
 def _make_event(
-    key: SessionKey, native_id: str, block: int, at: Any, kind: str, **known: Any
+    key: SessionKey, native_id: str, block: int, at: Any, kind: str, **facts: Any
 ) -> Record:
     return Record(
         session=key,
@@ -214,5 +224,5 @@ def _make_event(
         native_id=native_id,
         block=block,
         created_at=parse_time(at),
-        metadata={"kind": kind, **known},
+        metadata={"kind": kind, **facts},
     )

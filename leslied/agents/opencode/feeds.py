@@ -1,10 +1,10 @@
-"""What is read of OpenCode's database.
+"""Define what is read from OpenCode's database.
 
-An entry is a message with all its parts as they are now, so that what was said comes
-in the order of the talk, and a part's speaker is always known. At first session after
-session is read, then messages as they come. Both are written over in place: where there
-is a table of events, each event names what is to be read again; in older databases the
-time of the last change does.
+An entry is a message with the current state of all its parts, so that entries are in
+the order of the conversation and the author of each part is known. The first read goes
+session by session; later reads follow new messages. OpenCode updates both in place: if
+there is a table of events, each event names what to read again; in older databases,
+the time of the last change does.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from __future__ import annotations
 from leslied.model.source import Feed
 
 _CHANGES_PER_QUERY = 64
-"""Changes told by one query: the rows they name are read together."""
+"""Changes per query; the rows that they name are read together."""
 _MAX_RECENT_ROWS = 2000
-"""Without events, so many of the newest rows are asked whether they changed."""
+"""Without events, this many of the newest rows are checked for changes."""
 _MAX_PART_SIZE = 8_000_000
 _MAX_PARTS_SIZE = 24_000_000
 _SMALL_PART_SIZE = 10_000
-"""Parts larger than the first are left out; where all of a message's are more than the
-second, only parts smaller than the third are read."""
+"""A part larger than the first limit is left out. If a message's parts together exceed
+the second, only parts smaller than the third are read.
+"""
 
 
 def _json(column: str) -> str:
-    """The column's JSON; anything else as a JSON string, so that it spoils no other."""
+    """Return SQL for the column's JSON; invalid JSON becomes a JSON string."""
     return (
         f"CASE WHEN json_valid({column}) THEN {column} "
         f"ELSE json_quote(CAST({column} AS TEXT)) END"
@@ -68,7 +69,7 @@ _PARTS = f"""
 
 
 def _message_sql(message: str) -> str:
-    """SQL for the entry of the message row with this name."""
+    """Return SQL for the entry of the message row with this alias."""
     session = _SESSION.format(session=f"{message}.session_id")
     parts = _PARTS.format(message=f"{message}.id")
     return (
@@ -80,16 +81,16 @@ def _message_sql(message: str) -> str:
 
 
 def _session_sql(session: str) -> str:
-    """SQL for the entry of the session row with this name."""
-    told = _SESSION.format(session=f"{session}.id")
-    return f"""'{{"kind":"session","session":' || {told} || '}}'"""
+    """Return SQL for the entry of the session row with this alias."""
+    session_json = _SESSION.format(session=f"{session}.id")
+    return f"""'{{"kind":"session","session":' || {session_json} || '}}'"""
 
 
 def _changes_sql(window: str) -> str:
-    """SQL for the rows that the changes in `window` name, in the order of the talk.
+    """Return SQL for the rows that `window` names, in the order of the conversation.
 
-    `window` gives two numbers, a name, and the id of a message or session. All rows
-    have the mark of the last change; one of them at least is there to carry it.
+    `window` selects two numbers, a name, and the id of a message or session. All rows
+    have the mark of the last change, and there is at least one row to carry it.
     """
     return f"""
         WITH change(after, row, name, target) AS ({window}),
@@ -112,14 +113,15 @@ _CHANGED_AT = "CAST(time_updated AS INTEGER)"
 
 
 def _make_change_feed(table: str, target: str) -> Feed:
-    """Changes of a table's newest rows, by the time they were made."""
+    """Return a feed of a table's newest rows, by the time of their last change."""
     recent = f"rowid > (SELECT max(rowid) FROM {table}) - {_MAX_RECENT_ROWS}"
     columns = f"SELECT {_CHANGED_AT} AS after, rowid AS row, NULL"
     return Feed(
         name=f"{table} changes",
         tables=(table, "session", "message", "part"),
         unless_table="event",
-        start_sql=f"{columns} FROM {table} WHERE {recent} ORDER BY 1 DESC, 2 DESC LIMIT 1",
+        start_sql=f"{columns} FROM {table} WHERE {recent} "
+        "ORDER BY 1 DESC, 2 DESC LIMIT 1",
         sql=_changes_sql(
             f"{columns}, {target} FROM {table} "
             f"WHERE {recent} AND ({_CHANGED_AT}, rowid) > (:after, :row) "
@@ -154,8 +156,8 @@ _EVENT_FEED = Feed(
         f"WHERE rowid > :row ORDER BY rowid LIMIT {_CHANGES_PER_QUERY}"
     ),
 )
-# Changes come first: a prompt is a row before it has words, and must not be told after
-# the answer that was given meanwhile.
+# Changes are first: the row of a prompt exists before it has text, and the prompt must
+# not be decoded after an answer that was written in the meantime.
 FEEDS = (
     _EVENT_FEED,
     _make_change_feed("part", "message_id"),

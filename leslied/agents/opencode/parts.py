@@ -1,4 +1,4 @@
-"""The parts of a message: what was typed, answered, thought and done."""
+"""Decode the parts of a message: prompts, answers, reasoning and tool calls."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NOISE_PARTS = frozenset({"step-start", "step-finish", "snapshot", "patch", "agent"})
-"""Parts that repeat what stands elsewhere or serve the client alone."""
+"""Parts that repeat other parts or serve only the client."""
 _PROMPT_PARTS = frozenset({"text", "file", "subtask"})
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"', re.DOTALL)
 _MAX_SUBAGENT_ID = 200
 
 
 def with_content(record: Record, content: str) -> Record:
-    """The record with its words."""
+    """Return the record with this content."""
     return replace(record, content=content)
 
 
 def decode_prompt(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Record]:
-    """What a person typed, as one prompt; after it what the client added."""
+    """Decode what a person typed as one prompt, then what the client added."""
     at = object_field(message.info, "time").get("created")
     base = {**base, "created_at": parse_time(at)}
     content = "\n\n".join(filter(None, map(_typed_text, message.parts)))
@@ -48,7 +48,7 @@ def decode_prompt(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Re
 
 
 def decode_answer(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Record]:
-    """What the agent said and did, up to the first part that is still being written."""
+    """Decode what the agent did, up to the first part that is still being written."""
     for part in message.parts:
         if part.type in _NOISE_PARTS:
             continue
@@ -71,7 +71,7 @@ def decode_answer(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Re
             at = object_field(part.data, "time").get("created")
             retry = {**base, "model": ""}
             record = make_error(object_field(part.data, "error"), retry, part.id, 0, at)
-            # The agent tries again: its turn goes on.
+            # The agent retries, so the error does not end its turn.
             yield replace(record, role="system")
         else:
             yield _make_unknown_part(part, base, "assistant")
@@ -80,25 +80,25 @@ def decode_answer(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Re
 def make_error(
     error: dict[str, Any], base: dict[str, Any], native_id: str, block: int, at: Any
 ) -> Record:
-    """An error in the words of whoever made it."""
+    """Return a record of an error, with the message of its origin."""
     data = object_field(error, "data")
     name = text_field(error, "name") or "Error"
     status = data.get("statusCode")
-    told = f"{name} {status}" if isinstance(status, int) else name
-    words = text_field(data, "message")
+    label = f"{name} {status}" if isinstance(status, int) else name
+    text = text_field(data, "message")
     return Record(
         **{**base, "created_at": parse_time(at)},
         type="error",
         role="assistant",
         native_id=native_id,
         block=block,
-        content=f"{told}: {words}" if words else told,
+        content=f"{label}: {text}" if text else label,
         metadata={"error": name},
     )
 
 
 def _typed_text(part: OpenCodePart) -> str:
-    """A part of a prompt as a person would write it."""
+    """Return a part of a prompt as a person would write it, or ""."""
     match part.type:
         case "text" if _is_typed(part):
             return _part_text(part)
@@ -110,7 +110,7 @@ def _typed_text(part: OpenCodePart) -> str:
 
 
 def _is_typed(part: OpenCodePart) -> bool:
-    """Whether a person wrote it: the client marks what it adds itself."""
+    """Return whether a person wrote it; the client marks what it adds."""
     data: dict[str, Any] = part.data
     return not data.get("synthetic") and not data.get("ignored")
 
@@ -120,7 +120,7 @@ def _part_text(part: OpenCodePart) -> str:
 
 
 def _subtask_text(part: OpenCodePart) -> str:
-    """A command that a subagent carries out."""
+    """Return the text of a command that a subagent runs."""
     command = text_field(part.data, "command")
     prompt = text_field(part.data, "prompt")
     return f"/{command} {prompt}".strip() if command else prompt
@@ -133,7 +133,7 @@ def _make_prompt(
     metadata: dict[str, Any] = {"origin": "prompt" if key.source == MAIN else "task"}
     quoted = _QUOTED.fullmatch(content)
     if quoted and key.source == MAIN:
-        # `opencode run` puts the words it was given in quotes.
+        # `opencode run` puts quotes around its arguments.
         content = re.sub(r"\\(.)", r"\1", quoted.group(1), flags=re.DOTALL)
         metadata["is_quoted"] = True
     if "plan" in (text_field(message.info, "agent"), text_field(message.info, "mode")):
@@ -149,7 +149,7 @@ def _make_prompt(
 
 
 def _make_synthetic(part: OpenCodePart, base: dict[str, Any]) -> Record:
-    """Text in a person's message that the client wrote."""
+    """Return a record of text that the client added to a person's message."""
     return Record(
         **{**base, "model": ""},
         type="system_event",
@@ -171,7 +171,10 @@ def _make_compaction(part: OpenCodePart, base: dict[str, Any]) -> Record:
 
 
 def _is_unfinished(part: OpenCodePart) -> bool:
-    """Whether it will be written anew: words come whole, a call with its arguments."""
+    """Return whether the part is still incomplete and will be rewritten.
+
+    Text is written at once; a call is pending until it has its arguments.
+    """
     if part.type in ("text", "reasoning"):
         times = object_field(part.data, "time")
         return not _part_text(part) and "start" in times and "end" not in times
@@ -185,35 +188,35 @@ def _status(part: OpenCodePart) -> str:
 def _decode_text(
     message: OpenCodeMessage, part: OpenCodePart, base: dict[str, Any]
 ) -> Record:
-    """An answer or a thought; the summary of a compaction is context, not an answer."""
-    begun = object_field(part.data, "time").get("start")
+    """Decode an answer or a thought; the summary of a compaction is context."""
+    started = object_field(part.data, "time").get("start")
     created = object_field(message.info, "time").get("created")
-    here = {
+    fields = {
         **base,
         "native_id": part.id,
-        "created_at": parse_time(begun) or parse_time(created),
+        "created_at": parse_time(started) or parse_time(created),
         "content": _part_text(part),
     }
     if part.type == "reasoning":
-        return Record(**here, type="thinking", role="assistant")
+        return Record(**fields, type="thinking", role="assistant")
     if message.info.get("summary") is True:
         metadata = {"kind": "context", "note": "summary"}
-        return Record(**here, type="system_event", role="system", metadata=metadata)
-    return Record(**here, type="assistant_message", role="assistant")
+        return Record(**fields, type="system_event", role="system", metadata=metadata)
+    return Record(**fields, type="assistant_message", role="assistant")
 
 
 def _decode_tool(part: OpenCodePart, base: dict[str, Any]) -> Iterator[Record]:
-    """The call, its answer once there is one, and the subagent it started."""
+    """Decode a call, its result if there is one, and the link to its subagent."""
     state = object_field(part.data, "state")
     times = object_field(state, "time")
-    here = {
+    fields = {
         **base,
         "native_id": part.id,
         "tool_name": text_field(part.data, "tool"),
         "tool_call_id": text_field(part.data, "callID") or part.id,
     }
     yield Record(
-        **here,
+        **fields,
         type="tool_use",
         role="assistant",
         created_at=parse_time(times.get("start")),
@@ -221,10 +224,10 @@ def _decode_tool(part: OpenCodePart, base: dict[str, Any]) -> Iterator[Record]:
     )
     child = text_field(object_field(state, "metadata"), "sessionId")[:_MAX_SUBAGENT_ID]
     if text_field(part.data, "tool") == "task" and child:
-        yield _link_task(child, state, here)
+        yield _link_task(child, state, fields)
     if _status(part) in ("completed", "error"):
         yield Record(
-            **here,
+            **fields,
             type="tool_result",
             role="tool",
             block=1,
@@ -234,14 +237,16 @@ def _decode_tool(part: OpenCodePart, base: dict[str, Any]) -> Iterator[Record]:
         )
 
 
-def _link_task(child: str, state: dict[str, Any], here: dict[str, Any]) -> Record:
-    """The subagent's session hangs under the call that started it."""
-    key: SessionKey = here["session"]
-    told = object_field(state, "input")
-    known = {
-        "tool_call_id": here["tool_call_id"],
-        "agent_type": text_field(told, "subagent_type"),
-        "description": text_field(told, "description"),
+def _link_task(
+    child: str, state: dict[str, Any], call_fields: dict[str, Any]
+) -> Record:
+    """Return the link between a subagent's session and the call that started it."""
+    key: SessionKey = call_fields["session"]
+    arguments = object_field(state, "input")
+    facts = {
+        "tool_call_id": call_fields["tool_call_id"],
+        "agent_type": text_field(arguments, "subagent_type"),
+        "description": text_field(arguments, "description"),
     }
     return Record(
         session=SessionKey(key.agent, key.session_id, f"subagent:{child}"),
@@ -251,7 +256,7 @@ def _link_task(child: str, state: dict[str, Any], here: dict[str, Any]) -> Recor
         created_at=parse_time(object_field(state, "time").get("start")),
         metadata={
             "kind": "subagent_linked",
-            **{name: value for name, value in known.items() if value},
+            **{name: value for name, value in facts.items() if value},
         },
     )
 
@@ -259,16 +264,16 @@ def _link_task(child: str, state: dict[str, Any], here: dict[str, Any]) -> Recor
 def _result_text(state: dict[str, Any]) -> str:
     attached = state.get("attachments")
     files = attached if isinstance(attached, list) else []
-    told = [
-        _format_file(OpenCodePart("", each)) for each in files if isinstance(each, dict)
+    labels = [
+        _format_file(OpenCodePart("", file)) for file in files if isinstance(file, dict)
     ]
     output = state.get("error") if "output" not in state else state["output"]
-    words = output if isinstance(output, str) else to_json(output)
-    return "\n".join([words, *told])
+    text = output if isinstance(output, str) else to_json(output)
+    return "\n".join([text, *labels])
 
 
 def _has_failed(part: OpenCodePart, state: dict[str, Any]) -> bool:
-    """A command that failed completes like any other: only its exit code tells."""
+    """Return whether the call failed; a failed command shows only in its exit code."""
     if text_field(part.data, "tool") == "invalid" or _status(part) == "error":
         return True
     code = object_field(state, "metadata").get("exit")
@@ -276,7 +281,7 @@ def _has_failed(part: OpenCodePart, state: dict[str, Any]) -> bool:
 
 
 def _format_file(part: OpenCodePart) -> str:
-    """What stands for a file: its type, name and size."""
+    """Return a placeholder for a file: its type, name and size."""
     url = text_field(part.data, "url")
     kind = text_field(part.data, "mime") or "data"
     name = text_field(part.data, "filename")
@@ -287,20 +292,20 @@ def _format_file(part: OpenCodePart) -> str:
 
 
 def make_unknown_message(message: OpenCodeMessage, base: dict[str, Any]) -> Record:
-    """A message of a speaker nobody knows, as it stood."""
-    whole = [message.info or message.raw, *(part.data for part in message.parts)]
+    """Return a record that keeps a message of an unknown role as it is."""
+    content = [message.info or message.raw, *(part.data for part in message.parts)]
     return Record(
         **base,
         type="unknown",
         role="system",
         native_id=message.id,
-        content=to_json(whole),
+        content=to_json(content),
         metadata={"role": text_field(message.info, "role")},
     )
 
 
 def _make_unknown_part(part: OpenCodePart, base: dict[str, Any], role: Any) -> Record:
-    """A part of a kind nobody knows yet, as it stood."""
+    """Return a record that keeps a part of an unknown kind as it is."""
     return Record(
         **base,
         type="unknown",

@@ -1,4 +1,4 @@
-"""One form for what the database and the older tree of files tell."""
+"""Parse entries of the database and of the older JSON files into one form."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class OpenCodeSession(NamedTuple):
-    """What is known of the session around a message."""
+    """Facts about the session of a message."""
 
     id: str
     root: str
-    """The session that a person talks to: its own id, but for a subagent."""
+    """The main session: its own id, or for a subagent that of the topmost parent."""
     parent: str
     directory: str
     title: str
@@ -26,57 +26,57 @@ class OpenCodeSession(NamedTuple):
     created: Any
 
     def key(self, agent: str) -> SessionKey:
-        """Where its records belong."""
+        """Return the key of the session that its records belong to."""
         source = MAIN if self.root == self.id else f"subagent:{self.id}"
         return SessionKey(agent, self.root, source)
 
 
 class OpenCodePart(NamedTuple):
-    """A piece of a message."""
+    """One part of a message."""
 
     id: str
     data: Any
 
     @property
     def type(self) -> str:
-        """What kind of piece it is."""
+        """The kind of the part."""
         return text_field(self.data, "type")
 
 
 class OpenCodeMessage(NamedTuple):
-    """A message as it stands now; with an empty id, only its session is told."""
+    """Current state of a message; if the id is empty, only its session."""
 
     id: str
     session: OpenCodeSession
     info: dict[str, Any]
     parts: list[OpenCodePart]
     raw: Any = None
-    """What stood in the place of the message's object."""
+    """The value in place of the message's object, if it is not an object."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether the agent will write no more of it."""
+        """True if the agent will not change the message any more."""
         return bool(
             object_field(self.info, "time").get("completed") or self.info.get("error")
         )
 
 
 def parse_entry(entry: RawEntry, *, is_lenient: bool = False) -> OpenCodeMessage | None:
-    """The message or session in an entry; None where it is neither.
+    """Return the message or session in an entry; None if it is neither.
 
-    An odd one is read the slow, lenient way, which makes every value safe to write.
+    With `is_lenient`, a slower parser makes every value safe to encode.
     """
     value = parse_object(entry.data) if is_lenient else _parse_json(entry.data)
     if "top" in value:
         return _parse_tree(value)
     if value.get("kind") not in ("message", "session"):
         return None
-    told = object_field(value, "session")
+    session_row = object_field(value, "session")
     root, parent = (
-        text_field(told, "root") or text_field(told, "id"),
-        text_field(told, "parent"),
+        text_field(session_row, "root") or text_field(session_row, "id"),
+        text_field(session_row, "parent"),
     )
-    session = _make_session(told, root, parent, told.get("created"))
+    session = _make_session(session_row, root, parent, session_row.get("created"))
     if value["kind"] == "session":
         return _require_session(OpenCodeMessage("", session, {}, []))
     parts = _list_parts(value.get("parts"), "id", "data")
@@ -85,15 +85,15 @@ def parse_entry(entry: RawEntry, *, is_lenient: bool = False) -> OpenCodeMessage
 
 
 def object_field(value: Any, name: str) -> dict[str, Any]:
-    """The object under this name; an empty one where there is none."""
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, dict) else {}
+    """Return the object with that name, or an empty one."""
+    nested = value.get(name) if isinstance(value, dict) else None
+    return nested if isinstance(nested, dict) else {}
 
 
 def text_field(value: Any, name: str) -> str:
-    """The text under this name; empty where there is none."""
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
+    """Return the text with that name, or ""."""
+    text = value.get(name) if isinstance(value, dict) else None
+    return text if isinstance(text, str) else ""
 
 
 def _parse_json(data: bytes) -> dict[str, Any]:
@@ -105,10 +105,10 @@ def _parse_json(data: bytes) -> dict[str, Any]:
 
 
 def _parse_tree(value: dict[str, Any]) -> OpenCodeMessage:
-    """A message file of the tree below its session's file."""
+    """Return the message in a file of the tree, with its session."""
     top, file = object_field(value, "top"), object_field(value, "file")
     parent = text_field(top, "parentID")
-    # Only the parent is named: a subagent's subagent stands below a session of its own.
+    # Only the parent is named, so a subagent's subagent is part of its parent's.
     root = parent or text_field(top, "id")
     session = _make_session(top, root, parent, object_field(top, "time").get("created"))
     if "name" not in value:
@@ -121,22 +121,22 @@ def _parse_tree(value: dict[str, Any]) -> OpenCodeMessage:
 
 
 def _make_session(
-    told: dict[str, Any], root: str, parent: str, created: Any
+    fields: dict[str, Any], root: str, parent: str, created: Any
 ) -> OpenCodeSession:
     return OpenCodeSession(
-        id=text_field(told, "id"),
+        id=text_field(fields, "id"),
         root=root,
         parent=parent,
-        directory=text_field(told, "directory"),
-        title=text_field(told, "title"),
-        version=text_field(told, "version"),
+        directory=text_field(fields, "directory"),
+        title=text_field(fields, "title"),
+        version=text_field(fields, "version"),
         created=created,
     )
 
 
 def _require_session(message: OpenCodeMessage) -> OpenCodeMessage:
     if not message.session.id:
-        reject_entry("names no session")
+        reject_entry("an entry without a session id")
     return message
 
 
@@ -145,9 +145,9 @@ def _get_id(value: dict[str, Any]) -> str:
 
 
 def _list_parts(value: Any, name: str, data: str) -> list[OpenCodePart]:
-    found = value if isinstance(value, list) else []
+    items = value if isinstance(value, list) else []
     return [
-        OpenCodePart(text_field(each, name) or f"?{nth}", each.get(data))
-        for nth, each in enumerate(found)
-        if isinstance(each, dict)
+        OpenCodePart(text_field(item, name) or f"?{number}", item.get(data))
+        for number, item in enumerate(items)
+        if isinstance(item, dict)
     ]

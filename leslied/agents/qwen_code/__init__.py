@@ -1,6 +1,6 @@
-"""Qwen Code: `~/.qwen/projects`, a chain of lines with the Gemini API's parts.
+"""Read Qwen Code's logs: `~/.qwen/projects`, lines with parts of the Gemini API.
 
-`docs/formats/qwen-code.md` has the facts this room rests on.
+`docs/formats/qwen-code.md` documents the format.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LEGACY_PATTERNS = (Pattern(glob="*/chats/session-*.json", shape=Shape.DOCUMENT),
 
 
 class QwenCode(BaseAdapter):
-    """The adapter."""
+    """Adapter for Qwen Code."""
 
     name = "qwen-code"
     title = "Qwen Code"
@@ -51,7 +51,7 @@ class QwenCode(BaseAdapter):
     )
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """`projects`, and `tmp` with the old documents, of every home it may use."""
+        """Return `projects`, and `tmp` with old documents, of every home in use."""
         for folder in list(configured) or _default_folders(env):
             if folder.name == "projects":
                 yield Root(path=folder, patterns=PROJECT_PATTERNS)
@@ -60,7 +60,7 @@ class QwenCode(BaseAdapter):
             yield Root(path=folder / "tmp", patterns=LEGACY_PATTERNS)
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-        """The records of a line, of a subagent's side file, or of an old document."""
+        """Decode a line, a subagent's metadata file, or an old document."""
         if entry.source.shape is not Shape.DOCUMENT:
             return decode_line(entry, state)
         if entry.source.path.name.endswith(".meta.json"):
@@ -75,17 +75,19 @@ class QwenCode(BaseAdapter):
         return source.root / project / "chats" / f"{session[0]}.jsonl"
 
     def resume_command(self, session_id: str) -> str:
-        """Qwen Code goes on in the session's own folder only."""
+        """Return the command, which works only in the session's own directory."""
         return f"qwen --resume {shlex.quote(session_id)}"
 
 
 def _default_folders(env: Environment) -> list[Path]:
-    """`QWEN_RUNTIME_DIR` where logs go now, and the home they went to before."""
+    """Return `QWEN_RUNTIME_DIR`, the current place of logs, and the older one."""
     names = ("QWEN_RUNTIME_DIR", "QWEN_HOME")
     runtime, home = (env.environ.get(name, "").strip() for name in names)
-    told = [runtime, home or str(env.home / ".qwen")]
+    paths = [runtime, home or str(env.home / ".qwen")]
     folders = [
-        env.home / one[2:] if one.startswith("~/") else Path(one) for one in told if one
+        env.home / path[2:] if path.startswith("~/") else Path(path)
+        for path in paths
+        if path
     ]
     return list(dict.fromkeys(folders))
 

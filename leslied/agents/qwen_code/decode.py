@@ -1,4 +1,4 @@
-"""From one Qwen Code line to records."""
+"""Decode one line of a Qwen Code log, or one metadata file, into records."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ NOISE = frozenset(
         "user_text_elements",
     }
 )
-"""Subtypes that repeat what stands elsewhere or serve the client alone."""
+"""Subtypes that repeat other lines or serve only the client."""
 _EVENTS: dict[str, EventKind] = {
     "agent_launch_prompt": "context",
     "agent_retry": "notice",
@@ -66,20 +66,20 @@ _EVENTS: dict[str, EventKind] = {
     "turn_result": "turn_ended",
 }
 _USER_SUBTYPES = ("", "mid_turn_user_message", "realtime_message")
-"""Subtypes of user lines that hold a person's words; of all others a program does."""
+"""Subtypes of user lines that a person wrote; all others are a program's."""
 _RETRIED_STATUSES = (408, 429)
 _SERVER_ERROR = 500
 _FILES_HEADING = "--- Content from referenced files ---"
 _CONTEXT_BLOCK, _END_BLOCK = 900, 901
-"""Block numbers of the records of a changed context, and of a turn's end."""
+"""Block numbers of the records of a changed context and of a turn's end."""
 _MAX_FACT_LENGTHS = {"cwd": 800, "version": 60, "git_branch": 120}
 
 
 def decode_line(entry: RawEntry, state: State) -> DecodeResult:
-    """What one line of a session or subagent log means."""
+    """Decode one line of a session's or subagent's log."""
     value = parse_object(entry.data)
     if entry.is_fragment and not (value.get("uuid") and value.get("sessionId")):
-        reject_entry("a fragment that is no entry of its own")
+        reject_entry("a fragment that is not an entry")
     line = QwenLine(
         value=value,
         key=_route_line(entry),
@@ -105,13 +105,13 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def decode_meta(entry: RawEntry, state: State) -> DecodeResult:
-    """The link between a subagent and the call that spawned it."""
+    """Decode the link between a subagent and the call that spawned it."""
     meta = parse_object(entry.data)
     *_, folder, name = ("", "", *map(printable_name, entry.source.parts))
     agent_id = name.removeprefix("agent-").removesuffix(".meta.json")
     kind, status = as_text(meta.get("agentType")), as_text(meta.get("status"))
-    known: dict[str, Any] = {
-        # An agent is named after its type and the call that spawned it.
+    facts: dict[str, Any] = {
+        # An agent's id consists of its type and the id of the call that spawned it.
         "tool_call_id": as_text(meta.get("agentId")).removeprefix(f"{kind}-"),
         "parent_agent": re.sub(r"[^\w-]", "_", as_text(meta.get("parentAgentId"))),
         "agent_type": kind,
@@ -126,7 +126,7 @@ def decode_meta(entry: RawEntry, state: State) -> DecodeResult:
         scope=folder,
     )
     return DecodeResult(
-        records=(line.make_event("subagent_linked", **known),), state=state
+        records=(line.make_event("subagent_linked", **facts),), state=state
     )
 
 
@@ -145,7 +145,7 @@ def _decode_by_type(line: QwenLine, kind: str, subtype: str) -> tuple[Record, ..
 
 
 def _route_line(entry: RawEntry) -> SessionKey:
-    """The session of a line: its file decides, the line's own id is only a hint."""
+    """Return the session of a line; the file decides, not the id in the line."""
     *_, folder, name = ("", *map(printable_name, entry.source.parts))
     stem = name.removesuffix(".jsonl")
     if not stem.startswith("agent-") or folder == "chats":
@@ -158,12 +158,12 @@ def _route_line(entry: RawEntry) -> SessionKey:
 def _detect_context_change(
     line: QwenLine, state: State
 ) -> tuple[tuple[Record, ...], State]:
-    """A record of what changed around the conversation: folder, branch, version."""
+    """Return a record of changed directory, branch or version, and the new state."""
     names = {"cwd": "cwd", "version": "version", "git_branch": "gitBranch"}
-    told = {name: as_text(line.value.get(key)) for name, key in names.items()}
+    facts = {name: as_text(line.value.get(key)) for name, key in names.items()}
     changed = {
         name: value
-        for name, value in told.items()
+        for name, value in facts.items()
         if value and value != state.get(name) and len(value) <= _MAX_FACT_LENGTHS[name]
     }
     if not changed:
@@ -173,44 +173,44 @@ def _detect_context_change(
 
 
 def _decode_user(line: QwenLine, subtype: str) -> tuple[Record, ...]:
-    """A person's words, the task of a subagent, or news for the agent."""
+    """Decode a person's prompt, the task of a subagent, or a notice for the agent."""
     results = tuple(_decode_results(line))
-    text = _tell_prompt(line)
+    text = _prompt_text(line)
     if not text:
         return results
-    is_news = line.value.get("externalInputKind") == "notification"
-    if subtype not in _USER_SUBTYPES or is_news:
+    is_notification = line.value.get("externalInputKind") == "notification"
+    if subtype not in _USER_SUBTYPES or is_notification:
         return (
             *results,
             line.make_event("notice", text, note=subtype or "notification"),
         )
     origin = "queued" if subtype == "mid_turn_user_message" else "prompt"
     metadata = {"origin": origin if line.key.source == MAIN else "task"}
-    spoken = line.make_record("user_message", "user", content=text, metadata=metadata)
-    return (*results, replace(spoken, block=len(line.parts)))
+    message = line.make_record("user_message", "user", content=text, metadata=metadata)
+    return (*results, replace(message, block=len(line.parts)))
 
 
-def _tell_prompt(line: QwenLine) -> str:
-    """What was typed: not the files that were read because it named them."""
+def _prompt_text(line: QwenLine) -> str:
+    """Return the typed text, without the files that it references."""
     shown = as_text(line.payload.get("displayText"))
     if shown and not as_text(line.value.get("subtype")):
         return shown
-    told = []
+    texts = []
     for part in line.parts:
         if _FILES_HEADING in as_text(part.get("text")):
             break
-        told.append(as_text(part.get("text")) or format_placeholder(part))
-    return "\n\n".join(filter(None, told))
+        texts.append(as_text(part.get("text")) or format_placeholder(part))
+    return "\n\n".join(filter(None, texts))
 
 
 def _decode_assistant(line: QwenLine) -> tuple[Record, ...]:
-    """A record per part; the message's tokens stand on the first of them."""
+    """Return one record per part; the first one has the message's token counts."""
     parts = line.parts or [{"text": ""}]
     is_end = line.key.source == MAIN and not any("functionCall" in p for p in parts)
     base: dict[str, Any] = {
         "model": as_text(line.value.get("model")),
         "message_id": line.native_id,
-        # A subagent tells its words and its calls in lines of their own.
+        # A subagent's text and calls are separate lines, so text does not end its turn.
         "metadata": {"stop_reason": "end_turn"} if is_end else {},
     }
     usage = parse_usage(line.value.get("usageMetadata"))
@@ -235,17 +235,19 @@ def _decode_part(line: QwenLine, part: dict[str, Any], base: dict[str, Any]) -> 
 
 
 def _decode_results(line: QwenLine) -> Iterator[Record]:
-    """What the tools answered; pictures beside an answer are told with it."""
+    """Decode tool results; images next to a result belong to it."""
     status = as_dict(line.value.get("toolCallResult")).get("status")
-    is_speech = line.value.get("type") == "user"
-    beside = [] if is_speech else [format_placeholder(part) for part in line.parts]
+    is_user_line = line.value.get("type") == "user"
+    image_labels = (
+        [] if is_user_line else [format_placeholder(part) for part in line.parts]
+    )
     for number, part in enumerate(line.parts):
-        told = part.get("functionResponse")
-        if not isinstance(told, dict):
+        result = part.get("functionResponse")
+        if not isinstance(result, dict):
             continue
-        response = as_dict(told.get("response"))
-        text = "\n".join(filter(None, [response_text(response), *beside]))
-        beside = []
+        response = as_dict(result.get("response"))
+        text = "\n".join(filter(None, [response_text(response), *image_labels]))
+        image_labels = []
         is_error = status in ("error", "cancelled") or (
             "error" in response and "output" not in response
         )
@@ -253,15 +255,18 @@ def _decode_results(line: QwenLine) -> Iterator[Record]:
             "tool_result",
             "tool",
             content=text,
-            tool_name=as_text(told.get("name")),
-            tool_call_id=as_text(told.get("id")),
+            tool_name=as_text(result.get("name")),
+            tool_call_id=as_text(result.get("id")),
             block=number,
             metadata={"is_error": True} if is_error else {},
         )
 
 
 def _decode_cancellation(line: QwenLine) -> tuple[Record, ...]:
-    """A call that the person cancels ends the turn, and no other line says so."""
+    """Return the end of the turn if the person cancelled the call.
+
+    No other line reports it.
+    """
     status = as_dict(line.value.get("toolCallResult")).get("status")
     if status != "cancelled" or line.key.source != MAIN:
         return ()
@@ -293,7 +298,7 @@ def _decode_system(line: QwenLine, subtype: str) -> tuple[Record, ...]:
 
 
 def _decode_telemetry(line: QwenLine, event: dict[str, Any]) -> tuple[Record, ...]:
-    """Errors stand here only, and so do the tokens of helpers in the background."""
+    """Decode errors, and the tokens of background helpers: no other line has them."""
     name = as_text(event.get("event.name")).rpartition(".")[2]
     helper = as_text(event.get("subagent_name"))
     if name == "api_error":
@@ -326,7 +331,7 @@ def _decode_telemetry(line: QwenLine, event: dict[str, Any]) -> tuple[Record, ..
 
 
 def _decode_command(line: QwenLine) -> Record:
-    """A slash command, or what the client showed in answer to it."""
+    """Decode a slash command, or the output that the client showed for it."""
     command = as_text(line.payload.get("rawCommand"))
     if line.payload.get("phase") == "invocation":
         metadata = {"origin": "command"}

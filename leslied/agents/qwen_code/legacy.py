@@ -1,4 +1,4 @@
-"""Whole sessions in one document, as the first versions of Qwen Code wrote them."""
+"""Decode documents with whole sessions, written by the first versions of Qwen Code."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.agents.qwen_code.schema import State
+    from leslied.model.record import Usage
     from leslied.model.source import RawEntry
 
 _FIRST_THOUGHT_BLOCK, _FIRST_CALL_BLOCK = 1000, 2000
-"""Block numbers of a message's first thought and call: more of either may come."""
+"""Block numbers of a message's first thought and call; more of either may follow."""
 
 
 def decode_legacy_document(entry: RawEntry, state: State) -> DecodeResult:
-    """A whole session in one document, as the first versions wrote it."""
+    """Decode a document with a whole session."""
     value = parse_object(entry.data)
     stem = printable_name(entry.source.path.stem)
     session_id = as_text(value.get("sessionId")) or stem
@@ -48,46 +49,56 @@ def decode_legacy_document(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def _decode_message(line: QwenLine) -> Iterator[Record]:
-    """Words, thoughts and calls of one message, each in a block that stays its own."""
-    told, kind = line.value, as_text(line.value.get("type"))
-    text = _flatten_text(told.get("content"))
+    kind = as_text(line.value.get("type"))
+    if kind in ("gemini", "qwen", "assistant"):
+        yield from _decode_answer(line)
+        return
+    text = _flatten_text(line.value.get("content"))
     if kind == "user":
         metadata = {"origin": "prompt"}
         yield line.make_record("user_message", "user", content=text, metadata=metadata)
-        return
-    if kind not in ("gemini", "qwen", "assistant"):
+    else:
         yield line.make_event("notice", text, note=kind)
-        return
-    calls = [call for call in as_list(told.get("toolCalls")) if isinstance(call, dict)]
+
+
+def _decode_answer(line: QwenLine) -> Iterator[Record]:
+    """Decode thoughts, text and calls, each under a block number that never changes."""
+    message = line.value
+    calls = [c for c in as_list(message.get("toolCalls")) if isinstance(c, dict)]
     base: dict[str, Any] = {
-        "model": as_text(told.get("model")),
+        "model": as_text(message.get("model")),
         "message_id": f"{line.scope}:{line.native_id}",
         "metadata": {} if calls else {"stop_reason": "end_turn"},
     }
-    for number, thought in enumerate(as_list(told.get("thoughts"))):
-        here = {**base, "block": _FIRST_THOUGHT_BLOCK + number}
-        shown = ": ".join(
-            filter(
-                None,
-                map(as_text, map(as_dict(thought).get, ("subject", "description"))),
-            )
-        )
-        yield line.make_record("thinking", "assistant", content=shown, **here)
-    tokens = as_dict(told.get("tokens"))
-    renamed = {
+    for number, thought in enumerate(as_list(message.get("thoughts"))):
+        fields = {**base, "block": _FIRST_THOUGHT_BLOCK + number}
+        text = _thought_text(as_dict(thought))
+        yield line.make_record("thinking", "assistant", content=text, **fields)
+    yield line.make_record(
+        "assistant_message",
+        "assistant",
+        content=_flatten_text(message.get("content")),
+        usage=_parse_legacy_usage(as_dict(message.get("tokens"))),
+        **base,
+    )
+    for number, call in enumerate(calls):
+        fields = {**base, "block": _FIRST_CALL_BLOCK + 2 * number}
+        yield from _decode_legacy_call(line, call, fields)
+
+
+def _thought_text(thought: dict[str, Any]) -> str:
+    texts = (as_text(thought.get(name)) for name in ("subject", "description"))
+    return ": ".join(filter(None, texts))
+
+
+def _parse_legacy_usage(tokens: dict[str, Any]) -> Usage | None:
+    counts = {
         "promptTokenCount": tokens.get("input"),
         "candidatesTokenCount": tokens.get("output"),
         "cachedContentTokenCount": tokens.get("cached"),
         "thoughtsTokenCount": tokens.get("thoughts"),
     }
-    usage = parse_usage(renamed)
-    yield line.make_record(
-        "assistant_message", "assistant", content=text, usage=usage, **base
-    )
-    for number, call in enumerate(calls):
-        yield from _decode_legacy_call(
-            line, call, {**base, "block": _FIRST_CALL_BLOCK + 2 * number}
-        )
+    return parse_usage(counts)
 
 
 def _decode_legacy_call(
@@ -96,9 +107,9 @@ def _decode_legacy_call(
     yield line.make_record("tool_use", "assistant", **call_fields(call), **base)
     if call.get("result") is None:
         return
-    told = [as_dict(part) for part in as_list(call.get("result"))]
+    parts = [as_dict(part) for part in as_list(call.get("result"))]
     answers = [
-        as_dict(as_dict(p.get("functionResponse")).get("response")) for p in told
+        as_dict(as_dict(part.get("functionResponse")).get("response")) for part in parts
     ]
     text = "\n".join(filter(None, map(response_text, answers)))
     yield line.make_record(
@@ -112,7 +123,7 @@ def _decode_legacy_call(
 
 
 def _flatten_text(content: object) -> str:
-    """The text of a message: plain, or the texts among its parts."""
+    """Return the text of a message, which is a string or a list of parts."""
     if isinstance(content, str):
         return content
     parts = [part for part in as_list(content) if isinstance(part, dict)]

@@ -1,4 +1,4 @@
-"""One line of a Qwen Code log, and careful reading of its fields."""
+"""Define a Qwen Code log line, and read its fields leniently."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_TOKENS = 2**53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QwenLine:
-    """One line of a log, or one message of an old document."""
+    """One line of a log, or one message of a document."""
 
     value: dict[str, Any]
     key: SessionKey
@@ -30,7 +30,7 @@ class QwenLine:
 
     @property
     def parts(self) -> list[dict[str, Any]]:
-        """The parts of the message, as the model's API names them."""
+        """The parts of the message, as in the model's API."""
         message = as_dict(self.value.get("message"))
         return [
             part for part in as_list(message.get("parts")) if isinstance(part, dict)
@@ -38,11 +38,11 @@ class QwenLine:
 
     @property
     def payload(self) -> dict[str, Any]:
-        """What a system line is about."""
+        """The payload of a system line."""
         return as_dict(self.value.get("systemPayload"))
 
-    def make_record(self, type_: RecordType, role: Role, **more: Any) -> Record:
-        """A record of this line."""
+    def make_record(self, type_: RecordType, role: Role, **fields: Any) -> Record:
+        """Return a record of this line."""
         return Record(
             session=self.key,
             type=type_,
@@ -51,32 +51,34 @@ class QwenLine:
             scope=self.scope,
             created_at=self.created_at,
             parent_id=as_text(self.value.get("parentUuid")),
-            **more,
+            **fields,
         )
 
-    def make_event(self, kind: EventKind, content: str = "", **known: Any) -> Record:
-        """The event this line is, with what else is known."""
-        told = {name: value for name, value in known.items() if value not in (None, "")}
-        metadata = {"kind": kind, **told}
+    def make_event(self, kind: EventKind, content: str = "", **facts: Any) -> Record:
+        """Return an event of this line with all facts that are not empty."""
+        present = {
+            name: value for name, value in facts.items() if value not in (None, "")
+        }
+        metadata = {"kind": kind, **present}
         return self.make_record(
             "system_event", "system", content=content, metadata=metadata
         )
 
 
 def format_placeholder(part: dict[str, Any]) -> str:
-    """An image or a file, told by its kind and size."""
+    """Return a placeholder for an image or a file (its type and size), or ""."""
     for name in ("inlineData", "fileData"):
         data = part.get(name)
         if isinstance(data, dict):
             size = len(as_text(data.get("data"))) * 3 // 4
             kind = as_text(data.get("mimeType")) or "data"
-            what = "image" if kind.startswith("image/") else "file"
-            return f"[{what} {kind}, {format_size(size)}]"
+            label = "image" if kind.startswith("image/") else "file"
+            return f"[{label} {kind}, {format_size(size)}]"
     return ""
 
 
 def call_fields(call: dict[str, Any]) -> dict[str, str]:
-    """The fields of a tool call."""
+    """Return the record fields of a tool call."""
     return {
         "tool_name": as_text(call.get("name")),
         "tool_call_id": as_text(call.get("id")),
@@ -85,20 +87,20 @@ def call_fields(call: dict[str, Any]) -> dict[str, str]:
 
 
 def parse_usage(tokens: object) -> Usage | None:
-    """Input without what was cached; output with what was thought."""
+    """Return token counts: input without cached tokens, output with thoughts."""
     tokens = as_dict(tokens)
     names = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount")
-    given, cached, output = (_as_count(tokens.get(name)) for name in names)
-    # Whether thoughts are part of the candidates depends on the model's API: the
-    # total has them once.
+    input_total, cached, output = (_as_count(tokens.get(name)) for name in names)
+    # Whether the candidates include thoughts depends on the model's API; the total
+    # includes them once.
     total = _as_count(tokens.get("totalTokenCount"))
     thoughts = _as_count(tokens.get("thoughtsTokenCount"))
-    output = total - given if total > given else output + thoughts
-    return Usage(max(given - cached, 0), output, cached) or None
+    output = total - input_total if total > input_total else output + thoughts
+    return Usage(max(input_total - cached, 0), output, cached) or None
 
 
 def response_text(response: dict[str, Any]) -> str:
-    """What a tool answered, in its own words if it has any."""
+    """Return a tool's output or error, or else the whole response as JSON."""
     for name in ("output", "error"):
         if isinstance(response.get(name), str):
             return str(response[name])
@@ -106,17 +108,17 @@ def response_text(response: dict[str, Any]) -> str:
 
 
 def as_text(value: object) -> str:
-    """The value if it is text; nothing otherwise."""
+    """Return the value if it is text, or ""."""
     return value if isinstance(value, str) else ""
 
 
 def as_dict(value: object) -> dict[str, Any]:
-    """The value if it is an object; an empty one otherwise."""
+    """Return the value if it is an object, or an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[Any]:
-    """The value if it is a list; an empty one otherwise."""
+    """Return the value if it is a list, or an empty one."""
     return value if isinstance(value, list) else []
 
 

@@ -1,3 +1,3 @@
-"""Making the beginning of an adapter."""
+"""Create the skeleton of an adapter."""
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Make the beginning of an adapter: `make new-agent NAME=foo`.
+"""Create the skeleton of an adapter: `make new-agent NAME=foo`.
 
-It passes every law as it is; what stands in the three files is then made true.
+It passes all contract tests as it is; then replace the example in the three files
+with the agent's real format.
 """
 
 from __future__ import annotations
@@ -20,39 +21,39 @@ LINES = (
 )
 CASE = """\
 version = "0"
-source = "made by hand"
-shows = "one turn, and a line of a kind nobody knows"
+source = "written by hand"
+shows = "one turn, and a line of an unknown kind"
 """
 
 
 def create_adapter(root: Path, name: str) -> list[Path]:
-    """The adapter, its first fixture and its format page; says where they are."""
+    """Create the adapter, its first fixture and its format page; return their paths."""
     module = name.replace("-", "_")
     title = name.replace("-", " ").title()
-    words = {"name": name, "title": title, "kind": title.replace(" ", "")}
+    values = {"name": name, "title": title, "kind": title.replace(" ", "")}
     case = root / "tests/fixtures/agents" / module / "hello"
-    made = {
-        root / "leslied/agents" / f"{module}.py": _render_template("agent.py", words),
-        root / "docs/formats" / f"{name}.md": _render_template("format.md", words),
+    files = {
+        root / "leslied/agents" / f"{module}.py": _render_template("agent.py", values),
+        root / "docs/formats" / f"{name}.md": _render_template("format.md", values),
         case / "case.toml": CASE,
         case / "home" / f".{name}" / "sessions" / "one.jsonl": "".join(
             json.dumps(line) + "\n" for line in LINES
         ),
     }
-    for path, text in made.items():
+    for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
-    return list(made)
+    return list(files)
 
 
-def _render_template(name: str, words: dict[str, str]) -> str:
-    return (HERE / f"{name}.txt").read_text(encoding="utf-8").format(**words)
+def _render_template(name: str, values: dict[str, str]) -> str:
+    return (HERE / f"{name}.txt").read_text(encoding="utf-8").format(**values)
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not re.fullmatch(r"[a-z][a-z0-9-]*", sys.argv[1]):
-        sys.exit("Say the agent's name in small letters: make new-agent NAME=foo")
-    for made in create_adapter(ROOT, sys.argv[1]):
-        print(made.relative_to(ROOT))
-    print("Now put a real session into the fixture, then: make golden && make test")
+        sys.exit("The agent's name must be lowercase: make new-agent NAME=foo")
+    for created in create_adapter(ROOT, sys.argv[1]):
+        print(created.relative_to(ROOT))
+    print("Add a real session to the fixture, then run: make golden && make test")

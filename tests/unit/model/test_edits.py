@@ -1,4 +1,4 @@
-"""What an edit changes, whichever agent's tool made it."""
+"""Test that file edits are found in the tool calls of all agents."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ PATCH = """*** Begin Patch
 *** Delete File: hub.py
 *** End Patch
 """
-BOTH = (("-", "a"), ("+", "b"))
+CHANGES = (("-", "a"), ("+", "b"))
 
 
 @pytest.mark.parametrize(
-    ("tool", "given"),
+    ("tool", "arguments"),
     [
         ("Edit", {"file_path": "/x", "old_string": "a", "new_string": "b"}),
         ("edit", {"path": "/x", "old_str": "a", "new_str": "b"}),
@@ -40,12 +40,12 @@ BOTH = (("-", "a"), ("+", "b"))
         ),
     ],
 )
-def test_every_agents_edit_is_a_diff(tool: str, given: dict):
-    assert find_edits(tool, given) == [FileEdit("/x", BOTH)]
+def test_the_edit_tools_of_all_agents_give_the_same_diff(tool: str, arguments: dict):
+    assert find_edits(tool, arguments) == [FileEdit("/x", CHANGES)]
 
 
 @pytest.mark.parametrize(
-    ("tool", "given"),
+    ("tool", "arguments"),
     [
         ("Write", {"file_path": "/x", "content": "a\nb\n"}),
         ("write_file", {"file_path": "/x", "content": "a\nb"}),
@@ -54,15 +54,15 @@ def test_every_agents_edit_is_a_diff(tool: str, given: dict):
         ("NotebookEdit", {"notebook_path": "/x", "new_source": "a\nb"}),
     ],
 )
-def test_a_whole_file_is_all_new(tool: str, given: dict):
-    (edit,) = find_edits(tool, given)
+def test_writing_a_file_adds_all_of_its_lines(tool: str, arguments: dict):
+    (edit,) = find_edits(tool, arguments)
 
     assert edit == FileEdit("/x", (("+", "a"), ("+", "b")))
     assert edit.diffstat == "+2"
 
 
 @pytest.mark.parametrize(
-    ("tool", "given"),
+    ("tool", "arguments"),
     [
         ("apply_patch", {"input": PATCH}),
         ("patch", {"patchText": PATCH}),
@@ -71,8 +71,8 @@ def test_a_whole_file_is_all_new(tool: str, given: dict):
         ("shell", {"command": ["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH}EOF"]}),
     ],
 )
-def test_a_patch_is_told_file_by_file(tool: str, given: dict):
-    assert find_edits(tool, given) == [
+def test_a_patch_gives_one_edit_per_file(tool: str, arguments: dict):
+    assert find_edits(tool, arguments) == [
         FileEdit("axle.py", (("+", "spin()"),)),
         FileEdit(
             "wheel.py → rim.py",
@@ -83,7 +83,7 @@ def test_a_patch_is_told_file_by_file(tool: str, given: dict):
 
 
 @pytest.mark.parametrize(
-    ("tool", "given"),
+    ("tool", "arguments"),
     [
         ("Edit", {"file_path": "/x"}),
         ("Edit", {"old_string": "a", "new_string": "b"}),
@@ -96,23 +96,27 @@ def test_a_patch_is_told_file_by_file(tool: str, given: dict):
         ("Write", None),
     ],
 )
-def test_what_is_no_edit_has_no_diff(tool: str, given: object):
-    assert find_edits(tool, given) == []
+def test_other_calls_have_no_edits(tool: str, arguments: object):
+    assert find_edits(tool, arguments) == []
 
 
-def test_lines_that_stay_are_shown_around_the_change_only():
+def test_unchanged_lines_are_shown_only_next_to_a_change():
     old = "\n".join("abcdefghij")
-    given = {"file_path": "/x", "old_string": old, "new_string": old.replace("e", "E")}
+    arguments = {
+        "file_path": "/x",
+        "old_string": old,
+        "new_string": old.replace("e", "E"),
+    }
 
-    (edit,) = find_edits("Edit", given)
+    (edit,) = find_edits("Edit", arguments)
 
     assert "".join(sign + text for sign, text in edit.changes) == " c d-e+E f g"
     assert edit.diffstat == "+1 -1"
 
 
-def test_very_long_texts_are_not_compared():
-    given = {"file_path": "/x", "old_string": "a\n" * 40_000, "new_string": "b\n"}
+def test_very_long_texts_are_not_diffed():
+    arguments = {"file_path": "/x", "old_string": "a\n" * 40_000, "new_string": "b\n"}
 
-    (edit,) = find_edits("Edit", given)
+    (edit,) = find_edits("Edit", arguments)
 
     assert edit.diffstat == "+1 -40000"
