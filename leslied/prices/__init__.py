@@ -1,8 +1,8 @@
-"""What tokens cost, by the list prices of those who sell them.
+"""Token prices, from the providers' price lists.
 
-The door: `load_prices`. The table is made of the genai-prices package (`make prices`)
-and comes with leslied: nothing is asked over the network, and a model that is not in it
-has no price.
+`load_prices` loads the table that ships with leslied. `make prices` generates it from
+the genai-prices package. Nothing is fetched over the network, and a model that is not
+in the table has no price.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""From a model's name to what its tokens cost.
+"""The price table: the tariff of a model, and the cost of its tokens.
 
-Money is counted in whole picodollars, so that sums are exact however they are grouped.
+Money is counted in whole picodollars, so that sums are exact in any grouping.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DATE = re.compile(r"-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
 
 
 class Clause(msgspec.Struct, frozen=True):
-    """Which names are meant: the one condition that is given holds."""
+    """A condition on model names; exactly one of the fields is set."""
 
     starts: str | None = None
     ends: str | None = None
@@ -38,7 +38,7 @@ class Clause(msgspec.Struct, frozen=True):
     all: tuple[Clause, ...] = ()
 
     def matches(self, name: str) -> bool:
-        """Whether the name, in small letters, is meant."""
+        """Return whether the lower-case name meets the condition."""
         if self.starts is not None:
             return name.startswith(self.starts)
         if self.equals is not None:
@@ -50,33 +50,36 @@ class Clause(msgspec.Struct, frozen=True):
         if self.regex is not None:
             return bool(re.search(self.regex, name))
         if self.any:
-            return any(each.matches(name) for each in self.any)
-        return bool(self.all) and all(each.matches(name) for each in self.all)
+            return any(clause.matches(name) for clause in self.any)
+        return bool(self.all) and all(clause.matches(name) for clause in self.all)
 
 
 class Price(msgspec.Struct, frozen=True, rename={"start": "from"}):
-    """USD per million tokens: from a day on, or at certain hours of the day (UTC)."""
+    """USD per million tokens, valid from a day on or at certain hours (UTC)."""
 
     bands: tuple[tuple[int, float, float, float, float, float], ...]
-    """More input tokens than the first number: input, output, cache reads, cache writes
-    and those kept for an hour."""
+    """Rates for requests with more input tokens than the first number: input, output,
+    cache reads, cache writes, cache writes with a lifetime of one hour."""
     since: str = ""
     start: str = ""
     until: str = ""
 
     @property
     def since_us(self) -> int:
-        """The first moment of its first day."""
+        """Start of its first day, in microseconds since 1970."""
         day = datetime.fromisoformat(self.since).replace(tzinfo=UTC)
         return (day - _EPOCH) // timedelta(microseconds=1)
 
     @property
     def hours_us(self) -> tuple[int, int]:
-        """When on each day it begins and ends."""
+        """Start and end time of day, in microseconds since midnight."""
         return _parse_time_us(self.start), _parse_time_us(self.until)
 
     def is_active(self, at_us: int | None) -> bool:
-        """Whether it holds at this time; an unknown time is late, at no hour."""
+        """Return whether the price is valid at this time.
+
+        An unknown time counts as later than any day and outside any hours.
+        """
         if self.since:
             return at_us is None or at_us >= self.since_us
         if not self.start:
@@ -84,52 +87,52 @@ class Price(msgspec.Struct, frozen=True, rename={"start": "from"}):
         if at_us is None:
             return False
         start, end = self.hours_us
-        now = at_us % _DAY_US
-        return start <= now < end if start <= end else now >= start or now < end
+        time = at_us % _DAY_US
+        return start <= time < end if start <= end else time >= start or time < end
 
 
 class Tariff(msgspec.Struct, frozen=True):
-    """What one model costs, at any time and size of request."""
+    """The prices of one model, at any time and for any size of request."""
 
     id: str
     match: Clause
     prices: tuple[Price, ...]
 
     def cost(self, usage: Usage, size: int, at_us: int | None) -> int:
-        """Picodollars for the tokens of requests of this size at this time."""
-        price = self._find_price(at_us)
-        fitting = [band for band in price.bands if size > band[0]] or price.bands[:1]
-        # Picodollars a token: a price has at most six digits behind the point.
-        rates = [round(each * PICO / 1_000_000) for each in fitting[-1][1:]]
-        kept = min(usage.cache_write_1h_tokens, usage.cache_write_tokens)
+        """Return the picodollars for tokens of requests of this size at this time."""
+        price = self._get_price(at_us)
+        bands = [band for band in price.bands if size > band[0]] or price.bands[:1]
+        # Picodollars per token are whole: a price has at most six decimal places.
+        rates = [round(rate * PICO / 1_000_000) for rate in bands[-1][1:]]
+        hour_writes = min(usage.cache_write_1h_tokens, usage.cache_write_tokens)
         return (
             usage.input_tokens * rates[0]
             + usage.output_tokens * rates[1]
             + usage.cache_read_tokens * rates[2]
-            + (usage.cache_write_tokens - kept) * rates[3]
-            + kept * rates[4]
+            + (usage.cache_write_tokens - hour_writes) * rates[3]
+            + hour_writes * rates[4]
         )
 
-    def _find_price(self, at_us: int | None) -> Price:
-        """The last one that holds; where none does, the first."""
+    def _get_price(self, at_us: int | None) -> Price:
+        """Return the last valid price, or the first price if none is valid."""
         active = [price for price in self.prices if price.is_active(at_us)]
         return active[-1] if active else self.prices[0]
 
 
 class Provider(msgspec.Struct, frozen=True):
-    """Who sells, and which names lead there."""
+    """A provider, the model names that belong to it, and its models' tariffs."""
 
     id: str
     match: Clause | None
     models: tuple[Tariff, ...]
 
     def find_tariff(self, name: str) -> Tariff | None:
-        """The model of this name."""
-        return next((each for each in self.models if each.match.matches(name)), None)
+        """Return the tariff of the model with this name, or None."""
+        return next((t for t in self.models if t.match.matches(name)), None)
 
 
 class PriceTable(msgspec.Struct, frozen=True):
-    """All prices, and where and when they were taken from."""
+    """All prices, with their source, its version and the date."""
 
     source: str
     version: str
@@ -137,25 +140,25 @@ class PriceTable(msgspec.Struct, frozen=True):
     providers: tuple[Provider, ...]
 
     def find_tariff(self, model: str) -> Tariff | None:
-        """What the model costs; None where nobody knows."""
+        """Return the model's tariff, or None if the table has none."""
         name = model.lower()[:_MAX_NAME_LENGTH]
         if not name:
             return None
-        # Routers put the provider in front, and some write the date in one.
+        # Routers prefix the provider, and some write the date without hyphens.
         names = (name, name.rpartition("/")[2], _DATE.sub(r"-\1-\2-\3", name))
         return next(filter(None, map(self._find_by_name, dict.fromkeys(names))), None)
 
     def _find_by_name(self, name: str) -> Tariff | None:
         for provider in self.providers:
             if provider.match is not None and provider.match.matches(name):
-                found = provider.find_tariff(name)
+                tariff = provider.find_tariff(name)
                 break
         else:
-            found = None
-        if found:
-            return found
-        resold = (p.find_tariff(name) for p in self.providers if p.match is None)
-        return next(filter(None, resold), None)
+            tariff = None
+        if tariff:
+            return tariff
+        resellers = (p.find_tariff(name) for p in self.providers if p.match is None)
+        return next(filter(None, resellers), None)
 
     def __str__(self) -> str:
         return f"{self.source} {self.version}, {self.date}"
@@ -163,13 +166,16 @@ class PriceTable(msgspec.Struct, frozen=True):
 
 @cache
 def load_prices() -> PriceTable:
-    """The table that came with this leslied."""
+    """Load the table that ships with leslied."""
     data = (files("leslied.prices") / "table.json").read_bytes()
     return msgspec.json.decode(data, type=PriceTable)
 
 
 def find_price_boundaries(tariffs: Iterable[Tariff]) -> PriceBreaks:
-    """Where one of the prices changes: what lies between two cuts costs the same."""
+    """Return all sizes and times at which a price changes.
+
+    Requests between two neighbouring boundaries have the same price.
+    """
     sizes: set[int] = set()
     times: set[int] = set()
     hours: set[int] = set()

@@ -1,7 +1,7 @@
-"""Taking secrets out of text before it leaves the store.
+"""Removal of secrets from text before it leaves the store.
 
-The door: a `Redactor` replaces every definite secret by its kind and a short keyed
-hash, so that the same secret can be recognised and never be read.
+A `Redactor` replaces every definite secret by its kind and a short keyed hash, so that
+readers can recognise the same secret again but cannot read it.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ __all__ = ["RULES", "Redactor", "Rule"]
 
 
 _SHORT_TEXT_LENGTH = 300
-"""One look for all words is faster on so short a text; on longer ones, many looks."""
+"""Below this length one regex for all keywords is faster than many `in` tests."""
 _KEYWORDS = re.compile(
     "|".join(re.escape(word) for rule in RULES for word in rule.keywords)
 )
 
 
 class Redactor:
-    """Replaces secrets; the key makes its marks meaningless elsewhere."""
+    """Replacement of secrets by markers whose hashes depend on a secret key."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
     @property
     def key_id(self) -> str:
-        """Tells keys apart without telling the key."""
+        """Fingerprint that identifies the key without revealing it."""
         return hashlib.sha256(b"key-id\0" + self._key).hexdigest()[:8]
 
     def redact(self, text: str) -> str:
-        """The text with every definite secret replaced by `[REDACTED:kind:hash]`."""
+        """Replace every definite secret in the text by `[REDACTED:kind:hash]`."""
         if len(text) < _SHORT_TEXT_LENGTH and not _KEYWORDS.search(text):
             return text
         for rule in RULES:

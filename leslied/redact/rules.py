@@ -1,8 +1,9 @@
-"""What a definite secret looks like: each anchored by its vendor's own words.
+"""Patterns of definite secrets, each anchored by its vendor's own prefix.
 
 Every pattern runs in linear time: bounded repeats, no nesting. A rule is tried only on
-text that holds one of its words, so text without secrets costs next to nothing. A rule
-that would also match a hash, an identifier or a placeholder does not belong here.
+text that contains one of its keywords, so text without secrets costs almost nothing.
+A rule that would also match a hash, an identifier or a placeholder does not belong
+here.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from functools import cached_property
 
 _CHARACTER = r"[A-Za-z0-9_-]"
 _WORD_START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[bfnrt]))"
-"""At the beginning of a word, also where a written `\\n` stands before it."""
+"""Matches at the start of a word, also after an escape sequence such as `\\n`."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One kind of secret; the kind is what the reader sees."""
+    """The pattern of one kind of secret; the marker shows the kind to the reader."""
 
     kind: str
     keywords: tuple[str, ...]
@@ -26,7 +27,7 @@ class Rule:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Compiled when a text first holds one of the words: most never does."""
+        """Compiled pattern; compiled on first use, because most are never used."""
         return re.compile(self.regex)
 
 

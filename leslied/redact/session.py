@@ -1,7 +1,7 @@
-"""Taking secrets out of everything a session holds, not only out of its words.
+"""Redaction of a whole session: its summary, units, records and metadata.
 
-Tool arguments are JSON in text: a secret may be written with escapes there, or be a
-key, so what they mean is redacted, and the text is made anew when anything was found.
+Tool arguments are JSON text in which a secret may contain escapes or be a key. Each
+string is therefore decoded, redacted, and encoded again if it contained a secret.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def redact_session(session: Session, redact: Redact) -> Session:
-    """The session as it may leave the store."""
+    """Return a copy of the session without definite secrets."""
     return structs.replace(
         session,
         summary=redact_summary(session.summary, redact),
@@ -33,7 +33,7 @@ def redact_session(session: Session, redact: Redact) -> Session:
 
 
 def redact_summary(summary: SessionSummary, redact: Redact) -> SessionSummary:
-    """The same summary, without definite secrets in what people or agents wrote."""
+    """Return a copy of the summary without definite secrets in its texts."""
     return structs.replace(
         summary,
         title=redact(summary.title),
@@ -46,7 +46,7 @@ def redact_summary(summary: SessionSummary, redact: Redact) -> SessionSummary:
 
 
 def redact_unit(unit: Unit, redact: Redact) -> Unit:
-    """The unit as it may leave the store: every text in it without definite secrets."""
+    """Return a copy of the unit and its subagents without definite secrets."""
     return structs.replace(
         unit,
         summary=redact_summary(unit.summary, redact),
@@ -57,9 +57,9 @@ def redact_unit(unit: Unit, redact: Redact) -> Unit:
 
 
 def redact_entry(placed: PlacedRecord, redact: Redact) -> PlacedRecord:
-    """The same record, without definite secrets."""
+    """Return a copy of the record without definite secrets."""
     record = placed.record
-    clean = structs.replace(
+    redacted = structs.replace(
         record,
         content=redact(record.content),
         tool_name=redact(record.tool_name),
@@ -69,27 +69,27 @@ def redact_entry(placed: PlacedRecord, redact: Redact) -> PlacedRecord:
         spilled=redact(record.spilled),
         metadata=_redact_value(record.metadata, redact),
     )
-    return structs.replace(placed, record=clean, path=redact(placed.path))
+    return structs.replace(placed, record=redacted, path=redact(placed.path))
 
 
 def redact_json(text: str, redact: Redact) -> str:
-    """The text as it is, unless one of the strings in it means a secret."""
-    plain = redact(text)
-    if "\\" not in plain:
-        return plain
-    # String by string: however deep it is nested, it costs its length and no more.
-    return _STRING.sub(lambda match: _redact_string(match[0], redact), plain)
+    """Redact JSON text; text without secrets is returned byte for byte."""
+    redacted = redact(text)
+    if "\\" not in redacted:
+        return redacted
+    # Working string by string takes linear time, however deep the JSON is nested.
+    return _STRING.sub(lambda match: _redact_string(match[0], redact), redacted)
 
 
 def _redact_string(literal: str, redact: Redact) -> str:
     if "\\" not in literal:
         return literal
     try:
-        meant = json.loads(literal)
+        value = json.loads(literal)
     except ValueError:
         return literal
-    clean = redact(meant)
-    return literal if clean == meant else json.dumps(clean, ensure_ascii=False)
+    redacted = redact(value)
+    return literal if redacted == value else json.dumps(redacted, ensure_ascii=False)
 
 
 def _redact_value(value: Any, redact: Redact) -> Any:
@@ -98,5 +98,5 @@ def _redact_value(value: Any, redact: Redact) -> Any:
     if isinstance(value, dict):
         return {redact(str(k)): _redact_value(v, redact) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_redact_value(each, redact) for each in value]
+        return [_redact_value(item, redact) for item in value]
     return value

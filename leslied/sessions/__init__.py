@@ -1,7 +1,7 @@
-"""What a session is: units, subagents, status. Pure.
+"""Sessions: units, subagents, status, cost, comparison and retention. Pure.
 
-The door: `assemble` makes units of records, `tell_status` says how a session stands,
-`find_cost` what it cost as far as its log told.
+`assemble` groups records into units, `compute_status` returns a session's status, and
+`find_reported_cost` the cost that its log reports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From stored records to units, with every subagent under the call that spawned it."""
+"""Assembly of stored records into units, with subagents under their parents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ASSISTANT_TYPES = ("assistant_message", "thinking", "tool_use")
 
 @dataclass(slots=True)
 class RecordStream:
-    """A session or subagent with its records, in order."""
+    """A session or subagent with its records in order, results linked to calls."""
 
     summary: SessionSummary
     entries: Sequence[PlacedRecord]
@@ -38,40 +38,43 @@ class RecordStream:
 
 
 def assemble(main: RecordStream, subagents: Sequence[RecordStream]) -> tuple[Unit, ...]:
-    """The session's units in order; unit 0 is what stands before the first prompt."""
+    """Return the session's units in order; unit 0 precedes the first prompt."""
     tree = _SubagentTree(main, subagents)
     grouped = groupby(main.entries, key=lambda placed: placed.unit)
-    pieces = [(number, tuple(entries)) for number, entries in grouped]
-    numbers = [number for number, _ in pieces]
+    groups = [(number, tuple(entries)) for number, entries in grouped]
+    numbers = [number for number, _ in groups]
     return tuple(
         _make_unit(
             main.summary, number, entries, tree.build_children(main, number, numbers)
         )
-        for number, entries in pieces
+        for number, entries in groups
     )
 
 
 class _SubagentTree:
-    """Which subagent hangs where."""
+    """The parent stream and unit of each subagent."""
 
     def __init__(self, main: RecordStream, subagents: Sequence[RecordStream]) -> None:
         self._main = main
         self._children: dict[int, list[tuple[RecordStream, int]]] = {}
-        everyone = [main, *subagents]
+        streams = [main, *subagents]
         for child in subagents:
-            parent, unit = self._find_parent(child, everyone)
+            parent, unit = self._get_parent(child, streams)
             self._children.setdefault(id(parent), []).append((child, unit))
 
     def build_children(
         self, parent: RecordStream, unit: int, numbers: Sequence[int]
     ) -> tuple[Unit, ...]:
-        """The subagents this stream spawned in this unit, each with its own."""
-        here = [
+        """Return the subagents that this stream spawned in this unit, recursively.
+
+        Subagents of a unit that is not in `numbers` belong to the last unit.
+        """
+        children = [
             child
-            for child, at in self._children.get(id(parent), [])
-            if at == unit or (at not in numbers and unit == numbers[-1])
+            for child, number in self._children.get(id(parent), [])
+            if number == unit or (number not in numbers and unit == numbers[-1])
         ]
-        return tuple(self._build_unit(child) for child in here)
+        return tuple(self._build_unit(child) for child in children)
 
     def _build_unit(self, child: RecordStream) -> Unit:
         nested = tuple(
@@ -79,10 +82,10 @@ class _SubagentTree:
         )
         return _make_unit(child.summary, 0, tuple(child.entries), nested)
 
-    def _find_parent(
+    def _get_parent(
         self, child: RecordStream, streams: Sequence[RecordStream]
     ) -> tuple[RecordStream, int]:
-        """The stream and unit of the spawning call; the main session's, if unknown."""
+        """Return the stream and unit of the spawning call; if unknown, the main one."""
         others = [stream for stream in streams if stream is not child]
         for stream in others:
             call = stream.calls.get(child.summary.spawn_call_id)
@@ -99,7 +102,7 @@ class _SubagentTree:
     def _find_parent_by_prompt(
         self, child: RecordStream
     ) -> tuple[RecordStream, int] | None:
-        """Old logs tell only by the task's words."""
+        """Find the call whose arguments contain the prompt: old logs have no ids."""
         prompt = next(
             (
                 p.record.content
@@ -116,11 +119,11 @@ class _SubagentTree:
         return None
 
     def _find_unit_by_time(self, child: RecordStream) -> int:
-        began = child.summary.started_at
+        started_at = child.summary.started_at
         unit = 0
         for placed in self._main.entries:
             at = placed.record.created_at
-            if began and at and at <= began:
+            if started_at and at and at <= started_at:
                 unit = placed.unit
         return unit
 
@@ -148,7 +151,7 @@ def _make_unit(
 
 
 def _find_stop_reason(entries: Sequence[PlacedRecord]) -> StopReason:
-    """How the last turn in the unit ended."""
+    """Return how the last turn in the unit ended."""
     for placed in reversed(entries):
         record = placed.record
         if record.metadata.get("note") == "interrupt":
@@ -156,13 +159,13 @@ def _find_stop_reason(entries: Sequence[PlacedRecord]) -> StopReason:
         if record.type == "error" and record.role == "assistant":
             return "error"
         if record.metadata.get("kind") == "turn_ended":
-            told = record.metadata.get("stop_reason")
-            return "max_tokens" if told == "max_tokens" else "end_turn"
+            reason = record.metadata.get("stop_reason")
+            return "max_tokens" if reason == "max_tokens" else "end_turn"
         if record.type in _ASSISTANT_TYPES:
-            told = record.metadata.get("stop_reason")
-            if told == "max_tokens":
+            reason = record.metadata.get("stop_reason")
+            if reason == "max_tokens":
                 return "max_tokens"
-            return "end_turn" if told in TURN_ENDS else "unknown"
+            return "end_turn" if reason in TURN_ENDS else "unknown"
         if record.type == "tool_result":
             return "unknown"
         if record.metadata.get("origin") in ("prompt", "queued", "task"):
@@ -176,16 +179,16 @@ def _find_mode(entries: Sequence[PlacedRecord]) -> AgentMode:
 
 
 def _link_results(entries: Sequence[PlacedRecord]) -> list[PlacedRecord]:
-    """Results with their call's name; what lacks its other half is marked."""
+    """Copy tool names to results; mark calls and results without a counterpart."""
     names = {
         p.record.tool_call_id: p.record.tool_name
         for p in entries
         if p.record.type == "tool_use"
     }
-    answered = {
+    answered_ids = {
         p.record.tool_call_id for p in entries if p.record.type == "tool_result"
     }
-    return [_link_result(placed, names, answered) for placed in entries]
+    return [_link_result(placed, names, answered_ids) for placed in entries]
 
 
 def _link_result(
@@ -208,5 +211,5 @@ def _link_result(
 
 
 def _unescape(tool_input: str) -> str:
-    """The argument text near enough to compare words with."""
+    """Undo the common JSON escapes, well enough for a search in the text."""
     return tool_input.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")

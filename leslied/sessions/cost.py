@@ -1,4 +1,4 @@
-"""What a session cost, in the words of its own log."""
+"""The cost of a session, as its own log reports it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def find_reported_cost(units: Sequence[Unit]) -> float | None:
-    """The last running total that the log told, in dollars; None where it told none."""
-    told = [
+    """Return the last running total in the log, in dollars; None if it has none."""
+    values = [
         placed.record.metadata.get("cost_usd")
         for unit in units
         for placed in unit.entries
         if placed.record.metadata.get("note") == "cost"
     ]
-    known = [cost for cost in told if isinstance(cost, (int, float)) and cost >= 0]
-    return float(known[-1]) if known else None
+    costs = [cost for cost in values if isinstance(cost, (int, float)) and cost >= 0]
+    return float(costs[-1]) if costs else None

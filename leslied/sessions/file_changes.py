@@ -1,7 +1,7 @@
-"""Which files and lists the calls of a unit touched. Pure, and never a guess.
+"""Files, plans and to-do lists that the calls of a unit changed. Pure.
 
-A call counts once it was answered and did not fail; what a shell command did counts
-where it is plain to see.
+A call counts if it has a result and did not fail. A shell command counts only where its
+effect is certain.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ LIST_TOOLS = (
     "write_todos",
     "update_plan",
 )
-"""Tools that keep a plan or a list outside any file."""
+"""Tools that maintain a plan or a list outside of files."""
 _FAILED_EXIT = re.compile(r"exit code:? [1-9]", re.IGNORECASE)
 _TASK_CREATED = re.compile(r"[Tt]ask #(\w+) created")
 _PATCH_HEADER = re.compile(
@@ -76,9 +76,9 @@ _MAX_BODY_LENGTH = 200_000
 def find_file_changes(
     entries: Sequence[PlacedRecord], folder: str, chat_id: str
 ) -> list[FileChange]:
-    """What these entries of one unit touched, in order; `folder` is where they began.
+    """Return the changes by these entries of one unit, in order.
 
-    Entries that tell of a folder move the ones after them there.
+    `folder` is the working folder at the start; events in the log may change it.
     """
     results = {
         placed.record.tool_call_id: placed
@@ -88,21 +88,21 @@ def find_file_changes(
     changes: list[FileChange] = []
     for placed in entries:
         record = placed.record
-        told = record.metadata.get("cwd")
-        if record.type == "system_event" and isinstance(told, str) and told:
-            folder = told
+        cwd = record.metadata.get("cwd")
+        if record.type == "system_event" and isinstance(cwd, str) and cwd:
+            folder = cwd
             changes.append(
-                _AnsweredCall(placed, None, folder, chat_id).make_change("folder", told)
+                _AnsweredCall(placed, None, folder, chat_id).make_change("folder", cwd)
             )
         elif record.type == "tool_use":
-            answer = results.get(record.tool_call_id)
-            changes += _AnsweredCall(placed, answer, folder, chat_id).find_changes()
+            result = results.get(record.tool_call_id)
+            changes += _AnsweredCall(placed, result, folder, chat_id).find_changes()
     return changes
 
 
 @dataclass(frozen=True, slots=True)
 class _AnsweredCall:
-    """One call with its answer."""
+    """One call with its result and its working folder."""
 
     placed: PlacedRecord
     result: PlacedRecord | None
@@ -110,23 +110,23 @@ class _AnsweredCall:
     chat_id: str
 
     def find_changes(self) -> list[FileChange]:
-        """Everything the call touched."""
+        """Return all changes by the call."""
         name = self.placed.record.tool_name.rpartition(".")[2].lower()
-        told = self._parse_input()
+        arguments = self._parse_input()
         if name in ("exitplanmode", "exit_plan_mode"):
-            return self._find_plan_changes(told.get("plan"))
+            return self._find_plan_changes(arguments.get("plan"))
         if name == "update_plan" or name in _TODO_TOOLS:
-            return self._find_list_changes(told, name)
+            return self._find_list_changes(arguments, name)
         if name in ("taskcreate", "taskupdate"):
-            return self._find_task_changes(told, name)
+            return self._find_task_changes(arguments, name)
         if not self._has_succeeded(is_shell=name in _SHELL_TOOLS):
             return []
-        return list(self._find_file_changes(name, told))
+        return list(self._find_file_changes(name, arguments))
 
     def make_change(
         self, kind: FileChangeKind, path: str = "", body: str = ""
     ) -> FileChange:
-        """One thing it touched."""
+        """Make a change by this call; drop a body that is too long."""
         record = self.placed.record
         return FileChange(
             session=record.session,
@@ -144,10 +144,10 @@ class _AnsweredCall:
     def _parse_input(self) -> dict[str, Any]:
         text = self.placed.record.tool_input
         try:
-            told = json.loads(text) if text else {}
+            arguments = json.loads(text) if text else {}
         except (ValueError, RecursionError):
-            told = text
-        return told if isinstance(told, dict) else {"input": told}
+            arguments = text
+        return arguments if isinstance(arguments, dict) else {"input": arguments}
 
     def _has_succeeded(self, *, is_shell: bool = False) -> bool:
         if self.result is None:
@@ -185,29 +185,29 @@ class _AnsweredCall:
     def _make_change_at(
         self, path: str, kind: FileChangeKind, *, body: str = ""
     ) -> Iterator[FileChange]:
-        whole = _resolve_path(self.folder, path) if path else ""
-        if whole:
-            yield self.make_change(kind, whole, body)
+        absolute = _resolve_path(self.folder, path) if path else ""
+        if absolute:
+            yield self.make_change(kind, absolute, body)
 
     def _find_patch_changes(self, text: Any, folder: str) -> Iterator[FileChange]:
         if isinstance(text, str) and "*** Begin Patch" in text:
-            for what, path in _PATCH_HEADER.findall(text):
-                whole = _resolve_path(folder, path)
-                if whole:
-                    yield self.make_change(_PATCH_KINDS[what], whole)
+            for action, path in _PATCH_HEADER.findall(text):
+                absolute = _resolve_path(folder, path)
+                if absolute:
+                    yield self.make_change(_PATCH_KINDS[action], absolute)
 
     def _find_shell_changes(self, arguments: dict[str, Any]) -> Iterator[FileChange]:
         if arguments.get("run_in_background") or arguments.get("is_background"):
             return
         if arguments.get("mode") not in (None, "sync"):
             return
-        where = (
+        workdir = (
             arguments.get("workdir")
             or arguments.get("directory")
             or arguments.get("cwd")
             or ""
         )
-        folder = _resolve_path(self.folder, where) if isinstance(where, str) else ""
+        folder = _resolve_path(self.folder, workdir) if isinstance(workdir, str) else ""
         command = arguments.get("command") or arguments.get("cmd")
         if isinstance(command, list):
             if len(command) == 2 and command[0] == "apply_patch":
@@ -215,18 +215,18 @@ class _AnsweredCall:
             command = command[2] if _is_shell_invocation(command) else ""
         if not isinstance(command, str):
             return
-        for simple, written in iter_commands(command):
-            yield from self._find_command_changes(simple, written, folder)
+        for simple, writes in iter_commands(command):
+            yield from self._find_command_changes(simple, writes, folder)
 
     def _find_command_changes(
         self, simple: SimpleCommand, writes: list[ShellWrite], folder: str
     ) -> Iterator[FileChange]:
-        for each in writes:
-            if each.folder is not None or each.path.startswith("/"):
-                base = _resolve_path(folder, each.folder or "")
-                whole = _resolve_path(base, each.path)
-                if whole:
-                    yield self.make_change(each.mode, whole)
+        for write in writes:
+            if write.folder is not None or write.path.startswith("/"):
+                base = _resolve_path(folder, write.folder or "")
+                absolute = _resolve_path(base, write.path)
+                if absolute:
+                    yield self.make_change(write.mode, absolute)
         if simple.words[:1] == ["apply_patch"]:
             for text in (*simple.words[1:], *simple.heredocs):
                 yield from self._find_patch_changes(text, folder)
@@ -253,38 +253,38 @@ class _AnsweredCall:
     ) -> list[FileChange]:
         if not self._has_succeeded():
             return []
-        number = str(arguments.get("taskId") or "")
+        task_id = str(arguments.get("taskId") or "")
         if name == "taskcreate" and self.result:
-            made = _TASK_CREATED.search(self.result.record.content)
-            number = made[1] if made else ""
-        if not number:
+            match = _TASK_CREATED.search(self.result.record.content)
+            task_id = match[1] if match else ""
+        if not task_id:
             return []
         return [
-            self.make_change("task", number, json.dumps(arguments, ensure_ascii=False))
+            self.make_change("task", task_id, json.dumps(arguments, ensure_ascii=False))
         ]
 
 
 def _parse_step(item: Any) -> dict[str, str] | None:
     if not isinstance(item, dict):
         return None
-    words = item.get("content") or item.get("step") or item.get("description")
-    if not isinstance(words, str) or not words.strip():
+    text = item.get("content") or item.get("step") or item.get("description")
+    if not isinstance(text, str) or not text.strip():
         return None
-    return {"text": words.strip(), "status": str(item.get("status") or "pending")}
+    return {"text": text.strip(), "status": str(item.get("status") or "pending")}
 
 
 def _is_shell_invocation(command: list[Any]) -> bool:
-    """Whether it is a shell that was given its command as the third word."""
+    """Return whether the words are a shell, `-c` and a command."""
     if len(command) != 3 or command[1] not in ("-c", "-lc", "-ic"):
         return False
     return str(command[0]).rpartition("/")[2] in ("bash", "sh", "zsh", "dash")
 
 
 def _resolve_path(folder: str, path: str) -> str:
-    """The path from the root on; empty where that is not known."""
+    """Return the absolute path; empty if it cannot be determined."""
     if not path:
         return os.path.normpath(folder) if folder.startswith("/") else ""
-    whole = os.path.join(folder, path)  # noqa: PTH118 - text of a log, no file
-    if not whole.startswith("/") or "\0" in whole:
+    absolute = os.path.join(folder, path)  # noqa: PTH118 - text from a log, not a file
+    if not absolute.startswith("/") or "\0" in absolute:
         return ""
-    return "/" + os.path.normpath(whole).lstrip("/")
+    return "/" + os.path.normpath(absolute).lstrip("/")

@@ -1,4 +1,4 @@
-"""Entries in the order they are best read."""
+"""Entries in reading order: each result directly with its call."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 def pair_results(entries: Sequence[PlacedRecord]) -> list[Step]:
-    """Every entry once; a result stands with its call, also when calls ran together.
+    """Return every entry once, each call with its result, also of parallel calls.
 
-    Where several calls or results share an id, the first goes with the first.
+    If several calls and results share an id, they are paired in order.
     """
-    waiting: dict[str, deque[PlacedRecord]] = defaultdict(deque)
+    results_by_call: dict[str, deque[PlacedRecord]] = defaultdict(deque)
     for placed in entries:
         if placed.record.type == "tool_result" and placed.record.tool_call_id:
-            waiting[placed.record.tool_call_id].append(placed)
-    answers: dict[int, PlacedRecord] = {}
+            results_by_call[placed.record.tool_call_id].append(placed)
+    results: dict[int, PlacedRecord] = {}
     for number, placed in enumerate(entries):
-        found = waiting.get(placed.record.tool_call_id)
-        if placed.record.type == "tool_use" and found:
-            answers[number] = found.popleft()
-    told = {id(answer) for answer in answers.values()}
+        candidates = results_by_call.get(placed.record.tool_call_id)
+        if placed.record.type == "tool_use" and candidates:
+            results[number] = candidates.popleft()
+    paired = {id(result) for result in results.values()}
     return [
-        (placed, answers.get(number))
+        (placed, results.get(number))
         for number, placed in enumerate(entries)
-        if id(placed) not in told
+        if id(placed) not in paired
     ]

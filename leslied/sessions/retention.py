@@ -1,4 +1,4 @@
-"""Which sessions go, when somebody wants fewer. Pure."""
+"""The choice of sessions to prune. Pure."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _BOOKKEEPING_TYPES = ("system_event", "token_usage")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionPolicy:
-    """What is too much; a session goes when any of these names it."""
+    """Rules for pruning; a session is pruned if any of them matches."""
 
     before: datetime | None = None
-    """Sessions last active before this go."""
+    """Prune sessions that were last active before this time."""
     keep_newest: int | None = None
-    """All but so many of the last active go."""
+    """Prune all but this number of last active sessions."""
     max_bytes: int | None = None
-    """The oldest go until no more than this is left."""
+    """Prune the oldest sessions until no more than this remains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSizes:
-    """How much room store and archive take, and each session (agent and id) in them."""
+    """Bytes of the store and the archive, in total and by session (agent and id)."""
 
     store: int
     archive: int
@@ -38,26 +38,24 @@ class StorageSizes:
 
     @property
     def total(self) -> int:
-        """All of it."""
+        """Bytes of the store and the archive together."""
         return self.store + self.archive
 
     def get_session_size(self, session_key: tuple[str, str]) -> int:
-        """What is free once the session is gone."""
+        """Return the bytes that pruning the session frees."""
         return self.store_by_session.get(session_key, 0) + self.archive_by_session.get(
             session_key, 0
         )
 
     def compute_remaining_store(self, candidates: Iterable[PruneCandidate]) -> int:
-        """The store's bytes once these are gone."""
-        gone = (
-            self.store_by_session.get(each.session.key[:2], 0) for each in candidates
-        )
-        return self.store - sum(gone)
+        """Return the store's bytes without these sessions."""
+        freed = (self.store_by_session.get(c.session.key[:2], 0) for c in candidates)
+        return self.store - sum(freed)
 
 
 @dataclass(frozen=True, slots=True)
 class PruneCandidate:
-    """A session that goes."""
+    """A session to prune, with the rules that match it."""
 
     session: SessionSummary
     reasons: tuple[PruneReason, ...]
@@ -66,14 +64,14 @@ class PruneCandidate:
 
 @dataclass(slots=True)
 class PrunePlan:
-    """Who goes, and who stays although somebody might have thought otherwise."""
+    """Sessions to prune, and matching ones that are kept, with the reason."""
 
     candidates: list[PruneCandidate] = field(default_factory=list)
-    """The longest quiet first."""
+    """Sessions to prune, the least recently active first."""
     kept_by_reason: dict[str, list[SessionSummary]] = field(default_factory=dict)
-    """By the reason why it may not go."""
+    """Matching sessions that are kept, by the reason."""
     remaining_bytes: int = 0
-    """Bytes that are left, as far as can be told before."""
+    """Estimate of the bytes that remain after pruning."""
 
 
 def plan_pruning(
@@ -82,47 +80,51 @@ def plan_pruning(
     sizes: StorageSizes,
     find_reason_to_keep: Callable[[SessionSummary], str],
 ) -> PrunePlan:
-    """The sessions that the policy names, but for those with a reason to stay.
+    """Plan to prune the sessions that match the policy and have no reason to stay.
 
-    `sessions` are the last active first; the reason is asked for only where it counts.
+    `sessions` are the last active first. `find_reason_to_keep` is called only for
+    sessions that match; it returns an empty string if there is no reason.
     """
     plan = PrunePlan(remaining_bytes=sizes.total)
-    kept = policy.keep_newest if policy.keep_newest is not None else len(sessions)
-    for place, session in reversed(list(enumerate(sessions))):
-        why: list[PruneReason] = []
+    newest = policy.keep_newest if policy.keep_newest is not None else len(sessions)
+    for position, session in reversed(list(enumerate(sessions))):
+        reasons: list[PruneReason] = []
         if policy.before and _is_before(session, policy.before):
-            why.append("old")
-        if place >= kept:
-            why.append("surplus")
+            reasons.append("old")
+        if position >= newest:
+            reasons.append("surplus")
         if policy.max_bytes is not None and plan.remaining_bytes > policy.max_bytes:
-            why.append("size")
-        if not why:
+            reasons.append("size")
+        if not reasons:
             continue
-        if reason := find_reason_to_keep(session):
-            plan.kept_by_reason.setdefault(reason, []).append(session)
+        if reason_to_keep := find_reason_to_keep(session):
+            plan.kept_by_reason.setdefault(reason_to_keep, []).append(session)
             continue
         size = sizes.get_session_size(session.key[:2])
-        plan.candidates.append(PruneCandidate(session, tuple(why), size))
+        plan.candidates.append(PruneCandidate(session, tuple(reasons), size))
         plan.remaining_bytes -= size
     return plan
 
 
 def has_failed(last: Unit) -> bool:
-    """Whether a session ended badly, by its last unit.
+    """Return whether a session failed, judged by its last unit.
 
-    An error or an interrupt ended it, a call never got its result, or the last that was
-    said is an error.
+    It failed if an error or an interrupt ended it, if a call has no result, or if its
+    last message is an error.
     """
     if last.stop_reason in ("error", "cancelled"):
         return True
     records = [placed.record for placed in last.entries]
     if any(record.metadata.get("is_unanswered") for record in records):
         return True
-    said = [record for record in records if record.type not in _BOOKKEEPING_TYPES]
-    return bool(said) and said[-1].type == "error"
+    messages = [record for record in records if record.type not in _BOOKKEEPING_TYPES]
+    return bool(messages) and messages[-1].type == "error"
 
 
-def _is_before(session: SessionSummary, moment: datetime) -> bool:
-    """Whether nothing happened since; what tells no time is as old as its reading."""
+def _is_before(session: SessionSummary, time: datetime) -> bool:
+    """Return whether the session was last active before this time.
+
+    For a log without times, the time at which it was read counts.
+    """
     last = session.ended_at or session.started_at or session.seen_at
-    return last is not None and last < moment
+    return last is not None and last < time

@@ -1,8 +1,8 @@
-"""Pairing two sequences in order. Pure, and the work stays within their lengths.
+"""Alignment of two sequences in order. Pure, in roughly linear time.
 
-What is equal and stands once on either side pins the sequences together; between the
-pins the best pairs are weighed. Where that would be too much to weigh, the stretch is
-halved: a pair may then be missed, but a long log is no slow one.
+Items that are equal and occur once on both sides anchor the alignment; between anchors
+the pairs with the best total similarity are chosen. A gap with too many possible pairs
+is halved first: this may miss a pair, but it keeps long logs fast.
 """
 
 from __future__ import annotations
@@ -20,40 +20,44 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _MAX_CELLS = 10_000
-"""So many possible pairs are weighed against each other at once."""
+"""Number of possible pairs up to which a gap is solved exactly."""
 _MAX_ROUNDS = 16
-"""So often a stretch between two pins is pinned again."""
+"""How often the gap between two anchors is searched for anchors again."""
 
 
 def align_sequences(
     a: Sequence[T], b: Sequence[T], similarity: Similarity | None = None
 ) -> list[Pair]:
-    """Which of A stands against which of B, in order: equal ones, then like ones.
+    """Return pairs of positions in A and B, in order: equal items, then similar ones.
 
-    Likeness tells how well two fit, from 0 (never a pair) to 1; it has no sides, and
-    neither has the answer: with A and B exchanged, the pairs are the same.
+    `similarity` rates two items from 0 (never a pair) to 1 and must be symmetric. The
+    result is symmetric too: exchanging A and B gives the same pairs.
     """
     if _is_swapped(a, b):
         return _swap(align_sequences(b, a, similarity))
-    pairing = _Aligner(a, b, similarity or _equal)
-    pairing.align(_AlignedSpan(0, len(a), 0, len(b)), _MAX_ROUNDS)
-    return sorted(pairing.pairs)
+    aligner = _Aligner(a, b, similarity or _compare_equal)
+    aligner.align(_AlignedSpan(0, len(a), 0, len(b)), _MAX_ROUNDS)
+    return sorted(aligner.pairs)
 
 
 def find_anchors(a: Sequence[T], b: Sequence[T]) -> list[Pair]:
-    """The most of what stands once on either side, in an order that both share."""
+    """Return the longest common sequence of items that occur once on both sides."""
     if _is_swapped(a, b):
         return _swap(find_anchors(b, a))
-    where = _find_unique(b)
+    positions = _find_unique(b)
     return _find_longest_increasing(
-        [(at, where[each]) for each, at in _find_unique(a).items() if each in where]
+        [
+            (at, positions[item])
+            for item, at in _find_unique(a).items()
+            if item in positions
+        ]
     )
 
 
 def find_gaps(
     anchors: Sequence[Pair], ends: Pair, starts: Pair = (0, 0)
 ) -> Iterator[tuple[slice, slice]]:
-    """The stretches before, between and after the pins."""
+    """Yield the gaps before, between and after the anchors."""
     before_a, before_b = starts
     for at_a, at_b in [*anchors, ends]:
         yield slice(before_a, at_a), slice(before_b, at_b)
@@ -63,19 +67,19 @@ def find_gaps(
 def iter_alignment(
     pairs: Sequence[Pair], len_a: int, len_b: int
 ) -> Iterator[tuple[int | None, int | None]]:
-    """Both sequences as one: every pair, and before it what stands alone, A's first."""
+    """Merge both sequences: yield pairs, each after unpaired items, A's first."""
     end = (len_a, len_b)
     gaps = find_gaps(pairs, end)
-    for (alone_a, alone_b), pair in zip(gaps, [*pairs, end], strict=True):
-        yield from ((at, None) for at in range(alone_a.start, alone_a.stop))
-        yield from ((None, at) for at in range(alone_b.start, alone_b.stop))
+    for (gap_a, gap_b), pair in zip(gaps, [*pairs, end], strict=True):
+        yield from ((at, None) for at in range(gap_a.start, gap_a.stop))
+        yield from ((None, at) for at in range(gap_b.start, gap_b.stop))
         if pair != end:
             yield pair
 
 
 @dataclass(frozen=True, slots=True)
 class _AlignedSpan:
-    """From here to there on both sides."""
+    """A range of positions in both sequences."""
 
     a: int
     end_a: int
@@ -95,7 +99,7 @@ class _AlignedSpan:
 
 
 class _Aligner:
-    """Two sequences, and the pairs found so far."""
+    """Two sequences, and the pairs so far."""
 
     def __init__(self, a: Sequence[T], b: Sequence[T], similarity: Similarity) -> None:
         self.pairs: list[Pair] = []
@@ -107,11 +111,11 @@ class _Aligner:
         span = self._match_ends(span)
         if not span.cells:
             return
-        pins = self._find_anchors(span) if rounds else []
-        if pins:
-            self.pairs += pins
+        anchors = self._find_anchors(span) if rounds else []
+        if anchors:
+            self.pairs += anchors
             ends, starts = (span.end_a, span.end_b), (span.a, span.b)
-            for a, b in find_gaps(pins, ends, starts):
+            for a, b in find_gaps(anchors, ends, starts):
                 self.align(_AlignedSpan(a.start, a.stop, b.start, b.stop), rounds - 1)
         elif span.cells <= _MAX_CELLS:
             self._match_best(span)
@@ -120,7 +124,7 @@ class _Aligner:
                 self.align(half, rounds)
 
     def _match_ends(self, span: _AlignedSpan) -> _AlignedSpan:
-        """What is left when the equal ends are paired."""
+        """Pair equal items at both ends; return the remaining span."""
         a, end_a, b, end_b = span.a, span.end_a, span.b, span.end_b
         while a < end_a and b < end_b and self._a[a] == self._b[b]:
             self.pairs.append((a, b))
@@ -131,21 +135,23 @@ class _Aligner:
         return _AlignedSpan(a, end_a, b, end_b)
 
     def _find_anchors(self, span: _AlignedSpan) -> list[Pair]:
-        pins = find_anchors(self._a[span.a : span.end_a], self._b[span.b : span.end_b])
-        return [(a + span.a, b + span.b) for a, b in pins]
+        anchors = find_anchors(
+            self._a[span.a : span.end_a], self._b[span.b : span.end_b]
+        )
+        return [(a + span.a, b + span.b) for a, b in anchors]
 
     def _match_best(self, span: _AlignedSpan) -> None:
-        """The pairs that fit best in sum."""
+        """Add the pairs with the best total similarity."""
         rows = range(span.a, span.end_a)
         columns = range(span.b, span.end_b)
-        fits = [
+        scores = [
             [self._similarity(self._a[a], self._b[b]) for b in columns] for a in rows
         ]
-        best = _compute_best_sums(fits, len(columns))
+        best = _compute_best_sums(scores, len(columns))
         a = b = 0
         while a < len(rows) and b < len(columns):
-            fit = fits[a][b]
-            if fit and best[a][b] == fit + best[a + 1][b + 1]:
+            score = scores[a][b]
+            if score and best[a][b] == score + best[a + 1][b + 1]:
                 self.pairs.append((rows[a], columns[b]))
                 a, b = a + 1, b + 1
             elif best[a][b] == best[a + 1][b]:
@@ -155,42 +161,49 @@ class _Aligner:
 
 
 def _compute_best_sums(scores: list[list[float]], width: int) -> list[list[float]]:
-    """For every place, the best sum that can be had from there on."""
+    """Return the best total similarity from every position to the end."""
     best = [[0.0] * (width + 1) for _ in range(len(scores) + 1)]
     for a in reversed(range(len(scores))):
-        here, below, fit = best[a], best[a + 1], scores[a]
+        row, next_row, row_scores = best[a], best[a + 1], scores[a]
         for b in reversed(range(width)):
-            most = max(below[b], here[b + 1])
-            here[b] = max(most, fit[b] + below[b + 1]) if fit[b] else most
+            unpaired = max(next_row[b], row[b + 1])
+            score = row_scores[b]
+            row[b] = max(unpaired, score + next_row[b + 1]) if score else unpaired
     return best
 
 
 def _find_longest_increasing(pairs: list[Pair]) -> list[Pair]:
-    """The longest part of the pairs that rises on the second side, too."""
+    """Return the longest subsequence of pairs whose second positions increase.
+
+    The first positions already increase.
+    """
     ends: list[int] = []
     last: list[int] = []
-    before: list[int] = []
+    previous: list[int] = []
     for number, (_, b) in enumerate(pairs):
         length = bisect_left(ends, b)
         ends[length : length + 1] = [b]
         last[length : length + 1] = [number]
-        before.append(last[length - 1] if length else -1)
+        previous.append(last[length - 1] if length else -1)
     at = last[-1] if last else -1
-    found = []
+    longest = []
     while at >= 0:
-        found.append(pairs[at])
-        at = before[at]
-    return found[::-1]
+        longest.append(pairs[at])
+        at = previous[at]
+    return longest[::-1]
 
 
 def _find_unique(sequence: Sequence[T]) -> dict[T, int]:
-    """Where everything stands that is there once."""
+    """Return the items that occur once, with their positions."""
     counts = Counter(sequence)
-    return {each: at for at, each in enumerate(sequence) if counts[each] == 1}
+    return {item: at for at, item in enumerate(sequence) if counts[item] == 1}
 
 
 def _is_swapped(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Who asks names the sides; the work is done on them in an order of their own."""
+    """Return whether the caller's order differs from the canonical order.
+
+    Working in the canonical order makes the result independent of the caller's order.
+    """
     return tuple(a) > tuple(b)
 
 
@@ -198,5 +211,5 @@ def _swap(pairs: list[Pair]) -> list[Pair]:
     return [(b, a) for a, b in pairs]
 
 
-def _equal(one: object, other: object) -> float:
+def _compare_equal(one: object, other: object) -> float:
     return float(one == other)

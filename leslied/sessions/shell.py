@@ -1,7 +1,7 @@
-"""Which files a shell command certainly wrote. Anything doubtful is left out.
+"""Files that a shell command certainly wrote; anything uncertain is omitted.
 
-Only what is plain to see counts: a redirection or `tee` with a literal path, in a
-command without branches, loops, subshells or substitutions.
+Only redirections and `tee` with a literal path count, in a command without branches,
+loops, subshells or substitutions.
 """
 
 from __future__ import annotations
@@ -77,36 +77,39 @@ _MAX_COMMAND_LENGTH = 200_000
 
 @dataclass(frozen=True, slots=True)
 class ShellWrite:
-    """A path that a command wrote, as it stands there; relative ones to `folder`."""
+    """A path that a command wrote, as in the command; relative paths to `folder`."""
 
     path: str
     mode: WriteMode
     folder: str | None = ""
-    """Where the command had gone by then, relative to its start; None: who knows."""
+    """Working folder relative to the one at the start; None if unknown."""
 
 
 @dataclass(slots=True)
 class SimpleCommand:
-    """One simple command: its words, what it redirects, what it was fed."""
+    """One simple command: its words, output redirections and here-documents."""
 
     words: list[str] = field(default_factory=list)
     redirects: list[tuple[str, WriteMode]] = field(default_factory=list)
     heredocs: list[str] = field(default_factory=list)
     operator: str = ""
-    """The operator that stands before it."""
+    """Operator before the command; empty for the first one."""
 
 
-class UnsupportedShellSyntax(Exception):  # noqa: N818 - no accident: the answer is "who knows"
-    """The command is more than can be read with certainty."""
+class UnsupportedShellSyntax(Exception):  # noqa: N818 - an answer, not an error
+    """The command uses syntax whose effect cannot be determined with certainty."""
 
 
 def find_writes(command: str) -> list[ShellWrite]:
-    """The files that the command, if it succeeded, certainly wrote."""
-    return [each for _, found in iter_commands(command) for each in found]
+    """Return the files that the command certainly wrote, provided it succeeded."""
+    return [write for _, writes in iter_commands(command) for write in writes]
 
 
 def iter_commands(command: str) -> Iterator[tuple[SimpleCommand, list[ShellWrite]]]:
-    """Each simple command that certainly ran, with what it wrote; all or nothing."""
+    """Yield each simple command that certainly ran, with the files it wrote.
+
+    Yield nothing if any part of the command uses unsupported syntax.
+    """
     try:
         commands = parse_commands(command)
     except UnsupportedShellSyntax:
@@ -124,15 +127,15 @@ def iter_commands(command: str) -> Iterator[tuple[SimpleCommand, list[ShellWrite
             folder = _change_folder(folder, simple) if is_sure else None
         if not has_run:
             continue
-        found = [
-            ShellWrite(p, m, folder)
-            for p, m in (*simple.redirects, *_find_tee_writes(simple))
+        writes = [
+            ShellWrite(path, mode, folder)
+            for path, mode in (*simple.redirects, *_find_tee_writes(simple))
         ]
-        yield simple, found
+        yield simple, writes
 
 
 def _has_run(commands: list[SimpleCommand], number: int, *, is_proven: bool) -> bool:
-    """Whether it ran: what stands behind `&&` or `||` may not have."""
+    """Return whether the command ran for sure; one after `&&` or `||` may not have."""
     while commands[number].operator in ("|", "|&"):
         number -= 1
     return commands[number].operator in ("", ";", "\n") or (
@@ -163,15 +166,15 @@ def _find_tee_writes(simple: SimpleCommand) -> list[tuple[str, WriteMode]]:
 
 
 def parse_commands(command: str) -> list[SimpleCommand]:
-    """The simple commands of a line of shell, or `Doubtful`."""
+    """Parse a shell command line; raise UnsupportedShellSyntax if it is too complex."""
     if len(command) > _MAX_COMMAND_LENGTH or "\0" in command:
         raise UnsupportedShellSyntax
-    reader = _ShellParser(command.replace("\r\n", "\n").replace("\\\n", " "))
-    return reader.parse()
+    parser = _ShellParser(command.replace("\r\n", "\n").replace("\\\n", " "))
+    return parser.parse()
 
 
 class _ShellParser:
-    """Reads a command from left to right, once."""
+    """A single pass parser of a shell command line."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -212,16 +215,16 @@ class _ShellParser:
             self._read_heredocs()
 
     def _finish_command(self, operator: str) -> None:
-        """The command is over; an empty one between two line ends is none."""
-        now, self._current = self._current, SimpleCommand(operator=operator)
-        if now.words or now.redirects or now.heredocs:
-            if now.words and now.words[0] in _KEYWORDS:
+        """Finish the current command; ignore an empty one between two line ends."""
+        finished, self._current = self._current, SimpleCommand(operator=operator)
+        if finished.words or finished.redirects or finished.heredocs:
+            if finished.words and finished.words[0] in _KEYWORDS:
                 raise UnsupportedShellSyntax
-            self._commands.append(now)
+            self._commands.append(finished)
         elif operator not in ("\n", ""):
             raise UnsupportedShellSyntax
-        elif now.operator in ("&&", "||", "|", "|&"):
-            self._current.operator = now.operator
+        elif finished.operator in ("&&", "||", "|", "|&"):
+            self._current.operator = finished.operator
         elif not self._commands:
             self._current.operator = ""
 
@@ -243,7 +246,7 @@ class _ShellParser:
             self._current.redirects.append((word, _WRITE_MODES[operator]))
 
     def _has_fd_number(self) -> bool:
-        """Whether a number stands directly before the operator: `2> file`."""
+        """Return whether a number directly precedes the operator: `2> file`."""
         before = self._text[: self._position].rstrip("<>&|")
         return before[-1:].isdigit()
 
@@ -251,8 +254,11 @@ class _ShellParser:
         self._current.words.append(self._read_word())
 
     def _read_word(self) -> str:
-        """The word here without its quotes; a `$` in it stays and marks it."""
-        begin, parts = self._position, list[str]()
+        """Read the word at the position without its quotes.
+
+        A `$` is kept, so that the word does not count as a literal path.
+        """
+        start, parts = self._position, list[str]()
         while self._position < len(self._text):
             char = self._text[self._position]
             if char in " \t\n;|&<>()":
@@ -266,7 +272,7 @@ class _ShellParser:
                 self._reject_substitution()
                 parts.append(char)
                 self._position += 1
-        if self._position == begin:
+        if self._position == start:
             raise UnsupportedShellSyntax
         return "".join(parts)
 
@@ -286,13 +292,13 @@ class _ShellParser:
         return "".join(parts)
 
     def _reject_substitution(self) -> None:
-        """A command inside a command may hold anything, quotes and ends included."""
+        """Raise UnsupportedShellSyntax at a substitution; it may contain anything."""
         if self._text.startswith(("$(", "`", "<(", ">(", "$'"), self._position):
             raise UnsupportedShellSyntax
 
     def _read_heredocs(self) -> None:
-        """The lines after this one, up to each mark, were fed to their commands."""
-        for simple, mark, is_indented in self._pending_heredocs:
+        """Read the pending here-documents, each up to its delimiter."""
+        for simple, delimiter, is_indented in self._pending_heredocs:
             lines: list[str] = []
             while True:
                 if self._position >= len(self._text):
@@ -302,7 +308,7 @@ class _ShellParser:
                 line = self._text[self._position : end]
                 self._position = end + 1
                 line = line.lstrip("\t") if is_indented else line
-                if line == mark:
+                if line == delimiter:
                     break
                 lines.append(line)
             simple.heredocs.append("\n".join(lines))
@@ -310,4 +316,4 @@ class _ShellParser:
 
 
 def _match_operator(text: str, operators: tuple[str, ...]) -> str:
-    return next((each for each in operators if text.startswith(each)), "")
+    return next((operator for operator in operators if text.startswith(operator)), "")

@@ -1,4 +1,4 @@
-"""Whether a session works, rests, or is over."""
+"""The status of a session: active, idle or stopped."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary, Status
 
 STOPPED_AFTER = timedelta(minutes=10)
-"""Without any better sign, a session this long silent is over."""
+"""A session without entries for this long counts as stopped."""
 
 
 def compute_status(
     session: SessionSummary, now: datetime, *, is_live: bool = False
 ) -> Status:
-    """Stopped when told or long quiet, idle after a turn's end, else active.
+    """Return stopped after a stop or long silence, idle after a turn, else active.
 
-    A live process vetoes quiet: a tool may run for half an hour and write nothing.
+    Silence does not count while the session's process is live: a tool may run for half
+    an hour and write nothing.
     """
     last = session.ended_at or session.started_at
     is_quiet = last is None or now - last > STOPPED_AFTER
@@ -27,7 +28,10 @@ def compute_status(
 
 
 def stopped_before_us(now: datetime) -> int:
-    """Microseconds since 1970 of the moment since which silence is an end."""
+    """Return the time before which a session's last entry means it has stopped.
+
+    The time is in microseconds since 1970.
+    """
     return (now - STOPPED_AFTER - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(
         microseconds=1
     )

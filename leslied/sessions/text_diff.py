@@ -1,4 +1,4 @@
-"""What an entry says, and how two wordings differ. Pure."""
+"""The text of an entry, and the differences between two texts. Pure."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 MAX_LINES = 2_000
 """Texts that differ over more lines than this are not compared line by line."""
 MAX_LINE_CHARACTERS = 4_000
-"""Lines that are longer than this are not compared word by word."""
+"""Lines longer than this are not compared word by word."""
 MAX_CHANGED_CHARACTERS = 200_000
-"""Nor are any where so many characters differ."""
+"""If more characters differ, no lines are compared word by word."""
 _MIN_LINE_SIMILARITY = 0.5
 _COMPARED_CHARACTERS = 2_000
-"""Whether two texts are alike is judged by so many characters of each."""
+"""Number of characters of each text by which similarity is computed."""
 _HAN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _WORD = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+")
-"""Scripts that put no spaces between their words are judged letter by letter."""
+"""Scripts without spaces between words are compared character by character."""
 _TOKEN = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+|\s+|.", re.DOTALL)
 
 
 def record_to_text(record: Record) -> str:
-    """The entry's words without what is only spacing; a call's arguments by name."""
+    """Return the entry's text without trailing space; a call's arguments by name."""
     if record.type == "tool_use":
         return _strip_spacing(_input_to_text(record.tool_input))
     if record.type == "system_event":
@@ -44,16 +44,16 @@ def record_to_text(record: Record) -> str:
 
 
 def compute_similarity(one: str, other: str) -> float:
-    """How many words two texts share, from 0 to 1."""
+    """Return the share of words that two texts have in common, from 0 to 1."""
     if one == other:
         return 1.0
     words, others = _find_words(one), _find_words(other)
-    # No two texts that differ are as alike as equal ones.
+    # The factor is below 2 so that only equal texts reach 1.
     return 1.98 * len(words & others) / (len(words) + len(others) or 1)
 
 
 def diff_entry(entry: EntryDifference) -> TextDifference:
-    """The words of both sides, or of the one that there is."""
+    """Compare the texts of both entries, or list the text of the only one."""
     if entry.a and entry.b:
         return diff_texts(
             record_to_text(entry.a.record), record_to_text(entry.b.record)
@@ -64,50 +64,51 @@ def diff_entry(entry: EntryDifference) -> TextDifference:
 
 
 def diff_texts(a: str, b: str) -> TextDifference:
-    """The lines of both, and in lines that are alike, the words that differ."""
-    ours, theirs = a.split("\n"), b.split("\n")
-    begin, end = _count_common_ends(ours, theirs)
-    shared = [TextDiffLine(" ", line) for line in ours[:begin]]
-    after = [TextDiffLine(" ", line) for line in ours[len(ours) - end :]]
-    ours, theirs = ours[begin : len(ours) - end], theirs[begin : len(theirs) - end]
-    left_out = (0, 0)
-    if max(len(ours), len(theirs)) > MAX_LINES:
-        left_out = (max(len(ours) - 1, 0), max(len(theirs) - 1, 0))
-        ours, theirs, after = ours[:1], theirs[:1], []
-    size = sum(map(len, ours)) + sum(map(len, theirs))
-    longest = MAX_LINE_CHARACTERS if size <= MAX_CHANGED_CHARACTERS else 0
-    found = list(_diff_lines(ours, theirs, longest))
+    """Compare two texts by lines, and similar lines by words."""
+    lines_a, lines_b = a.split("\n"), b.split("\n")
+    start, end = _count_common_ends(lines_a, lines_b)
+    before = [TextDiffLine(" ", line) for line in lines_a[:start]]
+    after = [TextDiffLine(" ", line) for line in lines_a[len(lines_a) - end :]]
+    lines_a = lines_a[start : len(lines_a) - end]
+    lines_b = lines_b[start : len(lines_b) - end]
+    uncompared = (0, 0)
+    if max(len(lines_a), len(lines_b)) > MAX_LINES:
+        uncompared = (max(len(lines_a) - 1, 0), max(len(lines_b) - 1, 0))
+        lines_a, lines_b, after = lines_a[:1], lines_b[:1], []
+    size = sum(map(len, lines_a)) + sum(map(len, lines_b))
+    max_length = MAX_LINE_CHARACTERS if size <= MAX_CHANGED_CHARACTERS else 0
+    changed = list(_diff_lines(lines_a, lines_b, max_length))
     return TextDifference(
-        lines=(*shared, *found, *after),
-        is_coarse=any(len(line.text) > longest for line in found if line.marks),
-        uncompared=left_out,
+        lines=(*before, *changed, *after),
+        is_coarse=any(len(line.text) > max_length for line in changed if line.marks),
+        uncompared=uncompared,
     )
 
 
 def make_hunks(lines: Sequence[TextDiffLine], context: int) -> Iterator[Hunk]:
-    """What differs, with so many lines around it."""
+    """Yield the changed lines, with this many lines of context around them."""
     before_a = [0, *accumulate(line.sign != "+" for line in lines)]
     before_b = [0, *accumulate(line.sign != "-" for line in lines)]
-    for begin, end in _find_spans(lines, context):
-        part = tuple(lines[begin:end])
-        yield Hunk(before_a[begin] + 1, before_b[begin] + 1, part)
+    for start, end in _find_spans(lines, context):
+        part = tuple(lines[start:end])
+        yield Hunk(before_a[start] + 1, before_b[start] + 1, part)
 
 
 def _find_spans(lines: Sequence[TextDiffLine], context: int) -> list[tuple[int, int]]:
-    """From where to where lines are told; what touches is one."""
+    """Return start and end of each hunk; join hunks that touch."""
     spans: list[tuple[int, int]] = []
     for at, line in enumerate(lines):
         if line.sign != " ":
-            begin = max(at - context, 0)
-            if spans and begin <= spans[-1][1]:
-                begin = spans.pop()[0]
-            spans.append((begin, at + context + 1))
+            start = max(at - context, 0)
+            if spans and start <= spans[-1][1]:
+                start = spans.pop()[0]
+            spans.append((start, at + context + 1))
     return spans
 
 
 @lru_cache(maxsize=16_384)
 def _find_words(text: str) -> frozenset[str]:
-    """The words by which the text is judged."""
+    """Return the set of words by which similarity is computed."""
     return frozenset(_WORD.findall(text[:_COMPARED_CHARACTERS].casefold()))
 
 
@@ -117,7 +118,7 @@ def _strip_spacing(text: str) -> str:
 
 
 def _input_to_text(text: str) -> str:
-    """One argument a line, by name; whoever writes JSON may order it at will."""
+    """Return one argument a line, sorted by name: JSON may have any order."""
     try:
         return _arguments_to_text(json.loads(text))
     except (ValueError, RecursionError):
@@ -138,59 +139,59 @@ def _value_to_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _count_common_ends(ours: Sequence[str], theirs: Sequence[str]) -> tuple[int, int]:
-    """How many lines are the same at the beginning, and at the end."""
-    most = min(len(ours), len(theirs))
-    begin = next((at for at in range(most) if ours[at] != theirs[at]), most)
-    rest = most - begin
-    end = next((at for at in range(rest) if ours[-1 - at] != theirs[-1 - at]), rest)
-    return begin, end
+def _count_common_ends(a: Sequence[str], b: Sequence[str]) -> tuple[int, int]:
+    """Return how many items are equal at the start, and how many at the end."""
+    length = min(len(a), len(b))
+    start = next((at for at in range(length) if a[at] != b[at]), length)
+    rest = length - start
+    end = next((at for at in range(rest) if a[-1 - at] != b[-1 - at]), rest)
+    return start, end
 
 
 def _diff_lines(
-    ours: Sequence[str], theirs: Sequence[str], max_length: int
+    a: Sequence[str], b: Sequence[str], max_length: int
 ) -> Iterator[TextDiffLine]:
-    pairs = align_sequences(ours, theirs, _compute_line_similarity)
-    for at_a, at_b in iter_alignment(pairs, len(ours), len(theirs)):
+    pairs = align_sequences(a, b, _compute_line_similarity)
+    for at_a, at_b in iter_alignment(pairs, len(a), len(b)):
         if at_b is None:
-            yield TextDiffLine("-", ours[at_a or 0])
+            yield TextDiffLine("-", a[at_a or 0])
         elif at_a is None:
-            yield TextDiffLine("+", theirs[at_b])
-        elif ours[at_a] == theirs[at_b]:
-            yield TextDiffLine(" ", ours[at_a])
+            yield TextDiffLine("+", b[at_b])
+        elif a[at_a] == b[at_b]:
+            yield TextDiffLine(" ", a[at_a])
         else:
-            marks, others = _diff_words(ours[at_a], theirs[at_b], max_length)
-            yield TextDiffLine("-", ours[at_a], marks)
-            yield TextDiffLine("+", theirs[at_b], others)
+            marks_a, marks_b = _diff_words(a[at_a], b[at_b], max_length)
+            yield TextDiffLine("-", a[at_a], marks_a)
+            yield TextDiffLine("+", b[at_b], marks_b)
 
 
 def _compute_line_similarity(one: str, other: str) -> float:
-    likeness = compute_similarity(one, other)
-    return likeness if likeness >= _MIN_LINE_SIMILARITY else 0.0
+    similarity = compute_similarity(one, other)
+    return similarity if similarity >= _MIN_LINE_SIMILARITY else 0.0
 
 
 def _diff_words(a: str, b: str, max_length: int) -> tuple[Marks, Marks]:
-    """Which characters of either line are not in the other; roughly in long ones."""
+    """Return the spans of either line that differ; only one span in long lines."""
     if max(len(a), len(b)) > max_length:
-        begin, end = _count_common_ends(a, b)
-        return ((begin, len(a) - end),), ((begin, len(b) - end),)
-    ours, theirs = _TOKEN.findall(a), _TOKEN.findall(b)
-    pairs = align_sequences(ours, theirs)
+        start, end = _count_common_ends(a, b)
+        return ((start, len(a) - end),), ((start, len(b) - end),)
+    tokens_a, tokens_b = _TOKEN.findall(a), _TOKEN.findall(b)
+    pairs = align_sequences(tokens_a, tokens_b)
     return (
-        _find_unpaired_spans(ours, {at for at, _ in pairs}),
-        _find_unpaired_spans(theirs, {at for _, at in pairs}),
+        _find_unpaired_spans(tokens_a, {at for at, _ in pairs}),
+        _find_unpaired_spans(tokens_b, {at for _, at in pairs}),
     )
 
 
 def _find_unpaired_spans(tokens: Sequence[str], paired: set[int]) -> Marks:
-    """Where the pieces without a partner stand, neighbours as one."""
+    """Return the character spans of unpaired tokens; join adjacent ones."""
     marks: list[tuple[int, int]] = []
-    begin = 0
-    for at, piece in enumerate(tokens):
-        end = begin + len(piece)
+    start = 0
+    for at, token in enumerate(tokens):
+        end = start + len(token)
         if at not in paired:
-            if marks and marks[-1][1] == begin:
-                begin = marks.pop()[0]
-            marks.append((begin, end))
-        begin = end
+            if marks and marks[-1][1] == start:
+                start = marks.pop()[0]
+            marks.append((start, end))
+        start = end
     return tuple(marks)

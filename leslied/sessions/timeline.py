@@ -1,4 +1,4 @@
-"""In which order, and after which pauses, the entries of a session came. Pure."""
+"""The entries of a session in order of time, with the pauses between them. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MIN_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 class _OrderedEntry(NamedTuple):
-    """An entry, and a time that never runs back in its log."""
+    """An entry, and a time that never decreases within its log."""
 
     at: datetime
     placed: PlacedRecord
@@ -28,48 +28,48 @@ class _OrderedEntry(NamedTuple):
 def build_timeline(
     units: Sequence[Unit], is_shown: Callable[[Record], bool] = lambda _: True
 ) -> tuple[TimedEntry, ...]:
-    """The entries that are told, subagents' among the others as they came.
+    """Return the shown entries in order of time, including those of subagents.
 
-    The lines of one log keep their order: a time that runs back, or that is missing,
-    costs no pause. A pause goes from one told entry to the next.
+    Entries of one log keep their order. A pause is the time since the previous shown
+    entry; it is zero if a time is missing or earlier than the previous one.
     """
-    beats: list[TimedEntry] = []
+    timeline: list[TimedEntry] = []
     last: datetime | None = None
-    for moment in sorted(_walk_units(units), key=lambda moment: moment.at):
-        if is_shown(moment.placed.record):
-            at = moment.placed.record.created_at
+    for entry in sorted(_walk_units(units), key=lambda entry: entry.at):
+        if is_shown(entry.placed.record):
+            at = entry.placed.record.created_at
             pause = max(at - last, timedelta()) if at and last else timedelta()
             last = at or last
-            beats.append(
+            timeline.append(
                 TimedEntry(
                     pause=pause,
-                    placed=moment.placed,
-                    unit=moment.unit,
-                    depth=moment.depth,
+                    placed=entry.placed,
+                    unit=entry.unit,
+                    depth=entry.depth,
                 )
             )
-    return tuple(beats)
+    return tuple(timeline)
 
 
 def _walk_units(units: Sequence[Unit]) -> Iterator[_OrderedEntry]:
     at = _MIN_TIME
     for unit in units:
-        for moment in _walk_unit(unit, at, 0):
-            yield moment
-            at = moment.at if moment.depth == 0 else at
+        for entry in _walk_unit(unit, at, 0):
+            yield entry
+            at = entry.at if entry.depth == 0 else at
 
 
 def _walk_unit(unit: Unit, since: datetime, depth: int) -> Iterator[_OrderedEntry]:
-    """The unit's entries, then those of its subagents, none before its call."""
-    called: dict[str, datetime] = {}
+    """Yield the unit's entries, then its subagents', none earlier than their call."""
+    call_times: dict[str, datetime] = {}
     at = since
     for placed in unit.entries:
-        # Events are noted when they are known, which may be long after.
+        # An event may have a time long after its position in the log.
         if placed.record.type != "system_event":
             at = max(at, placed.record.created_at or at)
         if placed.record.type == "tool_use":
-            called[placed.record.tool_call_id] = at
+            call_times[placed.record.tool_call_id] = at
         yield _OrderedEntry(at, placed, unit, depth)
     for child in unit.subagents:
-        begin = called.get(child.summary.spawn_call_id, since)
-        yield from _walk_unit(child, begin, depth + 1)
+        spawned_at = call_times.get(child.summary.spawn_call_id, since)
+        yield from _walk_unit(child, spawned_at, depth + 1)

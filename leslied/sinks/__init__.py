@@ -1,7 +1,7 @@
-"""What comes out: one public module per output, each pure.
+"""Sinks: one public module for each export format, each a pure function.
 
-The door: `load_sinks` finds the outputs, `Policy` says where files may stand,
-`write_file` and its kin put them there.
+`load_sinks` lists the sinks, `OutputPolicy` decides where files may be written, and
+`write_file` and its relatives write them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 @cache
 def load_sinks() -> Mapping[str, Sink]:
-    """Every output leslied can make, by name; a file dropped in here is found."""
+    """Import every public module of this package and return its sink by name."""
     names = [m.name for m in pkgutil.iter_modules(__path__) if m.name[0] != "_"]
     modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
     return {module.SINK.name: module.SINK for module in modules}

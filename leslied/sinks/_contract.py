@@ -1,4 +1,4 @@
-"""What an output is: a name, a sentence about it, and one pure function."""
+"""The contract of a sink: a name, a description, and one pure function."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sink:
-    """One output. The session it gets has no secrets left in it."""
+    """One export format. The session it receives is already redacted."""
 
     name: str
-    """What `--format` and the config file call it."""
+    """Name in `--format` and in the config file."""
     about: str
-    """One line for people who choose."""
+    """One-line description for users."""
     render: Callable[[Session], tuple[Artifact, ...]]
-    """The files; the same session gives the same bytes, always."""
+    """Return the files; the same session always gives the same bytes."""

@@ -1,4 +1,4 @@
-"""The look of the HTML page: no script, no font, no picture from anywhere."""
+"""Style sheet of the HTML page; it loads no scripts, fonts or images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids of strangers as parts of file names."""
+"""File name parts made of untrusted ids."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 
 def make_session_name(summary: SessionSummary) -> str:
-    """A short name that means this session alone, in letters any tool takes."""
-    known = summary.thread_id.removeprefix("thread-")
-    return make_safe_name(known or "\0".join(summary.key[:2]))
+    """Return a short name, unique to this session, in portable characters."""
+    thread_name = summary.thread_id.removeprefix("thread-")
+    return make_safe_name(thread_name or "\0".join(summary.key[:2]))
 
 
 def make_safe_name(text: str) -> str:
-    """The text itself where any file system takes it, else a hash of it."""
+    """Return the text if every file system accepts it, else a hash of it."""
     if _SAFE_NAME.fullmatch(text):
         return text
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""What Markdown and HTML pages say alike: the head, the calls, the marks of events."""
+"""Texts that the Markdown and HTML pages share: header fields, tool calls, events."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _LABEL_ARGUMENTS = (
     "prompt",
     "message",
 )
-"""Arguments that say what a call does, the most telling first."""
+"""Arguments that describe what a call does, the most descriptive first."""
 
 
 def format_title(session: Session) -> str:
-    """The session's title on one line."""
+    """Return the session's title on one line."""
     return first_line(session.summary.title, 200) or session.summary.key.session_id
 
 
 def iter_header_fields(session: Session) -> Iterator[tuple[str, str]]:
-    """What stands in the head of a page, by name."""
+    """Yield name and value of each field in the header of a page."""
     summary, usage = session.summary, session.summary.usage
     version = find_version(session.units)
-    facts = [
+    fields = [
         ("Session", summary.key.session_id),
         ("Thread", summary.thread_id),
         ("Agent", f"{summary.key.agent} {version}".strip()),
@@ -59,7 +59,7 @@ def iter_header_fields(session: Session) -> Iterator[tuple[str, str]]:
         ("Cache written", _format_number(usage.cache_write_tokens)),
         ("Cost", "" if session.cost_usd is None else f"${session.cost_usd:.4f}"),
     ]
-    yield from ((name, first_line(value, 500)) for name, value in facts if value)
+    yield from ((name, first_line(value, 500)) for name, value in fields if value)
 
 
 def _format_number(number: int) -> str:
@@ -67,7 +67,7 @@ def _format_number(number: int) -> str:
 
 
 def format_time(time: datetime | None, session: Session) -> str:
-    """The time to the second, with its zone."""
+    """Format the time to the second, with its zone."""
     if time is None:
         return ""
     local = time.astimezone(session.zone)
@@ -76,29 +76,29 @@ def format_time(time: datetime | None, session: Session) -> str:
 
 
 def format_clock(turn: Turn, session: Session) -> str:
-    """The time of day of a turn, where its log told one."""
+    """Format a turn's time of day; empty if its log has no time."""
     time = turn.placed.record.created_at
     return f"{time.astimezone(session.zone):%H:%M:%S}" if time else ""
 
 
 def format_call(call: ToolInvocation) -> str:
-    """The one argument that tells most, on one line."""
-    given = parse_input(call.placed.record)
+    """Return the call's most descriptive argument, on one line."""
+    arguments = parse_input(call.placed.record)
     for name in _LABEL_ARGUMENTS:
-        if isinstance(given.get(name), str) and given[name].strip():
-            return first_line(given[name], 120)
+        if isinstance(arguments.get(name), str) and arguments[name].strip():
+            return first_line(arguments[name], 120)
     return ""
 
 
 def format_subagent(unit: Unit) -> str:
-    """A subagent by its type, task and id."""
+    """Format a subagent's type, task and id."""
     summary = unit.summary
-    words = (summary.agent_type, summary.description, summary.subagent_id)
-    return " · ".join(first_line(word, 100) for word in words if word)
+    parts = (summary.agent_type, summary.description, summary.subagent_id)
+    return " · ".join(first_line(part, 100) for part in parts if part)
 
 
 def format_event(turn: Turn) -> str:
-    """What happened, in a few words; empty for what only machines read."""
+    """Describe an event in a few words; empty if it is not meant for people."""
     note = turn.placed.record.metadata.get("note")
     if note == "interrupt":
         return "interrupted"
@@ -110,17 +110,17 @@ def format_event(turn: Turn) -> str:
 
 
 def format_edit_diff(call: ToolInvocation) -> str:
-    """Return what an edit changes, as a diff; empty where the call is not an edit."""
+    """Return an edit's changes as a diff; empty if the call is not an edit."""
     record = call.placed.record
     arguments = parse_input(record)
-    patched = find_patch_edits(record.tool_name, arguments)
-    if patched:
-        return "\n".join(line for edit in patched for line in _list_changes(edit))
+    patches = find_patch_edits(record.tool_name, arguments)
+    if patches:
+        return "\n".join(line for edit in patches for line in _format_patch(edit))
     pairs = find_replacements(arguments)
-    return "\n".join(line for old, new in pairs for line in _compare(old, new))
+    return "\n".join(line for old, new in pairs for line in _diff_texts(old, new))
 
 
-def _compare(old: str, new: str) -> list[str]:
+def _diff_texts(old: str, new: str) -> list[str]:
     lines = difflib.unified_diff(
         replace_controls(old).split("\n"),
         replace_controls(new).split("\n"),
@@ -130,7 +130,7 @@ def _compare(old: str, new: str) -> list[str]:
     return list(lines)[2:]
 
 
-def _list_changes(edit: FileEdit) -> Iterator[str]:
+def _format_patch(edit: FileEdit) -> Iterator[str]:
     yield f"@@ {replace_controls(edit.path)} @@"
     for sign, text in edit.changes:
         yield "@@" if sign == "@" else sign + replace_controls(text)

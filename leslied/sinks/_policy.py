@@ -1,4 +1,4 @@
-"""Where output may be written: a log's folder is a stranger's word, not an order."""
+"""Where output may be written. The folder recorded in a log is untrusted input."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ PROJECT_MARKERS = (
     "go.mod",
     "Makefile",
 )
-"""What a folder without Git must hold to count as a project."""
+"""A folder without Git counts as a project if it contains one of these."""
 
 _SYSTEM_FOLDERS = re.compile(
     "/(bin|boot|dev|etc|lib|lib32|lib64|proc|root|run|sbin|sys|tmp|usr|var"
     "|Library|System|private)(/.*)?",
     re.DOTALL,
 )
-"""Outside the home folder, nothing there is anybody's project."""
+"""Folders that never hold a project, unless the home folder is in one of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputRoot:
-    """The folder that holds a project's `.leslie`, and why it is not the project."""
+    """The folder that holds `.leslie`, and the reason if it is not the project."""
 
     folder: Path
     reason: str = ""
@@ -43,7 +43,7 @@ class OutputRoot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputPolicy:
-    """Decides between the project's own folder and the central tree."""
+    """The choice between the project's own folder and the central tree."""
 
     home: Path
     central: Path
@@ -52,7 +52,7 @@ class OutputPolicy:
     is_central: bool = False
 
     def choose(self, cwd: str) -> OutputRoot:
-        """Where a session that worked in this folder writes."""
+        """Return the output folder of a session that worked in this folder."""
         project = find_project(cwd)
         reason = "set to central" if self.is_central else self._find_refusal(project)
         if not reason and project:
@@ -60,23 +60,24 @@ class OutputPolicy:
         return self.choose_central(cwd, reason)
 
     def choose_central(self, cwd: str, reason: str = "an old session") -> OutputRoot:
-        """The same tree, in the data folder."""
-        return OutputRoot(self.central / _slug(str(find_project(cwd) or cwd)), reason)
+        """Return the project's folder in the central tree."""
+        name = _make_folder_name(str(find_project(cwd) or cwd))
+        return OutputRoot(self.central / name, reason)
 
     def _find_refusal(self, project: Path | None) -> str:
-        """Why the project must not be written to; empty when it may."""
+        """Return why the project must not be written to; empty if it may be."""
         if project is None:
-            return "no project there"
+            return "the folder is not in a project"
         try:
             real = project.resolve(strict=True)
             status = real.stat()
         except OSError:
-            return "the folder is gone or cannot be seen"
+            return "the folder does not exist or cannot be read"
         home = self.home.resolve()
         if real in (Path("/"), home):
-            return "the home folder or the root is no project"
+            return "the home folder and the root folder are not projects"
         if real != project or not real.is_relative_to("/"):
-            return "a link leads there"
+            return "the path contains a symbolic link"
         is_at_home = real.is_relative_to(home)
         if not is_at_home and _SYSTEM_FOLDERS.fullmatch(str(real)):
             return "a system or temporary folder"
@@ -85,22 +86,22 @@ class OutputPolicy:
         if status.st_uid != self.user:
             return "not owned by you"
         if status.st_mode & stat.S_IWOTH:
-            return "anybody may write there"
+            return "writable by everybody"
         return "" if os.access(real, os.W_OK | os.X_OK) else "read-only"
 
 
 def find_project(cwd: str) -> Path | None:
-    """The Git top level that holds the folder, or the folder with a project's marks."""
+    """Return the folder's Git top level, else the folder if it has project files."""
     path = Path(cwd)
     if not path.is_absolute() or "\0" in cwd or ".." in path.parts:
         return None
     for folder in (path, *path.parents):
-        if _has(folder, ".git"):
+        if _has_entry(folder, ".git"):
             return folder
-    return path if any(_has(path, mark) for mark in PROJECT_MARKERS) else None
+    return path if any(_has_entry(path, name) for name in PROJECT_MARKERS) else None
 
 
-def _has(folder: Path, name: str) -> bool:
+def _has_entry(folder: Path, name: str) -> bool:
     try:
         (folder / name).lstat()
     except (OSError, ValueError):
@@ -112,7 +113,7 @@ def _is_below(path: Path, folders: Iterable[str]) -> bool:
     return any(path.is_relative_to(folder) for folder in folders)
 
 
-def _slug(path: str) -> str:
+def _make_folder_name(path: str) -> str:
     name = re.sub(r"[^A-Za-z0-9]+", "-", path.rpartition("/")[2]).strip("-")[:40]
     digest = hashlib.sha256(path.encode(errors="replace")).hexdigest()[:8]
     return f"{name or 'unknown'}-{digest}"

@@ -1,4 +1,4 @@
-"""A project's index: one file for programs, one page for people."""
+"""A project's index of threads: a JSON file for programs and a Markdown page."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 MAX_THREADS = 500
-"""The index lists so many threads, the last active first; the store knows all."""
+"""Number of threads in the index, the last active first; the store has all."""
 _MAX_DETAILED = 25
-"""So many are told of at length, the others in a table."""
+"""Number of threads with details; the page shows the others in a table."""
 _MAX_LISTED = 200
 _MAX_ITEMS = 5
 _ASSET_ORDER = ("plan", "progress", "design", "learnings", "discuss")
@@ -29,23 +29,23 @@ _GENERATED_NOTE = "<!-- Written by leslied; changes here are lost. -->"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexPageOptions:
-    """What the page depends on beside the threads."""
+    """Inputs of the page other than the listed threads."""
 
     total: int
-    """How many threads there are, listed or not."""
+    """Number of threads, listed or not."""
     zone: tzinfo | None = None
     titles: Mapping[str, str]
-    """Each agent's name as people write it."""
+    """Display name of each agent."""
 
 
 def render_json(value: Mapping[str, Any]) -> bytes:
-    """The same values give the same bytes."""
+    """Encode the value as indented JSON; equal values give equal bytes."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
     return text.encode(errors="replace") + b"\n"
 
 
 def render_index(threads: Sequence[Mapping[str, Any]], total: int) -> bytes:
-    """The project's index for programs."""
+    """Render the project's index for programs."""
     return render_json(
         {"version": 1, "thread_count": total, "threads": list(threads[:MAX_THREADS])}
     )
@@ -54,19 +54,19 @@ def render_index(threads: Sequence[Mapping[str, Any]], total: int) -> bytes:
 def render_page(
     threads: Sequence[Mapping[str, Any]], options: IndexPageOptions
 ) -> bytes:
-    """The project's index for people: threads, the last active first."""
+    """Render the project's index for people: threads, the last active first."""
     lines = [_GENERATED_NOTE, "", "# Threads", "", _format_totals(threads, options)]
     day = ""
     for thread in threads[:_MAX_DETAILED]:
-        when = _to_local(thread["ended_at"] or thread["started_at"], options)
-        if when and f"{when:%A, %Y-%m-%d}" != day:
-            day = f"{when:%A, %Y-%m-%d}"
+        time = _to_local(thread["ended_at"] or thread["started_at"], options)
+        if time and f"{time:%A, %Y-%m-%d}" != day:
+            day = f"{time:%A, %Y-%m-%d}"
             lines += ["", f"## {day}", ""]
         lines += _format_thread(thread, options)
     lines += _format_table(threads[_MAX_DETAILED:_MAX_LISTED], options)
-    left = options.total - min(len(threads), _MAX_LISTED)
-    if left > 0:
-        lines += ["", f"{_pluralize(left, 'older thread')} more: `leslied list`"]
+    unlisted = options.total - min(len(threads), _MAX_LISTED)
+    if unlisted > 0:
+        lines += ["", f"{_pluralize(unlisted, 'older thread')} more: `leslied list`"]
     return ("\n".join(lines) + "\n").encode(errors="replace")
 
 
@@ -82,8 +82,8 @@ def _format_totals(threads: Sequence[Mapping[str, Any]], page: IndexPageOptions)
 
 
 def _format_thread(thread: Mapping[str, Any], page: IndexPageOptions) -> Iterator[str]:
-    facts = [
-        f"**[{_escape_markdown(thread['title'] or thread['id'])}](threads/{thread['id']}/)**",
+    parts = [
+        f"**{_format_thread_link(thread)}**",
         _escape_markdown(page.titles.get(thread["agent"], thread["agent"])),
         _format_span(thread, page),
         thread["status"],
@@ -92,21 +92,27 @@ def _format_thread(thread: Mapping[str, Any], page: IndexPageOptions) -> Iterato
         *_format_transcripts(thread),
         f"`{thread['id']}`",
     ]
-    yield f"- {' · '.join(fact for fact in facts if fact)}"
+    yield f"- {' · '.join(part for part in parts if part)}"
     for asset in _sort_assets(thread):
         yield from (f"  {line}" for line in _format_asset(asset, thread))
+
+
+def _format_thread_link(thread: Mapping[str, Any]) -> str:
+    title = _escape_markdown(thread["title"] or thread["id"])
+    return f"[{title}](threads/{thread['id']}/)"
 
 
 def _format_transcripts(thread: Mapping[str, Any]) -> Iterator[str]:
     for asset in thread["assets"]:
         if asset["type"] == "transcript" and asset["files"]:
-            yield f"[{_pluralize(asset['files'], 'transcript')}]({_format_link(asset['path'])}/)"
+            count = _pluralize(asset["files"], "transcript")
+            yield f"[{count}]({_format_link(asset['path'])}/)"
 
 
 def _sort_assets(thread: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What agents and people wrote, in the order of the types."""
-    own = [asset for asset in thread["assets"] if asset["type"] != "transcript"]
-    return sorted(own, key=lambda asset: _ASSET_ORDER.index(asset["type"]))
+    """Return the assets that agents and people wrote, ordered by type."""
+    authored = [asset for asset in thread["assets"] if asset["type"] != "transcript"]
+    return sorted(authored, key=lambda asset: _ASSET_ORDER.index(asset["type"]))
 
 
 def _format_asset(asset: Mapping[str, Any], thread: Mapping[str, Any]) -> Iterator[str]:
@@ -116,12 +122,12 @@ def _format_asset(asset: Mapping[str, Any], thread: Mapping[str, Any]) -> Iterat
         files = asset["files"]
         yield f"- {kind}: [{_pluralize(files, 'file') if files else 'empty'}]({path}/)"
         return
-    told = " (collected)" if asset.get("collected") else ""
+    suffix = " (collected)" if asset.get("collected") else ""
     if kind == "progress" and progress:
-        yield f"- {kind}: [{_format_progress(progress)}]({path}){told}"
+        yield f"- {kind}: [{_format_progress(progress)}]({path}){suffix}"
         yield from _format_open_items(progress)
     else:
-        yield f"- {kind}: [{_escape_markdown(asset['title'])}]({path}){told}"
+        yield f"- {kind}: [{_escape_markdown(asset['title'])}]({path}){suffix}"
 
 
 def _format_progress(progress: Mapping[str, Any]) -> str:
@@ -133,14 +139,14 @@ def _format_progress(progress: Mapping[str, Any]) -> str:
 
 
 def _format_open_items(progress: Mapping[str, Any]) -> Iterator[str]:
-    left = [item for item in progress["items"] if item["state"] != "done"]
-    for item in left[:_MAX_ITEMS]:
-        why = (
+    unfinished = [item for item in progress["items"] if item["state"] != "done"]
+    for item in unfinished[:_MAX_ITEMS]:
+        reason = (
             f" (blocked: {_escape_markdown(item['reason'])})"
             if item.get("reason")
             else ""
         )
-        yield f"  - [ ] {_escape_markdown(item['text'])}{why}"
+        yield f"  - [ ] {_escape_markdown(item['text'])}{reason}"
     total = progress["open"] + progress["blocked"]
     if total > _MAX_ITEMS:
         yield f"  - … and {total - _MAX_ITEMS} more"
@@ -153,13 +159,12 @@ def _format_table(
         return []
     rows = []
     for thread in threads:
-        when = _to_local(thread["ended_at"] or thread["started_at"], page)
-        link = f"[{_escape_markdown(thread['title'] or thread['id'])}](threads/{thread['id']}/)"
+        time = _to_local(thread["ended_at"] or thread["started_at"], page)
         progress = thread["progress"] or {}
         kinds = dict.fromkeys(asset["type"] for asset in thread["assets"])
         cells = (
-            f"{when:%Y-%m-%d %H:%M}" if when else "",
-            link,
+            f"{time:%Y-%m-%d %H:%M}" if time else "",
+            _format_thread_link(thread),
             _escape_markdown(page.titles.get(thread["agent"], thread["agent"])),
             thread["status"],
             str(thread["prompts"]),
@@ -172,15 +177,13 @@ def _format_table(
 
 
 def _format_span(thread: Mapping[str, Any], page: IndexPageOptions) -> str:
-    began, ended = (
-        _to_local(thread[name], page) for name in ("started_at", "ended_at")
-    )
-    if began is None or ended is None:
+    start, end = (_to_local(thread[name], page) for name in ("started_at", "ended_at"))
+    if start is None or end is None:
         return ""
-    if f"{began:%H%M%d}" == f"{ended:%H%M%d}":
-        return f"{ended:%H:%M}"
-    first = f"{began:%H:%M}" if began.date() == ended.date() else f"{began:%m-%d %H:%M}"
-    return f"{first}–{ended:%H:%M}"  # noqa: RUF001 - a span of time
+    if f"{start:%H%M%d}" == f"{end:%H%M%d}":
+        return f"{end:%H:%M}"
+    first = f"{start:%H:%M}" if start.date() == end.date() else f"{start:%m-%d %H:%M}"
+    return f"{first}–{end:%H:%M}"  # noqa: RUF001 - the en dash marks a time span
 
 
 def _to_local(text: str | None, page: IndexPageOptions) -> datetime | None:
@@ -188,7 +191,7 @@ def _to_local(text: str | None, page: IndexPageOptions) -> datetime | None:
 
 
 def _escape_markdown(text: str) -> str:
-    """Text as one line of Markdown that means only itself."""
+    """Escape the text as one line of Markdown without markup."""
     return _MARKUP.sub(r"\\\1", _INVISIBLE.sub(" ", text)).strip()
 
 

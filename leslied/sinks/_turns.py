@@ -1,7 +1,7 @@
-"""Records as a conversation: who spoke, with which calls, and what came back.
+"""Records grouped into turns: speaker, texts, tool calls and their results.
 
-An API message is logged in several records, and the result of a call somewhere behind
-it. Outputs that think in turns get them put together here, once for all of them.
+Agents log one API message as several records, and the result of a call later. Sinks
+whose format has turns share the grouping in this module.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Speaker = Literal["user", "assistant", "tool", "event", "error", "unknown"]
 _MAX_DEPTH = 100
-"""Some JSON readers stop at 200, and arguments stand a few levels down."""
+"""Some JSON readers stop at 200 levels, and sinks nest the arguments a few deep."""
 _ASSISTANT_TYPES = ("assistant_message", "thinking", "tool_use")
 _SPEAKERS: dict[str, Speaker] = {
     "user_message": "user",
@@ -42,32 +42,32 @@ class ToolInvocation:
 
     @property
     def name(self) -> str:
-        """The tool's name, on one line."""
+        """Tool name, on one line."""
         return " ".join(self.placed.record.tool_name.split()) or "unknown"
 
     @property
     def call_id(self) -> str:
-        """The call's own id, or one made of its record's."""
+        """Id of the call, or one derived from its record's id."""
         return self.placed.record.tool_call_id or f"call-{self.placed.entry_id[:12]}"
 
     @property
     def output(self) -> str:
-        """What the tool answered, whole."""
+        """Full output of the tool."""
         return get_full_text(self.result.record) if self.result else ""
 
     @property
     def is_error(self) -> bool:
-        """Whether the tool said that it failed."""
+        """Whether the tool reported a failure."""
         return bool(self.result and self.result.record.metadata.get("is_error"))
 
 
 @dataclass(slots=True)
 class Turn:
-    """What one speaker said at once; for an assistant, one API message."""
+    """One message of one speaker; for an assistant, one API message."""
 
     speaker: Speaker
     placed: PlacedRecord
-    """The first record of it."""
+    """First record of the turn."""
     texts: list[str] = field(default_factory=list)
     thinking_texts: list[str] = field(default_factory=list)
     calls: list[ToolInvocation] = field(default_factory=list)
@@ -76,28 +76,28 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """All that was said."""
+        """All texts of the turn."""
         return "\n\n".join(self.texts)
 
     @property
     def thinking(self) -> str:
-        """All that was thought."""
+        """All thinking texts of the turn."""
         return "\n\n".join(self.thinking_texts)
 
     @property
     def event_kind(self) -> str:
-        """What kind of event it is; empty for everything else."""
+        """Kind of the event; empty if the turn is not an event."""
         return str(self.placed.record.metadata.get("kind", ""))
 
     @property
     def time(self) -> datetime:
-        """The log's own time, else when it was read."""
+        """Time in the log, else the time at which the entry was read."""
         return self.placed.record.created_at or self.placed.observed_at
 
 
 @dataclass(frozen=True, slots=True)
 class UnitTurns:
-    """One unit as turns, with the subagents that hang under none of its calls."""
+    """The turns of one unit, and its subagents that belong to none of its calls."""
 
     unit: Unit
     turns: tuple[Turn, ...]
@@ -105,84 +105,85 @@ class UnitTurns:
 
 
 def make_unit_turns(units: Sequence[Unit]) -> tuple[UnitTurns, ...]:
-    """The units of one stream as turns; tokens stand where they were first told."""
-    telling = _TurnBuilder(units)
-    return tuple(telling.build(unit) for unit in units)
+    """Group one stream's units into turns; count a message's tokens only once."""
+    builder = _TurnBuilder(units)
+    return tuple(builder.build(unit) for unit in units)
 
 
 def make_turns(unit: Unit) -> tuple[Turn, ...]:
-    """One unit, or one subagent, as turns."""
+    """Group one unit, or one subagent, into turns."""
     return make_unit_turns([unit])[0].turns
 
 
 def iter_units(units: Iterable[Unit]) -> Iterator[Unit]:
-    """Every unit and, behind it, its subagents and theirs."""
+    """Yield every unit, followed by its subagents, recursively."""
     for unit in units:
         yield unit
         yield from iter_units(unit.subagents)
 
 
 def sum_unit_usage(units: Iterable[Unit]) -> Usage:
-    """The tokens of all messages that stand in these units, each message once."""
-    found = _max_usage_by_message(p for unit in units for p in unit.entries).values()
-    return add_usage(found)
+    """Return the tokens of all messages in these units, each message once."""
+    usages = _max_usage_by_message(p for unit in units for p in unit.entries).values()
+    return add_usage(usages)
 
 
 def add_usage(usages: Iterable[Usage]) -> Usage:
-    """All of them together."""
+    """Return the sum of the usages."""
     total = Usage()
-    for each in usages:
+    for usage in usages:
         total = Usage(
-            total.input_tokens + each.input_tokens,
-            total.output_tokens + each.output_tokens,
-            total.cache_read_tokens + each.cache_read_tokens,
-            total.cache_write_tokens + each.cache_write_tokens,
+            total.input_tokens + usage.input_tokens,
+            total.output_tokens + usage.output_tokens,
+            total.cache_read_tokens + usage.cache_read_tokens,
+            total.cache_write_tokens + usage.cache_write_tokens,
         )
     return total
 
 
 def get_full_text(record: Record) -> str:
-    """What the record says, also where the agent kept it in a file of its own."""
+    """Return the record's text, also if the agent stored it in a separate file."""
     return record.spilled or record.content
 
 
 def parse_input(record: Record) -> dict[str, Any]:
-    """The call's arguments by name; those without names stand under `input`.
+    """Return the call's arguments by name; put a value without names under `input`.
 
-    So does the text of those that are no JSON, or too deep for some readers.
+    Text that is not JSON, or that is nested too deep for some readers, is put there
+    unparsed.
     """
     text = record.tool_input
     if not text:
         return {}
     try:
-        given = json.loads(text, parse_constant=str)
+        arguments = json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
-        given = text
-    if text.count("[") + text.count("{") > _MAX_DEPTH and _is_deep(given):
-        given = text
-    return given if isinstance(given, dict) else {"input": given}
+        arguments = text
+    if text.count("[") + text.count("{") > _MAX_DEPTH and _is_deep(arguments):
+        arguments = text
+    return arguments if isinstance(arguments, dict) else {"input": arguments}
 
 
 def _is_deep(value: Any) -> bool:
-    floor = [value]
+    level = [value]
     for _ in range(_MAX_DEPTH):
-        below = [
-            each.values() if isinstance(each, dict) else each
-            for each in floor
-            if isinstance(each, (dict, list))
+        children = [
+            item.values() if isinstance(item, dict) else item
+            for item in level
+            if isinstance(item, (dict, list))
         ]
-        floor = [item for items in below for item in items]
-    return bool(floor)
+        level = [child for group in children for child in group]
+    return bool(level)
 
 
 def find_version(units: Iterable[Unit]) -> str:
-    """The agent's version, as its log told last."""
-    told = [p.record.metadata.get("version") for u in units for p in u.entries]
-    return next((str(version) for version in reversed(told) if version), "")
+    """Return the last agent version in the log; empty if there is none."""
+    versions = [p.record.metadata.get("version") for u in units for p in u.entries]
+    return next((str(version) for version in reversed(versions) if version), "")
 
 
 class _TurnBuilder:
-    """Goes through a stream once and remembers what was told already."""
+    """Builder of a stream's turns that uses each result and each usage once."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
         entries = [placed for unit in units for placed in unit.entries]
@@ -196,9 +197,9 @@ class _TurnBuilder:
         self._result_ids = {id(placed) for placed in self._results.values()}
 
     def build(self, unit: Unit) -> UnitTurns:
-        """The unit's turns in order."""
+        """Return the unit's turns in order."""
         turns: list[Turn] = []
-        waiting = list(unit.subagents)
+        unplaced = list(unit.subagents)
         is_open = False
         for placed in unit.entries:
             record = placed.record
@@ -207,53 +208,53 @@ class _TurnBuilder:
             elif record.type in _ASSISTANT_TYPES:
                 if not (is_open and turns and _continues(turns[-1], record)):
                     turns.append(Turn("assistant", placed))
-                self._add_to_turn(turns[-1], placed, waiting)
+                self._add_to_turn(turns[-1], placed, unplaced)
                 is_open = True
             elif record.type != "token_usage":
                 speaker = _SPEAKERS[record.type]
                 turns.append(Turn(speaker, placed, [get_full_text(record)]))
                 is_open = speaker == "event" and is_open
             self._add_usage(turns, placed)
-        return UnitTurns(unit, tuple(turns), tuple(waiting))
+        return UnitTurns(unit, tuple(turns), tuple(unplaced))
 
     def _add_to_turn(
-        self, turn: Turn, placed: PlacedRecord, waiting: list[Unit]
+        self, turn: Turn, placed: PlacedRecord, unplaced: list[Unit]
     ) -> None:
         record = placed.record
         turn.model = record.model or turn.model
         if record.type == "tool_use":
             call = record.tool_call_id
-            mine = [u for u in waiting if call and u.summary.spawn_call_id == call]
-            for child in mine:
-                waiting.remove(child)
+            spawned = [u for u in unplaced if call and u.summary.spawn_call_id == call]
+            for child in spawned:
+                unplaced.remove(child)
             turn.calls.append(
-                ToolInvocation(placed, self._results.pop(call, None), mine)
+                ToolInvocation(placed, self._results.pop(call, None), spawned)
             )
         elif record.content.strip():
-            into = turn.thinking_texts if record.type == "thinking" else turn.texts
-            into.append(record.content)
+            texts = turn.thinking_texts if record.type == "thinking" else turn.texts
+            texts.append(record.content)
 
     def _add_usage(self, turns: list[Turn], placed: PlacedRecord) -> None:
-        """Tokens belong to the assistant's turn that they are told with, or behind."""
+        """Add the record's tokens to the last assistant turn so far."""
         if not placed.record.usage:
             return
-        usage = self._usage.pop(_message_key(placed), None)
-        spoken = [turn for turn in turns if turn.speaker == "assistant"]
-        if usage and spoken:
-            spoken[-1].usage = add_usage([spoken[-1].usage or Usage(), usage])
+        usage = self._usage.pop(_make_message_key(placed), None)
+        answers = [turn for turn in turns if turn.speaker == "assistant"]
+        if usage and answers:
+            answers[-1].usage = add_usage([answers[-1].usage or Usage(), usage])
 
 
 def _continues(turn: Turn, record: Record) -> bool:
-    """Whether the record belongs to the message that the turn tells."""
+    """Return whether the record belongs to the turn's message."""
     if turn.speaker != "assistant":
         return False
-    known = turn.placed.record.message_id
-    if known or record.message_id:
-        return known == record.message_id
+    message_id = turn.placed.record.message_id
+    if message_id or record.message_id:
+        return message_id == record.message_id
     return not (record.type != "tool_use" and (turn.texts or turn.calls))
 
 
-def _message_key(placed: PlacedRecord) -> tuple[str, str]:
+def _make_message_key(placed: PlacedRecord) -> tuple[str, str]:
     record = placed.record
     request = str(record.metadata.get("request_id") or "")
     return (record.message_id or f"entry:{placed.entry_id}", request)
@@ -262,10 +263,10 @@ def _message_key(placed: PlacedRecord) -> tuple[str, str]:
 def _max_usage_by_message(
     entries: Iterable[PlacedRecord],
 ) -> dict[tuple[str, str], Usage]:
-    """The tokens of each message: the largest that any of its records told."""
-    found: dict[tuple[str, str], Usage] = {}
+    """Return the largest usage in the records of each message, by message key."""
+    usages: dict[tuple[str, str], Usage] = {}
     for placed in entries:
         if placed.record.usage:
-            key = _message_key(placed)
-            found[key] = found.get(key, Usage()).max(placed.record.usage)
-    return found
+            key = _make_message_key(placed)
+            usages[key] = usages.get(key, Usage()).max(placed.record.usage)
+    return usages

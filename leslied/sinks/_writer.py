@@ -1,7 +1,7 @@
-"""Writing output: the only place that does.
+"""Atomic writing of files below an output folder.
 
-Folders are walked by descriptor and never through a link; a file is complete under its
-name or not there at all.
+Folders are opened by descriptor and never through a symbolic link. A file is replaced
+as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ _CHUNK_BYTES = 4096
 
 
 def write_file(base: Path, name: str, data: bytes) -> None:
-    """`base/name` holds exactly these bytes, mode 0600; `base` must exist."""
+    """Replace `base/name` by these bytes, mode 0600; `base` must exist."""
     *folders, file = name.split("/")
     with _open_folder(base, folders) as fd:
         _replace_file(fd, file, data)
 
 
 def write_artifact(base: Path, artifact: Artifact) -> None:
-    """The artifact stands below `base`, and nothing that contradicts it."""
+    """Write the artifact below `base` and remove the files that it replaces."""
     write_file(base, artifact.path, artifact.body)
     for name in artifact.replaces:
         remove_file(base, name)
 
 
 def make_folder(path: Path) -> None:
-    """The folder exists, private to its owner; for our own places, never a project."""
+    """Create a folder private to its owner; for leslied's folders, not projects."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise SinkError(f"{path} cannot be made: {error.strerror}") from error
+        raise SinkError(f"{path} cannot be created: {error.strerror}") from error
 
 
 def read_file(base: Path, name: str) -> bytes | None:
-    """What `base/name` holds; None where there is no such file."""
+    """Return the bytes of `base/name`, or None if there is no such file."""
     *folders, file = name.split("/")
     try:
-        with _open_folder(base, folders, is_made=False) as fd:
+        with _open_folder(base, folders, create=False) as fd:
             handle = os.open(
                 file,
                 os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC,
@@ -63,25 +63,25 @@ def read_file(base: Path, name: str) -> bytes | None:
 
 
 def remove_file(base: Path, name: str) -> None:
-    """`base/name` is not there any more."""
+    """Delete `base/name` if it exists."""
     *folders, file = name.split("/")
     try:
-        with _open_folder(base, folders, is_made=False) as fd:
+        with _open_folder(base, folders, create=False) as fd:
             os.unlink(file, dir_fd=fd)
     except (SinkError, FileNotFoundError):
         return
 
 
 def merge_folder(base: Path, old: str, new: str) -> None:
-    """What stood in `base/old` stands in `base/new`, but for names that are taken."""
+    """Move the contents of `base/old` to `base/new`, except names already in use."""
     try:
         with (
-            _open_folder(base, old.split("/"), is_made=False) as source,
+            _open_folder(base, old.split("/"), create=False) as source,
             _open_folder(base, new.split("/")) as target,
         ):
             _merge(source, target)
         *folders, name = old.split("/")
-        with _open_folder(base, folders, is_made=False) as fd:
+        with _open_folder(base, folders, create=False) as fd:
             os.rmdir(name, dir_fd=fd)
     except SinkError:
         return
@@ -95,29 +95,31 @@ def _merge(source: int, target: int) -> None:
             os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
             continue
         with suppress(OSError):
-            below = [os.open(name, _FOLDER_FLAGS, dir_fd=fd) for fd in (source, target)]
+            children = [
+                os.open(name, _FOLDER_FLAGS, dir_fd=fd) for fd in (source, target)
+            ]
             try:
-                _merge(*below)
+                _merge(*children)
             finally:
-                for fd in below:
+                for fd in children:
                     os.close(fd)
             os.rmdir(name, dir_fd=source)
 
 
 @contextmanager
 def _open_folder(
-    base: Path, folders: list[str], *, is_made: bool = True
+    base: Path, folders: list[str], *, create: bool = True
 ) -> Iterator[int]:
-    """A descriptor of the folder below base, made where it is missing."""
+    """Yield a descriptor of the folder below base; create what is missing."""
     try:
         fd = os.open(base, _FOLDER_FLAGS)
     except OSError as error:
         raise SinkError(f"{base} cannot be opened: {error.strerror}") from error
     try:
         for folder in folders:
-            below = _open_child(fd, folder, is_made=is_made)
+            child = _open_child(fd, folder, create=create)
             os.close(fd)
-            fd = below
+            fd = child
         yield fd
     except OSError as error:
         raise SinkError(f"{base} cannot be written: {error.strerror}") from error
@@ -125,18 +127,19 @@ def _open_folder(
         os.close(fd)
 
 
-def _open_child(fd: int, folder: str, *, is_made: bool) -> int:
+def _open_child(fd: int, folder: str, *, create: bool) -> int:
     if folder in ("", ".", ".."):
-        raise SinkError(f"{folder!r} is no name")
-    if is_made:
+        raise SinkError(f"{folder!r} is not a valid folder name")
+    if create:
         with suppress(FileExistsError):
             os.mkdir(folder, 0o700, dir_fd=fd)
     return os.open(folder, _FOLDER_FLAGS, dir_fd=fd)
 
 
 def _replace_file(fd: int, file: str, data: bytes) -> None:
-    """Written beside, synced, then renamed into place."""
-    # What a crash left there goes; a pipe or another name of a file would do harm.
+    """Write a temporary file, sync it, and rename it into place."""
+    # Something may be left from a crash. Opening it instead of deleting it could block
+    # on a pipe, or overwrite another file through a hard link.
     with suppress(FileNotFoundError):
         os.unlink(_TEMPORARY_NAME, dir_fd=fd)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

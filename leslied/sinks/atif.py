@@ -25,37 +25,37 @@ if TYPE_CHECKING:
 VERSION = "ATIF-v1.7"
 _SOURCES = {"user": "user", "assistant": "agent"}
 _MODEL_EVENTS = ("context", "compacted")
-"""Events whose words the agent was given; the others are bookkeeping."""
+"""Kinds of events whose text the model saw; the others are bookkeeping."""
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
-    """One trajectory; each subagent's stands in its parent's."""
-    told = _Trajectory(session.summary, session.units).to_dict()
-    told["trajectory_id"] = session.summary.thread_id or None
-    told["final_metrics"]["total_cost_usd"] = session.cost_usd
-    body = encode_text(dump_json(_drop_none(told), 2) + "\n")
+    """Render one trajectory, each subagent's inside its parent's."""
+    trajectory = _Trajectory(session.summary, session.units).to_dict()
+    trajectory["trajectory_id"] = session.summary.thread_id or None
+    trajectory["final_metrics"]["total_cost_usd"] = session.cost_usd
+    body = encode_text(dump_json(_drop_none(trajectory), 2) + "\n")
     return (Artifact(path=f"{make_file_stem(session)}.trajectory.json", body=body),)
 
 
 class _Trajectory:
-    """One stream on its way into a document of its own."""
+    """The trajectory of one session or subagent."""
 
     def __init__(self, summary: SessionSummary, units: Sequence[Unit]) -> None:
         self._summary, self._units = summary, units
         self._children: dict[str, dict[str, Any]] = {}
 
     def to_dict(self) -> dict[str, Any]:
-        """The document; what is not known is None."""
+        """Return the document; values that are not known are None."""
         steps = [
             step
-            for chapter in make_unit_turns(self._units)
-            for turn in chapter.turns
-            if (step := self._step_to_dict(turn, chapter.unit))
+            for group in make_unit_turns(self._units)
+            for turn in group.turns
+            if (step := self._step_to_dict(turn, group.unit))
         ]
         for unit in self._units:
             for child in unit.subagents:
                 self._embed(child)
-        # A trajectory without a step is none.
+        # The format requires at least one step.
         steps = steps or [{"source": "system", "message": ""}]
         usage = sum_unit_usage(self._units)
         return {
@@ -109,23 +109,24 @@ class _Trajectory:
         return step
 
     def _observation_to_dict(self, turn: Turn) -> dict[str, Any] | None:
-        """What came back: results of the calls, and where the subagents stand."""
+        """Return the results of the calls, with references to their subagents."""
         if turn.speaker == "tool":
             return {"results": [{"content": turn.text}]}
         results = [self._result_to_dict(call) for call in turn.calls]
-        found = [result for result in results if len(result) > 1]
-        return {"results": found} if found else None
+        # A call without a result or a subagent has only its id.
+        results = [result for result in results if len(result) > 1]
+        return {"results": results} if results else None
 
     def _result_to_dict(self, call: ToolInvocation) -> dict[str, Any]:
-        told: dict[str, Any] = {"source_call_id": call.call_id}
+        result: dict[str, Any] = {"source_call_id": call.call_id}
         if call.result:
-            told["content"] = call.output
+            result["content"] = call.output
         if call.is_error:
-            told["extra"] = {"is_error": True}
+            result["extra"] = {"is_error": True}
         if call.subagents:
             ids = [self._embed(child) for child in call.subagents]
-            told["subagent_trajectory_ref"] = [{"trajectory_id": i} for i in ids]
-        return told
+            result["subagent_trajectory_ref"] = [{"trajectory_id": i} for i in ids]
+        return result
 
     def _embed(self, child: Unit) -> str:
         name = child.summary.key.source
@@ -143,7 +144,7 @@ def _call_to_dict(call: ToolInvocation) -> dict[str, Any]:
 
 
 def _usage_to_dict(usage: Usage) -> dict[str, Any]:
-    """Tokens of one message: the prompt's include those the cache had."""
+    """Return the tokens of one message; prompt tokens include cached ones."""
     return {
         "prompt_tokens": usage.input_tokens
         + usage.cache_read_tokens
@@ -155,20 +156,20 @@ def _usage_to_dict(usage: Usage) -> dict[str, Any]:
 
 
 def _totals_to_dict(usage: Usage) -> dict[str, Any]:
-    told = _usage_to_dict(usage)
+    metrics = _usage_to_dict(usage)
     names = ("prompt_tokens", "completion_tokens", "cached_tokens")
-    return {f"total_{name}": told[name] for name in names}
+    return {f"total_{name}": metrics[name] for name in names}
 
 
 def _drop_none(value: Any) -> Any:
-    """The value without the fields that nothing is known of."""
+    """Return the value without fields that are None, except in call arguments."""
     if isinstance(value, dict):
         return {
             name: item if name == "arguments" else _drop_none(item)
             for name, item in value.items()
             if item is not None
         }
-    return [_drop_none(each) for each in value] if isinstance(value, list) else value
+    return [_drop_none(item) for item in value] if isinstance(value, list) else value
 
 
 SINK = Sink(name="atif", about="an ATIF trajectory, subagents inside", render=render)

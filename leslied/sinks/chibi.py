@@ -1,8 +1,8 @@
 """chibi: a context folder for the session and for each subagent.
 
-`context.jsonl` holds what the agent still had before it, `transcript_archive.jsonl`
-what the last compaction took away, `transcript.md` the talk to read, and `inbox.jsonl`
-of a subagent the task it was sent.
+`context.jsonl` holds the entries since the last compaction,
+`transcript_archive.jsonl` those before it, `transcript.md` the conversation for people,
+and a subagent's `inbox.jsonl` the task that it was sent.
 """
 
 from __future__ import annotations
@@ -27,102 +27,109 @@ _SPEAKER_LINE = re.compile(r"^(\\*\[(?:USER|ASSISTANT)\]:)", re.MULTILINE)
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
-    """The files of every context."""
+    """Render the files of every context."""
     name = f"{session.summary.key.agent}-{make_session_name(session.summary)}"
     return tuple(_ContextRenderer(name, "user").render(session.units))
 
 
 class _ContextRenderer:
-    """One stream, named as chibi names who speaks to whom."""
+    """Renderer of one session or subagent as a context.
+
+    `name` is the context's name; `person` is the name of its conversation partner.
+    """
 
     def __init__(self, name: str, person: str) -> None:
         self._name, self._person = name, person
 
     def render(self, units: Sequence[Unit]) -> Iterator[Artifact]:
-        entries = [placed for unit in units for placed in unit.entries]
-        told = self._make_entries(entries)
-        marks = [n for n, e in enumerate(told) if e["entry_type"] == "compaction"]
-        cut = marks[-1] if marks else 0
+        records = [placed for unit in units for placed in unit.entries]
+        entries = self._make_entries(records)
+        compactions = [
+            n for n, e in enumerate(entries) if e["entry_type"] == "compaction"
+        ]
+        cut = compactions[-1] if compactions else 0
         folder = f"contexts/{self._name}"
-        yield Artifact(path=f"{folder}/context.jsonl", body=dump_json_lines(told[cut:]))
-        yield Artifact(path=f"{folder}/transcript.md", body=_render_transcript(entries))
+        path = f"{folder}/context.jsonl"
+        yield Artifact(path=path, body=dump_json_lines(entries[cut:]))
+        yield Artifact(path=f"{folder}/transcript.md", body=_render_transcript(records))
         if cut:
             path = f"{folder}/transcript_archive.jsonl"
-            yield Artifact(path=path, body=dump_json_lines(told[:cut]))
+            yield Artifact(path=path, body=dump_json_lines(entries[:cut]))
         if self._person != "user":
-            sent = [
+            inbox = [
                 _make_inbox_entry(entry)
-                for entry in told
+                for entry in entries
                 if entry["from"] == self._person
             ]
-            yield Artifact(path=f"{folder}/inbox.jsonl", body=dump_json_lines(sent))
+            yield Artifact(path=f"{folder}/inbox.jsonl", body=dump_json_lines(inbox))
         for unit in units:
             for child in unit.subagents:
                 name = f"{self._name}-{make_safe_name(child.summary.subagent_id)}"
                 yield from _ContextRenderer(name, self._name).render([child])
 
-    def _make_entries(self, entries: Sequence[PlacedRecord]) -> list[dict[str, Any]]:
-        """The entries in order; a compaction and the summary behind it are one."""
-        told: list[dict[str, Any]] = []
-        for placed in entries:
+    def _make_entries(self, records: Sequence[PlacedRecord]) -> list[dict[str, Any]]:
+        """Return the entries in order; join a compaction and the summary after it."""
+        entries: list[dict[str, Any]] = []
+        for placed in records:
             entry = self._make_entry(placed)
             if entry is None:
                 continue
-            if told and told[-1]["entry_type"] == entry["entry_type"] == "compaction":
-                told.pop()
-            told.append(entry)
-        return told
+            previous_type = entries[-1]["entry_type"] if entries else ""
+            if previous_type == entry["entry_type"] == "compaction":
+                entries.pop()
+            entries.append(entry)
+        return entries
 
     def _make_entry(self, placed: PlacedRecord) -> dict[str, Any] | None:
-        """The record in chibi's words; None for what it has no word for."""
+        """Return the record as a chibi entry, or None if chibi has no such type."""
         record = placed.record
-        here, tool = self._name, record.tool_name or "unknown"
-        said: tuple[str, str, str, str]
+        own, tool = self._name, record.tool_name or "unknown"
+        message: tuple[str, str, str, str]
         match record.type:
             case "user_message":
-                said = (self._person, here, get_full_text(record), "message")
+                message = (self._person, own, get_full_text(record), "message")
             case "assistant_message" if record.content.strip():
-                said = (here, self._person, record.content, "message")
+                message = (own, self._person, record.content, "message")
             case "tool_use":
-                said = (here, tool, record.tool_input or "{}", "tool_call")
+                message = (own, tool, record.tool_input or "{}", "tool_call")
             case "tool_result":
-                said = (tool, here, get_full_text(record), "tool_result")
+                message = (tool, own, get_full_text(record), "tool_result")
             case "system_event" if _is_compaction(placed):
-                said = ("system", here, "", "compaction")
+                message = ("system", own, "", "compaction")
             case _:
                 return None
-        return self._entry_to_dict(placed, said)
+        return self._entry_to_dict(placed, message)
 
     def _entry_to_dict(
-        self, placed: PlacedRecord, said: tuple[str, str, str, str]
+        self, placed: PlacedRecord, message: tuple[str, str, str, str]
     ) -> dict[str, Any]:
         record = placed.record
         time = record.created_at or placed.observed_at
+        sender, recipient, content, entry_type = message
         entry: dict[str, Any] = {
             "id": str(UUID(placed.entry_id)),
             "timestamp": int(time.timestamp()),
-            "from": said[0],
-            "to": said[1],
-            "content": said[2],
-            "entry_type": said[3],
+            "from": sender,
+            "to": recipient,
+            "content": content,
+            "entry_type": entry_type,
         }
         metadata = {"model": record.model, "tool_call_id": record.tool_call_id}
-        if said[3] == "compaction":
+        if entry_type == "compaction":
             metadata["summary"] = record.content
-        known = {name: value for name, value in metadata.items() if value}
-        return entry | ({"metadata": known} if known else {})
+        metadata = {name: value for name, value in metadata.items() if value}
+        return entry | ({"metadata": metadata} if metadata else {})
 
 
 def _is_compaction(placed: PlacedRecord) -> bool:
-    told = placed.record.metadata
-    # The small kind shortens old results and takes no message away.
-    return (
-        told.get("kind") == "compacted" and told.get("note") != "microcompact_boundary"
-    )
+    metadata = placed.record.metadata
+    # A microcompaction shortens old results but removes no message.
+    is_micro = metadata.get("note") == "microcompact_boundary"
+    return metadata.get("kind") == "compacted" and not is_micro
 
 
 def _render_transcript(entries: Sequence[PlacedRecord]) -> bytes:
-    """`[USER]: …` and `[ASSISTANT]: …`; a line that only looks so has a backslash."""
+    """Render `[USER]: …` and `[ASSISTANT]: …` blocks; escape lines that look alike."""
     heads = {"user_message": "[USER]: ", "assistant_message": "[ASSISTANT]: "}
     blocks = []
     for placed in entries:

@@ -1,7 +1,7 @@
 """devflow: `runs/<runId>/transcript.json`, gzipped from 100 KB, and its metadata.
 
-devflow knows no subagents: each has a run of its own, whose id is its parent's with the
-subagent's behind it, and whose `input` names the parent.
+devflow has no subagents. Each subagent becomes a separate run: its id is the parent's
+run id followed by the subagent's id, and its `input` names the parent.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ if TYPE_CHECKING:
 COMPRESS_FROM_BYTES = 100 * 1024
 _STATUS = {"cancelled": "canceled", "error": "failed"}
 _MODEL_EVENTS = ("context", "compacted")
-"""Events whose words the agent was given; the others are bookkeeping."""
+"""Kinds of events whose text the model saw; the others are bookkeeping."""
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
-    """A run for the session and one for each subagent."""
-    began = session.summary.started_at
-    date = f"{began.astimezone(UTC):%Y-%m-%d}" if began else "0001-01-01"
+    """Render a run for the session and one for each subagent."""
+    start = session.summary.started_at
+    date = f"{start.astimezone(UTC):%Y-%m-%d}" if start else "0001-01-01"
     run_id = f"{date}-{session.summary.key.agent}-{make_session_name(session.summary)}"
     files = [*_render_run(session, session.units, run_id, "")]
-    below = [child for unit in session.units for child in unit.subagents]
-    for child in iter_units(below):
-        own = f"{run_id}-{make_safe_name(child.summary.subagent_id)}"
-        files += _render_run(session, [child], own, run_id)
+    subagents = [child for unit in session.units for child in unit.subagents]
+    for child in iter_units(subagents):
+        child_id = f"{run_id}-{make_safe_name(child.summary.subagent_id)}"
+        files += _render_run(session, [child], child_id, run_id)
     return tuple(files)
 
 
 def _render_run(
     session: Session, units: Sequence[Unit], run_id: str, parent: str
 ) -> Iterator[Artifact]:
-    turns = [turn for chapter in make_unit_turns(units) for turn in chapter.turns]
-    told = [each for turn in turns if (each := _turn_to_dict(turn))]
-    for number, turn in enumerate(told, 1):
-        turn["id"] = number
+    turns = [turn for group in make_unit_turns(units) for turn in group.turns]
+    items = [item for turn in turns if (item := _turn_to_dict(turn))]
+    for number, item in enumerate(items, 1):
+        item["id"] = number
     metadata = _metadata_to_dict(session, units, turns, parent)
     data = encode_text(
-        dump_json({"runId": run_id, "metadata": metadata, "turns": told}, 2)
+        dump_json({"runId": run_id, "metadata": metadata, "turns": items}, 2)
     )
     folder = f"runs/{run_id}"
     plain, packed = f"{folder}/transcript.json", f"{folder}/transcript.json.gz"
@@ -68,10 +68,10 @@ def _render_run(
         )
     else:
         yield Artifact(path=plain, body=data, replaces=(packed,))
-    known = {"runId": run_id, **metadata, "turnCount": len(told)}
+    document = {"runId": run_id, **metadata, "turnCount": len(items)}
     yield Artifact(
         path=f"{folder}/metadata.json",
-        body=encode_text(dump_json(known, 2)),
+        body=encode_text(dump_json(document, 2)),
         is_derived=True,
     )
 
@@ -79,9 +79,10 @@ def _render_run(
 def _metadata_to_dict(
     session: Session, units: Sequence[Unit], turns: Sequence[Turn], parent: str
 ) -> dict[str, Any]:
-    """Tokens are those of the turns; a cost that nobody told is 0, and `input` says so.
+    """Return the run's metadata, without values that are not known.
 
-    devflow's cost is what its caller added, so 0 is its word for nothing added.
+    `totalCost` is 0 if the cost is not known, as in a devflow run to which no cost was
+    added; `costIsKnown` in `input` distinguishes the two cases.
     """
     summary = units[0].summary if parent and units else session.summary
     usage = sum_unit_usage(units)
@@ -89,7 +90,7 @@ def _metadata_to_dict(
     status = _find_status(session, units)
     times = [t for u in units for t in (u.started_at, u.ended_at) if t]
     errors = [turn.text for turn in turns if turn.speaker == "error"]
-    told = {
+    metadata = {
         "flowId": summary.key.agent,
         "nodeId": summary.key.source if parent else None,
         "input": _input_to_dict(session, units, parent, is_priced=cost is not None),
@@ -103,13 +104,13 @@ def _metadata_to_dict(
         "totalCost": cost or 0,
         "error": errors[-1] if errors and status == "failed" else None,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in metadata.items() if value is not None}
 
 
 def _input_to_dict(
     session: Session, units: Sequence[Unit], parent: str, *, is_priced: bool
 ) -> dict[str, Any]:
-    told = {
+    fields = {
         "prompt": next((unit.prompt for unit in units if unit.prompt), ""),
         "agent": session.summary.key.agent,
         "agentVersion": find_version(units),
@@ -119,7 +120,7 @@ def _input_to_dict(
         "parentRunId": parent,
         "costIsKnown": is_priced,
     }
-    return {k: v for k, v in told.items() if v or isinstance(v, bool)}
+    return {k: v for k, v in fields.items() if v or isinstance(v, bool)}
 
 
 def _find_status(session: Session, units: Sequence[Unit]) -> str:
@@ -129,12 +130,12 @@ def _find_status(session: Session, units: Sequence[Unit]) -> str:
 
 
 def _turn_to_dict(turn: Turn) -> dict[str, Any] | None:
-    """The turn in devflow's words; events that say nothing are no turns."""
+    """Return the turn in devflow's form, or None for events without text."""
     role = _find_role(turn)
     if not role:
         return None
     usage = turn.usage
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": 0,
         "role": role,
         "content": turn.text,
@@ -144,8 +145,8 @@ def _turn_to_dict(turn: Turn) -> dict[str, Any] | None:
         "toolCalls": [_call_to_dict(call) for call in turn.calls],
         "thinking": turn.thinking,
     }
-    needed = ("id", "role", "content", "timestamp")
-    return {k: v for k, v in told.items() if v or k in needed}
+    required = ("id", "role", "content", "timestamp")
+    return {k: v for k, v in fields.items() if v or k in required}
 
 
 def _find_role(turn: Turn) -> str:
@@ -163,13 +164,13 @@ def _find_role(turn: Turn) -> str:
 
 
 def _call_to_dict(call: ToolInvocation) -> dict[str, Any]:
-    told = {
+    fields = {
         "id": call.call_id,
         "name": call.name,
         "input": parse_input(call.placed.record),
         "error" if call.is_error else "output": call.output,
     }
-    return {k: v for k, v in told.items() if v or k in ("name", "input")}
+    return {k: v for k, v in fields.items() if v or k in ("name", "input")}
 
 
 def _count_input_tokens(usage: Usage) -> int:

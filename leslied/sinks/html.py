@@ -1,8 +1,8 @@
-"""HTML: one file that shows everything, works offline and runs no script.
+"""HTML: one file that shows the whole session, works offline and runs no script.
 
-Every word of a log is escaped; Markdown is rendered without raw HTML and without
-pictures, and links lead only to the web, when somebody follows them. Folding is
-`<details>`, and the switches at the top are style sheets.
+All text of a log is escaped. Markdown is rendered without raw HTML and images, and
+links may only lead to web and mail addresses. Folding uses `<details>`, and the
+switches at the top are pure CSS.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ _SWITCHES = (
     "</form>"
 )
 _MAX_MARKDOWN_CHARACTERS = 200_000
-"""Longer text is shown as it is: nobody reads it as Markdown."""
+"""Longer text is shown as plain text, not rendered as Markdown."""
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
-    """One page."""
+    """Render one page."""
     body = encode_text("\n".join(_HtmlSession(session).lines()) + "\n")
     return (Artifact(path=f"{make_file_stem(session)}.html", body=body),)
 
@@ -64,55 +64,62 @@ def render(session: Session) -> tuple[Artifact, ...]:
 class _HtmlSession:
     def __init__(self, session: Session) -> None:
         self._session = session
-        chapters = make_unit_turns(session.units)
-        told = [(chapter, list(self._render_turns(chapter))) for chapter in chapters]
-        self._units = [(chapter, lines) for chapter, lines in told if lines]
+        rendered = [
+            (group, list(self._render_turns(group)))
+            for group in make_unit_turns(session.units)
+        ]
+        self._units = [(group, lines) for group, lines in rendered if lines]
 
     def lines(self) -> Iterator[str]:
         title = _escape(format_title(self._session))
         yield "<!doctype html>"
         yield '<html lang="en"><head><meta charset="utf-8">'
-        yield f'<meta http-equiv="Content-Security-Policy" content="{_CONTENT_SECURITY_POLICY}">'
+        yield (
+            '<meta http-equiv="Content-Security-Policy" '
+            f'content="{_CONTENT_SECURITY_POLICY}">'
+        )
         yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
         yield '<meta name="referrer" content="no-referrer">'
         yield f"<title>{title}</title><style>{STYLE}</style></head><body>"
         yield _SWITCHES
         yield f"<main><header><h1>{title}</h1>"
-        facts = iter_header_fields(self._session)
-        pairs = (f"<dt>{n}</dt><dd>{_escape(value)}</dd>" for n, value in facts)
+        fields = iter_header_fields(self._session)
+        pairs = (f"<dt>{n}</dt><dd>{_escape(value)}</dd>" for n, value in fields)
         yield f"<dl>{''.join(pairs)}</dl></header>"
         yield from self._render_contents()
-        for chapter, lines in self._units:
-            yield from self._render_unit(chapter, lines)
+        for group, lines in self._units:
+            yield from self._render_unit(group, lines)
         yield "</main></body></html>"
 
     def _render_contents(self) -> Iterator[str]:
         if len(self._units) < 2:
             return
         yield "<nav><ol>"
-        for chapter, _ in self._units:
+        for group, _ in self._units:
+            unit = group.unit
             yield (
-                f'<li value="{chapter.unit.number}"><a href="#{_anchor(chapter.unit)}">'
-                f"{_escape(_heading(chapter.unit))}</a></li>"
+                f'<li value="{unit.number}"><a href="#{_make_anchor(unit)}">'
+                f"{_escape(_format_heading(unit))}</a></li>"
             )
         yield "</ol></nav>"
 
-    def _render_unit(self, chapter: UnitTurns, lines: Sequence[str]) -> Iterator[str]:
-        unit = chapter.unit
-        anchor = _anchor(unit)
+    def _render_unit(self, group: UnitTurns, lines: Sequence[str]) -> Iterator[str]:
+        unit = group.unit
+        anchor = _make_anchor(unit)
         yield f'<section id="{anchor}">'
         number = "" if unit.summary.is_subagent else f"{unit.number}. "
-        yield f'<h2><a href="#{anchor}">{number}{_escape(_heading(unit))}</a></h2>'
-        facts = (unit.chat_id, format_time(unit.started_at, self._session))
-        told = " · ".join(filter(None, (*facts, unit.stop_reason)))
-        yield f'<p class="facts">{_escape(told)}</p>'
+        heading = _escape(_format_heading(unit))
+        yield f'<h2><a href="#{anchor}">{number}{heading}</a></h2>'
+        start = format_time(unit.started_at, self._session)
+        facts = " · ".join(filter(None, (unit.chat_id, start, unit.stop_reason)))
+        yield f'<p class="facts">{_escape(facts)}</p>'
         yield from lines
         yield "</section>"
 
-    def _render_turns(self, chapter: UnitTurns) -> Iterator[str]:
-        for turn in chapter.turns:
+    def _render_turns(self, group: UnitTurns) -> Iterator[str]:
+        for turn in group.turns:
             yield from self._render_turn(turn)
-        for child in chapter.subagents:
+        for child in group.subagents:
             yield from self._render_subagent(child)
 
     def _render_turn(self, turn: Turn) -> Iterator[str]:
@@ -160,28 +167,28 @@ class _HtmlSession:
     def _render_call(self, call: ToolInvocation) -> Iterator[str]:
         head = f"<b>{_escape(call.name)}</b> <code>{_escape(format_call(call))}</code>"
         yield from _render_details(
-            head, [_render_arguments(call), _render_result(call)], _call_class(call)
+            head, [_render_arguments(call), _render_result(call)], _get_call_class(call)
         )
         for child in call.subagents:
             yield from self._render_subagent(child)
 
     def _render_subagent(self, child: Unit) -> Iterator[str]:
-        (chapter,) = make_unit_turns([child])
+        (group,) = make_unit_turns([child])
         head = f"<b>Subagent</b> {_escape(format_subagent(child))}"
-        yield from _render_details(head, list(self._render_turns(chapter)), "subagent")
+        yield from _render_details(head, list(self._render_turns(group)), "subagent")
 
 
-def _heading(unit: Unit) -> str:
+def _format_heading(unit: Unit) -> str:
     if unit.summary.is_subagent:
         return f"Subagent {format_subagent(unit)}"
     return first_line(unit.prompt) or "before the first prompt"
 
 
-def _anchor(unit: Unit) -> str:
+def _make_anchor(unit: Unit) -> str:
     return escape(f"{unit.chat_id}-{unit.number}")
 
 
-def _call_class(call: ToolInvocation) -> str:
+def _get_call_class(call: ToolInvocation) -> str:
     return "call bad" if call.is_error else "call"
 
 
@@ -217,7 +224,7 @@ def _render_details(head: str, body: Sequence[str], name: str = "") -> Iterator[
 
 
 def _render_pre(text: str) -> str:
-    # HTML drops a line end right behind the tag.
+    # HTML ignores a line end right after the opening tag.
     return f"<pre>\n{_escape(text.strip(chr(10)))}</pre>"
 
 
@@ -239,21 +246,22 @@ def _render_markdown(text: str) -> str:
 
 @cache
 def _get_parser() -> Any:
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - this output alone needs it
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - only this sink needs it
 
-    made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    made.disable("image")
-    made.validateLink = lambda url: url.lower().startswith(  # type: ignore[method-assign]
+    parser = MarkdownIt("commonmark", {"html": False})
+    parser.enable(["table", "strikethrough"])
+    parser.disable("image")
+    parser.validateLink = lambda url: url.lower().startswith(  # type: ignore[method-assign]
         ("http://", "https://", "mailto:")
     )
-    made.add_render_rule("link_open", _render_link)
-    return made
+    parser.add_render_rule("link_open", _render_link)
+    return parser
 
 
 def _render_link(renderer: Any, tokens: Any, at: int, options: Any, env: Any) -> str:
     tokens[at].attrSet("rel", "noopener noreferrer")
-    told: str = renderer.renderToken(tokens, at, options, env)
-    return told
+    html: str = renderer.renderToken(tokens, at, options, env)
+    return html
 
 
 SINK = Sink(name="html", about="one HTML file, offline, without scripts", render=render)

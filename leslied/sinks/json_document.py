@@ -1,6 +1,6 @@
 """JSON: the whole session as one document, in the form that `show --json` prints.
 
-`schemas/session.schema.json` says what it looks like.
+`schemas/session.schema.json` describes its form.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ SCHEMA = "leslied/session.schema.json"
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
-    """One document: the session, and its units with every record."""
+    """Render the session, and its units with every record, as one document."""
     summary = session.summary
-    told = {
+    document = {
         "schema": SCHEMA,
         "session": {
             **session_to_dict(summary, session.status, summary.cwd),
@@ -29,7 +29,7 @@ def render(session: Session) -> tuple[Artifact, ...]:
         },
         "units": [unit_to_dict(unit) for unit in session.units],
     }
-    body = encode_text(dump_json(told, 2) + "\n")
+    body = encode_text(dump_json(document, 2) + "\n")
     return (Artifact(path=f"{make_file_stem(session)}.json", body=body),)
 
 

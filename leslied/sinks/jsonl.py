@@ -1,6 +1,6 @@
-"""JSON lines: one record on each, subagents behind the unit that spawned them.
+"""JSON Lines: one record a line, subagents after the unit that spawned them.
 
-`schemas/record.schema.json` says what a line looks like.
+`schemas/record.schema.json` describes the form of a line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
-    """Every record, in reading order."""
+    """Render every record, in reading order."""
     units = iter_units(session.units)
     lines = [record_to_dict(placed) for unit in units for placed in unit.entries]
     name = f"{make_file_stem(session)}.jsonl"

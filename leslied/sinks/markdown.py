@@ -1,8 +1,8 @@
-"""Markdown: one page to read, share or hand over, tool calls folded.
+"""Markdown: one page to read or share, with folded tool calls.
 
-What was said keeps its own Markdown. What could break the page, or fetch something when
-it is looked at, is taken apart: raw HTML, pictures, open fences, and lines that look
-like the page's own headings, which are of the first three levels.
+Messages keep their own Markdown. Whatever could break the page, or load something when
+it is displayed, is neutralized: raw HTML, images, open fences, and lines that look like
+the page's own headings, which use the first three levels.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
-    """One page."""
+    """Render one page."""
     body = encode_text("\n".join(_MarkdownSession(session).lines()) + "\n")
     return (Artifact(path=f"{make_file_stem(session)}.md", body=body),)
 
@@ -61,13 +61,12 @@ class _MarkdownSession:
         yield ""
         for name, value in iter_header_fields(self._session):
             yield f"- **{name}**: {_render_code(value)}"
-        chapters = make_unit_turns(self._session.units)
-        for chapter in chapters:
-            yield from self._render_unit(chapter)
+        for group in make_unit_turns(self._session.units):
+            yield from self._render_unit(group)
 
-    def _render_unit(self, chapter: UnitTurns) -> Iterator[str]:
-        unit = chapter.unit
-        body = list(self._render_turns(chapter))
+    def _render_unit(self, group: UnitTurns) -> Iterator[str]:
+        unit = group.unit
+        body = list(self._render_turns(group))
         if not body:
             return
         yield ""
@@ -77,14 +76,14 @@ class _MarkdownSession:
             heading = first_line(unit.prompt) or "before the first prompt"
             yield f"## {unit.number}. {_escape(heading)}"
         yield ""
-        facts = (unit.chat_id, format_time(unit.started_at, self._session))
-        yield f"*{' · '.join(filter(None, (*facts, unit.stop_reason)))}*"
+        start = format_time(unit.started_at, self._session)
+        yield f"*{' · '.join(filter(None, (unit.chat_id, start, unit.stop_reason)))}*"
         yield from body
 
-    def _render_turns(self, chapter: UnitTurns) -> Iterator[str]:
-        for turn in chapter.turns:
+    def _render_turns(self, group: UnitTurns) -> Iterator[str]:
+        for turn in group.turns:
             yield from self._render_turn(turn)
-        for child in chapter.subagents:
+        for child in group.subagents:
             yield from self._render_subagent(child)
 
     def _render_turn(self, turn: Turn) -> Iterator[str]:
@@ -130,9 +129,9 @@ class _MarkdownSession:
             yield from self._render_subagent(child)
 
     def _render_subagent(self, child: Unit) -> Iterator[str]:
-        (chapter,) = make_unit_turns([child])
+        (group,) = make_unit_turns([child])
         title = f"Subagent {format_subagent(child)}"
-        yield from _render_details(title, list(self._render_turns(chapter))[1:])
+        yield from _render_details(title, list(self._render_turns(group))[1:])
 
 
 def _render_arguments(call: ToolInvocation) -> list[str]:
@@ -158,27 +157,27 @@ def _render_details(summary: str, body: Sequence[str]) -> Iterator[str]:
 
 
 def _render_code_block(text: str, language: str = "") -> list[str]:
-    """The text word for word: its fence is longer than any in it."""
+    """Render the text verbatim, in a fence longer than any fence inside it."""
     body = replace_controls(text).strip("\n")
     longest = max((len(run) for run in re.findall(r"`{3,}", body)), default=2)
-    mark = "`" * (longest + 1)
-    return [mark + language, *body.split("\n"), mark]
+    fence = "`" * (longest + 1)
+    return [fence + language, *body.split("\n"), fence]
 
 
 def _sanitize_markdown(text: str) -> Iterator[str]:
-    """Somebody's Markdown as a part of the page: fences are closed, HTML is shown."""
+    """Yield the lines of a message's Markdown: fences closed, HTML escaped."""
     fence, is_even = "", True
     for line in replace_controls(text).split("\n"):
-        found = _FENCE.fullmatch(line)
+        match = _FENCE.fullmatch(line)
         if fence:
             yield line
-            if found and found[1].startswith(fence) and not found[2].strip():
+            if match and match[1].startswith(fence) and not match[2].strip():
                 fence, is_even = "", True
-        elif found and not (found[1][0] == "`" and "`" in found[2]):
-            fence = found[1]
+        elif match and not (match[1][0] == "`" and "`" in match[2]):
+            fence = match[1]
             yield line
         else:
-            # A backtick left over may pair with one in a later line of its paragraph.
+            # An unpaired backtick may pair with one in a later line of the paragraph.
             is_even = not line.strip() or (
                 is_even and "`" not in _CODE_SPAN.sub("", line)
             )
@@ -188,22 +187,22 @@ def _sanitize_markdown(text: str) -> Iterator[str]:
 
 
 def _sanitize_line(line: str, *, has_spans: bool) -> str:
-    """One line outside fences: no HTML, no pictures, no heading like the page's own."""
+    """Escape HTML and images in a line outside fences, and demote headings."""
     if _UNDERLINE.fullmatch(line):
         return "***" if "---" in line else f"\\{line.strip()}"
     line = _HEADING.sub(lambda m: "#" * min(len(m[1]) + 3, 6), line)
     if not has_spans:
         return _ACTIVE_MARKUP.sub(_escape_match, line)
     parts = _CODE_SPAN.split(line)
-    # split gives text, span, its backticks, text, …
-    words = (_ACTIVE_MARKUP.sub(_escape_match, part) for part in parts[0::3])
-    return "".join(a + b for a, b in zip(words, [*parts[1::3], ""], strict=True))
+    # split() returns text, code span, the span's backticks, text, …
+    texts = (_ACTIVE_MARKUP.sub(_escape_match, part) for part in parts[0::3])
+    return "".join(a + b for a, b in zip(texts, [*parts[1::3], ""], strict=True))
 
 
-def _escape_match(found: re.Match[str]) -> str:
-    """One backslash more, unless the last of them does it already."""
-    is_dead = len(found[1]) % 2
-    return found[0] if is_dead else f"{found[1]}\\{found[2]}"
+def _escape_match(match: re.Match[str]) -> str:
+    """Add a backslash, unless the markup is already escaped."""
+    is_escaped = len(match[1]) % 2
+    return match[0] if is_escaped else f"{match[1]}\\{match[2]}"
 
 
 def _escape(text: str) -> str:

@@ -30,7 +30,7 @@ _ROLE_ICONS = {"system": "⚙️", "user": "👤", "assistant": "🤖"}
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
-    """The slice file under the name its factory looks for, and a text to read."""
+    """Render the slice file, under the name its factory expects, and a text form."""
     entries = [p for unit in iter_units(session.units) for p in unit.entries]
     stem = make_file_stem(session)
     readable = "\n".join(line for p in entries for line in _format_entry(p, session))
@@ -64,7 +64,7 @@ def _entry_to_dict(placed: PlacedRecord) -> dict[str, Any]:
 
 
 def _format_time(placed: PlacedRecord) -> str:
-    # A datetime is required there; where the log has none, it is when it was read.
+    # The format requires a time; without one in the log, use the time of reading.
     time = placed.record.created_at or placed.observed_at
     return (encode_time(time) or "").replace("Z", "+00:00")
 
@@ -77,7 +77,7 @@ def _get_content(record: Record) -> str:
 
 def _metadata_to_dict(placed: PlacedRecord) -> dict[str, Any]:
     record = placed.record
-    told: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "entry_type": record.type,
         "session_id": record.session.session_id,
         "adapter": record.session.agent,
@@ -87,7 +87,7 @@ def _metadata_to_dict(placed: PlacedRecord) -> dict[str, Any]:
         "native_id": record.native_id,
         "is_time_observed": record.created_at is None,
     }
-    return {k: v for k, v in told.items() if v} | dict(record.metadata)
+    return {k: v for k, v in metadata.items() if v} | dict(record.metadata)
 
 
 def _get_source(record: Record) -> str:
@@ -96,7 +96,7 @@ def _get_source(record: Record) -> str:
 
 
 def _format_entry(placed: PlacedRecord, session: Session) -> Iterator[str]:
-    """One entry as people read it; what only machines read is left out."""
+    """Yield the lines of one entry; nothing if it is not meant for people."""
     record = placed.record
     text = replace_controls(_get_content(record))
     kind = record.metadata.get("kind", "context")
@@ -107,12 +107,12 @@ def _format_entry(placed: PlacedRecord, session: Session) -> Iterator[str]:
     time = record.created_at or placed.observed_at
     clock = f"{time.astimezone(session.zone):%H:%M:%S}"
     name = " ".join(replace_controls(record.tool_name).split())
-    who = (
+    speaker = (
         f"🔧 {name}"
         if name
         else f"{_ROLE_ICONS.get(record.role, '•')} {record.role.upper()}"
     )
-    yield f"{prefix}[{clock}] {who}"
+    yield f"{prefix}[{clock}] {speaker}"
     yield dump_json(parse_input(record)) if record.type == "tool_use" else text
     yield ""
 

@@ -1,5 +1,5 @@
-"""What a thread is on disk: its assets, its relations, and what an agent is told of it.
+"""Threads on disk: their assets, their relations, and the context agents receive.
 
-No door: the hook program starts in a few milliseconds and takes only the module it
-needs.
+This package re-exports nothing: the hook program must start within a few milliseconds
+and imports only the modules that it needs.
 """

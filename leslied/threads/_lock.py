@@ -1,7 +1,8 @@
-"""Leslie's lock: a folder beside the file, as proper-lockfile makes it.
+"""Leslie's lock: a folder next to the file, as proper-lockfile creates it.
 
-Whoever makes the folder holds the lock and touches it now and then; one that nobody
-touched for ten seconds belongs to a dead process and may be taken away.
+The process that creates the folder holds the lock and updates its mtime from time to
+time. A folder that was not updated for ten seconds belongs to a dead process and may be
+removed.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ if TYPE_CHECKING:
 
 STALE_SECONDS = 10.0
 RETRY_DELAYS_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.0)
-"""Seconds between the tries, as Leslie waits for us."""
+"""Delays between attempts; Leslie uses the same."""
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class LockBusyError(SinkError):
-    """Somebody else is writing; it will be tried again."""
+    """Another process holds the lock; the caller tries again later."""
 
 
 @dataclass(slots=True)
 class HeldLock:
-    """A lock that is ours, as long as nobody thinks we are dead."""
+    """A lock that this process holds, unless another process took it as stale."""
 
     fd: int
     name: str
     identity: tuple[int, int]
-    """The lock folder's number and time, as we left them."""
+    """Inode and mtime of the lock folder after our last update."""
 
     def refresh(self) -> None:
-        """The lock was ours all the time and counts as fresh again."""
+        """Update the lock's mtime; raise LockBusyError if the lock was lost."""
         try:
             if _read_identity(self.fd, self.name) != self.identity:
                 raise LockBusyError(f"{self.name} was taken over by another process.")
@@ -49,7 +50,7 @@ class HeldLock:
             raise LockBusyError(f"{self.name} is gone: {error.strerror}") from error
 
     def release(self) -> None:
-        """The lock is free, unless it is somebody else's by now."""
+        """Remove the lock, unless another process took it over."""
         with suppress(OSError):
             if _read_identity(self.fd, self.name) == self.identity:
                 os.rmdir(self.name, dir_fd=self.fd)
@@ -63,7 +64,10 @@ def hold_lock(
     pause: Callable[[float], object],
     retry_delays: tuple[float, ...] = RETRY_DELAYS_SECONDS,
 ) -> Iterator[HeldLock]:
-    """`folder/name` is ours meanwhile; `pause` is called between the tries."""
+    """Hold the lock `folder/name`; call `pause` between attempts to acquire it.
+
+    Raise LockBusyError if another process holds it after the last attempt.
+    """
     try:
         fd = os.open(folder, _FOLDER_FLAGS)
     except OSError as error:
@@ -92,7 +96,7 @@ def _acquire(
             ):
                 return HeldLock(fd, name, _read_identity(fd, name))
         except OSError as error:
-            raise SinkError(f"{name} cannot be made: {error.strerror}") from error
+            raise SinkError(f"{name} cannot be created: {error.strerror}") from error
         if seconds is not None:
             pause(seconds)
     raise LockBusyError(f"Another process holds {name}.")
@@ -107,10 +111,10 @@ def _create_lock(fd: int, name: str) -> bool:
 
 
 def _remove_stale_lock(fd: int, name: str, clock: Clock) -> bool:
-    """A lock that nobody touched for long is gone; says whether it is."""
+    """Remove the lock if it is stale; return whether it no longer exists."""
     try:
-        touched = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mtime
-        if clock.now().timestamp() - touched <= STALE_SECONDS:
+        updated_at = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mtime
+        if clock.now().timestamp() - updated_at <= STALE_SECONDS:
             return False
         os.rmdir(name, dir_fd=fd)
     except FileNotFoundError:
@@ -119,5 +123,5 @@ def _remove_stale_lock(fd: int, name: str, clock: Clock) -> bool:
 
 
 def _read_identity(fd: int, name: str) -> tuple[int, int]:
-    found = os.stat(name, dir_fd=fd, follow_symlinks=False)
-    return found.st_ino, found.st_mtime_ns
+    status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+    return status.st_ino, status.st_mtime_ns

@@ -1,7 +1,7 @@
 """Finding and describing the assets in a thread's folder.
 
-Folders are walked by descriptor, and nothing is followed that is not a plain file or a
-folder: whoever writes there is a stranger.
+The contents of the folder are untrusted: it is opened by descriptor, and only regular
+files and folders are read, never symbolic links.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_FILES = 500
-"""So many files of one folder are looked at."""
+"""Number of files of one asset folder that are described."""
 MAX_HASHED_BYTES = 32 * 1024 * 1024
 """A larger file is listed without a hash."""
 _MAX_COUNTED = 5000
-_AUTHORED_PATHS = tuple(each for each in ASSET_PATHS if each[0] != "transcript")
+_AUTHORED_PATHS = tuple(item for item in ASSET_PATHS if item[0] != "transcript")
 _MAX_DEPTH = 4
 _HEAD_BYTES = 64 * 1024
 _CHUNK_BYTES = 256 * 1024
@@ -41,7 +41,7 @@ _INVISIBLE = re.compile(
 )
 
 AssetStamp = tuple[int, int, int, int]
-"""Size, change times and number of a file: equal while nobody wrote to it."""
+"""Size, mtime, ctime and inode of a file: equal while the file is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,70 +49,70 @@ class ScannedFile:
     """A file that belongs to an asset."""
 
     path: str
-    """Below the folder that holds `.leslie`."""
+    """Path below the folder that holds `.leslie`."""
     stamp: AssetStamp
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """Size in bytes."""
         return self.stamp[0]
 
     @property
     def updated_at(self) -> datetime:
-        """When it was last written."""
+        """Time of the last write."""
         return datetime.fromtimestamp(self.stamp[1] / 1e9, UTC)
 
     @property
     def updated_day(self) -> str:
-        """The day it was last written, as names carry it."""
+        """Local day of the last write, in the form that asset names use."""
         return self.updated_at.astimezone().strftime("%Y%m%d")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScannedAsset:
-    """An asset that is there."""
+    """An asset that exists in a thread's folder."""
 
     type: str
     relative_path: str
-    """Below the thread's folder."""
+    """Path below the thread's folder."""
     path: str
-    """Below the folder that holds `.leslie`."""
+    """Path below the folder that holds `.leslie`."""
     is_folder: bool
     files: tuple[ScannedFile, ...]
     omitted_files: int = 0
-    """Files beyond the limit."""
+    """Number of files beyond the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileDescription:
-    """What a file's bytes tell."""
+    """Hash and title of a file."""
 
     sha256: str
-    """Empty for a file that is too large, or changed while it was read."""
+    """Empty if the file is too large or changed during reading."""
     title: str
 
 
 def find_assets(
     base: Path, thread_id: str, *, include_transcripts: bool = True
 ) -> list[ScannedAsset]:
-    """The assets of a thread, in listing order; without the thread's folder, none."""
+    """Return the thread's assets in listing order; none if it has no folder."""
     folder = f".leslie/threads/{thread_id}"
-    places = ASSET_PATHS if include_transcripts else _AUTHORED_PATHS
+    paths = ASSET_PATHS if include_transcripts else _AUTHORED_PATHS
     try:
         with _open_below(base, folder, _FOLDER_FLAGS) as fd:
             names = set(os.listdir(fd))  # noqa: PTH208 - a descriptor
-            found = [
-                _scan_asset(fd, kind, place, folder)
-                for kind, place in places
-                if place.partition("/")[0] in names
+            assets = [
+                _scan_asset(fd, kind, path, folder)
+                for kind, path in paths
+                if path.partition("/")[0] in names
             ]
     except OSError:
         return []
-    return [asset for asset in found if asset]
+    return [asset for asset in assets if asset]
 
 
 def list_names(base: Path, thread_id: str) -> list[str]:
-    """All names in the thread's folder."""
+    """Return all names in the thread's folder; none if it has no folder."""
     try:
         with _open_below(base, f".leslie/threads/{thread_id}", _FOLDER_FLAGS) as fd:
             return sorted(os.listdir(fd))  # noqa: PTH208 - a descriptor
@@ -121,7 +121,7 @@ def list_names(base: Path, thread_id: str) -> list[str]:
 
 
 def has_thread_folder(base: Path, thread_id: str) -> bool:
-    """Whether the thread has a folder there."""
+    """Return whether the thread has a folder in this project."""
     try:
         with _open_below(base, f".leslie/threads/{thread_id}", _FOLDER_FLAGS):
             return True
@@ -130,17 +130,17 @@ def has_thread_folder(base: Path, thread_id: str) -> bool:
 
 
 def stamp_assets(assets: list[ScannedAsset]) -> bytes:
-    """Changes whenever an asset that agents or people write does."""
+    """Return a digest that changes with any asset other than a transcript."""
     digest = hashlib.blake2b(digest_size=16)
     for asset in assets:
         if asset.type != "transcript":
-            told = [asset.path, *((file.path, file.stamp) for file in asset.files)]
-            digest.update(repr(told).encode(errors="surrogatepass"))
+            state = [asset.path, *((file.path, file.stamp) for file in asset.files)]
+            digest.update(repr(state).encode(errors="surrogatepass"))
     return digest.digest()
 
 
 def stamp_file(base: Path, path: str) -> AssetStamp | None:
-    """The stamp of a plain file below the folder; None where there is no such file."""
+    """Return the stamp of a regular file below the folder, or None."""
     try:
         with _open_below(base, path, _FILE_FLAGS) as fd:
             status = os.fstat(fd)
@@ -150,7 +150,10 @@ def stamp_file(base: Path, path: str) -> AssetStamp | None:
 
 
 def describe_file(base: Path, file: ScannedFile) -> FileDescription:
-    """The file's hash and title; both from the same bytes, or no hash."""
+    """Return the file's hash and title.
+
+    The hash is empty if the file no longer has the stamp with which it was scanned.
+    """
     name = file.path.rpartition("/")[2]
     try:
         with _open_below(base, file.path, _FILE_FLAGS) as fd:
@@ -167,7 +170,7 @@ def describe_file(base: Path, file: ScannedFile) -> FileDescription:
 
 
 def read_text(base: Path, path: str, limit: int) -> str | None:
-    """The text of a plain file below the folder; None where there is no such file."""
+    """Return the first `limit` bytes of a regular file as text, or None."""
     try:
         with _open_below(base, path, _FILE_FLAGS) as fd:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -179,7 +182,7 @@ def read_text(base: Path, path: str, limit: int) -> str | None:
 
 
 def find_title(text: str) -> str:
-    """The first heading outside a code block; empty where there is none."""
+    """Return the first heading outside a code block; empty if there is none."""
     is_code = False
     for line in text.removeprefix("\ufeff").split("\n"):
         if _FENCE.match(line):
@@ -192,23 +195,23 @@ def find_title(text: str) -> str:
 
 
 def truncate_title(title: str) -> str:
-    """A title as lists can show it."""
+    """Shorten a title for lists."""
     if len(title) <= _MAX_TITLE_CHARACTERS:
         return title
     return title[: _MAX_TITLE_CHARACTERS - 1] + "…"
 
 
 def make_stamp(status: os.stat_result) -> AssetStamp:
-    """What tells that a file was written to."""
+    """Return the stamp of a file with this status."""
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
 def _hash_and_read_head(fd: int) -> tuple[str, bytes]:
-    digest, head, left = hashlib.sha256(), b"", MAX_HASHED_BYTES
-    while left > 0 and (piece := os.read(fd, min(_CHUNK_BYTES, left))):
-        digest.update(piece)
-        left -= len(piece)
-        head += piece[: _HEAD_BYTES - len(head)] if len(head) < _HEAD_BYTES else b""
+    digest, head, remaining = hashlib.sha256(), b"", MAX_HASHED_BYTES
+    while remaining > 0 and (chunk := os.read(fd, min(_CHUNK_BYTES, remaining))):
+        digest.update(chunk)
+        remaining -= len(chunk)
+        head += chunk[: _HEAD_BYTES - len(head)] if len(head) < _HEAD_BYTES else b""
     return digest.hexdigest(), head
 
 
@@ -249,34 +252,34 @@ def _scan_folder(fd: int, path: str, depth: int) -> Iterator[ScannedFile]:
             if stat.S_ISREG(status.st_mode):
                 yield ScannedFile(f"{path}/{name}", make_stamp(status))
             elif stat.S_ISDIR(status.st_mode) and depth > 1:
-                below = os.open(name, _FOLDER_FLAGS, dir_fd=fd)
+                child = os.open(name, _FOLDER_FLAGS, dir_fd=fd)
                 try:
-                    yield from _scan_folder(below, f"{path}/{name}", depth - 1)
+                    yield from _scan_folder(child, f"{path}/{name}", depth - 1)
                 finally:
-                    os.close(below)
+                    os.close(child)
         except OSError:
             continue
 
 
 @contextmanager
 def _open_below(base: Path, path: str, flags: int) -> Iterator[int]:
-    """A descriptor of what stands there, reached through plain folders alone."""
+    """Yield a descriptor of a path below base; do not follow symbolic links."""
     with _open_from(os.open(base, _FOLDER_FLAGS), path, flags) as fd:
         yield fd
 
 
 @contextmanager
 def _open_from(fd: int, path: str, flags: int) -> Iterator[int]:
-    """The same, from a descriptor on, which is closed."""
+    """Do the same from an open descriptor, and close it."""
     *folders, name = path.split("/")
     try:
-        for folder, how in (
-            *((each, _FOLDER_FLAGS) for each in folders),
+        for part, part_flags in (
+            *((folder, _FOLDER_FLAGS) for folder in folders),
             (name, flags),
         ):
-            below = os.open(folder, how, dir_fd=fd)
+            child = os.open(part, part_flags, dir_fd=fd)
             os.close(fd)
-            fd = below
+            fd = child
         yield fd
     finally:
         os.close(fd)

@@ -1,4 +1,4 @@
-"""Plans and to-do lists that an agent keeps elsewhere, as a thread's own would look."""
+"""Assets collected from plans and to-do lists outside the thread's folder."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from leslied.model.file_change import FileChange
 
 COLLECTED_FOLDER = ".meta/collected"
-"""Below a thread's folder; never where an agent's own assets stand."""
+"""Folder below the thread's folder, separate from assets that agents write."""
 PLAN_FILE = re.compile(r".*/\.claude/plans/[^/]+\.md", re.DOTALL)
-"""Where Claude Code keeps the plans of its plan mode."""
+"""Paths of the files in which Claude Code keeps the plans of its plan mode."""
 _STATES = {"completed": "done", "done": "done", "in_progress": "doing"}
 _REMOVED_STATES = ("cancelled", "canceled", "deleted")
 
@@ -24,7 +24,7 @@ CollectedType = Literal["plan", "progress"]
 
 @dataclass(frozen=True, slots=True)
 class CollectedAsset:
-    """One asset that the thread has not of its own, and the call that told it last."""
+    """The text of one collected asset, and the last call that changed it."""
 
     type: CollectedType
     text: str
@@ -32,7 +32,7 @@ class CollectedAsset:
 
     @property
     def relative_path(self) -> str:
-        """Below the thread's folder."""
+        """Path below the thread's folder."""
         return f"{COLLECTED_FOLDER}/{self.type}.md"
 
 
@@ -44,36 +44,38 @@ class _TodoItem:
 
 
 def collect_assets(
-    touches: Sequence[FileChange], read_plan: Callable[[str], str | None]
+    changes: Sequence[FileChange], read_plan: Callable[[str], str | None]
 ) -> list[CollectedAsset]:
-    """The plan and the progress that these calls of one session tell, if any.
+    """Return the plan and the progress in the calls of one session, if any.
 
-    `read_plan` gives the words that a plan's file holds now.
+    `read_plan` returns the current text of a plan file, or None.
     """
-    found = (_find_plan(touches, read_plan), _find_progress(touches))
-    return [each for each in found if each]
+    assets = (_find_plan(changes, read_plan), _find_progress(changes))
+    return [asset for asset in assets if asset]
 
 
 def _find_plan(
-    touches: Sequence[FileChange], read_plan: Callable[[str], str | None]
+    changes: Sequence[FileChange], read_plan: Callable[[str], str | None]
 ) -> CollectedAsset | None:
-    files = [t for t in touches if t.path and PLAN_FILE.fullmatch(t.path)]
-    shown = [t for t in touches if t.kind == "plan"]
-    agreed = [t for t in shown if not t.path]
-    if files and (words := read_plan(files[-1].path)):
-        return CollectedAsset("plan", _end_with_newline(words), files[-1])
-    written = [t for t in files if t.kind == "write" and t.body]
-    for told in (agreed, written, shown):
-        if told:
-            return CollectedAsset("plan", _end_with_newline(told[-1].body), told[-1])
-    lists = [t for t in touches if t.kind == "todos" and t.path == "plan"]
+    files = [c for c in changes if c.path and PLAN_FILE.fullmatch(c.path)]
+    proposed = [c for c in changes if c.kind == "plan"]
+    # A plan that was not accepted has the path "draft".
+    accepted = [c for c in proposed if not c.path]
+    if files and (text := read_plan(files[-1].path)):
+        return CollectedAsset("plan", _end_with_newline(text), files[-1])
+    written = [c for c in files if c.kind == "write" and c.body]
+    for plans in (accepted, written, proposed):
+        if plans:
+            text = _end_with_newline(plans[-1].body)
+            return CollectedAsset("plan", text, plans[-1])
+    lists = [c for c in changes if c.kind == "todos" and c.path == "plan"]
     if lists and (steps := _parse_steps(lists[-1])):
         return CollectedAsset("plan", _render_plan(lists[-1], steps), lists[-1])
     return None
 
 
-def _find_progress(touches: Sequence[FileChange]) -> CollectedAsset | None:
-    lists = [t for t in touches if t.kind in ("todos", "task")]
+def _find_progress(changes: Sequence[FileChange]) -> CollectedAsset | None:
+    lists = [c for c in changes if c.kind in ("todos", "task")]
     if not lists:
         return None
     last = lists[-1]
@@ -81,45 +83,44 @@ def _find_progress(touches: Sequence[FileChange]) -> CollectedAsset | None:
     return CollectedAsset("progress", _render_progress(steps), last) if steps else None
 
 
-def _parse_steps(touch: FileChange) -> list[_TodoItem]:
-    told = json.loads(touch.body or "{}")
+def _parse_steps(change: FileChange) -> list[_TodoItem]:
+    body = json.loads(change.body or "{}")
     return [
-        _TodoItem(each["text"], _STATES.get(each["status"], "open"))
-        for each in told.get("steps", [])
-        if each["status"] not in _REMOVED_STATES
+        _TodoItem(step["text"], _STATES.get(step["status"], "open"))
+        for step in body.get("steps", [])
+        if step["status"] not in _REMOVED_STATES
     ]
 
 
-def _fold_tasks(touches: Sequence[FileChange]) -> list[_TodoItem]:
-    """The tasks as they stand after every call about them."""
+def _fold_tasks(changes: Sequence[FileChange]) -> list[_TodoItem]:
+    """Return the tasks in their state after all task calls."""
     tasks: dict[str, _TodoItem] = {}
-    for touch in touches:
-        if touch.kind != "task":
+    for change in changes:
+        if change.kind != "task":
             continue
-        told: dict[str, Any] = json.loads(touch.body or "{}")
-        status = str(told.get("status") or "")
+        body: dict[str, Any] = json.loads(change.body or "{}")
+        status = str(body.get("status") or "")
         if status in _REMOVED_STATES:
-            tasks.pop(touch.path, None)
+            tasks.pop(change.path, None)
             continue
-        task = tasks.setdefault(touch.path, _TodoItem("", "open"))
-        task.text = str(told.get("subject") or task.text)
+        task = tasks.setdefault(change.path, _TodoItem("", "open"))
+        task.text = str(body.get("subject") or task.text)
         task.state = _STATES.get(status, "open") if status else task.state
-        more = told.get("addBlockedBy")
-        task.blocked_by += (
-            [str(each) for each in more] if isinstance(more, list) else []
-        )
+        blockers = body.get("addBlockedBy")
+        if isinstance(blockers, list):
+            task.blocked_by += [str(task_id) for task_id in blockers]
     for task in tasks.values():
-        left = [tasks[each] for each in task.blocked_by if each in tasks]
-        task.blocked_by = [each.text for each in left if each.state != "done"]
+        existing = [tasks[task_id] for task_id in task.blocked_by if task_id in tasks]
+        task.blocked_by = [other.text for other in existing if other.state != "done"]
         if task.blocked_by and task.state != "done":
             task.state = "blocked"
     return [task for task in tasks.values() if task.text]
 
 
-def _render_plan(touch: FileChange, steps: list[_TodoItem]) -> str:
-    words = str(json.loads(touch.body).get("words") or "").strip()
+def _render_plan(change: FileChange, steps: list[_TodoItem]) -> str:
+    intro = str(json.loads(change.body).get("words") or "").strip()
     numbered = [f"{n}. {_join_lines(step.text)}" for n, step in enumerate(steps, 1)]
-    return "\n".join(["# Plan", "", *([words, ""] if words else []), *numbered, ""])
+    return "\n".join(["# Plan", "", *([intro, ""] if intro else []), *numbered, ""])
 
 
 def _render_progress(steps: list[_TodoItem]) -> str:
@@ -136,16 +137,16 @@ def _render_progress(steps: list[_TodoItem]) -> str:
         ("blocked", "Blocked"),
         ("done", "Completed"),
     ):
-        here = [step for step in steps if step.state == state]
-        if here:
-            lines += ["", f"## {heading}", "", *map(_render_step, here)]
+        section = [step for step in steps if step.state == state]
+        if section:
+            lines += ["", f"## {heading}", "", *map(_render_step, section)]
     return "\n".join([*lines, ""])
 
 
 def _render_step(step: _TodoItem) -> str:
     box = "x" if step.state == "done" else " "
-    why = f" (waits for {', '.join(step.blocked_by)})" if step.blocked_by else ""
-    return f"- [{box}] {_join_lines(step.text)}{_join_lines(why)}"
+    reason = f" (waits for {', '.join(step.blocked_by)})" if step.blocked_by else ""
+    return f"- [{box}] {_join_lines(step.text)}{_join_lines(reason)}"
 
 
 def _join_lines(text: str) -> str:

@@ -1,7 +1,7 @@
-"""`<thread_context>`: what an agent is told of its thread.
+"""`<thread_context>`: the description of a thread that agents receive.
 
-Paths, never contents: the agent reads what it needs. The same files give the same
-bytes. Imports are few, because the hook program starts with this.
+It contains paths, never contents: the agent reads what it needs. The same files give
+the same bytes. Hooks load this module, so it imports little.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from leslied.threads.operations import (
 )
 from leslied.threads.relations import read_relations
 
-TYPE_CHECKING = False  # the module of that name costs a hook milliseconds
+TYPE_CHECKING = False  # Importing it from `typing` would cost a hook milliseconds.
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from leslied.threads.operations import RelationsData
 
     Assets = list[tuple[str, str]]
-    """Type and path of each asset."""
+    """List of pairs of asset type and path."""
 
 _ESCAPES = {
     ord("&"): "&amp;",
@@ -44,7 +44,7 @@ _ESCAPES |= {code: f"&#{code};" for code in (*range(32), 127)}
 
 
 class ThreadContext:
-    """A thread's context, its parts, and what was wrong with its references."""
+    """A thread's context, its parts, and warnings about its references."""
 
     __slots__ = ("assets", "objective", "refs", "thread_id", "warnings", "xml")
 
@@ -64,48 +64,49 @@ def build_context(
     extra_refs: Iterable[tuple[str, Path]] = (),
     prefix: str = "",
 ) -> ThreadContext:
-    """The context of a thread whose `.leslie` stands in `base`.
+    """Build the context of a thread; `base` is the folder that holds `.leslie`.
 
-    `more_refs` are threads referenced for this once, each with the folder that holds
-    its `.leslie`. `prefix` goes before every path: an agent that works elsewhere needs
-    whole ones. A reference that would close a circle is refused (`T201`); one to a
-    thread that is not there is left out, with a warning (`W202`). A name that cannot
-    be a thread's has no context at all.
+    `extra_refs` are additional references for this context only, each with the folder
+    that holds its `.leslie`. `prefix` is put before every path, for an agent that works
+    in another folder. Raise CycleError (`T201`) if an extra reference would close a
+    cycle. A reference to a thread that does not exist is omitted, with a warning
+    (`W202`). The context of an invalid thread id is empty.
     """
     if not is_thread_id(thread_id):
         return ThreadContext(thread_id, "")
     data = read_relations(base)
-    known = data["threads"].get(thread_id, {})
+    thread = data["threads"].get(thread_id, {})
     context = ThreadContext(
-        thread_id, known.get("objective") or make_objective(thread_id)
+        thread_id, thread.get("objective") or make_objective(thread_id)
     )
     context.assets = _list_assets(base, f"{THREADS_FOLDER}/{thread_id}", prefix)
     _add_refs(context, data, base, prefix)
-    for target, place in extra_refs:
+    for target, folder in extra_refs:
         if target == thread_id or (
-            place == base and is_reachable(data, target, thread_id)
+            folder == base and is_reachable(data, target, thread_id)
         ):
             raise CycleError(
                 f"T201: {target} already leads to {thread_id}; "
-                "the reference would close a circle."
+                "the reference would close a cycle."
             )
-        there = prefix if place == base else f"{place}/"
-        found = _list_assets(place, f"{THREADS_FOLDER}/{target}", there)
-        threads = data if place == base else read_relations(place)
-        _add_ref(context, target, found, is_there=_is_thread(threads, place, target))
+        path_prefix = prefix if folder == base else f"{folder}/"
+        assets = _list_assets(folder, f"{THREADS_FOLDER}/{target}", path_prefix)
+        relations = data if folder == base else read_relations(folder)
+        has_target = _thread_exists(relations, folder, target)
+        _add_ref(context, target, assets, exists=has_target)
     context.xml = _render(context, prefix)
     return context
 
 
 def render_context(base: Path | str, thread_id: str) -> str:
-    """The element alone, for those who inject it."""
+    """Return the context's XML element alone."""
     return build_context(base, thread_id).xml
 
 
 def _add_refs(
     context: ThreadContext, data: RelationsData, base: Path | str, prefix: str
 ) -> None:
-    """The references that the file knows; a frozen one is its copy."""
+    """Add the references in the relations file; use the copy of a frozen one."""
     thread_id = context.thread_id
     bindings = find_bindings(data, thread_id)
     for target in data["relations"].get(thread_id, {}).get("references_to", []):
@@ -119,23 +120,23 @@ def _add_refs(
             and bindings.get(target) != "live"
             and os.path.isdir(f"{base}/{copy}")
         )
-        place = copy if is_frozen else f"{THREADS_FOLDER}/{target}"
-        is_there = is_frozen or _is_thread(data, base, target)
-        found = _list_assets(base, place, prefix) if is_there else []
-        _add_ref(context, target, found, is_there=is_there)
+        folder = copy if is_frozen else f"{THREADS_FOLDER}/{target}"
+        exists = is_frozen or _thread_exists(data, base, target)
+        assets = _list_assets(base, folder, prefix) if exists else []
+        _add_ref(context, target, assets, exists=exists)
 
 
 def _add_ref(
-    context: ThreadContext, target: str, found: Assets, *, is_there: bool
+    context: ThreadContext, target: str, assets: Assets, *, exists: bool
 ) -> None:
-    if not is_there:
+    if not exists:
         context.warnings.append(f"W202: Referenced thread '{target}' not found")
     else:
-        context.refs.setdefault(target, found)
+        context.refs.setdefault(target, assets)
 
 
-def _is_thread(data: RelationsData, base: Path | str, thread_id: str) -> bool:
-    """Whether there is such a thread: by the file, or by its folder."""
+def _thread_exists(data: RelationsData, base: Path | str, thread_id: str) -> bool:
+    """Return whether the thread is in the relations file or has a folder."""
     if not is_thread_id(thread_id):
         return False
     return thread_id in data["threads"] or os.path.isdir(
@@ -143,20 +144,20 @@ def _is_thread(data: RelationsData, base: Path | str, thread_id: str) -> bool:
     )
 
 
-def _list_assets(base: Path | str, place: str, prefix: str) -> Assets:
+def _list_assets(base: Path | str, folder: str, prefix: str) -> Assets:
     return [
-        (kind, f"{prefix}{place}/{path}")
+        (kind, f"{prefix}{folder}/{path}")
         for kind, path in ASSET_PATHS
-        if os.path.exists(f"{base}/{place}/{path}")
+        if os.path.exists(f"{base}/{folder}/{path}")
     ]
 
 
 def _render(context: ThreadContext, prefix: str) -> str:
-    """The element, letter by letter as Leslie writes it."""
-    own = "\n".join(_render_asset(each, "  ") for each in context.assets)
+    """Render the element, byte for byte as Leslie does."""
+    own = "\n".join(_render_asset(asset, "  ") for asset in context.assets)
     refs = "".join(
         f'\n  <ref thread="{_escape(target)}">\n'
-        + "\n".join(_render_asset(each, "    ") for each in assets)
+        + "\n".join(_render_asset(asset, "    ") for asset in assets)
         + "\n  </ref>"
         for target, assets in context.refs.items()
     )
@@ -174,5 +175,5 @@ def _render_asset(asset: tuple[str, str], indent: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Nothing in the text can end the attribute or the line."""
+    """Escape the text so that it cannot end the attribute or the line."""
     return text.translate(_ESCAPES)

@@ -1,4 +1,4 @@
-"""What a thread's index says: pure, from what was found, known and done."""
+"""The index of a thread's assets as JSON values, and its parser. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from leslied.threads.progress import ProgressItem, ThreadProgress
 
 MAX_REVISIONS = 200
-"""Of each file, so many hashes are kept."""
+"""Number of revisions in the history of a file."""
 MAX_CALLS = 200
 _MAX_REMOVED = 50
 _THREAD_FOLDER = re.compile(r"\.leslie/threads/[^/]+/")
@@ -26,7 +26,7 @@ _MAX_ITEMS = 100
 
 
 class FileRevision(Struct, frozen=True):
-    """One state of a file, and the calls that led to it."""
+    """One state of a file, and the tool calls that led to it."""
 
     at: str
     size: int
@@ -35,7 +35,7 @@ class FileRevision(Struct, frozen=True):
 
 
 class FileHistory(Struct, frozen=True):
-    """What an earlier index said of a file."""
+    """The revisions of a file in an earlier index."""
 
     type: str
     path: str
@@ -58,32 +58,32 @@ class _StoredIndex(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetFile:
-    """A file of an asset, described."""
+    """The description of a file that belongs to an asset."""
 
     path: str
     title: str
     size: int
     sha256: str
     updated_at: datetime
-    touches: Sequence[FileChange] = ()
+    changes: Sequence[FileChange] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asset:
-    """An asset, described."""
+    """The description of an asset."""
 
     type: str
     path: str
     is_folder: bool = False
     is_collected: bool = False
-    """Whether it was told by calls and not written by the agent."""
+    """Whether it was collected from tool calls and not written by the agent."""
     files: Sequence[AssetFile] = ()
     omitted_files: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadIndex:
-    """A thread and what belongs to it."""
+    """A thread with its assets, progress and file histories."""
 
     id: str
     title: str
@@ -137,37 +137,38 @@ class _IndexSchema(Struct, frozen=True):
 
 
 def load_index(text: str) -> dict[str, Any] | None:
-    """An index as plain values; None where it lacks what every index has."""
+    """Parse an index; return None if a required field is missing or invalid."""
     try:
         index: dict[str, Any] = msgspec.json.decode(text)
-        read = msgspec.convert(index, _IndexSchema)
-        for asset, plain in zip(read.assets, index["assets"], strict=True):
+        checked = msgspec.convert(index, _IndexSchema)
+        for asset, fields in zip(checked.assets, index["assets"], strict=True):
             if asset.files is None:
-                msgspec.convert(plain, _FileSchema)
+                msgspec.convert(fields, _FileSchema)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
     return index
 
 
 def load_histories(text: str | None, thread_id: str) -> dict[str, FileHistory]:
-    """What an index that was written before says of each file; nothing if damaged.
+    """Return the file histories in an earlier index, by path; none if it is damaged.
 
-    The thread may have had another id then.
+    The thread may have had another id at that time, so paths get the current id.
     """
     try:
-        old = msgspec.json.decode(text or "{}", type=_StoredIndex)
-        pasts = [
-            past
-            for asset in (*old.removed, *old.assets)
-            for past in _iter_histories(asset)
+        index = msgspec.json.decode(text or "{}", type=_StoredIndex)
+        histories = [
+            history
+            for asset in (*index.removed, *index.assets)
+            for history in _iter_histories(asset)
         ]
-        now = f".leslie/threads/{thread_id}/"
-        names = [
-            _THREAD_FOLDER.sub(lambda _: now, past.path, count=1) for past in pasts
+        folder = f".leslie/threads/{thread_id}/"
+        paths = [
+            _THREAD_FOLDER.sub(lambda _: folder, history.path, count=1)
+            for history in histories
         ]
         return {
-            name: msgspec.structs.replace(past, path=name)
-            for name, past in zip(names, pasts, strict=True)
+            path: msgspec.structs.replace(history, path=path)
+            for path, history in zip(paths, histories, strict=True)
         }
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return {}
@@ -183,10 +184,10 @@ def _iter_histories(asset: _StoredAsset) -> Iterable[FileHistory]:
 
 
 def thread_index_to_dict(thread: ThreadIndex) -> dict[str, Any]:
-    """The thread's index as plain values."""
+    """Return the thread's index as JSON values."""
     assets = [_asset_to_dict(asset, thread.histories) for asset in thread.assets]
-    here = {file.path for asset in thread.assets for file in asset.files}
-    removed = [past for path, past in thread.histories.items() if path not in here]
+    present = {file.path for asset in thread.assets for file in asset.files}
+    removed = [file for path, file in thread.histories.items() if path not in present]
     return {
         "version": 1,
         "thread": thread.id,
@@ -197,19 +198,19 @@ def thread_index_to_dict(thread: ThreadIndex) -> dict[str, Any]:
         "progress": progress_to_dict(thread.progress) if thread.progress else None,
         "removed": [
             {
-                "type": past.type,
-                "path": past.path,
-                "title": past.title,
-                "history": [_revision_to_dict(change) for change in past.history],
+                "type": file.type,
+                "path": file.path,
+                "title": file.title,
+                "history": [_revision_to_dict(revision) for revision in file.history],
             }
-            for past in removed[-_MAX_REMOVED:]
-            if past.history
+            for file in removed[-_MAX_REMOVED:]
+            if file.history
         ],
     }
 
 
 def progress_to_dict(progress: ThreadProgress) -> dict[str, Any]:
-    """How far the thread is."""
+    """Return the thread's progress as JSON values."""
     return {
         "percent": progress.percent,
         "done": len(progress.list_items("done")),
@@ -229,43 +230,43 @@ def progress_to_dict(progress: ThreadProgress) -> dict[str, Any]:
 
 
 def _select_items(items: list[ProgressItem]) -> list[ProgressItem]:
-    """As many as a list can hold; where they are too many, what is left to do."""
+    """Return at most `_MAX_ITEMS` items; drop finished ones first."""
     if len(items) > _MAX_ITEMS:
         items = [item for item in items if item.state != "done"]
     return items[:_MAX_ITEMS]
 
 
-def call_to_dict(touch: FileChange) -> dict[str, Any]:
-    """Which call of which session it was."""
+def call_to_dict(change: FileChange) -> dict[str, Any]:
+    """Return the call that made the change, and its session, as JSON values."""
     return {
-        "kind": touch.kind,
-        "tool": touch.tool,
-        "call_id": touch.call_id,
-        "chat_id": touch.chat_id,
-        "agent": touch.session.agent,
-        "session_id": touch.session.session_id,
-        "source": touch.session.source,
-        "at": _format_time(touch.at),
+        "kind": change.kind,
+        "tool": change.tool,
+        "call_id": change.call_id,
+        "chat_id": change.chat_id,
+        "agent": change.session.agent,
+        "session_id": change.session.session_id,
+        "source": change.session.source,
+        "at": _format_time(change.at),
     }
 
 
 def _asset_to_dict(asset: Asset, histories: dict[str, FileHistory]) -> dict[str, Any]:
     form = "folder" if asset.is_folder else "file"
-    plain = {"type": asset.type, "path": asset.path, "form": form}
+    fields: dict[str, Any] = {"type": asset.type, "path": asset.path, "form": form}
     if asset.is_collected:
-        plain["collected"] = True  # type: ignore[assignment]
+        fields["collected"] = True
     has_history = asset.type != "transcript"
     files = [_file_to_dict(f, histories, has_history=has_history) for f in asset.files]
     if not asset.is_folder:
-        return plain | files[0]
-    more = {"left_out": asset.omitted_files} if asset.omitted_files else {}
-    return plain | {"files": files} | more
+        return fields | files[0]
+    omitted = {"left_out": asset.omitted_files} if asset.omitted_files else {}
+    return fields | {"files": files} | omitted
 
 
 def _file_to_dict(
     file: AssetFile, histories: dict[str, FileHistory], *, has_history: bool
 ) -> dict[str, Any]:
-    plain: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "path": file.path,
         "title": file.title,
         "size": file.size,
@@ -273,26 +274,26 @@ def _file_to_dict(
     }
     updated_at = _format_time(file.updated_at)
     if not has_history:
-        return plain | {"updated_at": updated_at}
+        return fields | {"updated_at": updated_at}
     before = histories[file.path].history if file.path in histories else []
     history = extend_history(before, file)
-    times = [change.at for change in history] + [
-        at for touch in file.touches if (at := _format_time(touch.at))
+    times = [revision.at for revision in history] + [
+        at for change in file.changes if (at := _format_time(change.at))
     ]
-    return plain | {
+    return fields | {
         "created_at": min([*times, updated_at or ""]),
         "updated_at": updated_at,
-        "calls": [call_to_dict(touch) for touch in file.touches[-MAX_CALLS:]],
-        "history": [_revision_to_dict(change) for change in history],
+        "calls": [call_to_dict(change) for change in file.changes[-MAX_CALLS:]],
+        "history": [_revision_to_dict(revision) for revision in history],
     }
 
 
 def extend_history(
     before: Sequence[FileRevision], file: AssetFile
 ) -> list[FileRevision]:
-    """The history with the state the file has now, and with every call in its place.
+    """Return the history with the file's current revision and all calls added.
 
-    A call belongs to the first state that was there after it.
+    A call belongs to the first revision after it.
     """
     history = list(before)
     if file.sha256 and (not history or history[-1].sha256 != file.sha256):
@@ -300,25 +301,25 @@ def extend_history(
         history.append(FileRevision(at, file.size, file.sha256))
     if not history:
         return []
-    known = {call for change in history for call in change.calls}
-    new: dict[int, list[str]] = {}
-    for touch in file.touches:
-        if not touch.call_id or touch.call_id in known:
+    seen_ids = {call_id for revision in history for call_id in revision.calls}
+    new_ids: dict[int, list[str]] = {}
+    for change in file.changes:
+        if not change.call_id or change.call_id in seen_ids:
             continue
-        known.add(touch.call_id)
-        at = _format_time(touch.at) or ""
-        # What was placed in an earlier state's time may have become known only now.
-        later = (n for n, change in enumerate(history) if change.at >= at)
-        new.setdefault(next(later, len(history) - 1), []).append(touch.call_id)
-    told = [
-        msgspec.structs.replace(change, calls=[*change.calls, *new.get(n, [])])
-        for n, change in enumerate(history)
+        seen_ids.add(change.call_id)
+        at = _format_time(change.at) or ""
+        # A call may become known late, when there are already newer revisions.
+        later = (n for n, revision in enumerate(history) if revision.at >= at)
+        new_ids.setdefault(next(later, len(history) - 1), []).append(change.call_id)
+    extended = [
+        msgspec.structs.replace(revision, calls=[*revision.calls, *new_ids.get(n, [])])
+        for n, revision in enumerate(history)
     ]
-    return told[-MAX_REVISIONS:]
+    return extended[-MAX_REVISIONS:]
 
 
-def _revision_to_dict(change: FileRevision) -> dict[str, Any]:
-    return msgspec.structs.asdict(change)
+def _revision_to_dict(revision: FileRevision) -> dict[str, Any]:
+    return msgspec.structs.asdict(revision)
 
 
 def _format_time(time: datetime | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Whether a thread's assets are named so that people and agents find them."""
+"""Checks that a thread's assets have names by which people and agents find them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _DATED = re.compile(r"(\d{8})(-(\d{4}))?(?:-(.*))?", re.DOTALL)
 _ALWAYS_ALLOWED = ("README.md", "index.md")
-"""Names that a folder may always hold."""
-_ASSET_NAMES = {place for _, place in ASSET_PATHS}
+"""Names that are allowed in every asset folder."""
+_ASSET_NAMES = {path for _, path in ASSET_PATHS}
 _MAX_CHARACTERS = 50
 _MIN_WORDS, _MAX_WORDS = 3, 6
 _OTHER_FOLDERS = ("context", ".meta")
@@ -25,51 +25,50 @@ _OTHER_FOLDERS = ("context", ".meta")
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """One thing to mend."""
+    """One violation of the naming rules."""
 
     path: str
-    """Below the thread's folder."""
+    """Path below the thread's folder."""
     rule: str
     message: str
     suggestion: str = ""
-    """A name that would do."""
+    """Name that follows the rules; may be empty."""
 
 
 def lint_assets(
     assets: Sequence[ScannedAsset], names: Sequence[str]
 ) -> list[LintFinding]:
-    """What is not as the guide wants it; `names` are all names in the folder."""
-    told = [*_lint_thread(assets, names)]
+    """Return violations of the guide's rules; `names` are all names in the folder."""
+    findings = [*_lint_thread(assets, names)]
     for asset in assets:
         if asset.is_folder and asset.type != "transcript":
-            told += _lint_folder(asset)
-    return told
+            findings += _lint_folder(asset)
+    return findings
 
 
 def _lint_thread(
     assets: Sequence[ScannedAsset], names: Sequence[str]
 ) -> Iterator[LintFinding]:
-    forms: dict[str, list[str]] = {}
+    paths_by_type: dict[str, list[str]] = {}
     for asset in assets:
-        forms.setdefault(asset.type, []).append(asset.relative_path)
-    for places in forms.values():
-        if len(places) > 1:
-            message = f"{' and '.join(places)} both exist; keep one form"
-            yield LintFinding(places[0], "one-form", message)
+        paths_by_type.setdefault(asset.type, []).append(asset.relative_path)
+    for paths in paths_by_type.values():
+        if len(paths) > 1:
+            message = f"{' and '.join(paths)} both exist; keep one form"
+            yield LintFinding(paths[0], "one-form", message)
     for name in sorted(names):
         if name in _ASSET_NAMES or name in _OTHER_FOLDERS or name.startswith("."):
             continue
-        better = _suggest_asset(name)
-        message = "no asset has this name, so no agent is told of it"
-        yield LintFinding(name, "unknown-name", message, better)
+        message = "this is not an asset name, so agents do not get to see it"
+        yield LintFinding(name, "unknown-name", message, _suggest_asset(name))
 
 
 def _suggest_asset(name: str) -> str:
-    """The asset that was probably meant."""
+    """Return the path of the asset that was probably meant, or an empty string."""
     stem = name.lower().partition(".")[0].rstrip("0123456789_- ")
-    near = {stem, stem.rstrip("s"), stem + "s", stem.partition("-")[0]}
-    near |= {stem.partition("_")[0], re.sub(r"^[\d_-]+", "", stem)}
-    return next((place for kind, place in ASSET_PATHS if kind in near), "")
+    similar = {stem, stem.rstrip("s"), stem + "s", stem.partition("-")[0]}
+    similar |= {stem.partition("_")[0], re.sub(r"^[\d_-]+", "", stem)}
+    return next((path for kind, path in ASSET_PATHS if kind in similar), "")
 
 
 def _lint_folder(asset: ScannedAsset) -> Iterator[LintFinding]:
@@ -85,17 +84,17 @@ def _lint_name(asset: ScannedAsset, file: ScannedFile) -> Iterator[LintFinding]:
         return
     path = file.path[file.path.index(asset.relative_path) :]
     stem, _, ending = name.rpartition(".")
-    better = _suggest_name(stem or name, file)
+    suggestion = _suggest_name(stem or name, file)
     if ending != "md":
-        yield LintFinding(path, "ending", "the name does not end in .md", better)
+        yield LintFinding(path, "ending", "the name does not end in .md", suggestion)
     dated = _DATED.fullmatch(stem)
     if dated is None or not _is_date(dated[1], dated[3]):
         message = "the name does not begin with a date, YYYYMMDD or YYYYMMDD-HHmm"
-        yield LintFinding(path, "date", message, better)
+        yield LintFinding(path, "date", message, suggestion)
         topic = stem
     else:
         topic = dated[4] or ""
-    yield from _lint_topic(path, topic, better)
+    yield from _lint_topic(path, topic, suggestion)
 
 
 def _lint_topic(path: str, topic: str, suggestion: str) -> Iterator[LintFinding]:
@@ -106,10 +105,10 @@ def _lint_topic(path: str, topic: str, suggestion: str) -> Iterator[LintFinding]
         return
     words = topic.split("-")
     if not _MIN_WORDS <= len(words) <= _MAX_WORDS and topic.isascii():
-        message = f"the topic has {_pluralize_words(words)}; three to six tell it best"
+        message = f"the topic has {_pluralize_words(words)}; use three to six"
         yield LintFinding(path, "words", message)
     if len(topic) > _MAX_CHARACTERS:
-        message = f"the topic has {len(topic)} characters; at most 50 stay readable"
+        message = f"the topic has {len(topic)} characters; use at most 50"
         yield LintFinding(path, "length", message, suggestion)
 
 
@@ -118,16 +117,16 @@ def _pluralize_words(words: list[str]) -> str:
 
 
 def _suggest_name(stem: str, file: ScannedFile) -> str:
-    """A name by the rules, made of the name there is."""
+    """Derive a name that follows the rules from the current name."""
     dated = _DATED.fullmatch(stem)
     is_dated = dated is not None and _is_date(dated[1], dated[3])
     day = f"{dated[1]}{dated[2] or ''}" if dated and is_dated else file.updated_day
     topic = (dated[4] or "") if dated and is_dated else stem
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", topic).lower()
-    words = re.sub(r"[\W_]+", "-", words).strip("-")
-    while len(words) > _MAX_CHARACTERS and "-" in words:
-        words = words.rpartition("-")[0]
-    return f"{day}-{words[:_MAX_CHARACTERS] or 'topic'}.md"
+    topic = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", topic).lower()
+    topic = re.sub(r"[\W_]+", "-", topic).strip("-")
+    while len(topic) > _MAX_CHARACTERS and "-" in topic:
+        topic = topic.rpartition("-")[0]
+    return f"{day}-{topic[:_MAX_CHARACTERS] or 'topic'}.md"
 
 
 def _is_date(day: str, time: str | None) -> bool:

@@ -1,58 +1,58 @@
-"""What happens to threads: each change and the operation that tells of it.
+"""Changes to the relations data, each logged as an operation.
 
-Operations are the truth; `relations` can be made from them again. Commands and their
-parameters are those Leslie knows, and nothing here touches the disk.
+`relations` can be rebuilt from the operations. Commands and their parameters are those
+of Leslie. Nothing in this module reads or writes files.
 """
 
 from __future__ import annotations
 
 from leslied.threads.layout import THREADS_FOLDER
 
-TYPE_CHECKING = False  # the module of that name costs a hook milliseconds
+TYPE_CHECKING = False  # Importing it from `typing` would cost a hook milliseconds.
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
     RelationsData = dict[str, Any]
-    """The whole file: version, metadata, threads, operations, relations."""
+    """Data of the whole file: version, metadata, threads, operations, relations."""
 
 RELATION_KINDS = ("children", "references_to", "referenced_by", "depends_on")
 _RECORDED_BY = "leslied"
-"""Stands in the spawn operation of every thread that leslied wrote down."""
+"""Value of `recorded_by` in the operations that leslied logs."""
 
 
 class CycleError(ValueError):
-    """Leslie's `T201`: a thread would, by way of others, reference itself."""
+    """Leslie's `T201`: a thread would reference itself, directly or indirectly."""
 
 
 def make_objective(thread_id: str) -> str:
-    """The objective of a thread that nobody gave one."""
+    """Return the default objective of a thread."""
     return "obj-" + thread_id.removeprefix("thread-")
 
 
 def upsert_threads(
     data: RelationsData, threads: Iterable[Mapping[str, Any]], now: str
 ) -> list[str]:
-    """The threads are in the file as told; says which were not there before.
+    """Add or update the threads in the data; return the ids of the new ones.
 
-    A thread of Leslie's own is left alone, and so is a status that a person set.
+    Threads that Leslie recorded do not change, nor does a status that a person set.
     """
-    ours, new = list_own_threads(data), []
+    own_ids, new_ids = list_own_threads(data), []
     for thread in threads:
-        known = data["threads"].get(thread["id"])
-        if known is None:
+        existing = data["threads"].get(thread["id"])
+        if existing is None:
             _add_thread(data, thread, now)
-            new.append(thread["id"])
-        elif thread["id"] in ours:
-            before = dict(known)
-            _update_thread(data, known, thread, now)
-            if known != before:
-                known["updated_at"] = now
-    return new
+            new_ids.append(thread["id"])
+        elif thread["id"] in own_ids:
+            before = dict(existing)
+            _update_thread(data, existing, thread, now)
+            if existing != before:
+                existing["updated_at"] = now
+    return new_ids
 
 
 def list_own_threads(data: RelationsData) -> set[str]:
-    """The threads that leslied wrote down, and not Leslie."""
+    """Return the ids of the threads that leslied recorded."""
     return {
         _get_spawned_id(operation["params"])
         for operation in data["operations"]
@@ -62,22 +62,22 @@ def list_own_threads(data: RelationsData) -> set[str]:
 
 
 def _update_thread(
-    data: RelationsData, known: dict[str, Any], thread: Mapping[str, Any], now: str
+    data: RelationsData, existing: dict[str, Any], thread: Mapping[str, Any], now: str
 ) -> None:
     for name in ("title", "session_id", "metadata"):
-        known[name] = thread[name]
-    if known["status"] in ("active", "completed"):
-        set_status(data, known["id"], thread["status"], now)
-    if known.get("parent_id") is None:
-        _set_parent(data, known["id"], thread["parent_id"], now)
+        existing[name] = thread[name]
+    if existing["status"] in ("active", "completed"):
+        set_status(data, existing["id"], thread["status"], now)
+    if existing.get("parent_id") is None:
+        _set_parent(data, existing["id"], thread["parent_id"], now)
 
 
 def set_status(data: RelationsData, thread_id: str, status: str, now: str) -> None:
-    """The thread has this status, and the operation that gave it is logged."""
-    known = data["threads"][thread_id]
-    if known["status"] == status:
+    """Set the thread's status and log the operation; do nothing if it is set."""
+    thread = data["threads"][thread_id]
+    if thread["status"] == status:
         return
-    known["status"] = status
+    thread["status"] = status
     action = {"active": "resume", "completed": "done"}.get(status, status)
     _append_operation(
         data, "lifecycle", {"thread_id": thread_id, "action": action}, now
@@ -87,7 +87,10 @@ def set_status(data: RelationsData, thread_id: str, status: str, now: str) -> No
 def add_reference(
     data: RelationsData, thread_id: str, target: str, binding: str, now: str
 ) -> None:
-    """The thread references the target; a target that is not there is only logged."""
+    """Add a reference and log it; a target that does not exist is only logged.
+
+    Raise CycleError if the target references the thread, directly or indirectly.
+    """
     if is_reachable(data, target, thread_id):
         raise CycleError(f"T201: {thread_id} and {target} would reference each other")
     params = {"from": thread_id, "target": target, "binding": binding}
@@ -98,7 +101,7 @@ def add_reference(
 
 
 def rename_thread(data: RelationsData, old: str, new: str, now: str) -> None:
-    """What was known of one thread now belongs to another, which Leslie knows."""
+    """Replace a thread by another one, which Leslie recorded, in all relations."""
     if old not in data["threads"] or new not in data["threads"]:
         return
     del data["threads"][old]
@@ -111,20 +114,20 @@ def rename_thread(data: RelationsData, old: str, new: str, now: str) -> None:
 
 
 def is_reachable(data: RelationsData, start: str, goal: str) -> bool:
-    """Whether references lead from one thread to the other; every one to itself."""
-    seen, waiting = set(), [start]
-    while waiting:
-        thread_id = waiting.pop()
+    """Return whether references lead from `start` to `goal`, or both are equal."""
+    seen, pending = set(), [start]
+    while pending:
+        thread_id = pending.pop()
         if thread_id == goal:
             return True
         if thread_id not in seen:
             seen.add(thread_id)
-            waiting += data["relations"].get(thread_id, {}).get("references_to", [])
+            pending += data["relations"].get(thread_id, {}).get("references_to", [])
     return False
 
 
 def find_bindings(data: RelationsData, thread_id: str) -> dict[str, str]:
-    """How each reference of a thread was last bound: `frozen` or `live`."""
+    """Return the last binding, `frozen` or `live`, of each of a thread's references."""
     bindings = {}
     for operation in data["operations"]:
         params = operation["params"]
@@ -136,7 +139,7 @@ def find_bindings(data: RelationsData, thread_id: str) -> dict[str, str]:
 
 
 def rebuild_relations(operations: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The relations that follow from the operations alone."""
+    """Compute the relations from the operations alone."""
     relations: dict[str, Any] = {}
     for operation in operations:
         params = operation["params"]
@@ -146,7 +149,7 @@ def rebuild_relations(operations: Iterable[Mapping[str, Any]]) -> dict[str, Any]
             if isinstance(parent, str) and parent:
                 _add_relation(relations, parent, "children", thread_id)
                 _add_relation(relations, thread_id, "depends_on", parent)
-            pairs = [(thread_id, each) for each in _list_spawn_references(params)]
+            pairs = [(thread_id, target) for target in _list_spawn_references(params)]
         elif _is_rename(operation):
             _rename_in_relations(relations, params["source"], params["target"])
             continue
@@ -197,7 +200,7 @@ def _add_thread(data: RelationsData, thread: Mapping[str, Any], now: str) -> Non
 def _set_parent(
     data: RelationsData, thread_id: str, parent: str | None, now: str
 ) -> None:
-    """A parent that came to light later: told by a second spawn operation."""
+    """Set a parent that became known later; log it as a second spawn operation."""
     if (
         not parent
         or parent not in data["threads"]
@@ -224,7 +227,7 @@ def _is_descendant(data: RelationsData, thread_id: str | None, ancestor: str) ->
 def _append_operation(
     data: RelationsData, command: str, params: dict[str, Any], now: str
 ) -> None:
-    import hashlib  # noqa: PLC0415 - a hook logs nothing
+    import hashlib  # noqa: PLC0415 - hooks log no operations and start faster without
     import json  # noqa: PLC0415
 
     number = len(data["operations"])
@@ -241,9 +244,12 @@ def _append_operation(
 
 
 def _is_rename(operation: Mapping[str, Any]) -> bool:
-    """A merge that Leslie logs copies files and changes no relation; ours renames."""
-    by = operation["params"].get("recorded_by")
-    return operation["command"] == "merge" and bool(by == _RECORDED_BY)
+    """Return whether the operation is a merge logged by leslied, which is a rename.
+
+    A merge logged by Leslie copies files and changes no relations.
+    """
+    recorded_by = operation["params"].get("recorded_by")
+    return operation["command"] == "merge" and bool(recorded_by == _RECORDED_BY)
 
 
 def _rename_in_relations(relations: dict[str, Any], old: str, new: str) -> None:
@@ -260,20 +266,20 @@ def _ensure_relations(
     relations: dict[str, Any], thread_id: str
 ) -> dict[str, list[str]]:
     empty: dict[str, list[str]] = {name: [] for name in RELATION_KINDS}
-    found: dict[str, list[str]] = relations.setdefault(thread_id, empty)
-    return found
+    thread_relations: dict[str, list[str]] = relations.setdefault(thread_id, empty)
+    return thread_relations
 
 
 def _add_relation(
     relations: dict[str, Any], thread_id: str, name: str, other: str
 ) -> None:
-    names = _ensure_relations(relations, thread_id).setdefault(name, [])
-    if other not in names:
-        names.append(other)
+    thread_ids = _ensure_relations(relations, thread_id).setdefault(name, [])
+    if other not in thread_ids:
+        thread_ids.append(other)
 
 
 def _get_spawned_id(params: Mapping[str, Any]) -> str:
-    """The thread that was spawned; Leslie's text and its code differ on the name."""
+    """Return the spawned thread's id; Leslie's docs and code name it differently."""
     return str(params.get("thread_id") or params.get("child_id") or "")
 
 
@@ -288,9 +294,9 @@ def _get_target_id(params: Mapping[str, Any]) -> str:
 
 
 def _list_spawn_references(params: Mapping[str, Any]) -> list[str]:
-    found = params.get("refs") or params.get("ref") or []
-    if isinstance(found, str):
-        found = found.split(",")
-    if not isinstance(found, list):
+    refs = params.get("refs") or params.get("ref") or []
+    if isinstance(refs, str):
+        refs = refs.split(",")
+    if not isinstance(refs, list):
         return []
-    return [each.strip() for each in found if isinstance(each, str) and each.strip()]
+    return [ref.strip() for ref in refs if isinstance(ref, str) and ref.strip()]

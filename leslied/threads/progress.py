@@ -1,4 +1,4 @@
-"""What a progress file says: done, open, blocked and why. Any order, any dialect."""
+"""Parser of progress files: done, open and blocked tasks, in any common dialect."""
 
 from __future__ import annotations
 
@@ -47,33 +47,33 @@ _MAX_LINES = 20_000
 
 @dataclass(slots=True)
 class ProgressItem:
-    """One task; what hangs below it is part of it."""
+    """One task with its subtasks."""
 
     text: str
     state: State
     reason: str = ""
-    """Why it is blocked, as far as the file tells."""
+    """Why the task is blocked, if the file says so."""
     at: str = ""
-    """The time that stands behind it, as written."""
+    """Time after the text, as written."""
     depth: int = 0
     children: list[ProgressItem] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class ThreadProgress:
-    """All tasks in the order of the file, and how much of them is done."""
+    """All tasks in file order, and the percentage that is done."""
 
     items: list[ProgressItem] = field(default_factory=list)
     stated_percent: int | None = None
-    """What the file itself says of the whole."""
+    """Overall percentage stated in the file."""
 
     def list_items(self, state: State) -> list[ProgressItem]:
-        """The tasks in this state, at any depth, in order."""
+        """Return the tasks in this state, at any depth, in order."""
         return [item for item in self.items if item.state == state]
 
     @property
     def percent(self) -> int | None:
-        """How much is done: as told, else counted over tasks without subtasks."""
+        """Percentage stated in the file, else counted over tasks without subtasks."""
         if self.stated_percent is not None:
             return self.stated_percent
         leaves = [item for item in self.items if not item.children]
@@ -82,7 +82,7 @@ class ThreadProgress:
 
 
 def parse_progress(text: str) -> ThreadProgress:
-    """What the text says, as far as it can be understood; never an error."""
+    """Parse the text as far as possible; never raise an error."""
     parser = _ProgressParser()
     for line in text.removeprefix("\ufeff").split("\n")[:_MAX_LINES]:
         parser.read_line(line.rstrip("\r"))
@@ -90,7 +90,7 @@ def parse_progress(text: str) -> ThreadProgress:
 
 
 class _ProgressParser:
-    """Goes through a file line by line."""
+    """Line by line parser of a progress file."""
 
     def __init__(self) -> None:
         self.progress = ThreadProgress()
@@ -99,7 +99,7 @@ class _ProgressParser:
         self._parents: list[tuple[int, ProgressItem]] = []
 
     def read_line(self, line: str) -> None:
-        """What this line adds."""
+        """Update the progress with this line."""
         fence = _FENCE.match(line)
         if self._fence or fence:
             self._read_fence(fence)
@@ -113,7 +113,7 @@ class _ProgressParser:
         if heading or bold:
             self._read_heading(heading[2] if heading else bold[1] if bold else "")
         elif item := _ITEM.fullmatch(line):
-            self._read_item(_width(item[1]), item[2].strip())
+            self._read_item(_measure_indent(item[1]), item[2].strip())
 
     def _read_fence(self, fence: re.Match[str] | None) -> None:
         if not self._fence and fence:
@@ -126,8 +126,8 @@ class _ProgressParser:
         if _NOT_DONE.search(text):
             self._section = "open"
             return
-        found = (state for words, state in _SECTIONS if words.search(text))
-        self._section = next(found, None)
+        states = (state for pattern, state in _SECTIONS if pattern.search(text))
+        self._section = next(states, None)
         if text.strip().lower() == "progress":
             self._section = None
 
@@ -150,7 +150,7 @@ class _ProgressParser:
             self.progress.items.append(item)
 
     def _read_reason(self, parent: ProgressItem | None, text: str) -> None:
-        """A plain line below a blocked task tells why."""
+        """Use a plain line below a blocked task as its reason."""
         if parent and parent.state == "blocked" and not parent.reason:
             parent.reason = _REASON_PREFIX.sub("", text)
 
@@ -167,13 +167,13 @@ def _find_state(mark: str, section: State | None, *, has_box: bool) -> State:
 
 def _make_item(text: str, state: State, depth: int) -> ProgressItem:
     at, reason = "", ""
-    if found := _TIME.search(text):
-        at, text = found[1], text[: found.start()]
-    if state == "blocked" and (found := _REASON.fullmatch(text)):
-        reason, text = (found[2] or found[3]).strip(), found[1]
+    if match := _TIME.search(text):
+        at, text = match[1], text[: match.start()]
+    if state == "blocked" and (match := _REASON.fullmatch(text)):
+        reason, text = (match[2] or match[3]).strip(), match[1]
     text = re.sub(r"\*\*|__|~~", "", text).strip()
     return ProgressItem(text, state, reason, at, depth)
 
 
-def _width(indent: str) -> int:
+def _measure_indent(indent: str) -> int:
     return len(indent.expandtabs(4))

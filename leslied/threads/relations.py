@@ -1,7 +1,7 @@
-"""Leslie's `thread_relations.json`: its form, read and written.
+"""Leslie's `thread_relations.json`: parsing, validation and encoding.
 
-Fields we do not know stay as they are. Imports are few, because the hook program reads
-this file too; changing it on disk is `relations_file`'s work.
+Unknown fields are preserved. Hooks load this module, so it imports little. Updates on
+disk are in `relations_file`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from leslied.threads.operations import (
     rebuild_relations,
 )
 
-TYPE_CHECKING = False  # the module of that name costs a hook milliseconds
+TYPE_CHECKING = False  # Importing it from `typing` would cost a hook milliseconds.
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
@@ -49,11 +49,11 @@ _EXECUTORS = ("human", "agent", "system")
 
 
 class InvalidRelationsError(ValueError):
-    """The text is not what Leslie would read."""
+    """Leslie would not accept the relations."""
 
 
 def make_empty_relations() -> RelationsData:
-    """A file without threads."""
+    """Return relations without threads."""
     return {
         "version": VERSION,
         "metadata": {"last_updated": "1970-01-01T00:00:00.000Z", "thread_count": 0},
@@ -64,19 +64,20 @@ def make_empty_relations() -> RelationsData:
 
 
 def parse_relations(text: bytes) -> RelationsData:
-    """What the file says, with times in UTC and old words as new ones.
+    """Parse the file; convert times to UTC and old status names to new ones.
 
-    Relations that are missing or make no sense are made from the operations.
+    Relations that are missing or invalid are rebuilt from the operations. Raise
+    InvalidRelationsError if Leslie would not accept the file.
     """
     try:
         data = loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidRelationsError(f"no JSON: {error}") from error
+        raise InvalidRelationsError(f"not JSON: {error}") from error
     if not isinstance(data, dict):
-        raise InvalidRelationsError("no object")
+        raise InvalidRelationsError("not a JSON object")
     for name, kind in (("threads", dict), ("operations", list), ("metadata", dict)):
         if not isinstance(data.get(name), kind):
-            raise InvalidRelationsError(f"{name} is missing")
+            raise InvalidRelationsError(f"{name} is missing or has the wrong type")
     _normalize_times(data)
     reason = _find_error(data)
     if reason:
@@ -87,20 +88,21 @@ def parse_relations(text: bytes) -> RelationsData:
 
 
 def encode_relations(data: RelationsData) -> bytes:
-    """The file's bytes; a form that Leslie would not read is refused."""
+    """Encode the file; raise InvalidRelationsError if Leslie would not accept it."""
     reason = _find_error(data)
     if reason:
         raise InvalidRelationsError(reason)
-    import json  # noqa: PLC0415 - a hook only reads, and starts in milliseconds
+    import json  # noqa: PLC0415 - hooks only read, and start faster without it
 
     text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
     return text.encode("utf-8", "replace")
 
 
 def read_relations(base: Path | str) -> RelationsData:
-    """What stands in the project now, or in its backup; empty where nothing does.
+    """Read the project's relations, or their backup if the file is damaged.
 
-    Reading takes no lock: the file is replaced whole.
+    Return empty relations if there is no file. Reading needs no lock, because the file
+    is replaced atomically.
     """
     for name in (RELATIONS_FILE, RELATIONS_FILE + ".bak"):
         try:
@@ -114,7 +116,7 @@ def read_relations(base: Path | str) -> RelationsData:
 
 
 def _read(path: str) -> bytes:
-    """What a regular file holds; nothing else is waited for."""
+    """Return the bytes of a regular file; do not block on anything else."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(path, flags), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -123,50 +125,50 @@ def _read(path: str) -> bytes:
 
 
 def find_claiming_thread(data: RelationsData, session_id: str) -> str:
-    """The thread that Leslie says this session works on; empty where none is."""
+    """Return the id of the Leslie thread with this session; empty if there is none."""
     return find_claimed_sessions(data).get(session_id, "")
 
 
 def find_claimed_sessions(data: RelationsData) -> dict[str, str]:
-    """Every session that a thread of Leslie's own works with, and that thread."""
-    ours = list_own_threads(data)
+    """Return the session ids of Leslie's own threads, mapped to the thread ids."""
+    own_ids = list_own_threads(data)
     return {
         str(thread["session_id"]): thread_id
         for thread_id, thread in data["threads"].items()
         if thread.get("session_id")
-        and thread_id not in ours
+        and thread_id not in own_ids
         and is_thread_id(thread_id)
     }
 
 
 def _find_error(data: RelationsData) -> str:
-    """What Leslie would refuse; empty when it would not."""
+    """Return the reason why Leslie would refuse the data; empty if it would not."""
     if not _is_time(data["metadata"].get("last_updated")):
-        return "metadata.last_updated is no time in UTC"
+        return "metadata.last_updated is not a UTC time"
     for thread_id, thread in data["threads"].items():
         reason = _find_thread_error(thread_id, thread)
         if reason:
             return f"thread {thread_id!r} {reason}"
     for operation in data["operations"]:
         if not isinstance(operation, dict) or not _is_operation(operation):
-            return "an operation makes no sense"
+            return "an operation is invalid"
     return ""
 
 
 def _find_thread_error(thread_id: str, thread: object) -> str:
     if not isinstance(thread, dict) or thread.get("id") != thread_id:
-        return "does not name itself"
+        return "has a different id inside"
     for name in ("title", "objective", "storage_path"):
         if not isinstance(thread.get(name), str):
             return f"has no {name}"
     if not _is_time(thread.get("created_at")):
-        return "was created at no time in UTC"
+        return "has a created_at that is not a UTC time"
     if thread.get("status") not in STATUSES:
-        return "has no known status"
+        return "has an unknown status"
     if thread.get("executor", "agent") not in _EXECUTORS:
-        return "has no known executor"
+        return "has an unknown executor"
     if not isinstance(thread.get("parent_id"), (str, type(None))):
-        return "has no known parent"
+        return "has an invalid parent_id"
     return ""
 
 
@@ -182,18 +184,21 @@ def _is_operation(operation: dict[str, Any]) -> bool:
 
 def _are_relations(relations: object) -> bool:
     return isinstance(relations, dict) and all(
-        isinstance(each, dict)
-        and all(_are_names(each.get(name)) for name in RELATION_KINDS)
-        for each in relations.values()
+        isinstance(lists, dict)
+        and all(_are_names(lists.get(name)) for name in RELATION_KINDS)
+        for lists in relations.values()
     )
 
 
 def _are_names(names: object) -> bool:
-    return isinstance(names, list) and all(isinstance(each, str) for each in names)
+    return isinstance(names, list) and all(isinstance(name, str) for name in names)
 
 
 def _is_time(text: object) -> bool:
-    """Whether it is a time in UTC, told by its marks: there are thousands of them."""
+    """Return whether the value looks like a UTC time.
+
+    A file has thousands of times, so only their punctuation is checked.
+    """
     return (
         isinstance(text, str)
         and text[-1:] == "Z"
@@ -205,7 +210,7 @@ def _is_time(text: object) -> bool:
 
 
 def _normalize_times(data: RelationsData) -> None:
-    """Times with an offset become UTC, and the old word for active the new one."""
+    """Convert times with an offset to UTC, and the old status `pending` to `active`."""
     _normalize_time(data["metadata"], "last_updated")
     for thread in data["threads"].values():
         if isinstance(thread, dict):
@@ -225,7 +230,7 @@ def _normalize_time(holder: dict[str, Any], name: str) -> None:
 
 
 def _to_utc(text: str) -> str:
-    from datetime import UTC, datetime  # noqa: PLC0415 - seldom needed
+    from datetime import UTC, datetime  # noqa: PLC0415 - rarely needed, slow to import
 
     try:
         time = datetime.fromisoformat(text)

@@ -1,8 +1,8 @@
-"""Changing `thread_relations.json` on disk, beside a Leslie that may do the same.
+"""Updates of `thread_relations.json` on disk, concurrently with Leslie.
 
-Under Leslie's lock: read, change, keep what was there as the backup, write whole. A
-damaged file is restored from its backup; the backup is replaced only by what can be
-read.
+An update holds Leslie's lock, reads the file, saves it as the backup, and replaces it
+atomically. A damaged file is restored from its backup; only a valid file replaces the
+backup.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ __all__ = ["RETRY_DELAYS_SECONDS", "LockBusyError", "RelationsFile", "format_utc
 
 BACKUP_FILE = RELATIONS_FILE + ".bak"
 DAMAGED_FILE = RELATIONS_FILE + ".damaged"
-"""What could not be read, kept for a person to look at."""
+"""Copy of a file that could not be parsed, for a person to inspect."""
 
 
 class RelationsUpdate(NamedTuple):
-    """Whether the file was written, and what it looked like before it was let go."""
+    """Whether the file was written, and its stamp when the lock was released."""
 
     is_changed: bool
     stamp: str
@@ -49,26 +49,28 @@ class RelationsUpdate(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationsFile:
-    """The relations of one project; `base` holds its `.leslie`, which must exist."""
+    """The relations file of one project; `base/.leslie` must exist."""
 
     base: Path
     clock: Clock
     read: Callable[[Path, str], bytes | None]
-    """What a file below a folder holds; None where there is none."""
+    """Return the bytes of a file below a folder, or None if it does not exist."""
     write: Callable[[Path, str, bytes], None]
-    """Puts a file below a folder in place, whole."""
+    """Replace a file below a folder atomically."""
     pause: Callable[[float], object] = lambda seconds: Event().wait(seconds)
     retry_delays: tuple[float, ...] = RETRY_DELAYS_SECONDS
 
     def update(self, edit: Callable[[RelationsData, str], object]) -> RelationsUpdate:
-        """`work` was done on what the file says, and stands in it.
+        """Call `edit` with the file's data and the current time, and save the result.
 
-        It is given the time as the file writes it. Without a change nothing is written.
+        `edit` changes the data in place. If it changes nothing, nothing is written.
+        Raise LockBusyError if another process holds the lock, and SinkError if the
+        file cannot be read or written.
         """
         lock = RELATIONS_FILE.rpartition("/")[2] + ".lock"
         folder = self.base / ".leslie"
         with hold_lock(folder, lock, self.clock, self.pause, self.retry_delays) as held:
-            data, good = self._load()
+            data, valid_text = self._load()
             before, now = json.dumps(data), format_utc(self.clock.now())
             edit(data, now)
             if json.dumps(data) == before:
@@ -76,23 +78,23 @@ class RelationsFile:
             data["metadata"]["last_updated"] = now
             data["metadata"]["thread_count"] = len(data["threads"])
             text = self._encode(data)
-            if good is not None:
-                self.write(self.base, BACKUP_FILE, good)
+            if valid_text is not None:
+                self.write(self.base, BACKUP_FILE, valid_text)
             failpoint("relations.backup")
             held.refresh()
             self.write(self.base, RELATIONS_FILE, text)
             return RelationsUpdate(is_changed=True, stamp=self.stamp())
 
     def stamp(self) -> str:
-        """What tells this state of the file from any other; empty without a file."""
+        """Return a text that changes with the file; empty if it does not exist."""
         try:
-            found = os.lstat(self.base / RELATIONS_FILE)
+            status = os.lstat(self.base / RELATIONS_FILE)
         except OSError:
             return ""
-        return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+        return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
 
     def _load(self) -> tuple[RelationsData, bytes | None]:
-        """What the file says, and its bytes if they are worth a backup."""
+        """Return the file's data, and its bytes if they are valid."""
         text = self.read(self.base, RELATIONS_FILE)
         if text is None:
             return make_empty_relations(), None
@@ -109,7 +111,7 @@ class RelationsFile:
             raise SinkError(
                 f"{self.base / RELATIONS_FILE} cannot be read ({reason}), "
                 "and neither can its backup.",
-                "Mend the file or move it away.",
+                "Repair the file or move it away.",
             ) from error
         self.write(self.base, DAMAGED_FILE, text)
         self.write(self.base, RELATIONS_FILE, backup or b"")
@@ -119,9 +121,9 @@ class RelationsFile:
         try:
             return encode_relations(data)
         except InvalidRelationsError as error:
-            raise SinkError(f"The relations would be wrong: {error}.") from error
+            raise SinkError(f"The relations would be invalid: {error}.") from error
 
 
 def format_utc(time: datetime) -> str:
-    """The time as Leslie writes it."""
+    """Format the time as Leslie does."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"

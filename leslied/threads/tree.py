@@ -1,4 +1,4 @@
-"""The threads of one project as a family: who came of whom."""
+"""The threads of one project as a tree of parents and children."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ThreadNode:
-    """One thread, with those that were forked or spawned from it."""
+    """One thread, with the threads that were forked or spawned from it."""
 
     id: str
     title: str
@@ -27,16 +27,16 @@ class ThreadNode:
     children: list[ThreadNode] = field(default_factory=list)
 
     def walk(self) -> Iterator[ThreadNode]:
-        """The thread itself and all below it."""
+        """Yield the thread itself and all its descendants."""
         yield self
         for child in self.children:
             yield from child.walk()
 
 
 def build_tree(data: RelationsData) -> list[ThreadNode]:
-    """Threads without a parent, newest first; children in the order they came.
+    """Return the threads without a parent, newest first; children oldest first.
 
-    Parents that are not there or run in a circle are left out of account.
+    A parent that does not exist, or that would close a cycle, is ignored.
     """
     nodes = {name: _make_node(data, thread) for name, thread in data["threads"].items()}
     ordered = sorted(nodes.values(), key=lambda node: (node.created_at, node.id))
@@ -52,19 +52,19 @@ def build_tree(data: RelationsData) -> list[ThreadNode]:
 
 
 def render_dot(roots: Iterable[ThreadNode]) -> str:
-    """The family in Graphviz's language: lines to children, dashes to references."""
+    """Render the tree for Graphviz: lines to children, dashed lines to references."""
     nodes = [node for root in roots for node in root.walk()]
-    known = {node.id for node in nodes}
+    node_ids = {node.id for node in nodes}
     lines = ["digraph threads {", "  rankdir=LR;", "  node [shape=box];"]
     for node in nodes:
-        words = f"{node.id}\n{node.title}\n{node.status}"
-        lines.append(f"  {_quote(node.id)} [label={_quote(words)}];")
+        label = f"{node.id}\n{node.title}\n{node.status}"
+        lines.append(f"  {_quote(node.id)} [label={_quote(label)}];")
     for node in nodes:
         lines += [f"  {_quote(node.id)} -> {_quote(c.id)};" for c in node.children]
         lines += [
             f"  {_quote(node.id)} -> {_quote(target)} [style=dashed];"
             for target in node.references_to
-            if target in known
+            if target in node_ids
         ]
     return "\n".join([*lines, "}"])
 
@@ -72,7 +72,7 @@ def render_dot(roots: Iterable[ThreadNode]) -> str:
 def _make_node(data: RelationsData, thread: dict[str, Any]) -> ThreadNode:
     relations = data["relations"].get(thread["id"], {})
     metadata = thread.get("metadata")
-    found = metadata.get("subagents") if isinstance(metadata, dict) else None
+    subagents = metadata.get("subagents") if isinstance(metadata, dict) else None
     return ThreadNode(
         id=thread["id"],
         title=thread["title"],
@@ -82,12 +82,12 @@ def _make_node(data: RelationsData, thread: dict[str, Any]) -> ThreadNode:
         updated_at=str(thread.get("updated_at") or thread["created_at"]),
         session_id=str(thread.get("session_id") or ""),
         references_to=list(relations.get("references_to", [])),
-        subagents=len(found) if isinstance(found, list) else 0,
+        subagents=len(subagents) if isinstance(subagents, list) else 0,
     )
 
 
 def _is_ancestor(parents: dict[str, str | None], start: str, goal: str) -> bool:
-    """Whether the way up from one thread passes the other, or never ends."""
+    """Return whether `goal` is an ancestor of `start`, or the parents form a cycle."""
     at: str | None = start
     for _ in parents:
         if at is None or at == goal:

@@ -1,7 +1,8 @@
 """Leslie text transcripts: one plain text file per unit.
 
-The door: `shape` makes a document of a unit, `serialize` writes it, `parse` reads it
-back, `name_file` names it. `parse(serialize(document)) == document`, always.
+`shape_document` turns a unit into a document, `serialize_document` and
+`parse_document` convert it to text and back without loss, and `make_file_name` names
+the file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A transcript as data: a header and blocks."""
+"""A transcript as data: header fields and blocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UserBlock:
-    """A prompt, in the person's words."""
+    """A prompt."""
 
     text: str
 
@@ -33,7 +33,7 @@ class CallBlock:
 
 @dataclass(frozen=True, slots=True)
 class SubagentBlock:
-    """The subagent a call spawned, and the file that tells what it did."""
+    """A subagent that a call spawned, and the file with its transcript."""
 
     subagent_id: str
     file: str
@@ -41,7 +41,7 @@ class SubagentBlock:
 
 @dataclass(frozen=True, slots=True)
 class ResultBlock:
-    """A tool's answer."""
+    """The result of a tool call."""
 
     name: str
     text: str
@@ -49,14 +49,14 @@ class ResultBlock:
 
 @dataclass(frozen=True, slots=True)
 class ErrorBlock:
-    """Something went wrong."""
+    """An error."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class CutBlock:
-    """Blocks left out so that the file stays small, and where they can be read."""
+    """Blocks omitted to keep the file small, and the chat that has them all."""
 
     blocks: int
     size: int
@@ -76,7 +76,7 @@ TranscriptBlock = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptDocument:
-    """One unit as people read it. Times are whole seconds, in the unit's zone."""
+    """One unit as people read it. Times are whole seconds in a local time zone."""
 
     thread_id: str
     chat_id: str

@@ -1,4 +1,4 @@
-"""File names that people can read and every file system takes."""
+"""File names that people can read and every file system accepts."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _MAX_BYTES = 120
 
 
 def make_file_name(started_at: datetime, prompt: str, number: int = 1) -> str:
-    """`{YYYYMMDD}-{HHmm}-{slug}.txt`; the second of one name gets `-2`."""
+    """Return `{YYYYMMDD}-{HHmm}-{slug}.txt`, with `-{number}` from 2 on."""
     suffix = f"-{number}" if number > 1 else ""
     return f"{started_at:%Y%m%d-%H%M}-{make_slug(prompt)}{suffix}.txt"
 
 
 def make_slug(text: str) -> str:
-    """Letters, numbers and marks of any script; every other run is one `-`."""
-    kept: list[str] = []
+    """Keep letters, numbers and marks of any script; replace other runs by `-`."""
+    characters: list[str] = []
     for character in unicodedata.normalize("NFC", text[:2000]):
         if _is_allowed(character):
-            kept.append(character)
-        elif kept and kept[-1] != "-":
-            kept.append("-")
-    slug = _truncate("".join(kept).strip("-")).strip("-")
+            characters.append(character)
+        elif characters and characters[-1] != "-":
+            characters.append("-")
+    slug = _truncate("".join(characters).strip("-")).strip("-")
     return slug or "task"
 
 
@@ -37,11 +37,11 @@ def _is_allowed(character: str) -> bool:
 
 
 def _truncate(text: str) -> str:
-    taken = ""
+    head = ""
     for cluster in iter_graphemes(text):
-        longer = taken + cluster
+        longer = head + cluster
         is_long = len(longer) > _MAX_CHARACTERS
         if is_long or len(longer.encode()) > _MAX_BYTES:
             break
-        taken = longer
-    return taken
+        head = longer
+    return head

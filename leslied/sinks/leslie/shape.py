@@ -1,4 +1,4 @@
-"""From a unit to a document: redacted first, then cut to its limits."""
+"""Shaping a unit into a document: redact its texts, then cut it to its limits."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029"
     "\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-"""What a terminal obeys or a reader cannot see: people will `cat` these files."""
+"""Control and invisible characters, unsafe because people `cat` these files."""
 _MAX_GAPS = 2
-"""Before the last answer, and behind it."""
+"""Blocks may be omitted before and after the last answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLimits:
-    """How much of a unit its transcript shows."""
+    """Limits of a transcript: parameters and results in characters, else bytes."""
 
     params: int = 200
     result: int = 200
@@ -50,7 +50,7 @@ class TranscriptLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptOptions:
-    """What a document says that its unit does not know."""
+    """Inputs of a document that its unit does not contain."""
 
     thread_id: str
     zone: tzinfo
@@ -58,11 +58,11 @@ class TranscriptOptions:
     limits: TranscriptLimits = field(default_factory=TranscriptLimits)
     parent_chat_id: str = ""
     subagent_files: Mapping[str, str] = field(default_factory=dict)
-    """The file of each subagent, by its id."""
+    """File name of each subagent's transcript, by subagent id."""
 
 
 def shape_document(unit: Unit, options: TranscriptOptions) -> TranscriptDocument:
-    """The unit as a document within its limits."""
+    """Return the unit as a document within its limits."""
     source = unit.summary.key.source if unit.summary.is_subagent else ""
     document = TranscriptDocument(
         thread_id=options.thread_id,
@@ -84,18 +84,18 @@ def _to_local(time: datetime | None, options: TranscriptOptions) -> datetime | N
 
 
 def _make_blocks(unit: Unit, options: TranscriptOptions) -> Iterator[TranscriptBlock]:
-    waiting = {child.summary.spawn_call_id: child for child in unit.subagents}
+    unplaced = {child.summary.spawn_call_id: child for child in unit.subagents}
     for placed in unit.entries:
         record = placed.record
         block = _make_block(record, options)
         if block:
             yield block
-        child = waiting.pop(record.tool_call_id, None) if record.tool_call_id else None
+        child = unplaced.pop(record.tool_call_id, None) if record.tool_call_id else None
         if child and record.type == "tool_use":
             yield _make_subagent_block(child, options)
         elif child:
-            waiting[record.tool_call_id] = child
-    for child in waiting.values():
+            unplaced[record.tool_call_id] = child
+    for child in unplaced.values():
         yield _make_subagent_block(child, options)
 
 
@@ -105,7 +105,7 @@ def _make_subagent_block(child: Unit, options: TranscriptOptions) -> SubagentBlo
 
 
 def _make_block(record: Record, options: TranscriptOptions) -> TranscriptBlock | None:
-    """The record's block; events and notices have none."""
+    """Return the record's block, or None for events and notices."""
     limits = options.limits
     match record.type:
         case "user_message":
@@ -135,13 +135,17 @@ def _get_tool_name(record: Record) -> str:
 
 
 def _clean(text: str, options: TranscriptOptions) -> str:
-    """Redacted before anything is cut off: half a secret is not recognised."""
+    """Replace control characters and redact the text.
+
+    Texts are redacted before they are truncated: a truncated secret would not be
+    recognised.
+    """
     plain = text.replace("\r\n", "\n").strip("\n")
     return options.redact(_CONTROLS.sub("\ufffd", plain))
 
 
 def _fit(document: TranscriptDocument, limits: TranscriptLimits) -> TranscriptDocument:
-    """The document within the size of a file: the query and the last answer stay."""
+    """Fit the document into the file size; keep the query and the last answer."""
     blocks = list(document.blocks)
     if blocks and isinstance(blocks[0], UserBlock):
         blocks[0] = UserBlock(truncate_bytes(blocks[0].text, limits.query))
@@ -149,52 +153,56 @@ def _fit(document: TranscriptDocument, limits: TranscriptLimits) -> TranscriptDo
     if _count_document_bytes(document) <= limits.file:
         return document
     header = _count_document_bytes(replace(document, blocks=()))
-    mark = _count_block_bytes(CutBlock(len(blocks), 10**12, document.chat_id))
-    kept = _select_blocks(blocks, limits.file - header - _MAX_GAPS * mark)
+    cut = _count_block_bytes(CutBlock(len(blocks), 10**12, document.chat_id))
+    selected = _select_blocks(blocks, limits.file - header - _MAX_GAPS * cut)
     shown: list[TranscriptBlock] = []
-    for is_kept, run in groupby(range(len(blocks)), kept.__contains__):
-        if is_kept:
-            shown += (kept[number] for number in run)
+    for is_selected, numbers in groupby(range(len(blocks)), selected.__contains__):
+        if is_selected:
+            shown += (selected[number] for number in numbers)
         else:
-            left = [_count_block_bytes(blocks[number]) for number in run]
-            shown.append(CutBlock(len(left), sum(left), document.chat_id))
+            sizes = [_count_block_bytes(blocks[number]) for number in numbers]
+            shown.append(CutBlock(len(sizes), sum(sizes), document.chat_id))
     return replace(document, blocks=tuple(shown))
 
 
 def _select_blocks(
-    blocks: list[TranscriptBlock], room: int
+    blocks: list[TranscriptBlock], free_bytes: int
 ) -> dict[int, TranscriptBlock]:
-    """The blocks that fit: query, last answer, then from both ends inwards."""
-    kept: dict[int, TranscriptBlock] = {}
+    """Return the blocks that fit, by position.
+
+    The query and the last answer are selected first, then blocks from both ends
+    inwards.
+    """
+    selected: dict[int, TranscriptBlock] = {}
     if isinstance(blocks[0], UserBlock):
-        kept[0] = blocks[0]
-        room -= _count_block_bytes(blocks[0])
+        selected[0] = blocks[0]
+        free_bytes -= _count_block_bytes(blocks[0])
     last = max(
         (n for n, b in enumerate(blocks) if isinstance(b, AssistantBlock)), default=None
     )
-    if last is not None and last not in kept:
+    if last is not None and last not in selected:
         block = blocks[last]
-        spare = room - _count_block_bytes(AssistantBlock(""))
-        kept[last] = AssistantBlock(
-            truncate_bytes(getattr(block, "text", ""), spare - 64)
+        text_bytes = free_bytes - _count_block_bytes(AssistantBlock(""))
+        selected[last] = AssistantBlock(
+            truncate_bytes(getattr(block, "text", ""), text_bytes - 64)
         )
-        room -= _count_block_bytes(kept[last])
-    for step, start, share in ((1, 0, 2), (-1, len(blocks) - 1, 1)):
-        budget = room // share
+        free_bytes -= _count_block_bytes(selected[last])
+    for step, start, divisor in ((1, 0, 2), (-1, len(blocks) - 1, 1)):
+        budget = free_bytes // divisor
         for number in range(start, len(blocks) if step > 0 else -1, step):
-            if number in kept:
+            if number in selected:
                 continue
-            weight = _count_block_bytes(blocks[number])
-            if weight > budget:
+            size = _count_block_bytes(blocks[number])
+            if size > budget:
                 break
-            kept[number] = blocks[number]
-            budget -= weight
-            room -= weight
-    return kept
+            selected[number] = blocks[number]
+            budget -= size
+            free_bytes -= size
+    return selected
 
 
 def _count_block_bytes(block: TranscriptBlock) -> int:
-    """Bytes the block takes in the file, the blank line behind it included."""
+    """Return the block's size in the file, including the blank line after it."""
     return len(serialize_block(block).encode()) + 2
 
 

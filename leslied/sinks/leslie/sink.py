@@ -1,4 +1,4 @@
-"""The same transcripts that stand in projects, as an output to take away."""
+"""The transcripts that leslied writes to projects, as an export format."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
-    """One file for each unit and each subagent, under the thread's own folder."""
+    """Render one file for each unit and subagent, in the thread's folder."""
     return tuple(_ThreadRenderer(session).render())
 
 
 class _ThreadRenderer:
-    """Names given so far: no two units share one."""
+    """Renderer of a session's transcripts; gives each unit a path of its own."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -39,38 +39,38 @@ class _ThreadRenderer:
                 yield from self._render_unit(unit, "")
 
     def _render_unit(self, unit: Unit, parent_chat_id: str) -> Iterator[Artifact]:
-        below = [
+        subagent_artifacts = [
             artifact
             for child in unit.subagents
             for artifact in self._render_unit(child, unit.chat_id)
         ]
         path = self._choose_path(unit)
         self._subagent_files[unit.summary.subagent_id] = path.rpartition("/")[2]
-        setting = TranscriptOptions(
+        options = TranscriptOptions(
             thread_id=self._session.summary.thread_id,
             zone=self._session.zone,
             redact=lambda text: text,
             parent_chat_id=parent_chat_id,
             subagent_files=self._subagent_files,
         )
-        text = serialize_document(shape_document(unit, setting))
+        text = serialize_document(shape_document(unit, options))
         yield Artifact(path=path, body=text.encode())
-        yield from below
+        yield from subagent_artifacts
 
     def _choose_path(self, unit: Unit) -> str:
-        """The name it has in the project, else the one it would get there."""
-        part = "subagents" if unit.summary.is_subagent else "transcripts"
+        """Return the unit's path in its project, or the one it would get there."""
+        folder = "subagents" if unit.summary.is_subagent else "transcripts"
         thread = make_safe_name(self._session.summary.thread_id or "unknown")
-        known = unit.transcript.rpartition("/")[2]
-        started = (unit.started_at or _EPOCH).astimezone(self._session.zone)
+        existing_name = unit.transcript.rpartition("/")[2]
+        started_at = (unit.started_at or _EPOCH).astimezone(self._session.zone)
         number = 1
         while True:
-            name = known or make_file_name(started, unit.prompt, number)
-            path = f".leslie/threads/{thread}/.meta/{part}/{name}"
+            name = existing_name or make_file_name(started_at, unit.prompt, number)
+            path = f".leslie/threads/{thread}/.meta/{folder}/{name}"
             if path not in self._used_paths:
                 self._used_paths.add(path)
                 return path
-            known, number = "", number + 1
+            existing_name, number = "", number + 1
 
 
 SINK = Sink(name="leslie", about="Leslie text transcripts, one per unit", render=render)

@@ -1,4 +1,4 @@
-"""The text form, and back.
+"""The text form of a document, and its parser.
 
     header   = six lines `Name: value`, for a subagent two more
     file     = header "---" NL NL block *( NL block )
@@ -8,8 +8,8 @@
     subagent = "[Subagent] ID FILE" NL
     cut      = "[Cut] N blocks, N bytes; the whole: leslied show --full CHAT" NL
 
-A content line that reads like one of these lines, behind any number of backslashes, is
-written with one backslash more. Lines end at NL and nowhere else.
+A content line that looks like one of these lines, after any number of backslashes, is
+written with one more backslash. Lines end at NL and nowhere else.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _UNKNOWN = "unknown"
 
 
 def serialize_document(document: TranscriptDocument) -> str:
-    """The document as text: the same bytes for the same document, always."""
+    """Return the document as text; equal documents give equal bytes."""
     times = (document.started_at, document.ended_at)
     values = [
         document.thread_id,
@@ -75,7 +75,7 @@ def serialize_document(document: TranscriptDocument) -> str:
 
 
 def serialize_block(block: TranscriptBlock) -> str:
-    """One block, without the line end that closes it."""
+    """Return one block as text, without the line end after it."""
     match block:
         case UserBlock(text):
             return f"user:\n{_OPEN}\n{_escape(text)}\n{_CLOSE}"
@@ -90,30 +90,30 @@ def serialize_block(block: TranscriptBlock) -> str:
         case ErrorBlock(text):
             return f"[Error]\n{_escape(text)}"
         case CutBlock(blocks, size, chat_id):
-            whole = f"leslied show --full {chat_id}"
-            return f"[Cut] {blocks} blocks, {size} bytes; the whole: {whole}"
+            command = f"leslied show --full {chat_id}"
+            return f"[Cut] {blocks} blocks, {size} bytes; the whole: {command}"
 
 
 def parse_document(text: str) -> TranscriptDocument:
-    """The document that was serialized; ValueError where the text is none."""
-    head, mark, body = text.partition("\n---\n\n")
-    if not mark or not body.endswith("\n"):
+    """Parse a serialized document; raise ValueError if the text is not one."""
+    head, separator, body = text.partition("\n---\n\n")
+    if not separator or not body.endswith("\n"):
         raise ValueError("not a transcript")
     lines = head.split("\n")
-    given = dict(line.split(": ", 1) for line in lines)
-    if list(given) != list(_FIELDS[: len(lines)]) or len(lines) not in (6, 8):
+    fields = dict(line.split(": ", 1) for line in lines)
+    if list(fields) != list(_FIELDS[: len(lines)]) or len(lines) not in (6, 8):
         raise ValueError("not a transcript's header")
-    started, ended = (_parse_time(t) for t in given["Time Range"].split(" ~ "))
+    started, ended = (_parse_time(t) for t in fields["Time Range"].split(" ~ "))
     return TranscriptDocument(
-        thread_id=given["Thread ID"],
-        chat_id=given["Chat ID"],
+        thread_id=fields["Thread ID"],
+        chat_id=fields["Chat ID"],
         started_at=started,
         ended_at=ended,
-        agent_mode=given["Agent Mode"],
-        stop_reason=given["Stop Reason"],
-        tool_calls=int(given["Tool Calls"]),
-        source=given.get("Source", ""),
-        parent_chat_id=given.get("Parent Chat ID", ""),
+        agent_mode=fields["Agent Mode"],
+        stop_reason=fields["Stop Reason"],
+        tool_calls=int(fields["Tool Calls"]),
+        source=fields.get("Source", ""),
+        parent_chat_id=fields.get("Parent Chat ID", ""),
         blocks=tuple(_parse_blocks(body[:-1])),
     )
 
@@ -122,7 +122,7 @@ def _parse_blocks(body: str) -> Iterator[TranscriptBlock]:
     group: list[str] = []
     for line in body.split("\n") if body else []:
         if group and _is_head(line):
-            # The blank line between two blocks belongs to neither.
+            # The blank line between two blocks belongs to neither of them.
             yield _parse_block(group[:-1])
             group = []
         group.append(line)
@@ -141,8 +141,8 @@ def _parse_block(lines: list[str]) -> TranscriptBlock:
     text = "\n".join(map(_unescape, lines[1:]))
     makers: dict[str, Any] = {"assistant:": AssistantBlock, "[Error]": ErrorBlock}
     if head in makers:
-        made: TranscriptBlock = makers[head](text)
-        return made
+        block: TranscriptBlock = makers[head](text)
+        return block
     if head == "user:" and lines[1] == _OPEN and lines[-1] == _CLOSE:
         return UserBlock("\n".join(map(_unescape, lines[2:-1])))
     for start, maker in (("[Tool call] ", CallBlock), ("[Tool result] ", ResultBlock)):
@@ -150,8 +150,8 @@ def _parse_block(lines: list[str]) -> TranscriptBlock:
             return maker(head.removeprefix(start), text)
     if head.startswith("[Subagent] "):
         return SubagentBlock(*head.removeprefix("[Subagent] ").split(" ", 1))
-    if found := _CUT.fullmatch(head):
-        return CutBlock(int(found[1]), int(found[2]), found[3])
+    if match := _CUT.fullmatch(head):
+        return CutBlock(int(match[1]), int(match[2]), match[3])
     raise ValueError(f"not a block: {head[:40]!r}")
 
 

@@ -1,4 +1,4 @@
-"""Shortening text without splitting what a reader sees as one character."""
+"""Shortening text without splitting grapheme clusters."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ if TYPE_CHECKING:
 
 
 @cache
-def _grapheme_pattern() -> Any:
-    import regex  # noqa: PLC0415 - only what is too long needs it
+def _compile_grapheme_pattern() -> Any:
+    import regex  # noqa: PLC0415 - only needed for texts that are too long
 
     return regex.compile(r"\X")
 
 
 def iter_graphemes(text: str) -> Iterator[str]:
-    """The characters as a reader sees them."""
-    for found in _grapheme_pattern().finditer(text):
-        yield found[0]
+    """Yield the characters as a reader sees them."""
+    for match in _compile_grapheme_pattern().finditer(text):
+        yield match[0]
 
 
 def truncate_characters(text: str, limit: int) -> str:
-    """At most so many characters, the mark that tells the original size included."""
+    """Shorten to `limit` characters, including a note with the original length."""
     if len(text) <= limit:
         return text
-    mark = f"… [{len(text)} characters]"
-    return _head(text, limit - len(mark)) + mark
+    note = f"… [{len(text)} characters]"
+    return _head(text, limit - len(note)) + note
 
 
 def truncate_bytes(text: str, limit: int) -> str:
-    """At most so many bytes: the beginning, a mark, and the end."""
+    """Shorten to `limit` bytes: the beginning, a note, and the end."""
     size = len(text.encode())
     if size <= limit:
         return text
-    mark = f"\n… [{size} bytes in all] …\n"
-    room = max(limit - len(mark.encode()), 0)
-    head = _head_bytes(text, room * 2 // 3)
-    tail = _tail_bytes(text, room - len(head.encode()))
-    return head + mark + tail
+    note = f"\n… [{size} bytes in all] …\n"
+    free_bytes = max(limit - len(note.encode()), 0)
+    head = _head_bytes(text, free_bytes * 2 // 3)
+    tail = _tail_bytes(text, free_bytes - len(head.encode()))
+    return head + note + tail
 
 
 def _head(text: str, limit: int) -> str:
-    """The first characters, whole ones: a cluster across the edge is left out."""
+    """Return at most `limit` characters, without splitting a cluster at the end."""
     if limit <= 0:
         return ""
     start = max(limit - 64, 0)

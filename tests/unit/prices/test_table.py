@@ -1,4 +1,4 @@
-"""What tokens cost: the same as the data set says, model by model."""
+"""Token prices: every model costs the same as in the data set."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TIMES = [
 ]
 
 
-def test_the_table_is_made_of_the_locked_data_set():
+def test_the_table_is_generated_from_the_locked_data_set():
     table = load_prices()
 
     assert make_table(table.date) == TABLE.read_text(), "run: make prices"
@@ -47,23 +47,24 @@ def to_genai_usage(usage: Usage) -> genai_prices.Usage:
 
 
 @pytest.mark.parametrize("name", ["anthropic", "openai", "google", "deepseek", "aws"])
-def test_every_model_costs_what_the_data_set_says(name: str):
+def test_every_model_costs_the_same_as_in_the_data_set(name: str):
     (provider,) = (p for p in get_snapshot().providers if p.id == name)
     (ours,) = (p for p in load_prices().providers if p.id == name)
     models = {model.id: model for model in provider.models}
     for tariff, usage, at in product(ours.models, USAGES, TIMES):
-        given, us = to_genai_usage(usage), (at - EPOCH) // timedelta(microseconds=1)
-        theirs = models[tariff.id].calc_price(
-            given, provider, genai_request_timestamp=at
+        genai_usage = to_genai_usage(usage)
+        at_us = (at - EPOCH) // timedelta(microseconds=1)
+        expected = models[tariff.id].calc_price(
+            genai_usage, provider, genai_request_timestamp=at
         )
 
-        cost = tariff.cost(usage, given.input_tokens, us)
+        cost = tariff.cost(usage, genai_usage.input_tokens, at_us)
 
-        assert cost == theirs.total_price * PICO, (tariff.id, usage, at)
+        assert cost == expected.total_price * PICO, (tariff.id, usage, at)
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "tariff_id"),
     [
         ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
         ("claude-opus-4-6[1m]", "claude-opus-4-6"),
@@ -75,19 +76,19 @@ def test_every_model_costs_what_the_data_set_says(name: str):
         ("GPT-5.1-codex", "gpt-5.1"),
     ],
 )
-def test_a_model_is_found_under_the_names_agents_give_it(name: str, found: str):
+def test_a_model_is_found_by_the_names_that_agents_log(name: str, tariff_id: str):
     tariff = load_prices().find_tariff(name)
 
     assert tariff is not None
-    assert tariff.id == found
+    assert tariff.id == tariff_id
 
 
 @pytest.mark.parametrize("name", ["", "<synthetic>", "mock-model", "claude", "/", "\0"])
-def test_a_model_nobody_knows_has_no_price(name: str):
+def test_an_unknown_model_has_no_price(name: str):
     assert load_prices().find_tariff(name) is None
 
 
-def test_writes_that_are_kept_for_an_hour_cost_more():
+def test_cache_writes_with_a_lifetime_of_an_hour_cost_more():
     tariff = load_prices().find_tariff("claude-opus-4-5")
     assert tariff is not None
 
@@ -97,7 +98,7 @@ def test_writes_that_are_kept_for_an_hour_cost_more():
     assert (short / PICO, long / PICO) == (6.25, 10.0)
 
 
-def test_a_large_request_costs_more_for_all_of_its_tokens():
+def test_all_tokens_of_a_large_request_cost_more():
     tariff = load_prices().find_tariff("claude-sonnet-4-5")
     assert tariff is not None
     usage = Usage(200_000)
@@ -106,14 +107,14 @@ def test_a_large_request_costs_more_for_all_of_its_tokens():
     assert tariff.cost(usage, 200_001, None) == 200_000 * 6 * PICO // 10**6
 
 
-def test_cuts_tell_where_a_price_changes():
-    known = [
+def test_boundaries_are_where_a_price_changes():
+    tariffs = [
         load_prices().find_tariff(name)
         for name in ("claude-sonnet-4-5", "claude-opus-4-6")
     ]
 
-    cuts = find_price_boundaries(filter(None, known))
+    boundaries = find_price_boundaries(filter(None, tariffs))
 
-    assert cuts.sizes == (200_000,)
-    assert len(cuts.times) == 1
-    assert cuts.hours == ()
+    assert boundaries.sizes == (200_000,)
+    assert len(boundaries.times) == 1
+    assert boundaries.hours == ()

@@ -1,6 +1,6 @@
-"""Every kind of secret has texts that it must catch, and near misses that it must not.
+"""Every rule has secrets that it must match, and near misses that it must not.
 
-No text here is a secret: each is put together from its vendor's prefix and filler.
+No text in this file is a real secret: each consists of a vendor's prefix and filler.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HEX = "0123456789abcdef"
 
 
 def fill(letters: str, length: int) -> str:
-    """The letters, again and again, up to a length."""
+    """Repeat the letters up to a length."""
     return (letters * (length // len(letters) + 1))[:length]
 
 
@@ -75,7 +75,7 @@ KINDS = [rule.kind for rule in RULES]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_is_caught(kind: str):
+def test_secrets_of_every_kind_are_redacted(kind: str):
     for secret in SECRETS[kind]:
         redacted = Redactor(b"key").redact(f"use {secret} now")
 
@@ -84,7 +84,7 @@ def test_every_kind_is_caught(kind: str):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_is_caught_inside_a_long_text(kind: str):
+def test_secrets_of_every_kind_are_redacted_in_a_long_text(kind: str):
     for secret in SECRETS[kind]:
         redacted = Redactor(b"key").redact(f"{'word ' * 500}{secret}{' word' * 500}")
 
@@ -92,14 +92,13 @@ def test_every_kind_is_caught_inside_a_long_text(kind: str):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_near_misses_stay_as_they_are(kind: str):
+def test_near_misses_are_not_redacted(kind: str):
     for text in NEAR_MISSES[kind]:
         assert f"[REDACTED:{kind}:" not in Redactor(b"key").redact(f"use {text} now")
 
 
 @pytest.mark.parametrize("rule", RULES, ids=KINDS)
-def test_only_its_own_rule_catches_a_kind(rule):
-    """Without the rule the secret passes: the test fails when the rule is deleted."""
+def test_every_rule_matches_its_own_secrets(rule):
     for secret in SECRETS[rule.kind]:
         assert rule.pattern.search(f"use {secret} now"), secret
         assert any(word in secret for word in rule.keywords)

@@ -1,4 +1,4 @@
-"""Secrets in everything a session holds, not only in its words."""
+"""Redaction of all fields of a session, not only of its texts."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ redact = Redactor(b"key").redact
 def test_no_field_of_a_record_keeps_a_secret(field: str):
     record = structs.replace(make_call("Bash", "c1"), **{field: SECRET})
 
-    clean = redact_entry(make_placed(record), redact).record
+    redacted = redact_entry(make_placed(record), redact).record
 
-    assert getattr(clean, field).startswith("[REDACTED:github")
+    assert getattr(redacted, field).startswith("[REDACTED:github")
 
 
 @pytest.mark.parametrize("field", ["title", "cwd", "model", "spawn_call_id"])
 def test_no_field_of_a_summary_keeps_a_secret(field: str):
-    clean = redact_summary(make_summary(**{field: f"x {SECRET}"}), redact)
+    redacted = redact_summary(make_summary(**{field: f"x {SECRET}"}), redact)
 
-    assert SECRET not in getattr(clean, field)
+    assert SECRET not in getattr(redacted, field)
 
 
 @pytest.mark.parametrize(
@@ -39,25 +39,25 @@ def test_no_field_of_a_summary_keeps_a_secret(field: str):
         json.dumps({"a": SECRET}).replace("ghp_", "\\u0067hp_"),
         json.dumps({SECRET: 1}).replace("_", "\\u005f"),
         json.dumps([["x\\" + SECRET]]),
-        f'a file that holds "\\n{SECRET}" in its text',
+        f'a file that contains "\\n{SECRET}" in its text',
     ],
 )
-def test_a_secret_is_found_however_it_is_written(text: str):
+def test_a_secret_is_redacted_whatever_its_escapes(text: str):
     """S4."""
-    clean = redact_json(text, redact)
+    redacted = redact_json(text, redact)
 
-    assert "REDACTED" in clean
-    assert SECRET[4:] not in clean
+    assert "REDACTED" in redacted
+    assert SECRET[4:] not in redacted
 
 
 @pytest.mark.parametrize("depth", [10, 490, 5000])
-def test_arguments_may_be_nested_as_deep_as_they_like(depth: int):
-    deep = '{"a":' * depth + json.dumps("\n" + SECRET) + "}" * depth
+def test_arguments_may_be_nested_to_any_depth(depth: int):
+    arguments = '{"a":' * depth + json.dumps("\n" + SECRET) + "}" * depth
 
-    assert SECRET not in redact_json(deep, redact)
+    assert SECRET not in redact_json(arguments, redact)
 
 
-def test_what_holds_no_secret_is_not_touched():
+def test_json_without_a_secret_is_unchanged():
     text = '{"a":  "x\\ny", "b": "\\u0041", "c": [1.50]}'
 
     assert redact_json(text, redact) == text

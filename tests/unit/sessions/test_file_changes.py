@@ -1,4 +1,4 @@
-"""Which calls touched which files: every agent's own words for it."""
+"""Files and lists that tool calls changed, for the tools of every agent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leslied.model.record import PlacedRecord
 from leslied.sessions.file_changes import find_file_changes
 from tests.support.records import make_event, make_record, time_at
 
-HERE = "/home/dev/mill"
+FOLDER = "/home/dev/mill"
 _PATCH = (
     "*** Begin Patch\n*** Add File: plan.md\n+x\n*** Update File: design.md\n"
     "*** Move to: design/20261116-a-b-c.md\n@@\n-a\n+b\n*** Delete File: old.md\n"
@@ -39,11 +39,11 @@ def place_records(*records: Any) -> list[PlacedRecord]:
     ]
 
 
-def changes_of_call(
-    tool: str, told: Any, result: Any = "ok", **metadata: Any
+def find_call_changes(
+    tool: str, arguments: Any, result: Any = "ok", **metadata: Any
 ) -> list[FileChange]:
-    """What one call touched that was answered so; None is no answer."""
-    text = told if isinstance(told, str) else json.dumps(told)
+    """Return the changes by one call with this result; None means no result."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     records = [
         make_record("", type="tool_use", tool_name=tool, tool_call_id="c1",
                     tool_input=text, created_at=time_at(1)),
@@ -53,46 +53,46 @@ def changes_of_call(
             make_record(result, type="tool_result", role="tool", tool_call_id="c1",
                         metadata=metadata),
         )  # fmt: skip
-    return find_file_changes(place_records(*records), HERE, "chat-1")
+    return find_file_changes(place_records(*records), FOLDER, "chat-1")
 
 
-def paths(touches: list[FileChange]) -> list[tuple[str, str]]:
-    return [(touch.kind, touch.path) for touch in touches]
+def list_paths(changes: list[FileChange]) -> list[tuple[str, str]]:
+    return [(change.kind, change.path) for change in changes]
 
 
 @pytest.mark.parametrize(
-    ("tool", "told", "kind"),
+    ("tool", "arguments", "kind"),
     [
-        ("Write", {"file_path": f"{HERE}/plan.md", "content": "x"}, "write"),
-        ("Edit", {"file_path": f"{HERE}/plan.md"}, "edit"),
-        ("MultiEdit", {"file_path": f"{HERE}/plan.md", "edits": []}, "edit"),
-        ("NotebookEdit", {"notebook_path": f"{HERE}/plan.md"}, "edit"),
-        ("write_file", {"file_path": f"{HERE}/plan.md"}, "write"),
+        ("Write", {"file_path": f"{FOLDER}/plan.md", "content": "x"}, "write"),
+        ("Edit", {"file_path": f"{FOLDER}/plan.md"}, "edit"),
+        ("MultiEdit", {"file_path": f"{FOLDER}/plan.md", "edits": []}, "edit"),
+        ("NotebookEdit", {"notebook_path": f"{FOLDER}/plan.md"}, "edit"),
+        ("write_file", {"file_path": f"{FOLDER}/plan.md"}, "write"),
         ("replace", {"file_path": "plan.md"}, "edit"),
-        ("write", {"filePath": f"{HERE}/plan.md"}, "write"),
-        ("edit", {"filePath": f"{HERE}/plan.md"}, "edit"),
-        ("create", {"path": f"{HERE}/plan.md", "file_text": "x"}, "write"),
-        ("str_replace", {"path": f"{HERE}/plan.md"}, "edit"),
+        ("write", {"filePath": f"{FOLDER}/plan.md"}, "write"),
+        ("edit", {"filePath": f"{FOLDER}/plan.md"}, "edit"),
+        ("create", {"path": f"{FOLDER}/plan.md", "file_text": "x"}, "write"),
+        ("str_replace", {"path": f"{FOLDER}/plan.md"}, "edit"),
         ("str_replace_editor", {"command": "create", "path": "plan.md"}, "write"),
         ("str_replace_editor", {"command": "insert", "path": "plan.md"}, "edit"),
         ("Bash", {"command": "echo hi > plan.md"}, "write"),
-        ("exec_command", {"cmd": "echo > plan.md", "workdir": HERE}, "write"),
+        ("exec_command", {"cmd": "echo > plan.md", "workdir": FOLDER}, "write"),
         ("shell", {"command": ["bash", "-lc", "echo >> plan.md"]}, "append"),
         ("run_shell_command", {"command": "echo > plan.md"}, "write"),
         ("bash", {"command": "echo > plan.md", "mode": "sync"}, "write"),
-        ("Write", {"file_path": f"{HERE}/x/../plan.md"}, "write"),
+        ("Write", {"file_path": f"{FOLDER}/x/../plan.md"}, "write"),
     ],
 )
-def test_every_agents_tools_are_known(tool: str, told: Any, kind: str):
-    (touch,) = changes_of_call(tool, told)
+def test_the_tools_of_every_agent_are_supported(tool: str, arguments: Any, kind: str):
+    (change,) = find_call_changes(tool, arguments)
 
-    assert (touch.kind, touch.path) == (kind, f"{HERE}/plan.md")
-    assert (touch.tool, touch.call_id, touch.chat_id) == (tool, "c1", "chat-1")
-    assert (touch.unit, touch.at) == (1, time_at(1))
+    assert (change.kind, change.path) == (kind, f"{FOLDER}/plan.md")
+    assert (change.tool, change.call_id, change.chat_id) == (tool, "c1", "chat-1")
+    assert (change.unit, change.at) == (1, time_at(1))
 
 
 @pytest.mark.parametrize(
-    ("tool", "told"),
+    ("tool", "arguments"),
     [
         ("apply_patch", {"input": _PATCH}),
         ("apply_patch", _PATCH),
@@ -101,12 +101,12 @@ def test_every_agents_tools_are_known(tool: str, told: Any, kind: str):
         ("shell", {"command": ["bash", "-lc", f"apply_patch <<'E'\n{_PATCH}E\n"]}),
     ],
 )
-def test_a_patch_names_every_file_it_touches(tool: str, told: Any):
-    assert paths(changes_of_call(tool, told)) == [
-        ("write", f"{HERE}/plan.md"),
-        ("edit", f"{HERE}/design.md"),
-        ("move", f"{HERE}/design/20261116-a-b-c.md"),
-        ("delete", f"{HERE}/old.md"),
+def test_a_patch_changes_every_file_that_it_names(tool: str, arguments: Any):
+    assert list_paths(find_call_changes(tool, arguments)) == [
+        ("write", f"{FOLDER}/plan.md"),
+        ("edit", f"{FOLDER}/design.md"),
+        ("move", f"{FOLDER}/design/20261116-a-b-c.md"),
+        ("delete", f"{FOLDER}/old.md"),
     ]
 
 
@@ -120,20 +120,20 @@ def test_a_patch_names_every_file_it_touches(tool: str, told: Any):
         ("<shellId: 0 completed with exit code 3>", {}),
     ],
 )
-def test_a_call_that_failed_or_was_never_answered_touched_nothing(
+def test_a_call_that_failed_or_has_no_result_changed_nothing(
     result: str | None, metadata: dict[str, Any]
 ):
-    told = {"command": "echo > plan.md"}
+    arguments = {"command": "echo > plan.md"}
 
-    assert changes_of_call("Bash", told, result, **metadata) == []
+    assert find_call_changes("Bash", arguments, result, **metadata) == []
 
 
 @pytest.mark.parametrize(
-    ("tool", "told"),
+    ("tool", "arguments"),
     [
         ("Bash", {"command": "echo > plan.md", "run_in_background": True}),
         ("bash", {"command": "echo > plan.md", "mode": "async"}),
-        ("Read", {"file_path": f"{HERE}/plan.md"}),
+        ("Read", {"file_path": f"{FOLDER}/plan.md"}),
         ("mcp__files__write_file", {"path": "plan.md"}),
         ("Write", {"content": "x"}),
         ("Write", "not json"),
@@ -144,47 +144,53 @@ def test_a_call_that_failed_or_was_never_answered_touched_nothing(
         ("Write", {"file_path": "/a\0b"}),
     ],
 )
-def test_what_is_not_certain_is_not_told(tool: str, told: Any):
-    assert changes_of_call(tool, told) == []
+def test_an_uncertain_change_is_omitted(tool: str, arguments: Any):
+    assert find_call_changes(tool, arguments) == []
 
 
-def test_entries_that_tell_of_a_folder_move_the_calls_after_them():
-    told = {"command": "echo > plan.md"}
+def test_an_event_with_a_folder_changes_the_folder_of_later_calls():
+    arguments = {"command": "echo > plan.md"}
     move = make_event("context", metadata={"cwd": "/srv/dam"})
-    use = make_record(
-        type="tool_use", tool_name="Bash", tool_call_id="c", tool_input=json.dumps(told)
+    call = make_record(
+        type="tool_use",
+        tool_name="Bash",
+        tool_call_id="c",
+        tool_input=json.dumps(arguments),
     )
-    answer = make_record(type="tool_result", role="tool", tool_call_id="c")
+    result = make_record(type="tool_result", role="tool", tool_call_id="c")
 
-    touches = find_file_changes(place_records(move, use, answer), HERE, "chat-1")
+    changes = find_file_changes(place_records(move, call, result), FOLDER, "chat-1")
 
-    assert paths(touches) == [("folder", "/srv/dam"), ("write", "/srv/dam/plan.md")]
+    assert list_paths(changes) == [
+        ("folder", "/srv/dam"),
+        ("write", "/srv/dam/plan.md"),
+    ]
 
 
-def test_an_edit_of_a_file_nobody_knows_the_folder_of_is_not_told():
-    use = make_record(
+def test_a_relative_path_without_a_folder_is_omitted():
+    call = make_record(
         type="tool_use",
         tool_name="Write",
         tool_call_id="c",
         tool_input='{"file_path": "plan.md"}',
     )
-    answer = make_record(type="tool_result", role="tool", tool_call_id="c")
+    result = make_record(type="tool_result", role="tool", tool_call_id="c")
 
-    assert find_file_changes(place_records(use, answer), "", "chat-1") == []
+    assert find_file_changes(place_records(call, result), "", "chat-1") == []
 
 
-def test_a_plan_that_was_shown_is_kept_with_its_words():
-    (agreed,) = changes_of_call("ExitPlanMode", {"plan": "# Plan"})
-    (refused,) = changes_of_call(
+def test_a_proposed_plan_is_recorded_with_its_text():
+    (accepted,) = find_call_changes("ExitPlanMode", {"plan": "# Plan"})
+    (refused,) = find_call_changes(
         "ExitPlanMode", {"plan": "# Plan"}, "no", is_error=True
     )
 
-    assert (agreed.kind, agreed.path, agreed.body) == ("plan", "", "# Plan")
+    assert (accepted.kind, accepted.path, accepted.body) == ("plan", "", "# Plan")
     assert refused.path == "draft"
 
 
 @pytest.mark.parametrize(
-    ("tool", "told"),
+    ("tool", "arguments"),
     [
         ("TodoWrite", {"todos": [{"content": "Dam", "status": "completed"}]}),
         ("todowrite", {"todos": [{"content": "Dam", "status": "completed"}]}),
@@ -192,18 +198,18 @@ def test_a_plan_that_was_shown_is_kept_with_its_words():
         ("update_plan", {"plan": [{"step": "Dam", "status": "completed"}]}),
     ],
 )
-def test_every_agents_lists_have_one_form(tool: str, told: Any):
-    (touch,) = changes_of_call(tool, told)
+def test_the_lists_of_every_agent_have_the_same_form(tool: str, arguments: Any):
+    (change,) = find_call_changes(tool, arguments)
 
-    assert touch.kind == "todos"
-    assert json.loads(touch.body)["steps"] == [{"text": "Dam", "status": "completed"}]
+    assert change.kind == "todos"
+    assert json.loads(change.body)["steps"] == [{"text": "Dam", "status": "completed"}]
 
 
-def test_a_task_has_the_number_its_answer_told():
-    (made,) = changes_of_call(
+def test_a_task_has_the_number_in_its_result():
+    (created,) = find_call_changes(
         "TaskCreate", {"subject": "Dam"}, "Task #7 created successfully"
     )
-    (changed,) = changes_of_call("TaskUpdate", {"taskId": "7", "status": "completed"})
+    (updated,) = find_call_changes("TaskUpdate", {"taskId": "7", "status": "completed"})
 
-    assert (made.path, changed.path) == ("7", "7")
-    assert changes_of_call("TaskCreate", {"subject": "Dam"}, "it went wrong") == []
+    assert (created.path, updated.path) == ("7", "7")
+    assert find_call_changes("TaskCreate", {"subject": "Dam"}, "it went wrong") == []

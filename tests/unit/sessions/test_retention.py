@@ -1,4 +1,4 @@
-"""Who goes: everyone that any criterion names, and nobody with a reason to stay."""
+"""Pruning plans: sessions that match a rule and have no reason to stay."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from tests.support.records import (
 
 
 def make_session(days: int, **fields: Any) -> SessionSummary:
-    """A session that was last active so many days ago."""
-    known = {
+    """Return a session that was last active this many days ago."""
+    defaults = {
         "row": days,
         "key": make_key(f"s{days}"),
         "thread_id": "",
@@ -42,7 +42,7 @@ def make_session(days: int, **fields: Any) -> SessionSummary:
         "has_turn_ended": True,
         "is_stopped": True,
     }
-    return SessionSummary(**{**known, **fields})
+    return SessionSummary(**{**defaults, **fields})
 
 
 SESSIONS = [make_session(days) for days in (1, 2, 3, 4)]
@@ -55,90 +55,92 @@ SIZES = StorageSizes(
 )
 
 
-def ids(choice: PrunePlan) -> list[str]:
-    return [going.session.key.session_id for going in choice.candidates]
+def list_ids(plan: PrunePlan) -> list[str]:
+    return [candidate.session.key.session_id for candidate in plan.candidates]
 
 
-def decide(policy: RetentionPolicy, stays: str = "") -> PrunePlan:
-    def why_stays(session: SessionSummary) -> str:
-        return "failed" if session.key.session_id == stays else ""
+def make_plan(policy: RetentionPolicy, keep: str = "") -> PrunePlan:
+    """Plan to prune SESSIONS; the session with the id `keep` has a reason to stay."""
 
-    return plan_pruning(SESSIONS, policy, SIZES, why_stays)
+    def find_reason_to_keep(session: SessionSummary) -> str:
+        return "failed" if session.key.session_id == keep else ""
 
-
-def test_what_was_last_active_before_the_moment_goes_the_oldest_first():
-    choice = decide(RetentionPolicy(before=START_TIME - timedelta(days=2)))
-
-    assert ids(choice) == ["s4", "s3"]
-    assert choice.remaining_bytes == 60
+    return plan_pruning(SESSIONS, policy, SIZES, find_reason_to_keep)
 
 
-def test_of_the_store_less_is_left_than_of_store_and_archive():
-    choice = decide(RetentionPolicy(keep_newest=2))
+def test_sessions_last_active_before_a_time_are_pruned_oldest_first():
+    plan = make_plan(RetentionPolicy(before=START_TIME - timedelta(days=2)))
 
-    assert choice.remaining_bytes == 60
-    assert SIZES.compute_remaining_store(choice.candidates) == 40
-
-
-def test_all_but_the_last_active_go():
-    assert ids(decide(RetentionPolicy(keep_newest=1))) == ["s4", "s3", "s2"]
+    assert list_ids(plan) == ["s4", "s3"]
+    assert plan.remaining_bytes == 60
 
 
-def test_more_than_there_are_can_be_kept():
-    assert ids(decide(RetentionPolicy(keep_newest=9))) == []
+def test_the_remaining_bytes_of_the_store_exclude_the_archive():
+    plan = make_plan(RetentionPolicy(keep_newest=2))
+
+    assert plan.remaining_bytes == 60
+    assert SIZES.compute_remaining_store(plan.candidates) == 40
+
+
+def test_all_but_the_last_active_sessions_are_pruned():
+    assert list_ids(make_plan(RetentionPolicy(keep_newest=1))) == ["s4", "s3", "s2"]
+
+
+def test_more_sessions_than_exist_can_be_kept():
+    assert list_ids(make_plan(RetentionPolicy(keep_newest=9))) == []
 
 
 @pytest.mark.parametrize(
-    ("most", "going"), [(100, 0), (99, 1), (80, 1), (79, 2), (0, 4)]
+    ("max_bytes", "count"), [(100, 0), (99, 1), (80, 1), (79, 2), (0, 4)]
 )
-def test_the_oldest_go_until_the_rest_fits(most: int, going: int):
-    assert (
-        ids(decide(RetentionPolicy(max_bytes=most))) == ["s4", "s3", "s2", "s1"][:going]
-    )
+def test_the_oldest_are_pruned_until_the_rest_fits(max_bytes: int, count: int):
+    plan = make_plan(RetentionPolicy(max_bytes=max_bytes))
+
+    assert list_ids(plan) == ["s4", "s3", "s2", "s1"][:count]
 
 
-def test_any_criterion_is_enough_and_each_is_told():
+def test_one_matching_rule_is_enough_and_all_are_reported():
     policy = RetentionPolicy(
         before=START_TIME - timedelta(days=3), keep_newest=2, max_bytes=90
     )
-    choice = decide(policy)
+    plan = make_plan(policy)
 
-    assert [(*going.reasons, going.size) for going in choice.candidates] == [
+    assert [(*each.reasons, each.size) for each in plan.candidates] == [
         ("old", "surplus", "size", 20),
         ("surplus", 20),
     ]
 
 
-def test_who_has_a_reason_to_stay_stays_and_is_told():
-    choice = decide(RetentionPolicy(keep_newest=2), stays="s4")
+def test_a_session_with_a_reason_to_stay_is_kept_and_reported():
+    plan = make_plan(RetentionPolicy(keep_newest=2), keep="s4")
 
-    assert ids(choice) == ["s3"]
-    assert choice.kept_by_reason == {"failed": [SESSIONS[3]]}
-
-
-def test_another_goes_for_one_that_must_stay_where_room_is_wanted():
-    assert ids(decide(RetentionPolicy(max_bytes=80), stays="s4")) == ["s3"]
+    assert list_ids(plan) == ["s3"]
+    assert plan.kept_by_reason == {"failed": [SESSIONS[3]]}
 
 
-def test_nobody_is_asked_who_was_not_named():
-    asked: list[str] = []
+def test_another_session_is_pruned_instead_of_one_that_must_stay():
+    assert list_ids(make_plan(RetentionPolicy(max_bytes=80), keep="s4")) == ["s3"]
 
-    def why_stays(session: SessionSummary) -> str:
-        asked.append(session.key.session_id)
+
+def test_a_reason_is_looked_up_only_for_matching_sessions():
+    checked_ids: list[str] = []
+
+    def find_reason_to_keep(session: SessionSummary) -> str:
+        checked_ids.append(session.key.session_id)
         return ""
 
-    plan_pruning(SESSIONS, RetentionPolicy(keep_newest=3), SIZES, why_stays)
+    plan_pruning(SESSIONS, RetentionPolicy(keep_newest=3), SIZES, find_reason_to_keep)
 
-    assert asked == ["s4"]
+    assert checked_ids == ["s4"]
 
 
-def test_a_session_that_tells_no_time_is_as_old_as_its_reading():
-    silent = make_session(
+def test_a_session_without_times_is_as_old_as_its_first_reading():
+    untimed = make_session(
         0, started_at=None, ended_at=None, seen_at=START_TIME - timedelta(days=9)
     )
     policy = RetentionPolicy(before=START_TIME - timedelta(days=5))
 
-    assert len(plan_pruning([silent], policy, SIZES, lambda _: "").candidates) == 1
+    assert len(plan_pruning([untimed], policy, SIZES, lambda _: "").candidates) == 1
 
 
 def check_failed(*records: Any) -> bool:
@@ -183,7 +185,7 @@ DONE = make_record(metadata={"stop_reason": "end_turn"})
         "interrupt",
     ],
 )
-def test_these_ended_badly(records: list[Any]):
+def test_a_session_has_failed(records: list[Any]):
     assert check_failed(*records)
 
 
@@ -196,7 +198,13 @@ def test_these_ended_badly(records: list[Any]):
         [make_prompt()],
         [make_prompt(), DONE, make_event("notice")],
     ],
-    ids=["answered", "with a call", "an error on the way", "no answer yet", "a notice"],
+    ids=[
+        "answered",
+        "with a call",
+        "an error on the way",
+        "no answer yet",
+        "a notice",
+    ],
 )
-def test_these_did_not(records: list[Any]):
+def test_a_session_has_not_failed(records: list[Any]):
     assert not check_failed(*records)

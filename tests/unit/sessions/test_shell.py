@@ -1,4 +1,4 @@
-"""What a shell command certainly wrote, and silence about everything else."""
+"""Files that a shell command certainly wrote."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from leslied.sessions.shell import find_writes
 
 
 def list_writes(command: str) -> list[tuple[str, str, str | None]]:
-    return [(each.path, each.mode, each.folder) for each in find_writes(command)]
+    return [(write.path, write.mode, write.folder) for write in find_writes(command)]
 
 
 @pytest.mark.parametrize(
@@ -37,18 +37,18 @@ def list_writes(command: str) -> list[tuple[str, str, str | None]]:
         ("echo hi \\\n  > plan.md", "plan.md", "write"),
     ],
 )
-def test_a_plain_redirection_is_seen(command: str, path: str, mode: str):
+def test_a_literal_redirection_is_found(command: str, path: str, mode: str):
     assert (path, mode, "") in list_writes(command)
 
 
-@pytest.mark.parametrize("mark", ["EOF", "'EOF'", '"EOF"'])
-def test_a_heredoc_is_seen_whatever_stands_in_it(mark: str):
-    command = f"cat > plan.md <<{mark}\n# it's a `plan` > not.md\n$(odd)\nEOF\n"
+@pytest.mark.parametrize("delimiter", ["EOF", "'EOF'", '"EOF"'])
+def test_the_contents_of_a_heredoc_are_ignored(delimiter: str):
+    command = f"cat > plan.md <<{delimiter}\n# it's a `plan` > not.md\n$(odd)\nEOF\n"
 
     assert list_writes(command) == [("plan.md", "write", "")]
 
 
-def test_commands_after_a_heredoc_are_read_on():
+def test_commands_after_a_heredoc_are_parsed():
     command = "cat <<EOF > a.md\n> no.md\nEOF\ncat <<-X >> b.md\n\tx\n\tX\necho done"
 
     assert list_writes(command) == [("a.md", "write", ""), ("b.md", "append", "")]
@@ -88,7 +88,7 @@ def test_commands_after_a_heredoc_are_read_on():
         "echo hi\0 > plan.md",
     ],
 )
-def test_what_is_not_certain_is_not_told(command: str):
+def test_an_uncertain_write_is_omitted(command: str):
     assert list_writes(command) == []
 
 
@@ -107,7 +107,7 @@ def test_what_is_not_certain_is_not_told(command: str):
         ("cd notes | true && echo > plan.md", None),
     ],
 )
-def test_a_folder_counts_where_going_there_has_certainly_worked(
+def test_the_folder_is_known_only_if_cd_certainly_succeeded(
     command: str, folder: str | None
 ):
     assert list_writes(command) == [("plan.md", "write", folder)]

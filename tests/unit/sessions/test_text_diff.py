@@ -1,4 +1,4 @@
-"""What an entry says, and how two wordings differ."""
+"""The text of an entry, and the differences between two texts."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ from tests.support.records import make_event, make_record
 from tests.support.units import make_call, make_placed
 
 
-def signs(a: str, b: str) -> list[str]:
+def diff_lines(a: str, b: str) -> list[str]:
     return [f"{line.sign}{line.text}" for line in diff_texts(a, b).lines]
 
 
-def test_the_order_of_arguments_is_no_wording():
+def test_the_order_of_arguments_does_not_matter():
     one = make_call("Edit", '{"path": "a.py", "line": 3}', "1")
     other = make_call("Edit", '{"line":3,"path":"a.py"}', "2")
 
     assert record_to_text(one) == record_to_text(other) == "line: 3\npath: a.py"
 
 
-def test_an_argument_of_many_lines_stands_below_its_name():
+def test_an_argument_of_many_lines_starts_below_its_name():
     call = make_call("Write", '{"text": "one\\ntwo"}', "1")
 
     assert record_to_text(call) == "text:\none\ntwo"
 
 
-def test_arguments_that_are_no_json_are_told_as_they_are():
+def test_arguments_that_are_not_json_are_unchanged():
     assert record_to_text(make_call("apply", "*** Begin", "1")) == "*** Begin"
 
 
-def test_line_ends_and_trailing_spaces_are_no_wording():
+def test_line_ends_and_trailing_spaces_do_not_matter():
     assert record_to_text(make_record("a  \r\nb\n\n")) == "a\nb"
 
 
-def test_a_result_kept_in_a_file_of_its_own_is_told_whole():
+def test_a_result_stored_in_a_separate_file_is_complete():
     assert (
         record_to_text(make_record("cut", spilled="cut and whole")) == "cut and whole"
     )
 
 
-def test_an_event_is_told_by_its_note():
+def test_the_text_of_an_event_is_its_note():
     assert (
         record_to_text(make_event("notice", metadata={"note": "interrupt"}))
         == "interrupt"
     )
 
 
-def test_likeness_counts_words_in_any_script():
+def test_similarity_counts_words_in_any_script():
     assert compute_similarity("fix the login", "fix the login") == 1.0
     assert 0.6 < compute_similarity("fix the login", "fix the logout") < 1.0
     assert compute_similarity("修复登录错误", "修复登录问题") > 0.6
@@ -64,14 +64,14 @@ def test_likeness_counts_words_in_any_script():
 
 
 def test_lines_are_compared_one_by_one():
-    assert signs("a\nb\nc", "a\nx\nc") == [" a", "-b", "+x", " c"]
+    assert diff_lines("a\nb\nc", "a\nx\nc") == [" a", "-b", "+x", " c"]
 
 
 def test_equal_texts_have_no_difference():
-    assert signs("a\nb", "a\nb") == [" a", " b"]
+    assert diff_lines("a\nb", "a\nb") == [" a", " b"]
 
 
-def test_like_lines_stand_side_by_side_with_their_words_marked():
+def test_similar_lines_are_paired_and_differing_words_are_marked():
     compared = diff_texts("the red fox ran", "the blue fox ran")
 
     assert compared.lines == (
@@ -80,24 +80,24 @@ def test_like_lines_stand_side_by_side_with_their_words_marked():
     )
 
 
-def test_a_line_too_long_for_words_is_marked_between_its_equal_ends():
+def test_a_line_too_long_for_words_has_one_mark_between_equal_ends():
     body = "word " * MAX_LINE_CHARACTERS
 
     compared = diff_texts(f"{body}red end", f"{body}blue end")
 
-    begin = len(body)
+    start = len(body)
     assert compared.is_coarse
     assert [line.marks for line in compared.lines] == [
-        ((begin, begin + 3),),
-        ((begin, begin + 4),),
+        ((start, start + 3),),
+        ((start, start + 4),),
     ]
 
 
-def test_texts_too_long_for_lines_say_how_much_was_left_out():
-    ours = "\n".join(["same", *(f"a{n}" for n in range(MAX_LINES + 10)), "end"])
-    theirs = "same\nb\nend"
+def test_texts_with_too_many_lines_report_how_many_were_not_compared():
+    text_a = "\n".join(["same", *(f"a{n}" for n in range(MAX_LINES + 10)), "end"])
+    text_b = "same\nb\nend"
 
-    compared = diff_texts(ours, theirs)
+    compared = diff_texts(text_a, text_b)
 
     assert [f"{line.sign}{line.text}" for line in compared.lines] == [
         " same",
@@ -107,7 +107,7 @@ def test_texts_too_long_for_lines_say_how_much_was_left_out():
     assert compared.uncompared == (MAX_LINES + 9, 0)
 
 
-def test_a_long_text_with_a_small_change_is_compared_all_the_same():
+def test_a_long_text_with_a_small_change_is_compared():
     lines = [f"line {n}" for n in range(5 * MAX_LINES)]
 
     compared = diff_texts("\n".join(lines), "\n".join([*lines[:700], *lines[701:]]))
@@ -116,23 +116,23 @@ def test_a_long_text_with_a_small_change_is_compared_all_the_same():
     assert compared.uncompared == (0, 0)
 
 
-def test_where_very_much_differs_no_line_is_compared_word_by_word():
+def test_texts_that_differ_very_much_are_not_compared_word_by_word():
     line = "a red fox " * 20
-    ours = "\n".join(f"{line}{n}" for n in range(MAX_CHANGED_CHARACTERS // len(line)))
+    text = "\n".join(f"{line}{n}" for n in range(MAX_CHANGED_CHARACTERS // len(line)))
 
-    compared = diff_texts(ours, ours.replace("red", "blue"))
+    compared = diff_texts(text, text.replace("red", "blue"))
 
     assert compared.is_coarse
-    assert all(len(each.marks) == 1 for each in compared.lines)
+    assert all(len(line.marks) == 1 for line in compared.lines)
 
 
-def test_an_entry_alone_is_all_its_lines():
+def test_all_lines_of_an_unpaired_entry_are_listed():
     entry = EntryDifference(status="only_b", a=None, b=make_placed(make_record("a\nb")))
 
     assert diff_entry(entry).lines == (TextDiffLine("+", "a"), TextDiffLine("+", "b"))
 
 
-def test_changes_are_cut_out_with_some_lines_around_them():
+def test_hunks_contain_changes_with_lines_of_context():
     lines = [TextDiffLine(" ", str(n)) for n in range(20)]
     lines[5], lines[7], lines[15] = (
         TextDiffLine("-", "5"),
@@ -142,12 +142,12 @@ def test_changes_are_cut_out_with_some_lines_around_them():
 
     hunks = list(make_hunks(lines, 1))
 
-    told = [(h.start_a, h.count_a, h.start_b, h.count_b) for h in hunks]
-    assert told == [(5, 4, 5, 4), (14, 2, 14, 3)]
+    ranges = [(h.start_a, h.count_a, h.start_b, h.count_b) for h in hunks]
+    assert ranges == [(5, 4, 5, 4), (14, 2, 14, 3)]
     assert [line.text for line in hunks[1].lines] == ["14", "15", "16"]
 
 
-def test_without_context_only_changes_are_left():
+def test_hunks_without_context_contain_only_changes():
     lines = diff_texts("a\nb\nc", "a\nx\nc").lines
 
     (hunk,) = make_hunks(lines, 0)

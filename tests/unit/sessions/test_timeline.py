@@ -1,4 +1,4 @@
-"""In which order, and after which pauses, entries came."""
+"""The entries of a session in order of time, and the pauses between them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def make_timed_record(text: str, seconds: float | None, **fields):
     return make_record(text, created_at=created_at, **fields)
 
 
-def list_pauses(beats: tuple[TimedEntry, ...]) -> list[tuple[str, float]]:
-    """What came, and how long after what came before it."""
-    return [(b.placed.record.content, b.pause.total_seconds()) for b in beats]
+def list_pauses(timeline: tuple[TimedEntry, ...]) -> list[tuple[str, float]]:
+    """Return text and pause in seconds of each entry."""
+    return [(e.placed.record.content, e.pause.total_seconds()) for e in timeline]
 
 
-def test_pauses_are_those_between_the_entries():
+def test_a_pause_is_the_time_since_the_previous_entry():
     unit = make_unit(
         make_timed_record("a", 0),
         make_timed_record("b", 1.5),
@@ -28,13 +28,13 @@ def test_pauses_are_those_between_the_entries():
     assert list_pauses(build_timeline([unit])) == [("a", 0), ("b", 1.5), ("c", 58.5)]
 
 
-def test_entries_of_one_time_come_without_a_pause():
+def test_entries_with_the_same_time_have_no_pause():
     unit = make_unit(make_timed_record("a", 5), make_timed_record("b", 5))
 
     assert list_pauses(build_timeline([unit])) == [("a", 0), ("b", 0)]
 
 
-def test_a_log_keeps_its_order_though_a_time_runs_back():
+def test_entries_of_one_log_keep_their_order_if_a_time_decreases():
     unit = make_unit(
         make_timed_record("a", 10),
         make_timed_record("b", 5),
@@ -44,7 +44,7 @@ def test_a_log_keeps_its_order_though_a_time_runs_back():
     assert list_pauses(build_timeline([unit])) == [("a", 0), ("b", 0), ("c", 7)]
 
 
-def test_one_mad_time_does_not_stop_the_others():
+def test_one_wrong_time_does_not_affect_the_others():
     unit = make_unit(
         make_timed_record("a", 0),
         make_timed_record("b", 1e9),
@@ -55,7 +55,7 @@ def test_one_mad_time_does_not_stop_the_others():
     assert list_pauses(build_timeline([unit]))[2:] == [("c", 0), ("d", 3)]
 
 
-def test_an_entry_without_a_time_comes_with_the_one_before_it():
+def test_an_entry_without_a_time_follows_the_previous_one_without_a_pause():
     unit = make_unit(
         make_timed_record("a", 0),
         make_timed_record("b", None),
@@ -74,7 +74,7 @@ def test_a_log_without_times_has_no_pauses():
     assert list_pauses(build_timeline(units)) == [("a", 0), ("b", 0), ("c", 0)]
 
 
-def test_the_pause_between_units_counts():
+def test_there_is_a_pause_between_units():
     units = [
         make_unit(make_timed_record("a", 0)),
         make_unit(make_timed_record("b", 100), number=2),
@@ -83,17 +83,17 @@ def test_the_pause_between_units_counts():
     assert list_pauses(build_timeline(units)) == [("a", 0), ("b", 100)]
 
 
-def test_what_is_not_told_takes_no_part():
+def test_hidden_entries_do_not_affect_pauses():
     unit = make_unit(
         make_timed_record("a", 0), make_timed_record("", 3), make_timed_record("b", 8)
     )
 
-    beats = build_timeline([unit], lambda record: bool(record.content))
+    timeline = build_timeline([unit], lambda record: bool(record.content))
 
-    assert list_pauses(beats) == [("a", 0), ("b", 8)]
+    assert list_pauses(timeline) == [("a", 0), ("b", 8)]
 
 
-def test_subagents_come_among_the_others():
+def test_entries_of_subagents_are_merged_by_time():
     child = make_child(make_timed_record("x", 3), make_timed_record("y", 6), call="1")
     unit = make_unit(
         make_prompt("go", created_at=time_at(0)),
@@ -102,13 +102,13 @@ def test_subagents_come_among_the_others():
         subagents=(child,),
     )
 
-    beats = build_timeline([unit])
+    timeline = build_timeline([unit])
 
-    assert list_pauses(beats)[2:] == [("x", 1), ("meanwhile", 2), ("y", 1)]
-    assert [beat.depth for beat in beats] == [0, 0, 1, 0, 1]
+    assert list_pauses(timeline)[2:] == [("x", 1), ("meanwhile", 2), ("y", 1)]
+    assert [entry.depth for entry in timeline] == [0, 0, 1, 0, 1]
 
 
-def test_a_subagent_never_comes_before_its_call():
+def test_a_subagent_never_precedes_its_call():
     child = make_child(
         make_timed_record("x", None), make_timed_record("y", -50), call="1"
     )
@@ -126,20 +126,22 @@ def test_a_subagent_never_comes_before_its_call():
     ]
 
 
-def test_a_subagent_of_a_subagent_is_two_deep():
+def test_a_subagent_of_a_subagent_has_depth_two():
     inner = make_child(make_timed_record("deep", 2), name="b")
     outer = make_child(make_timed_record("x", 1), name="a", subagents=(inner,))
 
-    beats = build_timeline([make_unit(make_timed_record("a", 0), subagents=(outer,))])
+    timeline = build_timeline(
+        [make_unit(make_timed_record("a", 0), subagents=(outer,))]
+    )
 
-    assert [(b.placed.record.content, b.depth) for b in beats] == [
+    assert [(e.placed.record.content, e.depth) for e in timeline] == [
         ("a", 0),
         ("x", 1),
         ("deep", 2),
     ]
 
 
-def test_a_late_subagent_comes_after_the_next_prompt():
+def test_a_late_entry_of_a_subagent_follows_the_next_prompt():
     child = make_child(make_timed_record("late", 50), call="1")
     units = [
         make_unit(
@@ -155,12 +157,12 @@ def test_a_late_subagent_comes_after_the_next_prompt():
     ]
 
 
-def test_an_event_that_was_noted_late_holds_nothing_up():
+def test_an_event_with_a_late_time_does_not_delay_later_entries():
     linked = make_event("subagent_linked", "l", created_at=time_at(9))
     child = make_child(linked, make_timed_record("below", 2), call="c1")
     unit = make_unit(
         make_call("Task", "{}", "c1"), make_timed_record("after", 5), subagents=(child,)
     )
 
-    spoken = [content for content, _ in list_pauses(build_timeline([unit])) if content]
-    assert spoken == ["below", "after"]
+    texts = [content for content, _ in list_pauses(build_timeline([unit])) if content]
+    assert texts == ["below", "after"]

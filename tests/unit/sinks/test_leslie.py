@@ -1,4 +1,4 @@
-"""Leslie text transcripts: structure that nothing can spoof."""
+"""Leslie text transcripts: content cannot imitate their structure."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def make_document(rng: random.Random) -> TranscriptDocument:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_every_document_is_read_back_as_it_was(seed: int):
-    """R5: a hundred thousand documents made of markers."""
+def test_parsing_returns_the_serialized_document(seed: int):
+    """R5: one hundred thousand documents made of structural markers."""
     rng = random.Random(seed)
     for _ in range(10_000):
         document = make_document(rng)
@@ -77,7 +77,7 @@ def test_every_document_is_read_back_as_it_was(seed: int):
         assert parse_document(serialize_document(document)) == document
 
 
-def test_the_form_is_the_one_leslie_writes():
+def test_the_text_has_the_same_form_as_leslies():
     at = datetime(2026, 2, 8, 14, 30, tzinfo=timezone(timedelta(hours=8)))
     document = TranscriptDocument(
         thread_id="thread-abc123",
@@ -115,7 +115,7 @@ def test_the_form_is_the_one_leslie_writes():
 
 
 @pytest.mark.parametrize("text", ["", "x", "Thread ID: a\n---\n\n", "a\n---\n\nb\n"])
-def test_what_is_no_transcript_is_refused(text: str):
+def test_text_that_is_not_a_transcript_is_refused(text: str):
     with pytest.raises(ValueError, match=r"transcript|unpack|update sequence|block"):
         parse_document(text)
 
@@ -156,28 +156,28 @@ def test_a_file_is_named_by_minute_and_prompt():
     assert make_file_name(at, "fix login", 2) == "20260208-1430-fix-login-2.txt"
 
 
-def test_a_cut_text_tells_its_size_within_the_limit():
-    cut = truncate_characters("x" * 1234, 200)
+def test_a_truncated_text_ends_with_its_original_size():
+    truncated = truncate_characters("x" * 1234, 200)
 
-    assert len(cut) <= 200
-    assert cut.endswith("… [1234 characters]")
+    assert len(truncated) <= 200
+    assert truncated.endswith("… [1234 characters]")
 
 
-@pytest.mark.parametrize("most", range(20, 60))
-def test_a_cut_splits_no_grapheme(most: int):
+@pytest.mark.parametrize("limit", range(20, 60))
+def test_truncation_does_not_split_graphemes(limit: int):
     family = "👩‍👩‍👧‍👦"
-    cut = truncate_characters(family * 40, most)
+    truncated = truncate_characters(family * 40, limit)
 
-    assert cut.split("…")[0].replace(family, "") == ""
+    assert truncated.split("…")[0].replace(family, "") == ""
 
 
-@pytest.mark.parametrize("most", [60, 100, 333, 1000])
-def test_bytes_are_cut_in_the_middle(most: int):
+@pytest.mark.parametrize("limit", [60, 100, 333, 1000])
+def test_truncation_by_bytes_removes_the_middle(limit: int):
     """D11."""
     text = "head " + "日本語🎉" * 500 + " tail"
 
-    cut = truncate_bytes(text, most)
+    truncated = truncate_bytes(text, limit)
 
-    assert len(cut.encode()) <= most
-    assert cut.startswith("head")
-    assert cut.endswith("tail")
+    assert len(truncated.encode()) <= limit
+    assert truncated.startswith("head")
+    assert truncated.endswith("tail")

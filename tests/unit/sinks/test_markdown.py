@@ -1,4 +1,4 @@
-"""Markdown pages: no words of a log become structure of the page."""
+"""Markdown pages: text of a log never becomes structure of the page."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ HOSTILE = [
 ]
 
 
-def page_of(claude: ClaudeHome, clock: FakeClock, text: str) -> tuple[Session, str]:
-    talk = ClaudeLogBuilder()
+def render_page(claude: ClaudeHome, clock: FakeClock, text: str) -> tuple[Session, str]:
+    log = ClaudeLogBuilder()
     claude.write(
-        talk.prompt(f"one {text}"),
-        talk.call("Bash", {"command": text}, "t1"),
-        talk.result("t1", text),
-        talk.answer(text),
-        talk.prompt("two"),
-        talk.answer("the last words"),
+        log.prompt(f"one {text}"),
+        log.call("Bash", {"command": text}, "t1"),
+        log.result("t1", text),
+        log.answer(text),
+        log.prompt("two"),
+        log.answer("the last words"),
     )
     claude.sync(is_final=True)
     session = read_session(claude.store_path, clock)
@@ -50,33 +50,32 @@ def page_of(claude: ClaudeHome, clock: FakeClock, text: str) -> tuple[Session, s
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_headings_of_the_page_are_the_pages_own(
+def test_the_text_of_a_log_adds_no_headings_to_the_page(
     claude: ClaudeHome, clock: FakeClock, text: str
 ):
-    _, page = page_of(claude, clock, text)
+    _, page = render_page(claude, clock, text)
 
     tokens = MarkdownIt("commonmark").parse(page)
 
-    tops = [
-        tokens[at + 1].content
+    headings = [
+        tokens[at + 1].content.partition(" · ")[0]
         for at, token in enumerate(tokens)
         if token.type == "heading_open" and token.tag in ("h1", "h2", "h3")
     ]
-    said = [top.partition(" · ")[0] for top in tops]
-    assert said[2:5] == ["User", "Assistant", "Assistant"]
-    assert said[5:] == ["2. two", "User", "Assistant"]
+    assert headings[2:5] == ["User", "Assistant", "Assistant"]
+    assert headings[5:] == ["2. two", "User", "Assistant"]
     assert tokens[-2].content == "the last words"
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_only_folds_are_html_and_nothing_is_fetched(
+def test_the_only_html_is_folding_and_nothing_is_loaded(
     claude: ClaudeHome, clock: FakeClock, text: str
 ):
-    _, page = page_of(claude, clock, text)
+    _, page = render_page(claude, clock, text)
 
-    shown = MarkdownIt("commonmark").render(page)
+    html = MarkdownIt("commonmark").render(page)
 
-    tags = set(re.findall(r"<(script|img|b|details|summary)\b", shown))
+    tags = set(re.findall(r"<(script|img|b|details|summary)\b", html))
     assert tags <= {"details", "summary"}
-    assert shown.count("<details>") == shown.count("</details>") == 1
-    assert "<!--" not in shown
+    assert html.count("<details>") == html.count("</details>") == 1
+    assert "<!--" not in html

@@ -1,4 +1,4 @@
-"""What Markdown and HTML pages share: every agent's edits are shown as diffs."""
+"""Texts shared by Markdown and HTML pages: edits of every agent appear as diffs."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("form", ["markdown", "html"])
+@pytest.mark.parametrize("sink", ["markdown", "html"])
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edit_is_shown_as_a_diff(
-    claude: ClaudeHome, clock: FakeClock, form: str, edit: str
+    claude: ClaudeHome, clock: FakeClock, sink: str, edit: str
 ):
     tool, arguments = EDITS[edit]
-    page = render_call(claude, clock, form, tool, arguments)
+    page = render_call(claude, clock, sink, tool, arguments)
 
     removed, added = ("-old", "+new")
-    if form == "html":
+    if sink == "html":
         removed, added = "<del>-old</del>", "<ins>+new</ins>"
     assert page.index(removed) < page.index(added)
 
@@ -47,14 +47,14 @@ def test_a_patch_names_its_files(claude: ClaudeHome, clock: FakeClock):
 
 
 def render_call(
-    claude: ClaudeHome, clock: FakeClock, form: str, tool: str, arguments: Any
+    claude: ClaudeHome, clock: FakeClock, sink: str, tool: str, arguments: Any
 ) -> str:
-    talk = ClaudeLogBuilder()
+    log = ClaudeLogBuilder()
     claude.write(
-        talk.prompt("change it"),
-        talk.call(tool, arguments, "t1"),
-        talk.result("t1", "ok"),
-        talk.answer("Done."),
+        log.prompt("change it"),
+        log.call(tool, arguments, "t1"),
+        log.result("t1", "ok"),
+        log.answer("Done."),
     )
     claude.sync(is_final=True)
-    return render_one(read_session(claude.store_path, clock), form)
+    return render_one(read_session(claude.store_path, clock), sink)

@@ -1,4 +1,4 @@
-"""Records put together as a conversation."""
+"""Records grouped into turns."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from tests.support.exports import read_session
 USAGE = {"input_tokens": 5, "output_tokens": 7}
 
 
-def turns_of(claude: ClaudeHome, clock: FakeClock, *lines: dict) -> list[Turn]:
+def list_turns(claude: ClaudeHome, clock: FakeClock, *lines: dict) -> list[Turn]:
+    """Return the turns without events; check that no tokens are lost or doubled."""
     claude.write(*lines)
     claude.sync(is_final=True)
     units = read_session(claude.store_path, clock).units
-    turns = [turn for chapter in make_unit_turns(units) for turn in chapter.turns]
+    turns = [turn for group in make_unit_turns(units) for turn in group.turns]
     assert sum_unit_usage(units).output_tokens == sum(
         turn.usage.output_tokens for turn in turns if turn.usage
     )
@@ -22,48 +23,48 @@ def turns_of(claude: ClaudeHome, clock: FakeClock, *lines: dict) -> list[Turn]:
 
 
 def test_lines_of_one_message_are_one_turn(claude: ClaudeHome, clock: FakeClock):
-    talk = ClaudeLogBuilder()
-    same = {"id": "msg_1", "usage": USAGE}
+    log = ClaudeLogBuilder()
+    message = {"id": "msg_1", "usage": USAGE}
 
-    user, answer = turns_of(
+    user, answer = list_turns(
         claude,
         clock,
-        talk.prompt("go"),
-        talk.think("hm", **same),
-        talk.answer("well", **same),
-        talk.call("Bash", {"command": "ls"}, "a", **same),
-        talk.result("a", "x"),
-        talk.call("Bash", {"command": "pwd"}, "b", **same),
-        talk.result("b", "y"),
+        log.prompt("go"),
+        log.think("hm", **message),
+        log.answer("well", **message),
+        log.call("Bash", {"command": "ls"}, "a", **message),
+        log.result("a", "x"),
+        log.call("Bash", {"command": "pwd"}, "b", **message),
+        log.result("b", "y"),
     )
 
     assert (user.text, answer.text, answer.thinking) == ("go", "well", "hm")
     assert [call.output for call in answer.calls] == ["x", "y"]
 
 
-def test_tokens_of_a_message_count_once(claude: ClaudeHome, clock: FakeClock):
-    talk = ClaudeLogBuilder()
-    same = {"id": "msg_1", "usage": USAGE}
+def test_tokens_of_a_message_are_counted_once(claude: ClaudeHome, clock: FakeClock):
+    log = ClaudeLogBuilder()
+    message = {"id": "msg_1", "usage": USAGE}
 
-    turns = turns_of(
+    turns = list_turns(
         claude,
         clock,
-        talk.prompt("go"),
-        talk.answer("one", **same),
-        talk.prompt("stop", isMeta=True),
-        talk.answer("two", **same),
+        log.prompt("go"),
+        log.answer("one", **message),
+        log.prompt("stop", isMeta=True),
+        log.answer("two", **message),
     )
 
-    told = [turn.usage.output_tokens for turn in turns if turn.usage]
-    assert sum(told) in (7, 14)
+    output_tokens = [turn.usage.output_tokens for turn in turns if turn.usage]
+    assert sum(output_tokens) in (7, 14)
 
 
-def test_a_result_without_its_call_is_a_turn_of_its_own(
+def test_a_result_without_its_call_is_a_separate_turn(
     claude: ClaudeHome, clock: FakeClock
 ):
-    talk = ClaudeLogBuilder()
+    log = ClaudeLogBuilder()
 
-    turns = turns_of(claude, clock, talk.prompt("go"), talk.result("nobody", "lost"))
+    turns = list_turns(claude, clock, log.prompt("go"), log.result("unknown", "lost"))
 
     assert [(turn.speaker, turn.text) for turn in turns] == [
         ("user", "go"),
@@ -71,10 +72,10 @@ def test_a_result_without_its_call_is_a_turn_of_its_own(
     ]
 
 
-def test_a_call_without_a_result_says_so(claude: ClaudeHome, clock: FakeClock):
-    talk = ClaudeLogBuilder()
+def test_a_call_without_a_result_has_no_output(claude: ClaudeHome, clock: FakeClock):
+    log = ClaudeLogBuilder()
 
-    turns = turns_of(claude, clock, talk.prompt("go"), talk.call("Bash", {}, "a"))
+    turns = list_turns(claude, clock, log.prompt("go"), log.call("Bash", {}, "a"))
 
     (call,) = turns[1].calls
     assert (call.result, call.output, call.is_error) == (None, "", False)

@@ -1,4 +1,4 @@
-"""A file is whole under its name, and nobody else's file is harmed for it."""
+"""Files are written atomically, and other files stay unharmed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from leslied.sinks import write_file
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 
-def test_what_a_crash_left_is_written_over(tmp_path: Path):
+def test_a_temporary_file_left_by_a_crash_is_replaced(tmp_path: Path):
     (tmp_path / ".leslied-new").write_text("half")
 
     write_file(tmp_path, "a.txt", b"whole")
@@ -20,8 +20,8 @@ def test_what_a_crash_left_is_written_over(tmp_path: Path):
     assert not (tmp_path / ".leslied-new").exists()
 
 
-@pytest.mark.timeout(PATIENCE_SECONDS)
-def test_a_pipe_in_the_way_is_not_waited_for(tmp_path: Path):
+@pytest.mark.timeout(MAX_WAIT_SECONDS)
+def test_a_pipe_with_the_temporary_name_does_not_block(tmp_path: Path):
     """B13."""
     os.mkfifo(tmp_path / ".leslied-new")
 
@@ -31,7 +31,7 @@ def test_a_pipe_in_the_way_is_not_waited_for(tmp_path: Path):
 
 
 @pytest.mark.parametrize("is_hard", [True, False])
-def test_another_name_of_a_file_is_not_written_through(tmp_path: Path, is_hard: bool):  # noqa: FBT001
+def test_a_link_with_the_temporary_name_is_not_followed(tmp_path: Path, is_hard: bool):  # noqa: FBT001
     victim = tmp_path / "victim"
     victim.write_text("mine")
     link = os.link if is_hard else os.symlink

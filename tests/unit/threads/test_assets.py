@@ -1,4 +1,4 @@
-"""What stands in a thread's folder, and nothing that only pretends to."""
+"""Assets in a thread's folder; symbolic links and pipes are not assets."""
 
 from __future__ import annotations
 
@@ -36,16 +36,14 @@ def write_file(folder: Path, name: str, text: str = "x") -> Path:
     return path
 
 
-def test_assets_are_listed_in_order_both_forms_if_both_exist(
-    tmp_path: Path, folder: Path
-):
+def test_assets_are_listed_in_order_in_both_forms(tmp_path: Path, folder: Path):
     names = ["design/a.md", "plan/b.md", "progress.md", "plan.md", "learnings/c.md"]
     for name in [*names, ".meta/transcripts/t.txt", "discuss/d.md", "design.md"]:
         write_file(folder, name)
 
-    found = find_assets(tmp_path, ID)
+    listed = find_assets(tmp_path, ID)
 
-    assert [(asset.type, asset.relative_path) for asset in found] == [
+    assert [(asset.type, asset.relative_path) for asset in listed] == [
         ("plan", "plan.md"),
         ("plan", "plan"),
         ("progress", "progress.md"),
@@ -55,32 +53,32 @@ def test_assets_are_listed_in_order_both_forms_if_both_exist(
         ("discuss", "discuss"),
         ("transcript", ".meta/transcripts"),
     ]
-    assert found[0].path == ".leslie/threads/thread-1/plan.md"
+    assert listed[0].path == ".leslie/threads/thread-1/plan.md"
 
 
-def test_an_empty_folder_is_an_asset_a_missing_one_is_none(
+def test_an_empty_folder_is_an_asset_and_a_missing_one_is_not(
     tmp_path: Path, folder: Path
 ):
     (folder / "learnings").mkdir()
 
-    (found,) = find_assets(tmp_path, ID)
+    (asset,) = find_assets(tmp_path, ID)
 
-    assert (found.relative_path, found.files) == ("learnings", ())
+    assert (asset.relative_path, asset.files) == ("learnings", ())
     assert find_assets(tmp_path, "thread-2") == []
 
 
-def test_folders_below_an_asset_belong_to_it(tmp_path: Path, folder: Path):
+def test_files_in_subfolders_belong_to_the_asset(tmp_path: Path, folder: Path):
     write_file(folder, "design/api/v2/routes.md")
     write_file(folder, "design/.hidden")
     write_file(folder, "design/a/b/c/d/too-deep.md")
 
-    (found,) = find_assets(tmp_path, ID)
+    (asset,) = find_assets(tmp_path, ID)
 
-    (file,) = found.files
+    (file,) = asset.files
     assert file.path.endswith("design/api/v2/routes.md")
 
 
-def test_nothing_is_followed(tmp_path: Path, folder: Path):
+def test_links_and_pipes_are_ignored(tmp_path: Path, folder: Path):
     secret = write_file(tmp_path, "secret.md")
     (folder / "plan.md").symlink_to(secret)
     (folder / "design").symlink_to(tmp_path)
@@ -88,9 +86,9 @@ def test_nothing_is_followed(tmp_path: Path, folder: Path):
     (folder / "learnings" / "secret.md").symlink_to(secret)
     os.mkfifo(folder / "progress.md")
 
-    (found,) = find_assets(tmp_path, ID)
+    (asset,) = find_assets(tmp_path, ID)
 
-    assert (found.relative_path, found.files) == ("learnings", ())
+    assert (asset.relative_path, asset.files) == ("learnings", ())
 
 
 def test_a_thread_folder_that_is_a_link_has_no_assets(tmp_path: Path, folder: Path):
@@ -107,10 +105,10 @@ def test_a_file_is_described_by_its_hash_and_first_heading(
     write_file(folder, "plan.md", text)
     ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
 
-    told = describe_file(tmp_path, file)
+    description = describe_file(tmp_path, file)
 
-    assert told.title == "Build the mill"
-    assert told.sha256 == hashlib.sha256(text.encode()).hexdigest()
+    assert description.title == "Build the mill"
+    assert description.sha256 == hashlib.sha256(text.encode()).hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -125,7 +123,7 @@ def test_a_file_is_described_by_its_hash_and_first_heading(
         ("no heading", ""),
     ],
 )
-def test_a_title_is_one_line_that_shows_what_it_is(text: str, title: str):
+def test_a_title_is_one_line_without_control_characters(text: str, title: str):
     assert find_title(text) == title
 
 
@@ -136,12 +134,12 @@ def test_a_large_file_is_listed_without_a_hash(
     write_file(folder, "plan.md", "# Long\n" + "x" * 100)
     ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
 
-    told = describe_file(tmp_path, file)
+    description = describe_file(tmp_path, file)
 
-    assert (told.sha256, told.title) == ("", "Long")
+    assert (description.sha256, description.title) == ("", "Long")
 
 
-def test_a_file_that_changed_meanwhile_has_no_hash(tmp_path: Path, folder: Path):
+def test_a_file_that_changed_since_the_scan_has_no_hash(tmp_path: Path, folder: Path):
     path = write_file(folder, "plan.md", "one")
     ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
     rewrite_in_place(path, b"two")
@@ -149,19 +147,19 @@ def test_a_file_that_changed_meanwhile_has_no_hash(tmp_path: Path, folder: Path)
     assert describe_file(tmp_path, file).sha256 == ""
 
 
-def test_more_files_than_the_limit_are_counted(
+def test_files_beyond_the_limit_are_counted(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(assets, "MAX_FILES", 3)
     for number in range(5):
         write_file(folder, f"discuss/{number}.md")
 
-    (found,) = find_assets(tmp_path, ID)
+    (asset,) = find_assets(tmp_path, ID)
 
-    assert (len(found.files), found.omitted_files) == (3, 2)
+    assert (len(asset.files), asset.omitted_files) == (3, 2)
 
 
-def test_the_stamp_changes_with_any_asset_but_not_with_transcripts(
+def test_the_stamp_changes_with_assets_but_not_with_transcripts(
     tmp_path: Path, folder: Path
 ):
     write_file(folder, "plan.md")

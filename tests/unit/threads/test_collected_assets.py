@@ -1,4 +1,4 @@
-"""Plans and lists from elsewhere look as a thread's own would."""
+"""Plans and to-do lists collected from tool calls."""
 
 from __future__ import annotations
 
@@ -13,94 +13,104 @@ from tests.support.records import make_key, time_at
 FILE = "/home/dev/.claude/plans/brave-oak.md"
 
 
-def touch(kind: Any, path: str = "", body: Any = "", **more: Any) -> FileChange:
+def make_change(kind: Any, path: str = "", body: Any = "") -> FileChange:
     text = body if isinstance(body, str) else json.dumps(body)
     return FileChange(
-        session=make_key(), kind=kind, path=path, body=text, at=time_at(0), **more
+        session=make_key(), kind=kind, path=path, body=text, at=time_at(0)
     )
 
 
-def texts(*touches: FileChange, files: dict[str, str] | None = None) -> dict[str, str]:
-    found = collect_assets(touches, (files or {}).get)
-    return {each.type: each.text for each in found}
+def collect_texts(
+    *changes: FileChange, files: dict[str, str] | None = None
+) -> dict[str, str]:
+    assets = collect_assets(changes, (files or {}).get)
+    return {asset.type: asset.text for asset in assets}
 
 
-def steps(**states: str) -> dict[str, Any]:
+def make_steps(**states: str) -> dict[str, Any]:
     return {"steps": [{"text": text, "status": s} for text, s in states.items()]}
 
 
-def test_the_last_plan_that_was_agreed_to_counts():
-    told = texts(
-        touch("plan", "", "# One"),
-        touch("plan", "", "# Two"),
-        touch("plan", "draft", "x"),
+def test_the_last_accepted_plan_counts():
+    assets = collect_texts(
+        make_change("plan", "", "# One"),
+        make_change("plan", "", "# Two"),
+        make_change("plan", "draft", "x"),
     )
 
-    assert told == {"plan": "# Two\n"}
+    assert assets == {"plan": "# Two\n"}
 
 
-def test_a_plan_nobody_agreed_to_is_better_than_none():
-    assert texts(touch("plan", "draft", "# One")) == {"plan": "# One\n"}
+def test_without_an_accepted_plan_the_proposed_one_counts():
+    assert collect_texts(make_change("plan", "draft", "# One")) == {"plan": "# One\n"}
 
 
-def test_a_plans_file_says_what_it_holds_now():
-    told = texts(
-        touch("write", FILE, "# Old"), touch("edit", FILE), files={FILE: "# New"}
+def test_a_plan_file_is_used_in_its_current_state():
+    assets = collect_texts(
+        make_change("write", FILE, "# Old"),
+        make_change("edit", FILE),
+        files={FILE: "# New"},
     )
 
-    assert told == {"plan": "# New\n"}
+    assert assets == {"plan": "# New\n"}
 
 
-def test_a_plans_file_that_is_gone_was_what_was_written():
-    assert texts(touch("write", FILE, "# Old")) == {"plan": "# Old\n"}
+def test_a_deleted_plan_file_is_taken_from_the_write_call():
+    assert collect_texts(make_change("write", FILE, "# Old")) == {"plan": "# Old\n"}
 
 
-def test_the_last_list_is_the_progress():
-    told = texts(
-        touch("todos", "", steps(Dam="pending")),
-        touch("todos", "", steps(Dam="completed", Wheel="in_progress", Roof="pending")),
+def test_the_last_list_becomes_the_progress():
+    assets = collect_texts(
+        make_change("todos", "", make_steps(Dam="pending")),
+        make_change(
+            "todos",
+            "",
+            make_steps(Dam="completed", Wheel="in_progress", Roof="pending"),
+        ),
     )
 
-    assert told["progress"] == (
+    assert assets["progress"] == (
         "# Progress\n\n**Overall Completion**: 33% (1/3)\n\n## In Progress\n\n"
         "- [ ] Wheel\n\n## To Do\n\n- [ ] Roof\n\n## Completed\n\n- [x] Dam\n"
     )
 
 
-def test_tasks_are_what_all_calls_made_of_them():
-    told = texts(
-        touch("task", "1", {"subject": "Dam"}),
-        touch("task", "2", {"subject": "Wheel"}),
-        touch("task", "3", {"subject": "Gone"}),
-        touch("task", "2", {"addBlockedBy": ["1"]}),
-        touch("task", "3", {"status": "deleted"}),
+def test_tasks_reflect_all_calls():
+    assets = collect_texts(
+        make_change("task", "1", {"subject": "Dam"}),
+        make_change("task", "2", {"subject": "Wheel"}),
+        make_change("task", "3", {"subject": "Gone"}),
+        make_change("task", "2", {"addBlockedBy": ["1"]}),
+        make_change("task", "3", {"status": "deleted"}),
     )
-    progress = parse_progress(told["progress"])
+    progress = parse_progress(assets["progress"])
 
     (blocked,) = progress.list_items("blocked")
     assert (blocked.text, blocked.reason) == ("Wheel", "waits for Dam")
     assert [item.text for item in progress.list_items("open")] == ["Dam"]
 
 
-def test_a_task_waits_for_nothing_once_the_other_is_done():
-    told = texts(
-        touch("task", "1", {"subject": "Dam"}),
-        touch("task", "2", {"subject": "Wheel", "addBlockedBy": ["1"]}),
-        touch("task", "1", {"status": "completed"}),
+def test_a_task_is_not_blocked_by_a_finished_task():
+    assets = collect_texts(
+        make_change("task", "1", {"subject": "Dam"}),
+        make_change("task", "2", {"subject": "Wheel", "addBlockedBy": ["1"]}),
+        make_change("task", "1", {"status": "completed"}),
     )
 
-    assert "Blocked" not in told["progress"]
+    assert "Blocked" not in assets["progress"]
 
 
-def test_a_plan_of_steps_is_plan_and_progress():
-    told = texts(
-        touch("todos", "plan", {**steps(Dam="completed"), "words": "First the dam."})
+def test_a_plan_of_steps_becomes_plan_and_progress():
+    assets = collect_texts(
+        make_change(
+            "todos", "plan", {**make_steps(Dam="completed"), "words": "First the dam."}
+        )
     )
 
-    assert told["plan"] == "# Plan\n\nFirst the dam.\n\n1. Dam\n"
-    assert "- [x] Dam" in told["progress"]
+    assert assets["plan"] == "# Plan\n\nFirst the dam.\n\n1. Dam\n"
+    assert "- [x] Dam" in assets["progress"]
 
 
-def test_an_empty_list_is_none():
-    assert texts(touch("todos", "", {"steps": []})) == {}
-    assert texts() == {}
+def test_an_empty_list_gives_no_asset():
+    assert collect_texts(make_change("todos", "", {"steps": []})) == {}
+    assert collect_texts() == {}

@@ -1,4 +1,4 @@
-"""What an agent is told of its thread, letter by letter."""
+"""The thread context that agents receive, byte for byte."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ CONTEXTS = Path(__file__).resolve().parents[2] / "fixtures" / "contexts"
 
 
 def check_golden(request: pytest.FixtureRequest, name: str, xml: str) -> None:
-    told = golden.load_golden(CONTEXTS / f"{name}.xml", xml + "\n", request.config)
-    assert xml + "\n" == told
+    expected = golden.load_golden(CONTEXTS / f"{name}.xml", xml + "\n", request.config)
+    assert xml + "\n" == expected
 
 
 class ProjectBuilder:
-    """A project with threads in it."""
+    """Builder of a project with threads."""
 
     def __init__(self, base: Path) -> None:
         self.base = base
         self.data = make_empty_relations()
 
-    def add(self, name: str, *assets: str, **more: Any) -> Path:
-        """A thread in the file, with these assets; `/` at the end makes a folder."""
-        upsert_threads(self.data, [make_thread(name, **more)], NOW)
+    def add(self, name: str, *assets: str, **fields: Any) -> Path:
+        """Add a thread with these assets; a name that ends with `/` is a folder."""
+        upsert_threads(self.data, [make_thread(name, **fields)], NOW)
         return self.write(thread_folder(self.base, name), *assets)
 
     def write(self, folder: Path, *assets: str) -> Path:
@@ -48,10 +48,10 @@ class ProjectBuilder:
     def refer(self, source: str, target: str, binding: str = "live") -> None:
         add_reference(self.data, source, target, binding, NOW)
 
-    def build(self, name: str, *more_refs: str, prefix: str = ""):
+    def build(self, name: str, *extra_refs: str, prefix: str = ""):
         path = self.base / ".leslie" / "thread_relations.json"
         path.write_bytes(encode_relations(self.data))
-        refs = [(ref, self.base) for ref in more_refs]
+        refs = [(ref, self.base) for ref in extra_refs]
         return build_context(self.base, name, extra_refs=refs, prefix=prefix)
 
 
@@ -63,7 +63,7 @@ def project(tmp_path: Path) -> ProjectBuilder:
 ALL = [path if "." in path[1:] else f"{path}/" for _, path in ASSET_PATHS]
 
 
-def test_every_kind_of_asset_is_listed_in_its_order(project: ProjectBuilder, request):
+def test_assets_of_every_kind_are_listed_in_order(project: ProjectBuilder, request):
     project.add("thread-a", *reversed(ALL))
 
     check_golden(request, "all-assets", project.build("thread-a").xml)
@@ -91,7 +91,7 @@ def test_a_frozen_reference_points_at_the_frozen_copy(project: ProjectBuilder, r
     check_golden(request, "frozen", project.build("thread-a").xml)
 
 
-def test_a_live_reference_points_at_the_thread_even_beside_a_copy(
+def test_a_live_reference_points_at_the_thread_even_if_there_is_a_copy(
     project: ProjectBuilder,
 ):
     folder = project.add("thread-a")
@@ -104,7 +104,7 @@ def test_a_live_reference_points_at_the_thread_even_beside_a_copy(
     assert context.refs == {"thread-b": [("plan", ".leslie/threads/thread-b/plan.md")]}
 
 
-def test_nothing_at_all_leaves_a_blank_line(project: ProjectBuilder, request):
+def test_a_thread_without_assets_gives_a_blank_line(project: ProjectBuilder, request):
     project.add("thread-a")
     project.add("thread-b")
 
@@ -120,7 +120,7 @@ def test_names_cannot_end_an_attribute_or_a_line(project: ProjectBuilder, reques
     check_golden(request, "escaped", project.build("thread-a").xml)
 
 
-def test_a_central_tree_is_told_with_whole_paths(project: ProjectBuilder):
+def test_paths_in_the_central_tree_are_absolute(project: ProjectBuilder):
     project.add("thread-a", "plan.md")
 
     context = project.build("thread-a", prefix="/data/central/app-1/")
@@ -131,7 +131,7 @@ def test_a_central_tree_is_told_with_whole_paths(project: ProjectBuilder):
     assert relations in context.xml
 
 
-def test_a_missing_thread_is_left_out_with_a_warning(project: ProjectBuilder):
+def test_a_missing_thread_is_omitted_with_a_warning(project: ProjectBuilder):
     project.add("thread-a")
     project.data["relations"]["thread-a"]["references_to"] = [
         "thread-gone",
@@ -149,7 +149,7 @@ def test_a_missing_thread_is_left_out_with_a_warning(project: ProjectBuilder):
 
 
 @pytest.mark.parametrize("target", ["thread-a", "thread-b", "thread-c"])
-def test_a_reference_that_closes_a_circle_is_refused(
+def test_a_reference_that_closes_a_cycle_is_refused(
     project: ProjectBuilder, target: str
 ):
     for name in ("thread-a", "thread-b", "thread-c"):
@@ -161,7 +161,9 @@ def test_a_reference_that_closes_a_circle_is_refused(
         project.build("thread-a", target)
 
 
-def test_a_circle_in_the_file_is_told_and_the_references_stand(project: ProjectBuilder):
+def test_a_cycle_in_the_file_is_a_warning_and_references_are_listed(
+    project: ProjectBuilder,
+):
     project.add("thread-a")
     project.add("thread-b", "plan.md")
     project.data["relations"]["thread-a"]["references_to"] = ["thread-b"]
@@ -173,7 +175,7 @@ def test_a_circle_in_the_file_is_told_and_the_references_stand(project: ProjectB
     assert list(context.refs) == ["thread-b"]
 
 
-def test_a_thread_without_a_file_has_the_context_it_will_have_with_one(
+def test_a_thread_has_the_same_context_before_it_is_in_the_file(
     project: ProjectBuilder,
 ):
     project.write(thread_folder(project.base, "thread-a"), "plan.md")
@@ -192,26 +194,26 @@ def test_the_same_files_give_the_same_bytes(project: ProjectBuilder):
     assert len({project.build("thread-a").xml for _ in range(3)}) == 1
 
 
-def test_a_name_that_is_no_threads_has_no_context(project: ProjectBuilder):
+def test_an_invalid_thread_id_has_no_context(project: ProjectBuilder):
     project.add("thread-a")
 
     assert project.build("../thread-a").xml == ""
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", ".x", "a/b", "a\0", "é", "x" * 65, 3])
-def test_what_cannot_be_a_folders_name_is_no_thread_id(name: Any):
+def test_an_unsafe_folder_name_is_not_a_thread_id(name: Any):
     """P3."""
     assert not is_thread_id(name)
 
 
-def test_a_hook_that_imports_it_imports_nothing_heavy():
+def test_the_module_imports_nothing_that_slows_hooks_down():
     code = (
         "import leslied.threads.context, sys, json; print(json.dumps([*sys.modules]))"
     )
-    ran = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-S", "-c", code], capture_output=True, check=True, text=True
     )
 
     heavy = {"typing", "dataclasses", "pathlib", "inspect", "datetime", "hashlib"}
     heavy |= {"msgspec", "click", "pydantic", "sqlite3", "asyncio", "logging"}
-    assert heavy.isdisjoint(json.loads(ran.stdout))
+    assert heavy.isdisjoint(json.loads(result.stdout))

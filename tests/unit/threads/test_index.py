@@ -1,4 +1,4 @@
-"""The history of a file: each state once, each call where it belongs."""
+"""The index of a thread: each file revision once, each call with its revision."""
 
 from __future__ import annotations
 
@@ -22,19 +22,24 @@ from tests.support.records import make_key, time_at
 PLAN = ".leslie/threads/thread-1/plan.md"
 
 
-def touch(call_id: str, seconds: float) -> FileChange:
+def make_change(call_id: str, seconds: float) -> FileChange:
     return FileChange(
         session=make_key(), kind="edit", path=PLAN, call_id=call_id, at=time_at(seconds)
     )
 
 
-def file(sha256: str, seconds: float, *touches: FileChange, **more: Any) -> AssetFile:
-    known = {"path": PLAN, "title": "Plan", "size": 1}
-    told = {"sha256": sha256, "updated_at": time_at(seconds), "touches": touches}
-    return AssetFile(**{**known, **told, **more})
+def make_file(sha256: str, seconds: float, *changes: FileChange) -> AssetFile:
+    return AssetFile(
+        path=PLAN,
+        title="Plan",
+        size=1,
+        sha256=sha256,
+        updated_at=time_at(seconds),
+        changes=changes,
+    )
 
 
-def write(past: dict[str, Any] | None = None, *files: AssetFile) -> str:
+def write_index(histories: dict[str, Any] | None = None, *files: AssetFile) -> str:
     assets = [Asset(type="plan", path=f.path, files=[f]) for f in files]
     thread = ThreadIndex(
         id="thread-1",
@@ -42,77 +47,78 @@ def write(past: dict[str, Any] | None = None, *files: AssetFile) -> str:
         agent="claude-code",
         session_id="s",
         assets=assets,
-        histories=past or {},
+        histories=histories or {},
     )
     return json.dumps(thread_index_to_dict(thread))
 
 
-def past(text: str | None) -> dict[str, Any]:
+def read_histories(text: str | None) -> dict[str, Any]:
     return load_histories(text, "thread-1")
 
 
-def test_a_new_state_is_appended_with_the_calls_that_led_to_it():
-    one = extend_history([], file("a", 1, touch("c1", 0)))
-    two = extend_history(
-        one, file("b", 3, touch("c1", 0), touch("c2", 2), touch("c3", 2.5))
-    )
+def test_a_new_revision_is_appended_with_the_calls_that_led_to_it():
+    first = extend_history([], make_file("a", 1, make_change("c1", 0)))
+    changes = make_change("c1", 0), make_change("c2", 2), make_change("c3", 2.5)
+    second = extend_history(first, make_file("b", 3, *changes))
 
-    assert [(change.sha256, change.calls) for change in two] == [
+    assert [(revision.sha256, revision.calls) for revision in second] == [
         ("a", ["c1"]),
         ("b", ["c2", "c3"]),
     ]
 
 
-def test_the_same_state_is_not_appended_again():
-    one = extend_history([], file("a", 1))
+def test_the_same_revision_is_not_appended_again():
+    history = extend_history([], make_file("a", 1))
 
-    assert extend_history(one, file("a", 9)) == one
-
-
-def test_a_call_that_is_learned_of_late_joins_its_state():
-    history = extend_history(extend_history([], file("a", 1)), file("b", 3))
-
-    told = extend_history(history, file("b", 3, touch("c1", 0.5)))
-
-    assert [change.calls for change in told] == [["c1"], []]
+    assert extend_history(history, make_file("a", 9)) == history
 
 
-def test_a_file_that_could_not_be_hashed_adds_nothing():
-    assert extend_history([], file("", 1, touch("c1", 0))) == []
+def test_a_call_that_becomes_known_late_is_added_to_its_revision():
+    first = extend_history([], make_file("a", 1))
+    second = extend_history(first, make_file("b", 3))
+
+    extended = extend_history(second, make_file("b", 3, make_change("c1", 0.5)))
+
+    assert [revision.calls for revision in extended] == [["c1"], []]
 
 
-def test_history_is_read_back_and_goes_on():
-    first = write(None, file("a", 1))
+def test_a_file_without_a_hash_adds_no_revision():
+    assert extend_history([], make_file("", 1, make_change("c1", 0))) == []
 
-    second = json.loads(write(past(first), file("b", 2)))
+
+def test_a_loaded_history_is_continued():
+    first = write_index(None, make_file("a", 1))
+
+    second = json.loads(write_index(read_histories(first), make_file("b", 2)))
 
     assert [h["sha256"] for h in second["assets"][0]["history"]] == ["a", "b"]
     assert second["assets"][0]["created_at"] == "2026-11-16T10:00:01.000Z"
 
 
-def test_a_file_that_is_gone_keeps_its_history_and_gets_it_back():
-    gone = write(past(write(None, file("a", 1))))
-    assert json.loads(gone)["removed"][0]["path"] == PLAN
+def test_a_removed_file_keeps_its_history_and_continues_it_on_return():
+    without_file = write_index(read_histories(write_index(None, make_file("a", 1))))
+    assert json.loads(without_file)["removed"][0]["path"] == PLAN
 
-    back = json.loads(write(past(gone), file("b", 2)))
+    restored = json.loads(write_index(read_histories(without_file), make_file("b", 2)))
 
-    assert [h["sha256"] for h in back["assets"][0]["history"]] == ["a", "b"]
-    assert back["removed"] == []
+    assert [h["sha256"] for h in restored["assets"][0]["history"]] == ["a", "b"]
+    assert restored["removed"] == []
 
 
-def test_history_goes_on_where_the_thread_got_another_id():
-    first = write(None, file("a", 1)).replace("thread-1", "thread-0")
+def test_a_history_continues_when_the_thread_gets_another_id():
+    first = write_index(None, make_file("a", 1)).replace("thread-1", "thread-0")
 
-    second = json.loads(write(past(first), file("b", 2)))
+    second = json.loads(write_index(read_histories(first), make_file("b", 2)))
 
     assert [h["sha256"] for h in second["assets"][0]["history"]] == ["a", "b"]
     assert second["removed"] == []
 
 
-def test_the_index_written_twice_says_the_same():
-    first = write(None, file("a", 1, touch("c1", 0)))
+def test_writing_the_index_again_gives_the_same_bytes():
+    file = make_file("a", 1, make_change("c1", 0))
+    first = write_index(None, file)
 
-    assert write(past(first), file("a", 1, touch("c1", 0))) == first
+    assert write_index(read_histories(first), file) == first
 
 
 @pytest.mark.parametrize(
@@ -120,17 +126,17 @@ def test_the_index_written_twice_says_the_same():
     [None, "", "{", "[]", '{"assets": 7}', '{"assets": [{"type": 1}]}', "\ud800",
      '{"assets": [{"type": "plan", "path": "p", "files": [{"path": 1}]}]}'],
 )  # fmt: skip
-def test_a_damaged_index_has_no_past(text: str | None):
-    assert past(text) == {}
+def test_a_damaged_index_has_no_histories(text: str | None):
+    assert read_histories(text) == {}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"assets": []}', '{"thread": 1}'])
-def test_an_index_that_lacks_anything_is_not_shown(text: str):
+def test_an_index_without_required_fields_is_not_loaded(text: str):
     assert load_index(text) is None
 
 
-def test_an_index_can_be_shown():
-    index = load_index(write(None, file("a", 1, touch("c1", 0))))
+def test_a_valid_index_is_loaded():
+    index = load_index(write_index(None, make_file("a", 1, make_change("c1", 0))))
 
     assert index
     assert index["assets"][0]["calls"][0]["call_id"] == "c1"

@@ -1,4 +1,4 @@
-"""Names that people and agents find."""
+"""Rules for the names of assets."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def write_file(folder: Path, name: str) -> None:
         "design/README.md",
     ],
 )
-def test_a_name_by_the_rules_is_fine(folder: Path, name: str):
+def test_a_name_that_follows_the_rules_has_no_findings(folder: Path, name: str):
     write_file(folder, name)
 
     assert lint(folder) == []
 
 
 @pytest.mark.parametrize(
-    ("name", "rules", "better"),
+    ("name", "rules", "suggestion"),
     [
         (
             "design/20261116-water-wheel-shape.txt",
@@ -65,26 +65,26 @@ def test_a_name_by_the_rules_is_fine(folder: Path, name: str):
          "20261116-waterwheelshape-waterwheelshape-waterwheelshape.md"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_a_better_name(
-    folder: Path, name: str, rules: list[str], better: str
+def test_a_finding_suggests_a_name_that_follows_the_rules(
+    folder: Path, name: str, rules: list[str], suggestion: str
 ):
     write_file(folder, name)
 
     findings = lint(folder)
 
     assert [finding.rule for finding in findings] == rules
-    assert findings[0].suggestion == better
+    assert findings[0].suggestion == suggestion
     assert findings[0].path == name
 
 
 @pytest.mark.parametrize("day", ["", "2026-11-16-", "20261399-", "20261116-2561-"])
-def test_a_name_begins_with_a_date_that_exists(folder: Path, day: str):
+def test_a_name_without_a_valid_date_is_reported(folder: Path, day: str):
     write_file(folder, f"design/{day}water-wheel-shape.md")
 
     assert "date" in [finding.rule for finding in lint(folder)]
 
 
-def test_two_forms_of_one_asset_are_one_too_many(folder: Path):
+def test_an_asset_in_two_forms_is_reported(folder: Path):
     write_file(folder, "plan.md")
     write_file(folder, "plan/20261116-water-wheel-shape.md")
 
@@ -94,7 +94,7 @@ def test_two_forms_of_one_asset_are_one_too_many(folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"),
+    ("name", "suggestion"),
     [
         ("Plan.md", "plan.md"),
         ("plan-v2.md", "plan.md"),
@@ -104,17 +104,17 @@ def test_two_forms_of_one_asset_are_one_too_many(folder: Path):
         ("todo.md", ""),
     ],
 )
-def test_a_name_no_asset_has_is_told_with_what_was_meant(
-    folder: Path, name: str, meant: str
+def test_an_unknown_name_is_reported_with_the_probable_asset(
+    folder: Path, name: str, suggestion: str
 ):
     write_file(folder, name)
 
     (finding,) = lint(folder)
 
-    assert (finding.rule, finding.suggestion) == ("unknown-name", meant)
+    assert (finding.rule, finding.suggestion) == ("unknown-name", suggestion)
 
 
-def test_an_empty_folder_is_told(folder: Path):
+def test_an_empty_folder_is_reported(folder: Path):
     (folder / "learnings").mkdir()
 
     (finding,) = lint(folder)

@@ -1,4 +1,4 @@
-"""A progress file is understood in any order and dialect."""
+"""Parsing of progress files in any order and dialect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OPEN = "## In Progress\n- [ ] Wheel\n"
 BLOCKED = "## Blocked\n- [ ] Roof (no slate until spring)\n"
 
 
-def texts(text: str) -> dict[str, list[str]]:
+def list_texts(text: str) -> dict[str, list[str]]:
     progress = parse_progress(text)
     return {
         state: [item.text for item in progress.list_items(state)]  # type: ignore[arg-type]
@@ -24,13 +24,13 @@ def texts(text: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize(
     "order", [(DONE, OPEN, BLOCKED), (BLOCKED, OPEN, DONE), (OPEN, DONE, BLOCKED)]
 )
-def test_sections_may_stand_in_any_order(order: tuple[str, ...]):
-    found = texts("# Progress\n\n" + "\n".join(order))
+def test_sections_may_come_in_any_order(order: tuple[str, ...]):
+    items = list_texts("# Progress\n\n" + "\n".join(order))
 
-    assert found == {"done": ["Dam", "Channel"], "open": ["Wheel"], "blocked": ["Roof"]}
+    assert items == {"done": ["Dam", "Channel"], "open": ["Wheel"], "blocked": ["Roof"]}
 
 
-def test_a_blocked_item_tells_why():
+def test_a_blocked_item_has_a_reason():
     (item,) = parse_progress(BLOCKED).items
 
     assert (item.text, item.reason) == ("Roof", "no slate until spring")
@@ -49,19 +49,19 @@ def test_a_blocked_item_tells_why():
         "* [ ] **Roof** (no slate)",
     ],
 )
-def test_a_reason_is_found_however_it_is_written(line: str):
+def test_a_reason_is_found_in_any_dialect(line: str):
     item = parse_progress(f"## ⛔ Blocked\n{line}").items[0]
 
     assert (item.text, item.state, item.reason) == ("Roof", "blocked", "no slate")
 
 
-def test_the_time_behind_an_item_is_no_part_of_it():
+def test_the_time_after_an_item_is_not_part_of_its_text():
     item = parse_progress(DONE).items[1]
 
     assert (item.text, item.at) == ("Channel", "2026-11-16 10:30")
 
 
-def test_subtasks_hang_below_their_task():
+def test_subtasks_are_children_of_their_task():
     text = "## In Progress\n- [ ] Wheel\n  - [x] hub\n    - [x] bore\n  - [ ] rim\n"
     progress = parse_progress(text)
 
@@ -84,42 +84,42 @@ def test_percent_counts_tasks_without_subtasks():
         "overall completion 40.5%",
     ],
 )
-def test_the_file_may_tell_the_percentage_itself(line: str):
+def test_a_percentage_in_the_file_overrides_the_count(line: str):
     assert parse_progress(f"# Progress\n{line}\n- [x] Dam\n").percent == 40
 
 
-def test_a_tick_counts_more_than_the_section_it_stands_in():
-    found = texts("## Blocked\n- [x] Roof\n## Completed\n- [ ] Door\n- Gate\n")
+def test_a_checkbox_overrides_its_section():
+    items = list_texts("## Blocked\n- [x] Roof\n## Completed\n- [ ] Door\n- Gate\n")
 
-    assert found == {"done": ["Roof", "Gate"], "open": ["Door"], "blocked": []}
+    assert items == {"done": ["Roof", "Gate"], "open": ["Door"], "blocked": []}
 
 
 def test_numbered_next_steps_are_open():
-    assert texts("## Next Steps\n1. Oil\n2) Turn\n")["open"] == ["Oil", "Turn"]
+    assert list_texts("## Next Steps\n1. Oil\n2) Turn\n")["open"] == ["Oil", "Turn"]
 
 
-def test_boxes_without_any_section_count():
-    assert texts("- [x] Dam\n- [ ] Wheel\n- a remark\n") == {
+def test_checkboxes_outside_of_sections_count():
+    assert list_texts("- [x] Dam\n- [ ] Wheel\n- a remark\n") == {
         "done": ["Dam"],
         "open": ["Wheel"],
         "blocked": [],
     }
 
 
-def test_code_is_not_read():
+def test_code_blocks_are_ignored():
     assert parse_progress("```\n- [x] Dam\n```\n~~~\n- [ ] x\n~~~\n").items == []
 
 
-def test_not_done_is_not_done():
-    assert texts("## Not done yet\n- Wheel\n")["open"] == ["Wheel"]
+def test_a_section_named_not_done_is_open():
+    assert list_texts("## Not done yet\n- Wheel\n")["open"] == ["Wheel"]
 
 
-def test_without_a_task_there_is_no_percentage():
+def test_a_file_without_tasks_has_no_percentage():
     assert parse_progress("# Progress\n\nNothing yet.\n").percent is None
 
 
 @given(st.text(alphabet="-[]x ()#\n\t`*1.ab%/overall", max_size=300))
-def test_anything_can_be_read(text: str):
+def test_any_text_can_be_parsed(text: str):
     progress = parse_progress(text)
 
     assert progress.percent is None or 0 <= progress.percent <= 100

@@ -1,4 +1,4 @@
-"""Leslie's relations file: read as Leslie reads it, changed beside it, never lost."""
+"""Leslie's relations file: parsing, updates concurrent with Leslie, and backups."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from leslied.threads.relations import (
 )
 from leslied.threads.relations_file import RelationsFile
 from tests.support.clock import FakeClock
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 NOW = "2026-11-16T12:00:00.000Z"
 LATER = "2026-11-16T13:00:00.000Z"
 
 
-def make_thread(name: str, parent: str | None = None, **more: Any) -> dict[str, Any]:
-    known = {
+def make_thread(name: str, parent: str | None = None, **fields: Any) -> dict[str, Any]:
+    defaults = {
         "id": name,
         "title": f"about {name}",
         "session_id": f"session-{name}",
@@ -51,12 +51,12 @@ def make_thread(name: str, parent: str | None = None, **more: Any) -> dict[str, 
         "metadata": {"agent": "claude-code", "subagents": []},
         "parent_id": parent,
     }
-    return {**known, **more}
+    return {**defaults, **fields}
 
 
-def leslies_thread(name: str, **more: Any) -> dict[str, Any]:
-    """A thread as Leslie writes it."""
-    known = {
+def make_leslie_thread(name: str, **fields: Any) -> dict[str, Any]:
+    """Return a thread as Leslie writes it."""
+    defaults = {
         "id": name,
         "title": "Leslie's own",
         "objective": "obj-12345678",
@@ -67,7 +67,7 @@ def leslies_thread(name: str, **more: Any) -> dict[str, Any]:
         "executor": "human",
         "updated_at": "2026-02-08T15:30:00.000Z",
     }
-    return {**known, **more}
+    return {**defaults, **fields}
 
 
 def make_data(*names: str) -> dict[str, Any]:
@@ -84,52 +84,52 @@ def base(tmp_path: Path) -> Path:
 
 
 class FakeSleep:
-    """Waiting that takes no time, and counts."""
+    """A replacement for sleep that returns at once and records the delays."""
 
     def __init__(self) -> None:
-        self.waited: list[float] = []
+        self.delays: list[float] = []
 
     def __call__(self, seconds: float) -> None:
-        self.waited.append(seconds)
+        self.delays.append(seconds)
 
 
 @pytest.fixture
-def pauses() -> FakeSleep:
+def sleep() -> FakeSleep:
     return FakeSleep()
 
 
 @pytest.fixture
-def file(base: Path, pauses: FakeSleep) -> RelationsFile:
+def file(base: Path, sleep: FakeSleep) -> RelationsFile:
     return RelationsFile(
         base=base,
         clock=SystemClock(),
         read=sinks.read_file,
         write=sinks.write_file,
-        pause=pauses,
+        pause=sleep,
     )
 
 
-def main_of(base: Path) -> Path:
+def get_main_path(base: Path) -> Path:
     return base / ".leslie" / "thread_relations.json"
 
 
-def backup_of(base: Path) -> Path:
+def get_backup_path(base: Path) -> Path:
     return base / ".leslie" / "thread_relations.json.bak"
 
 
-def put_and_save(file: RelationsFile, *names: str) -> bool:
+def save_threads(file: RelationsFile, *names: str) -> bool:
     threads = [make_thread(name) for name in names]
-    changed = file.update(lambda data, now: upsert_threads(data, threads, now))
-    return changed.is_changed
+    update = file.update(lambda data, now: upsert_threads(data, threads, now))
+    return update.is_changed
 
 
-# The form
+# File format
 
 
-def test_a_new_file_has_leslies_form(file: RelationsFile, base: Path):
-    put_and_save(file, "thread-a")
+def test_a_new_file_has_the_form_that_leslie_writes(file: RelationsFile, base: Path):
+    save_threads(file, "thread-a")
 
-    text = main_of(base).read_text()
+    text = get_main_path(base).read_text()
     data = json.loads(text)
     assert text == json.dumps(data, indent=2, ensure_ascii=False) + "\n"
     assert list(data) == ["version", "metadata", "threads", "operations", "relations"]
@@ -137,53 +137,53 @@ def test_a_new_file_has_leslies_form(file: RelationsFile, base: Path):
     assert data["metadata"]["last_updated"].endswith("Z")
     assert data["threads"]["thread-a"]["executor"] == "agent"
     assert data["threads"]["thread-a"]["storage_path"] == ".leslie/threads/thread-a"
-    assert stat.S_IMODE(main_of(base).stat().st_mode) == 0o600
+    assert stat.S_IMODE(get_main_path(base).stat().st_mode) == 0o600
 
 
-def test_a_time_with_an_offset_is_read_and_written_as_utc(
-    file: RelationsFile, base: Path
-):
+def test_a_time_with_an_offset_is_converted_to_utc(file: RelationsFile, base: Path):
     data = make_data("thread-a")
     data["threads"]["thread-a"]["created_at"] = "2026-02-08T16:00:00+08:00"
     data["operations"][0]["timestamp"] = "2026-02-08T16:00:00.250+08:00"
-    main_of(base).write_text(json.dumps(data))
+    get_main_path(base).write_text(json.dumps(data))
 
-    put_and_save(file, "thread-b")
+    save_threads(file, "thread-b")
 
-    told = json.loads(main_of(base).read_text())
-    assert told["threads"]["thread-a"]["created_at"] == "2026-02-08T08:00:00.000Z"
-    assert told["operations"][0]["timestamp"] == "2026-02-08T08:00:00.250Z"
+    saved = json.loads(get_main_path(base).read_text())
+    assert saved["threads"]["thread-a"]["created_at"] == "2026-02-08T08:00:00.000Z"
+    assert saved["operations"][0]["timestamp"] == "2026-02-08T08:00:00.250Z"
 
 
-def test_fields_we_do_not_know_are_kept(file: RelationsFile, base: Path):
+def test_unknown_fields_are_preserved(file: RelationsFile, base: Path):
     data = make_data("thread-a")
-    data["threads"]["thread-x"] = leslies_thread("thread-x", tags=["a"], mood={"x": 1})
+    data["threads"]["thread-x"] = make_leslie_thread(
+        "thread-x", tags=["a"], mood={"x": 1}
+    )
     data["operations"][0]["weight"] = 7
     data["relations"]["thread-a"]["blocks"] = ["thread-x"]
     data["metadata"]["owner"] = "somebody"
     data["plugins"] = [1, 2]
-    main_of(base).write_text(json.dumps(data))
+    get_main_path(base).write_text(json.dumps(data))
 
-    put_and_save(file, "thread-b")
+    save_threads(file, "thread-b")
 
-    told = json.loads(main_of(base).read_text())
-    assert told["threads"]["thread-x"] == data["threads"]["thread-x"]
-    assert told["operations"][0]["weight"] == 7
-    assert told["relations"]["thread-a"]["blocks"] == ["thread-x"]
-    assert (told["metadata"]["owner"], told["plugins"]) == ("somebody", [1, 2])
+    saved = json.loads(get_main_path(base).read_text())
+    assert saved["threads"]["thread-x"] == data["threads"]["thread-x"]
+    assert saved["operations"][0]["weight"] == 7
+    assert saved["relations"]["thread-a"]["blocks"] == ["thread-x"]
+    assert (saved["metadata"]["owner"], saved["plugins"]) == ("somebody", [1, 2])
 
 
 def test_pending_is_read_as_active():
     data = make_data("thread-a")
     data["threads"]["thread-a"]["status"] = "pending"
 
-    told = parse_relations(json.dumps(data).encode())
+    parsed = parse_relations(json.dumps(data).encode())
 
-    assert told["threads"]["thread-a"]["status"] == "active"
+    assert parsed["threads"]["thread-a"]["status"] == "active"
 
 
 @pytest.mark.parametrize(
-    "spoil",
+    "damage",
     [
         lambda d: d.pop("threads"),
         lambda d: d.update(operations={}),
@@ -197,26 +197,26 @@ def test_pending_is_read_as_active():
         lambda d: d["operations"][0].update(params=None),
     ],
 )
-def test_what_leslie_would_refuse_is_refused(spoil: Any):
+def test_data_that_leslie_would_refuse_is_refused(damage: Any):
     data = make_data("thread-a")
-    spoil(data)
+    damage(data)
 
     with pytest.raises(InvalidRelationsError):
         parse_relations(json.dumps(data).encode())
 
 
 @pytest.mark.parametrize("relations", [None, [], {"thread-a": {"children": [3]}}])
-def test_relations_that_make_no_sense_are_made_from_the_operations(relations: Any):
+def test_invalid_relations_are_rebuilt_from_the_operations(relations: Any):
     data = make_data("thread-a")
     upsert_threads(data, [make_thread("thread-b", "thread-a")], NOW)
-    right = data["relations"]
+    expected = data["relations"]
 
-    told = parse_relations(json.dumps({**data, "relations": relations}).encode())
+    parsed = parse_relations(json.dumps({**data, "relations": relations}).encode())
 
-    assert told["relations"] == right
+    assert parsed["relations"] == expected
 
 
-def test_letters_that_are_none_do_not_stop_a_write():
+def test_a_lone_surrogate_is_replaced():
     data = make_data("thread-a")
     data["threads"]["thread-a"]["title"] = "half \ud83d"
 
@@ -226,15 +226,15 @@ def test_letters_that_are_none_do_not_stop_a_write():
 # Changes and operations
 
 
-def test_a_second_telling_changes_nothing(file: RelationsFile, base: Path):
-    put_and_save(file, "thread-a", "thread-b")
-    before = main_of(base).read_bytes()
-    made_at = main_of(base).stat().st_mtime_ns
+def test_saving_the_same_threads_again_changes_nothing(file: RelationsFile, base: Path):
+    save_threads(file, "thread-a", "thread-b")
+    before = get_main_path(base).read_bytes()
+    modified_at = get_main_path(base).stat().st_mtime_ns
 
-    assert put_and_save(file, "thread-a", "thread-b") is False
-    assert main_of(base).read_bytes() == before
-    assert main_of(base).stat().st_mtime_ns == made_at
-    assert not backup_of(base).exists()
+    assert save_threads(file, "thread-a", "thread-b") is False
+    assert get_main_path(base).read_bytes() == before
+    assert get_main_path(base).stat().st_mtime_ns == modified_at
+    assert not get_backup_path(base).exists()
 
 
 def test_a_fork_is_a_child_with_its_parents_objective():
@@ -248,7 +248,7 @@ def test_a_fork_is_a_child_with_its_parents_objective():
     assert data["relations"]["thread-b"]["depends_on"] == ["thread-a"]
 
 
-def test_a_parent_that_comes_later_adopts_its_child():
+def test_a_parent_that_is_added_later_gets_its_child():
     data = make_empty_relations()
     upsert_threads(data, [make_thread("thread-b", "thread-a")], NOW)
 
@@ -259,7 +259,7 @@ def test_a_parent_that_comes_later_adopts_its_child():
     assert rebuild_relations(data["operations"]) == data["relations"]
 
 
-def test_nobody_becomes_its_own_ancestor():
+def test_a_thread_does_not_become_its_own_ancestor():
     data = make_data("thread-a")
     upsert_threads(data, [make_thread("thread-b", "thread-a")], NOW)
 
@@ -268,7 +268,7 @@ def test_nobody_becomes_its_own_ancestor():
     assert data["threads"]["thread-a"]["parent_id"] is None
 
 
-def test_a_status_change_is_an_operation():
+def test_a_status_change_is_logged_as_an_operation():
     data = make_data("thread-a")
 
     upsert_threads(data, [make_thread("thread-a", status="completed")], LATER)
@@ -288,9 +288,9 @@ def test_a_status_that_a_person_set_stays():
     assert data["threads"]["thread-a"]["status"] == "archived"
 
 
-def test_a_thread_of_leslies_own_is_left_alone():
+def test_a_thread_that_leslie_recorded_is_not_changed():
     data = make_empty_relations()
-    data["threads"]["thread-x"] = leslies_thread("thread-x")
+    data["threads"]["thread-x"] = make_leslie_thread("thread-x")
     before = json.dumps(data)
 
     upsert_threads(data, [make_thread("thread-x", status="completed")], LATER)
@@ -317,24 +317,24 @@ def test_a_missing_target_is_logged_and_not_linked():
     assert data["relations"]["thread-a"]["references_to"] == []
 
 
-@pytest.mark.parametrize("way", [["thread-a"], ["thread-b"], ["thread-b", "thread-c"]])
-def test_a_reference_that_closes_a_circle_is_refused(way: list[str]):
+@pytest.mark.parametrize("path", [["thread-a"], ["thread-b"], ["thread-b", "thread-c"]])
+def test_a_reference_that_closes_a_cycle_is_refused(path: list[str]):
     data = make_data("thread-a", "thread-b", "thread-c")
-    for source, target in zip(way, [*way[1:], "thread-a"], strict=True):
+    for source, target in zip(path, [*path[1:], "thread-a"], strict=True):
         if source != target:
             add_reference(data, source, target, "live", NOW)
 
     with pytest.raises(CycleError, match="T201"):
-        add_reference(data, "thread-a", way[0], "live", NOW)
+        add_reference(data, "thread-a", path[0], "live", NOW)
 
 
-def test_operations_alone_give_the_relations_back():
+def test_relations_can_be_rebuilt_from_the_operations():
     data = make_data("thread-a", "thread-b", "thread-c")
     upsert_threads(data, [make_thread("thread-d", "thread-b")], NOW)
     add_reference(data, "thread-a", "thread-b", "live", NOW)
     add_reference(data, "thread-c", "thread-gone", "live", NOW)
     set_status(data, "thread-d", "completed", NOW)
-    data["threads"]["thread-x"] = leslies_thread("thread-x")
+    data["threads"]["thread-x"] = make_leslie_thread("thread-x")
     data["operations"].append(
         {"command": "spawn", "params": {"child_id": "thread-x", "ref": "thread-a"}}
     )
@@ -347,84 +347,84 @@ def test_operations_alone_give_the_relations_back():
     assert "thread-d" not in data["threads"]
 
 
-def test_ids_of_operations_are_leslies_kind_and_differ():
+def test_operation_ids_are_unique_and_have_leslies_form():
     data = make_data(*(f"thread-{n}" for n in range(50)))
 
     ids = [operation["id"] for operation in data["operations"]]
     assert len(set(ids)) == 50
-    assert all(len(each) == 11 and each.startswith("op-") for each in ids)
+    assert all(len(name) == 11 and name.startswith("op-") for name in ids)
 
 
 # Backup
 
 
-def test_a_damaged_file_is_restored_from_its_backup_before_it_is_changed(
+def test_a_damaged_file_is_restored_from_its_backup_before_an_update(
     file: RelationsFile, base: Path
 ):
-    put_and_save(file, "thread-a")
-    put_and_save(file, "thread-b")
-    good = backup_of(base).read_bytes()
-    main_of(base).write_bytes(b'{"version": "1.0", "threads": {"thread-a": {')
+    save_threads(file, "thread-a")
+    save_threads(file, "thread-b")
+    backup = get_backup_path(base).read_bytes()
+    get_main_path(base).write_bytes(b'{"version": "1.0", "threads": {"thread-a": {')
 
-    put_and_save(file, "thread-c")
+    save_threads(file, "thread-c")
 
-    told = json.loads(main_of(base).read_text())
-    assert list(told["threads"]) == ["thread-a", "thread-c"]
-    assert backup_of(base).read_bytes() == good
+    saved = json.loads(get_main_path(base).read_text())
+    assert list(saved["threads"]) == ["thread-a", "thread-c"]
+    assert get_backup_path(base).read_bytes() == backup
     damaged = base / ".leslie" / "thread_relations.json.damaged"
     assert damaged.read_bytes().endswith(b"{")
 
 
-def test_a_damaged_file_is_restored_even_when_there_is_nothing_to_change(
+def test_a_damaged_file_is_restored_even_if_nothing_changes(
     file: RelationsFile, base: Path
 ):
-    put_and_save(file, "thread-a")
-    put_and_save(file, "thread-b")
-    main_of(base).write_bytes(b"rubbish")
+    save_threads(file, "thread-a")
+    save_threads(file, "thread-b")
+    get_main_path(base).write_bytes(b"rubbish")
 
-    put_and_save(file, "thread-a")
+    save_threads(file, "thread-a")
 
-    assert main_of(base).read_bytes() == backup_of(base).read_bytes()
-
-
-def test_the_backup_is_what_stood_there_before(file: RelationsFile, base: Path):
-    put_and_save(file, "thread-a")
-    before = main_of(base).read_bytes()
-
-    put_and_save(file, "thread-b")
-
-    assert backup_of(base).read_bytes() == before
+    assert get_main_path(base).read_bytes() == get_backup_path(base).read_bytes()
 
 
-def test_without_a_readable_backup_a_damaged_file_is_left_alone(
+def test_the_backup_is_the_previous_file(file: RelationsFile, base: Path):
+    save_threads(file, "thread-a")
+    before = get_main_path(base).read_bytes()
+
+    save_threads(file, "thread-b")
+
+    assert get_backup_path(base).read_bytes() == before
+
+
+def test_a_damaged_file_without_a_valid_backup_is_not_changed(
     file: RelationsFile, base: Path
 ):
-    main_of(base).write_bytes(b"rubbish")
-    backup_of(base).write_bytes(b"more rubbish")
+    get_main_path(base).write_bytes(b"rubbish")
+    get_backup_path(base).write_bytes(b"more rubbish")
 
     with pytest.raises(SinkError, match="neither can its backup"):
-        put_and_save(file, "thread-a")
-    assert main_of(base).read_bytes() == b"rubbish"
-    assert backup_of(base).read_bytes() == b"more rubbish"
+        save_threads(file, "thread-a")
+    assert get_main_path(base).read_bytes() == b"rubbish"
+    assert get_backup_path(base).read_bytes() == b"more rubbish"
 
 
 def test_reading_falls_back_to_the_backup(file: RelationsFile, base: Path):
-    put_and_save(file, "thread-a")
-    put_and_save(file, "thread-b")
-    main_of(base).write_bytes(b"rubbish")
+    save_threads(file, "thread-a")
+    save_threads(file, "thread-b")
+    get_main_path(base).write_bytes(b"rubbish")
 
     assert list(read_relations(base)["threads"]) == ["thread-a"]
 
 
-def test_reading_never_waits_for_a_pipe(base: Path):
+def test_reading_a_pipe_does_not_block(base: Path):
     """B13."""
-    os.mkfifo(main_of(base))
+    os.mkfifo(get_main_path(base))
 
     assert read_relations(base) == make_empty_relations()
 
 
-def test_a_death_between_backup_and_file_loses_nothing(base: Path, file: RelationsFile):
-    put_and_save(file, "thread-a")
+def test_a_crash_between_backup_and_file_loses_nothing(base: Path, file: RelationsFile):
+    save_threads(file, "thread-a")
     code = (
         "import sys; from pathlib import Path; from leslied import sinks\n"
         "from leslied.clock import SystemClock\n"
@@ -434,17 +434,17 @@ def test_a_death_between_backup_and_file_loses_nothing(base: Path, file: Relatio
         "f.update(lambda d, now: d['metadata'].update(x=1))\n"
     )
     environ = {**os.environ, "LESLIED_CRASH_AT": "relations.backup"}
-    died = subprocess.run(
+    crash = subprocess.run(
         [sys.executable, "-c", code, str(base)], env=environ, check=False
     )
     lock = base / ".leslie" / "thread_relations.json.lock"
     os.utime(lock, (time.time() - 11,) * 2)
 
-    put_and_save(file, "thread-b")
+    save_threads(file, "thread-b")
 
-    assert died.returncode == -9
-    told = json.loads(main_of(base).read_text())
-    assert list(told["threads"]) == ["thread-a", "thread-b"]
+    assert crash.returncode == -9
+    saved = json.loads(get_main_path(base).read_text())
+    assert list(saved["threads"]) == ["thread-a", "thread-b"]
     assert not lock.exists()
 
 
@@ -465,12 +465,12 @@ sys.stdin.readline()
 
 
 class LockHolder:
-    """Another process that holds the lock until told, then writes and lets go."""
+    """A process that holds the lock until release(), then writes the file."""
 
     def __init__(self, base: Path, data: dict[str, Any]) -> None:
         lock = base / ".leslie" / "thread_relations.json.lock"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", HOLDER, lock, main_of(base), json.dumps(data)],
+            [sys.executable, "-c", HOLDER, lock, get_main_path(base), json.dumps(data)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -484,71 +484,71 @@ class LockHolder:
 
     def end(self) -> None:
         self._process.stdin.close()
-        self._process.wait(PATIENCE_SECONDS)
+        self._process.wait(MAX_WAIT_SECONDS)
         self._process.stdout.close()
 
 
-def test_while_leslie_writes_we_wait_and_lose_nothing(base: Path, file: RelationsFile):
-    put_and_save(file, "thread-a")
-    data = json.loads(main_of(base).read_text())
-    data["threads"]["thread-x"] = leslies_thread("thread-x")
+def test_an_update_waits_for_leslie_and_loses_nothing(base: Path, file: RelationsFile):
+    save_threads(file, "thread-a")
+    data = json.loads(get_main_path(base).read_text())
+    data["threads"]["thread-x"] = make_leslie_thread("thread-x")
     leslie = LockHolder(base, data)
     object.__setattr__(file, "pause", leslie.release)
     try:
-        put_and_save(file, "thread-b")
+        save_threads(file, "thread-b")
     finally:
         leslie.end()
 
-    told = json.loads(main_of(base).read_text())
-    assert list(told["threads"]) == ["thread-a", "thread-x", "thread-b"]
+    saved = json.loads(get_main_path(base).read_text())
+    assert list(saved["threads"]) == ["thread-a", "thread-x", "thread-b"]
 
 
-def test_a_lock_that_stays_held_is_given_up(
-    base: Path, file: RelationsFile, pauses: FakeSleep
+def test_an_update_fails_if_the_lock_stays_held(
+    base: Path, file: RelationsFile, sleep: FakeSleep
 ):
-    put_and_save(file, "thread-a")
-    before = main_of(base).read_bytes()
+    save_threads(file, "thread-a")
+    before = get_main_path(base).read_bytes()
     leslie = LockHolder(base, {})
     try:
         with pytest.raises(LockBusyError):
-            put_and_save(file, "thread-b")
-        assert main_of(base).read_bytes() == before
+            save_threads(file, "thread-b")
+        assert get_main_path(base).read_bytes() == before
         leslie.release()
     finally:
         leslie.end()
 
-    assert pauses.waited == [0.1, 0.2, 0.4, 0.8, 1.0]
+    assert sleep.delays == [0.1, 0.2, 0.4, 0.8, 1.0]
 
 
-def test_a_lock_nobody_touched_for_ten_seconds_is_taken_over(
-    base: Path, file: RelationsFile, pauses: FakeSleep
+def test_a_lock_older_than_ten_seconds_is_taken_over(
+    base: Path, file: RelationsFile, sleep: FakeSleep
 ):
     lock = base / ".leslie" / "thread_relations.json.lock"
     lock.mkdir()
     os.utime(lock, (time.time() - 11,) * 2)
 
-    assert put_and_save(file, "thread-a")
-    assert (pauses.waited, lock.exists()) == ([], False)
+    assert save_threads(file, "thread-a")
+    assert (sleep.delays, lock.exists()) == ([], False)
 
 
-def test_who_lost_the_lock_meanwhile_does_not_write(base: Path, file: RelationsFile):
+def test_an_update_that_lost_the_lock_does_not_write(base: Path, file: RelationsFile):
     lock = base / ".leslie" / "thread_relations.json.lock"
 
-    def work(data: dict[str, Any], now: str) -> None:
+    def edit(data: dict[str, Any], now: str) -> None:
         lock.rmdir()
         lock.mkdir()
         os.utime(lock, (1, 1))
         upsert_threads(data, [make_thread("thread-a")], now)
 
     with pytest.raises(LockBusyError):
-        file.update(work)
-    assert (main_of(base).exists(), lock.exists()) == (False, True)
+        file.update(edit)
+    assert (get_main_path(base).exists(), lock.exists()) == (False, True)
 
 
-def test_a_folder_without_leslie_is_told(tmp_path: Path, clock: FakeClock):
+def test_a_folder_without_leslie_is_an_error(tmp_path: Path, clock: FakeClock):
     file = RelationsFile(
         base=tmp_path, clock=clock, read=sinks.read_file, write=sinks.write_file
     )
 
     with pytest.raises(SinkError):
-        put_and_save(file, "thread-a")
+        save_threads(file, "thread-a")
