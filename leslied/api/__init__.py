@@ -1,4 +1,4 @@
-"""Scripts' door to what leslied keeps: typed, read-only, lazy.
+"""The Python API for scripts: typed, read-only and lazy access to the store.
 
     from leslied.api import open_store
 
@@ -6,8 +6,8 @@
         for session in store.sessions(since="2026-01-31"):
             print(session.title, session.cost_usd)
 
-Names listed in `__all__` stay as they are; more may be added. Everything raised on
-purpose is a `LesliedError`, with a sentence and, in `hint`, what to do about it.
+The names in `__all__` are stable; more may be added. Every expected error is a
+`LesliedError`, with a message and, in `hint`, what to do about it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the nouns of the API ask in turn; no script's business."""
+"""The queries behind the types of the API; not public."""
 
 from __future__ import annotations
 
@@ -37,68 +37,71 @@ if TYPE_CHECKING:
 
 
 class Backend:
-    """The store's reader, and how what it reads is told."""
+    """The store's reader, and the conversion of its results to API types."""
 
     redact: Callable[[str], str] | None = None
+    """Removes secrets from a text; None returns texts unchanged."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._clock = clock
-        self.reader = SqlReader(path, clock, self._session_rows)
+        self.reader = SqlReader(path, clock, self._iter_session_rows)
 
-    def find_session(self, wanted: str) -> SessionSummary:
-        """The session or subagent that an id stands for."""
-        found = resolve_id(self.reader, wanted, with_costs=True)
-        if not found.subagent:
-            return found.session
-        return add_costs(self.reader, [self._find_subagent(found)])[0]
+    def get_session(self, id_prefix: str) -> SessionSummary:
+        """Return the session or subagent of an id; raises UserError."""
+        resolved = resolve_id(self.reader, id_prefix, with_costs=True)
+        if not resolved.subagent:
+            return resolved.session
+        return add_costs(self.reader, [self._get_subagent(resolved)])[0]
 
-    def _find_subagent(self, found: ResolvedId) -> SessionSummary:
-        below = self.reader.list_children(found.session)
-        return next(s for s in below if s.subagent_id == found.subagent)
+    def _get_subagent(self, resolved: ResolvedId) -> SessionSummary:
+        children = self.reader.list_children(resolved.session)
+        return next(s for s in children if s.subagent_id == resolved.subagent)
 
     def load_units(self, summary: SessionSummary) -> Iterator[UnitView]:
-        """The units of one stream in order, one in memory at a time."""
+        """Yield the units of one stream in order, with one in memory at a time."""
         files = self.reader.find_transcript_paths(summary.row)
         self.reader.clear_cache()
         for number in self.reader.get_session_order(summary.row).chat_ids:
-            wanted = RecordFilter(streams=(summary.row,), unit=number)
-            entries = list(chain.from_iterable(self.reader.iter_pages(wanted)))
+            record_filter = RecordFilter(streams=(summary.row,), unit=number)
+            entries = list(chain.from_iterable(self.reader.iter_pages(record_filter)))
             for unit in assemble(RecordStream(summary, entries), ()):
-                found = structs.replace(unit, transcript=files.get(number, ""))
-                yield make_unit_view(self._redact_unit(found))
+                stored = structs.replace(unit, transcript=files.get(number, ""))
+                yield make_unit_view(self._redact_unit(stored))
 
     def list_entries(self, summary: SessionSummary) -> Entries:
-        """The entries of a subagent, or of a session with its subagents."""
+        """Return the entries of a subagent, or of a session and its subagents."""
         return Entries(self, RecordFilter(streams=self._list_streams(summary)))
 
     def list_subagents(self, summary: SessionSummary) -> list[SessionView]:
-        """The subagents of a session; those of a subagent count as its session's."""
-        below = self._list_children(summary)
-        # No streams at all would mean every one.
-        priced = add_costs(self.reader, below) if below else []
-        return [self.make_view(each) for each in priced]
+        """Return a session's subagents, at any depth; none for a subagent."""
+        children = self._list_children(summary)
+        # An empty list of streams would select all streams.
+        priced = add_costs(self.reader, children) if children else []
+        return [self.make_view(child) for child in priced]
 
-    def make_entry_query(self, wanted: str) -> RecordFilter:
-        """The question for the entries of what an id stands for.
+    def make_record_filter(self, id_prefix: str) -> RecordFilter:
+        """Return the filter for the entries of an id; raises UserError.
 
-        An entry that several sessions share is wanted in all of them.
+        The id of an entry that several sessions share selects it in all of them.
         """
-        found = resolve_id(self.reader, wanted)
-        if found.entry:
-            return RecordFilter(entry=found.entry)
-        if found.unit is not None:
-            return RecordFilter(streams=(found.session.row,), unit=found.unit)
-        meant = self._find_subagent(found) if found.subagent else found.session
-        return RecordFilter(streams=self._list_streams(meant))
+        resolved = resolve_id(self.reader, id_prefix)
+        if resolved.entry:
+            return RecordFilter(entry=resolved.entry)
+        if resolved.unit is not None:
+            return RecordFilter(streams=(resolved.session.row,), unit=resolved.unit)
+        is_subagent = bool(resolved.subagent)
+        summary = self._get_subagent(resolved) if is_subagent else resolved.session
+        return RecordFilter(streams=self._list_streams(summary))
 
     def redact_record(self, placed: PlacedRecord) -> PlacedRecord:
-        """The record as it may be told."""
+        """Return the record without secrets, if the store was opened so."""
         return redact_entry(placed, self.redact) if self.redact else placed
 
     def _redact_unit(self, unit: StoredUnit) -> StoredUnit:
         return redact_unit(unit, self.redact) if self.redact else unit
 
     def redact_row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return an SQL row without secrets, if the store was opened so."""
         if not (redact := self.redact):
             return row
         return tuple(
@@ -106,8 +109,8 @@ class Backend:
         )
 
     def _list_streams(self, summary: SessionSummary) -> tuple[int, ...]:
-        below = self._list_children(summary)
-        return tuple({summary.row, *(each.row for each in below)})
+        children = self._list_children(summary)
+        return tuple({summary.row, *(child.row for child in children)})
 
     def _list_children(self, summary: SessionSummary) -> list[SessionSummary]:
         return [] if summary.is_subagent else self.reader.list_children(summary)
@@ -115,6 +118,7 @@ class Backend:
     def list_sessions(
         self, filters: tuple[Filter, ...] = (), *, with_subagents: bool = False
     ) -> list[SessionSummary]:
+        """Return the matching sessions with their costs, last active first."""
         return list_sessions(
             self.reader,
             Selection(filters=filters),
@@ -122,15 +126,17 @@ class Backend:
             with_costs=True,
         )
 
-    def make_view(self, found: SessionSummary) -> SessionView:
-        told = redact_summary(found, self.redact) if self.redact else found
-        return make_session_view(told, compute_status(found, self._clock.now()), self)
+    def make_view(self, summary: SessionSummary) -> SessionView:
+        """Return the session as scripts see it, redacted if required."""
+        status = compute_status(summary, self._clock.now())
+        visible = redact_summary(summary, self.redact) if self.redact else summary
+        return make_session_view(visible, status, self)
 
-    def _session_rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows of the view `sessions`, in the order of its columns."""
+    def _iter_session_rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of the SQL view `sessions`, in the order of its columns."""
         now = self._clock.now()
-        for each in self.list_sessions():
-            plain = session_to_dict(each, compute_status(each, now), each.cwd)
-            plain |= plain.pop("usage")
-            plain["session_id"] = plain.pop("id")
-            yield tuple(plain[column.name] for column in SESSIONS.columns)
+        for summary in self.list_sessions():
+            fields = session_to_dict(summary, compute_status(summary, now), summary.cwd)
+            fields |= fields.pop("usage")
+            fields["session_id"] = fields.pop("id")
+            yield tuple(fields[column.name] for column in SESSIONS.columns)

@@ -1,4 +1,4 @@
-"""Entries by what they are, loaded a page at a time."""
+"""A filterable selection of entries, loaded in pages."""
 
 from __future__ import annotations
 
@@ -23,29 +23,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """A question for entries; every iteration asks it anew.
+    """A selection of entries; every iteration queries the store again.
 
-    They come in the order they were read: those of one source in their own order.
+    Entries come in the order in which leslied read them; those of one source keep the
+    order of that source.
     """
 
     _backend: Backend
-    _wanted: RecordFilter
+    _filter: RecordFilter
     _tests: tuple[EntryTest, ...] = ()
 
     def __iter__(self) -> Iterator[Entry]:
         reader = self._backend.reader
         reader.clear_cache()
-        return self._iter_matching(reader.iter_pages(self._wanted))
+        return self._iter_matching(reader.iter_pages(self._filter))
 
     def all(self) -> Iterator[Entry]:
-        """Every entry that was asked for, a page of them in memory at a time."""
+        """Yield the selected entries, with one page in memory at a time."""
         return iter(self)
 
     def latest(self) -> Entry | None:
-        """The one with the latest time; None where there is none."""
+        """Return the entry with the latest time, or None."""
         reader = self._backend.reader
         reader.clear_cache()
-        return next(self._iter_matching(reader.iter_newest_pages(self._wanted)), None)
+        return next(self._iter_matching(reader.iter_newest_pages(self._filter)), None)
 
     def where(
         self,
@@ -55,27 +56,28 @@ class Entries:
         role: str = "",
         source: str = "",
         tool: str = "",
-        type: str = "",  # noqa: A002 - the record's own word
+        type: str = "",  # noqa: A002 - the name of the field
         session: str | SessionView = "",
     ) -> Entries:
-        """Those of them that have all these values and pass the test.
+        """Return the entries that have all these values and pass the test.
 
-        `source` is `main`, its synonym `primary`, or `subagent:` and an id; `tool`
-        finds calls and results; `session` is a session, or the id of what is wanted:
-        of a session, thread, unit, subagent or entry. What is narrowed twice has both.
+        `source` is `main`, its synonym `primary`, or `subagent:` and an id. `tool`
+        matches calls and results. `session` is a session, or the id of a session,
+        thread, unit, subagent or entry. Filters of chained calls all apply. Raises
+        UserError for an unknown role, type or id.
         """
         _check("role", role, get_args(Role))
         _check("type", type, get_args(RecordType))
         source = MAIN if source == "primary" else source
         more = RecordFilter(role=role, type=type, source=source, tool=tool)
         if session:
-            wanted_id = session if isinstance(session, str) else session.id
-            more = more.intersect(self._backend.make_entry_query(wanted_id))
+            id_prefix = session if isinstance(session, str) else session.id
+            more = more.intersect(self._backend.make_record_filter(id_prefix))
         tests = [_has_tool(tool)] if tool else []
         tests += [test] if test else []
         return replace(
             self,
-            _wanted=self._wanted.intersect(more),
+            _filter=self._filter.intersect(more),
             _tests=(*self._tests, *tests),
         )
 
@@ -93,5 +95,5 @@ def _has_tool(tool: str) -> EntryTest:
 def _check(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value and value not in choices:
         raise UserError(
-            f"There is no {name} {value!r}.", f"One of: {', '.join(choices)}"
+            f"There is no {name} {value!r}.", f"Use one of: {', '.join(choices)}"
         )

@@ -1,4 +1,4 @@
-"""What scripts ask of sessions, as the list understands it."""
+"""Conversion of the arguments of `Store.sessions` to filters of the store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def make_filters(
     agent: str, project: str, since: TimeArgument | None, until: TimeArgument | None
 ) -> Iterator[Filter]:
-    """The conditions among these; what is None or empty is none."""
+    """Yield a filter for each argument that is not None or empty."""
     if agent:
         yield Filter("agent", agent)
     if project:
@@ -32,18 +32,18 @@ def make_filters(
 
 
 def _to_microseconds(value: TimeArgument, *, is_end: bool = False) -> int:
-    """Microseconds since 1970; a day means its beginning or, as an end, all of it."""
-    meant = _parse_time(value) if isinstance(value, str) else value
-    if not MINYEAR < meant.year < MAXYEAR:
+    """Return microseconds since 1970; a date is its start or, if `is_end`, its end."""
+    time = _parse_time(value) if isinstance(value, str) else value
+    if not MINYEAR < time.year < MAXYEAR:
         raise UserError(
-            f"The year {meant.year} is out of range.",
-            "Where there is no limit, leave the time out.",
+            f"The year {time.year} is out of range.",
+            "Omit the argument if there is no limit.",
         )
-    if not isinstance(meant, datetime):
-        day = meant + timedelta(days=is_end)
-        meant = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - local
-    moment = meant if meant.tzinfo else meant.astimezone()
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    if not isinstance(time, datetime):
+        day = time + timedelta(days=is_end)
+        time = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - local
+    aware = time if time.tzinfo else time.astimezone()
+    return (aware - _EPOCH) // timedelta(microseconds=1)
 
 
 def _parse_time(text: str) -> datetime | date:
@@ -52,4 +52,4 @@ def _parse_time(text: str) -> datetime | date:
             return kind.fromisoformat(text)
         except ValueError:
             continue
-    raise UserError(f"{text!r} is no day or time.", "Write it as 2026-01-31T15:00.")
+    raise UserError(f"{text!r} is not a date or time.", "Write 2026-01-31T15:00.")

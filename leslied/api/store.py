@@ -1,4 +1,4 @@
-"""Opening the store for a script, and what it is asked first."""
+"""The store as scripts see it, and opening it."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ _STORE_NAME, _KEY_NAME = "store.db", "redact.key"
 
 
 def open_store(path: str | Path | None = None, *, redact: bool = False) -> StoreView:
-    """The store, to be read and never written; use it with `with`.
+    """Open the store for reading; use the result in a `with` statement.
 
-    `path` is the file or its folder; without it, the store is found as the command
-    line finds it. What comes out is the log's own words; `redact` takes secrets out.
+    `path` is the store file or its folder; by default it is the store of the command
+    line. Texts are returned as in the logs; `redact` removes secrets from them. Raises
+    StoreUnusable if the store cannot be read.
     """
     file = Path(path) if path else get_paths(read_environ()).store_file
     if file.is_dir():
         file /= _STORE_NAME
-    inside = Backend(file, SystemClock())
+    backend = Backend(file, SystemClock())
     if redact:
-        inside.redact = Redactor(load_key(file.with_name(_KEY_NAME))).redact
-    return StoreView(inside)
+        backend.redact = Redactor(load_key(file.with_name(_KEY_NAME))).redact
+    return StoreView(backend)
 
 
 class StoreView:
-    """What leslied keeps; made by `open_store`, for one thread."""
+    """A store opened by `open_store`, for use in one thread."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -50,7 +51,7 @@ class StoreView:
         self.close()
 
     def close(self) -> None:
-        """The store is let go; what `with` does at its end."""
+        """Close the store, as the end of `with` does."""
         self._backend.reader.__exit__()
 
     def sessions(
@@ -62,28 +63,29 @@ class StoreView:
         until: TimeArgument | None = None,
         subagents: bool = False,
     ) -> Iterator[SessionView]:
-        """The sessions, last active first, as `leslied list` tells them.
+        """Yield the matching sessions, last active first, like `leslied list`.
 
-        These mean what the list's options mean: `project` is a folder, which holds
-        what is below it too, or a folder's name; those active since `since` are
-        told, and begun before `until`: ISO text, a date or a time. Without a zone
-        it is local; a day as `until` is all of that day. Subagents come with their
-        sessions.
+        `project` is a folder, including the folders below it, or a folder's name. A
+        session matches if it was active at or after `since` and started before
+        `until`. These are ISO text, a date or a datetime; without a zone they are
+        local. A date as `until` includes the whole day. `subagents` yields the
+        subagents of the matching sessions too.
         """
         filters = tuple(make_filters(agent, project, since, until))
-        found = self._backend.list_sessions(filters, with_subagents=subagents)
-        yield from map(self._backend.make_view, found)
+        summaries = self._backend.list_sessions(filters, with_subagents=subagents)
+        yield from map(self._backend.make_view, summaries)
 
-    def session(self, wanted: str) -> SessionView:
-        """The session of an id, thread, chat or subagent, or `last`.
+    def session(self, id_prefix: str) -> SessionView:
+        """Return the session of an id, or the `last` one; raises UserError.
 
-        Any unique beginning of an id will do; a chat id finds the session it is in.
+        Any unambiguous prefix of the id of a session, thread, unit or subagent is
+        accepted. The id of a unit selects its session.
         """
-        return self._backend.make_view(self._backend.find_session(wanted))
+        return self._backend.make_view(self._backend.get_session(id_prefix))
 
     @property
     def entries(self) -> Entries:
-        """Every entry of every session, in the order they were read."""
+        """All entries of all sessions, in the order in which they were read."""
         return Entries(self._backend, RecordFilter())
 
     def sql(
@@ -93,9 +95,10 @@ class StoreView:
         *,
         timeout: float = SQL_TIMEOUT_SECONDS,
     ) -> Rows:
-        """What one SELECT finds in the views that docs/sql.md tells of.
+        """Run one SELECT over the views that docs/sql.md describes.
 
-        `values` are bound to the query's `?`; `timeout` is in seconds.
+        `values` are bound to the query's `?`; `timeout` is in seconds. Raises UserError
+        for an invalid query.
         """
         answer = self._backend.reader.execute(query, values, timeout)
         return Rows(answer.columns, map(self._backend.redact_row, answer.rows))

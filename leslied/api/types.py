@@ -1,4 +1,4 @@
-"""What scripts get: thin, frozen views of the nouns in `leslied.model`."""
+"""The types that scripts receive: frozen views of the types in `leslied.model`."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One thing that was said, thought, called or answered."""
+    """One message, thought, tool call, tool result or event in a log."""
 
     role: Role
     """`system`, `user`, `assistant` or `tool`."""
     content: str
     created_at: datetime | None
-    """The log's own time; None where the log has none."""
+    """The time in the log; None if the log has none."""
     tool_name: str | None
-    """The tool, of calls and of results."""
+    """Name of the tool, for calls and results."""
     tool_call_id: str | None
     tool_input: dict[str, Any] | None
-    """The call's arguments; what is no JSON object stands under `input`."""
+    """Arguments of the call; a value that is not an object is under `input`."""
     metadata: dict[str, Any]
     entry_id: str
     source: str
-    """`main`, or `subagent:` and its id."""
+    """`main`, or `subagent:` and the subagent's id."""
     sequence: int
-    """1, 2, … in its source, without a gap."""
+    """Position in its source: 1, 2, … without gaps."""
     type: RecordType
     session_id: str
     agent: str
     model: str | None
     usage: Usage | None
-    """The tokens of its API message; several entries may tell of the same one."""
+    """Tokens of the API message, which several entries can share."""
     message_id: str | None
     unit: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitView:
-    """From one prompt to just before the next; all that a subagent did is one."""
+    """The entries from one prompt to the next; a subagent has one unit."""
 
     number: int
-    """0 for what stands before the first prompt."""
+    """0 for the entries before the first prompt."""
     chat_id: str
     prompt: str
     started_at: datetime | None
@@ -62,23 +62,23 @@ class UnitView:
     agent_mode: AgentMode
     tool_calls: int
     transcript: str | None
-    """The path of its file, if it has one."""
+    """Path of the transcript, if it exists."""
     entries: tuple[Entry, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionView:
-    """One conversation of one agent, or one of its subagents."""
+    """One session of an agent, or one of its subagents."""
 
     id: str
-    """The session's id; a subagent's own id."""
+    """Id of the session, or of the subagent."""
     parent: str | None
-    """The session that a subagent belongs to."""
+    """Id of a subagent's session; None for a session."""
     agent: str
     project: str | None
     title: str | None
     description: str | None
-    """What a subagent was to do."""
+    """Task of a subagent."""
     status: Status
     started_at: datetime | None
     ended_at: datetime | None
@@ -86,9 +86,9 @@ class SessionView:
     unit_count: int
     tool_calls: int
     usage: Usage
-    """Tokens, its subagents' included; what forks share counts once."""
+    """Tokens, including subagents; what forks share counts once."""
     cost_usd: float | None
-    """At list prices, as far as they are known."""
+    """Cost at list prices, without models that have no known price."""
     thread_id: str | None
     transcripts_dir: str | None
     _summary: SessionSummary = field(repr=False, compare=False)
@@ -96,23 +96,23 @@ class SessionView:
 
     @property
     def units(self) -> Iterator[UnitView]:
-        """Its units in order, each loaded as it is asked for."""
+        """The units in order, loaded one at a time."""
         return self._backend.load_units(self._summary)
 
     @property
     def entries(self) -> Entries:
-        """Its entries and, for a main session, those of its subagents."""
+        """The entries, for a session including those of its subagents."""
         return self._backend.list_entries(self._summary)
 
     @property
     def subagents(self) -> list[SessionView]:
-        """The subagents it spawned, and those that they did."""
+        """The subagents of the session, at any depth."""
         return self._backend.list_subagents(self._summary)
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a query found; iterating gives each row as a dict, once."""
+    """Result of a query; iterating it yields each row once, as a dict."""
 
     columns: tuple[str, ...]
     _rows: Iterator[tuple[Any, ...]] = field(repr=False)
@@ -123,18 +123,18 @@ class Rows:
 
 
 def make_entry(placed: PlacedRecord) -> Entry:
-    """A stored record as scripts see it."""
+    """Convert a stored record."""
     record = placed.record
-    given = decode_tool_input(record.tool_input)
-    if given is not None and not isinstance(given, dict):
-        given = {"input": given}
+    tool_input = decode_tool_input(record.tool_input)
+    if tool_input is not None and not isinstance(tool_input, dict):
+        tool_input = {"input": tool_input}
     return Entry(
         role=record.role,
         content=record.spilled or record.content,
         created_at=record.created_at,
         tool_name=record.tool_name or None,
         tool_call_id=record.tool_call_id or None,
-        tool_input=given,
+        tool_input=tool_input,
         metadata=metadata_to_dict(record),
         entry_id=placed.entry_id,
         source=record.session.source,
@@ -150,7 +150,7 @@ def make_entry(placed: PlacedRecord) -> Entry:
 
 
 def make_unit_view(unit: StoredUnit) -> UnitView:
-    """A unit as scripts see it."""
+    """Convert an assembled unit."""
     return UnitView(
         number=unit.number,
         chat_id=unit.chat_id,
@@ -168,7 +168,7 @@ def make_unit_view(unit: StoredUnit) -> UnitView:
 def make_session_view(
     summary: SessionSummary, status: Status, backend: Backend
 ) -> SessionView:
-    """A session or subagent as scripts see it."""
+    """Convert the summary of a session or subagent."""
     key = summary.key
     return SessionView(
         id=summary.subagent_id or key.session_id,

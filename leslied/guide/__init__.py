@@ -1,8 +1,8 @@
-"""The guide: a block in a project's AGENTS.md that tells agents about threads.
+"""The guide: a block in a project's AGENTS.md that explains threads to agents.
 
-The door: `load_guide` is the text that ships with leslied, `plan_init` and
-`plan_remove` decide what a file becomes, `read_paper` and `replace_paper` touch it.
-Bytes outside the block belong to somebody else and stay as they are.
+`load_guide` returns the text that ships with leslied, `plan_init` and `plan_remove`
+compute a file's new content, `read_snapshot` and `replace_file` read and write the
+file. Bytes outside the block belong to the user and never change.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The block in the bytes of a file: found, put in, replaced, taken out.
+"""Find, append, replace and remove the guide's block in the bytes of a file.
 
-A block counts only where its tags stand at the start of a line, each alone on it or
-both on one, and outside code fences: a file may well talk about the tag. Nothing here
-decodes: the bytes around a block may be in any encoding that contains ASCII.
+Tags count only at the start of a line, each alone on its line or both on the same one,
+and outside code fences, because a file may mention the tag. Nothing is decoded: the
+bytes around a block may be in any encoding that contains ASCII.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FENCE = re.compile(rb" {0,3}(`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})([^\n]*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuideBlock:
-    """A whole block: from the `<` of its start to the `>` of its end."""
+    """Position and version of a block, from its first `<` to its last `>`."""
 
     start: int
     end: int
@@ -40,31 +40,31 @@ class GuideBlock:
 
 
 def find_blocks(data: bytes) -> list[GuideBlock]:
-    """Every block in the file; a start without an end, or an end alone, is refused."""
-    found: list[GuideBlock] = []
+    """Return all blocks in the file; raises UserError for an unpaired tag."""
+    blocks: list[GuideBlock] = []
     opened: tuple[int, int, str] | None = None
     for line, at in _lines_outside_fences(data):
-        if whole := _ON_ONE_LINE.match(data, at):
+        if one_line := _ON_ONE_LINE.match(data, at):
             _refuse_unclosed(opened)
-            end = data.rindex(_CLOSE, at, whole.end()) + len(_CLOSE)
-            found.append(_make_block((at, line, _read_version(whole[1])), end))
+            end = data.rindex(_CLOSE, at, one_line.end()) + len(_CLOSE)
+            blocks.append(_make_block((at, line, _read_version(one_line[1])), end))
         elif opening := _OPENING.match(data, at):
             _refuse_unclosed(opened)
             opened = at, line, _read_version(opening[1])
         elif _CLOSING.match(data, at):
             if opened is None:
                 raise _make_unpaired_error(line, "ends", "start")
-            found.append(_make_block(opened, at + len(_CLOSE)))
+            blocks.append(_make_block(opened, at + len(_CLOSE)))
             opened = None
     _refuse_unclosed(opened)
-    return found
+    return blocks
 
 
 def append_block(data: bytes, text: bytes) -> bytes:
-    """The file with the block at its end, after a blank line.
+    """Return the file with the block at its end, after a blank line.
 
-    A file without a newline at its end goes on without one: that is how `take_out`
-    knows what to give back.
+    If the file does not end with a newline, the result does not either, so that
+    `remove_block` can restore the original bytes.
     """
     newline = find_newline(data)
     text = text.replace(b"\n", newline)
@@ -74,14 +74,14 @@ def append_block(data: bytes, text: bytes) -> bytes:
 
 
 def replace_block(data: bytes, block: GuideBlock, text: bytes) -> bytes:
-    """The file with another text in the block's place, with the block's newlines."""
+    """Return the file with `text` in place of the block, with the block's newlines."""
     old = data[block.start : block.end]
     newline = find_newline(old if b"\n" in old else data)
     return data[: block.start] + text.replace(b"\n", newline) + data[block.end :]
 
 
 def remove_block(data: bytes, block: GuideBlock) -> bytes:
-    """The file as if the block had never been appended."""
+    """Return the file as it was before the block was appended."""
     before, after = data[: block.start], data[block.end :]
     old = data[block.start : block.end]
     newline = find_newline(old if b"\n" in old else data)
@@ -96,7 +96,7 @@ def remove_block(data: bytes, block: GuideBlock) -> bytes:
 
 
 def find_newline(data: bytes) -> bytes:
-    """What most lines end with."""
+    """Return the newline that most lines end with."""
     return b"\r\n" if 2 * data.count(b"\r\n") > data.count(b"\n") else b"\n"
 
 
@@ -106,11 +106,11 @@ def _make_block(opened: tuple[int, int, str], end: int) -> GuideBlock:
 
 
 def _read_version(attributes: bytes) -> str:
-    """The value of `version` itself, not of a text that looks like it."""
+    """Return the value of the attribute `version`, empty if there is none."""
     for name, value in _ATTRIBUTE.findall(attributes):
         if name == b"version":
-            bare: bytes = value[1:-1] if value[:1] in (b'"', b"'") else value
-            return bare.decode(errors="replace")
+            unquoted: bytes = value[1:-1] if value[:1] in (b'"', b"'") else value
+            return unquoted.decode(errors="replace")
     return ""
 
 
@@ -119,24 +119,25 @@ def _refuse_unclosed(opened: tuple[int, int, str] | None) -> None:
         raise _make_unpaired_error(opened[1], "starts", "end")
 
 
-def _make_unpaired_error(line: int, has: str, lacks: str) -> UserError:
+def _make_unpaired_error(line: int, verb: str, missing_part: str) -> UserError:
     return UserError(
-        f"A guide {has} on line {line} and has no {lacks}: nothing was changed.",
-        f"Put its other tag back, or delete line {line}; then try again.",
+        f"A guide {verb} on line {line} but has no {missing_part}: "
+        "nothing was changed.",
+        f"Restore the missing tag or delete line {line}, then try again.",
     )
 
 
 def _lines_outside_fences(data: bytes) -> Iterator[tuple[int, int]]:
-    """Number and position of each line that no closed code fence holds.
+    """Yield number and position of each line outside of closed code fences.
 
-    A fence that is never closed holds nothing: half of a pair must not hide the block
-    that was appended below it.
+    A fence that is never closed is ignored: it must not hide a block that was appended
+    below it.
     """
     starts = list(_line_starts(data))
     fences = _Fences.find(data, starts)
     number = 0
     while number < len(starts):
-        end = fences.close(number)
+        end = fences.find_end(number)
         if end is None:
             yield number + 1, starts[number]
         number = number + 1 if end is None else end + 1
@@ -150,33 +151,33 @@ def _line_starts(data: bytes) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Fences:
-    """Every line that looks like a fence: its number, its mark, and if it can close."""
+    """Lines that look like a fence: number, marker, and whether it can close one."""
 
     numbers: list[int]
-    marks: list[tuple[bytes, bool]]
+    markers: list[tuple[bytes, bool]]
     open_ended: dict[bytes, int]
 
     @classmethod
     def find(cls, data: bytes, starts: list[int]) -> _Fences:
-        found = cls([], [], {})
+        fences = cls([], [], {})
         for number, at in enumerate(starts):
             if fence := _FENCE.match(data, at):
-                found.numbers.append(number)
-                found.marks.append((fence[1], not fence[2].strip()))
-        return found
+                fences.numbers.append(number)
+                fences.markers.append((fence[1], not fence[2].strip()))
+        return fences
 
-    def close(self, number: int) -> int | None:
-        """The line that closes the fence which opens on this one."""
+    def find_end(self, number: int) -> int | None:
+        """Return the line that closes the fence opened on this line, or None."""
         at = bisect_left(self.numbers, number)
         if at == len(self.numbers) or self.numbers[at] != number:
             return None
-        mark, _ = self.marks[at]
-        # What nothing below closes, is not looked for again: hostile files stay cheap.
-        if len(mark) >= self.open_ended.get(mark[:1], len(mark) + 1):
+        marker, _ = self.markers[at]
+        # A search that failed once is not repeated: it keeps hostile files linear.
+        if len(marker) >= self.open_ended.get(marker[:1], len(marker) + 1):
             return None
-        for below in range(at + 1, len(self.numbers)):
-            other, can_close = self.marks[below]
-            if can_close and other.startswith(mark):
-                return self.numbers[below]
-        self.open_ended[mark[:1]] = len(mark)
+        for index in range(at + 1, len(self.numbers)):
+            other, can_close = self.markers[index]
+            if can_close and other.startswith(marker):
+                return self.numbers[index]
+        self.open_ended[marker[:1]] = len(marker)
         return None

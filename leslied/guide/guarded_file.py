@@ -1,7 +1,8 @@
-"""The file itself: somebody else's, in somebody else's folder.
+"""Safe reading and replacing of a file that belongs to the user.
 
-Read and replaced beneath a folder's descriptor, never through a link, whole or not at
-all, and only if nobody changed it in between. Its mode and owner stay.
+The file is opened relative to its folder's descriptor, never through a link. It is
+replaced atomically, only if it did not change since it was read, and keeps its mode and
+owner.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _CHUNK_BYTES = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSnapshot:
-    """A file as it was when it was read; `data` is None where there is none."""
+    """Content and identity of a file when it was read; `data` is None if missing."""
 
     folder: Path
     name: str
@@ -40,7 +41,7 @@ class FileSnapshot:
 
 
 def read_snapshot(folder: Path, name: str) -> FileSnapshot:
-    """What `folder/name` holds now."""
+    """Read `folder/name`; raises UserError for a link or an unsuitable file."""
     with _open_folder(folder) as fd:
         try:
             handle = os.open(name, _READ_FLAGS, dir_fd=fd)
@@ -62,7 +63,10 @@ def read_snapshot(folder: Path, name: str) -> FileSnapshot:
 
 
 def replace_file(snapshot: FileSnapshot, data: bytes | None) -> None:
-    """The file holds these bytes, or is gone; refused if it has changed since read."""
+    """Replace the file's content, or delete the file if `data` is None.
+
+    Raises UserError if the file changed since the snapshot was taken.
+    """
     with _open_folder(snapshot.folder) as fd:
         if data is None:
             _refuse_changed(fd, snapshot)
@@ -73,7 +77,7 @@ def replace_file(snapshot: FileSnapshot, data: bytes | None) -> None:
 
 
 def _replace(fd: int, snapshot: FileSnapshot, data: bytes) -> None:
-    """Written beside, synced, then renamed into place."""
+    """Write a temporary file, sync it and rename it to the target."""
     _remove_leftovers(fd, snapshot.name)
     temporary = f".{snapshot.name}.{secrets.token_hex(4)}{_TEMPORARY_SUFFIX}"
     handle = os.open(temporary, _CREATE_FLAGS, 0o600, dir_fd=fd)
@@ -95,15 +99,15 @@ def _replace(fd: int, snapshot: FileSnapshot, data: bytes) -> None:
 
 
 def _remove_leftovers(fd: int, name: str) -> None:
-    """What a killed run left beside the file is gone."""
-    for left in os.listdir(fd):
-        if left.startswith(f".{name}.") and left.endswith(_TEMPORARY_SUFFIX):
+    """Delete temporary files of runs that were killed."""
+    for other in os.listdir(fd):
+        if other.startswith(f".{name}.") and other.endswith(_TEMPORARY_SUFFIX):
             with suppress(FileNotFoundError):
-                os.unlink(left, dir_fd=fd)
+                os.unlink(other, dir_fd=fd)
 
 
 def _copy_mode_and_owner(handle: int, fd: int, status: os.stat_result | None) -> None:
-    """Mode and owner of the file before; a new file is as open as its folder."""
+    """Apply the old file's mode and owner; a new file gets its folder's mode."""
     if status is None:
         os.fchmod(handle, os.fstat(fd).st_mode & 0o664 | 0o600)
         return
@@ -119,7 +123,8 @@ def _refuse_changed(fd: int, snapshot: FileSnapshot) -> None:
         now = None
     if _get_identity(now) != _get_identity(snapshot.file_stat):
         raise UserError(
-            f"{snapshot.name} was changed by somebody else just now: it stays as it is.",
+            f"Another program has just changed {snapshot.name}: "
+            "leslied did not change it.",
             "Try again.",
         )
 
@@ -132,22 +137,24 @@ def _get_identity(status: os.stat_result | None) -> tuple[int, ...]:
 
 def _make_link_error(path: Path) -> UserError:
     target = str(path.readlink())
-    is_beside = "/" not in target
+    is_in_same_folder = "/" not in target
     return UserError(
-        f"{path.name} is a link to {target}, and links are not followed.",
-        f"To write there: leslied init --file {target}"
-        if is_beside
-        else "Put a plain file in its place, or choose another with --file.",
+        f"{path.name} is a link to {target}, and leslied does not follow links.",
+        f"To write to its target: leslied init --file {target}"
+        if is_in_same_folder
+        else "Replace it by a regular file, or choose another file with --file.",
     )
 
 
 def _refuse_irregular(name: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise UserError(f"{name} is no plain file.", "Move it away, then try again.")
+        raise UserError(
+            f"{name} is not a regular file.", "Move it away, then try again."
+        )
     if status.st_size > MAX_BYTES:
         raise UserError(
-            f"{name} has {status.st_size} bytes, too many for a file of instructions.",
-            "Check what stands in it.",
+            f"{name} has {status.st_size} bytes, too many for an instructions file.",
+            "Check its content.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Deciding what a file becomes; nothing is written here."""
+"""Compute a file's content with or without the guide; nothing is written here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuidePlan:
-    """What a file becomes: its bytes afterwards, None where it is then not there."""
+    """A planned change; `data` is the file's new content, None for no file."""
 
     status: PlanStatus
     data: bytes | None
@@ -36,13 +36,13 @@ class GuidePlan:
 
     @property
     def was_edited(self) -> bool:
-        """Somebody had changed the text of the very version that is put back."""
+        """Whether the update replaces a text that was edited by hand."""
         is_same = self.previous_version == self.next_version
         return self.status == "updated" and is_same
 
 
 def plan_init(data: bytes | None, guide: Guide) -> GuidePlan:
-    """The file with this guide in it, once."""
+    """Plan a file that contains this guide once; raises UserError if impossible."""
     if data is None:
         text = guide.text + b"\n"
         return GuidePlan(status="created", data=text, next_version=guide.version)
@@ -55,20 +55,20 @@ def plan_init(data: bytes | None, guide: Guide) -> GuidePlan:
         raise UserError(
             f"There is more than one guide, on lines {_format_lines(blocks)}: "
             "nothing was changed.",
-            "To take all of them out: leslied init --remove",
+            "To remove all of them: leslied init --remove",
         )
     return _plan_update(data, blocks[0], guide)
 
 
 def plan_remove(data: bytes | None) -> GuidePlan:
-    """The file without any guide; where nothing else ever was in it, no file."""
+    """Plan a file without any guide; delete a file that `plan_init` created."""
     blocks = find_blocks(data) if data is not None else []
     if data is None or not blocks:
         return GuidePlan(status="absent", data=data)
     rest = data
     for block in reversed(blocks):
         rest = remove_block(rest, block)
-    # `init` makes a new file begin with the block, an empty one with a blank line.
+    # `init` starts a new file with the block, but an empty file with a blank line.
     is_ours = not rest and blocks[0].start == 0
     version = blocks[0].version
     return GuidePlan(
@@ -80,9 +80,9 @@ def _plan_update(data: bytes, block: GuideBlock, guide: Guide) -> GuidePlan:
     step = compare_versions(block.version, guide.version)
     if step == "older":
         raise UserError(
-            f"The guide there has version {block.version}, this leslied brings "
+            f"The guide in the file has version {block.version}, but this leslied has "
             f"{guide.version}: nothing was changed.",
-            "Bring leslied up to date, or take the guide out: leslied init --remove",
+            "Update leslied, or remove the guide: leslied init --remove",
         )
     old = data[block.start : block.end].replace(b"\r\n", b"\n")
     is_equal = old == guide.text
@@ -98,11 +98,11 @@ def _plan_update(data: bytes, block: GuideBlock, guide: Guide) -> GuidePlan:
 def _refuse_utf16(data: bytes) -> None:
     if data.startswith(_UTF16_BOMS):
         raise UserError(
-            "The file is in UTF-16, the guide in UTF-8: nothing was changed.",
+            "The file is in UTF-16, but the guide needs UTF-8: nothing was changed.",
             "Save the file in UTF-8, then try again.",
         )
 
 
 def _format_lines(blocks: list[GuideBlock]) -> str:
-    *most, last = (str(block.line) for block in blocks)
-    return f"{', '.join(most)} and {last}"
+    *first, last = (str(block.line) for block in blocks)
+    return f"{', '.join(first)} and {last}"

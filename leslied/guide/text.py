@@ -1,4 +1,4 @@
-"""The text that ships with leslied."""
+"""The guide that ships with leslied."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Guide:
 
     @classmethod
     def parse(cls, data: bytes) -> Guide:
-        """The one block in these bytes."""
+        """Return the guide in these bytes, which must contain exactly one block."""
         (block,) = find_blocks(data)
         return cls(block.version, data[block.start : block.end])
 
 
 def load_guide() -> Guide:
-    """The guide of this leslied."""
+    """Load the guide of the installed leslied."""
     return Guide.parse((files("leslied.guide") / "text.md").read_bytes())

@@ -1,4 +1,4 @@
-"""Comparing the versions of two guides."""
+"""Comparison of guide versions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _Key = tuple[int, int, int, tuple[tuple[int, int, str], ...]]
 
 
 def compare_versions(installed: str, shipped: str) -> VersionStep:
-    """What going from the found version to ours means.
+    """Return the kind of update from the installed to the shipped version.
 
-    `minor` is also a patch, `older` is the way back, and `unknown` where the found
-    one is no semantic version.
+    `minor` includes patches. `older` means that the shipped version is older, `unknown`
+    that one of them is not a semantic version.
     """
     before, after = _parse_version(installed), _parse_version(shipped)
     if before is None or after is None:
@@ -31,15 +31,16 @@ def compare_versions(installed: str, shipped: str) -> VersionStep:
 
 
 def _parse_version(version: str) -> _Key | None:
-    """A key in the order of semantic versions; what stands after `+` does not count."""
+    """Return a sort key of a semantic version; build metadata is ignored."""
     match = _VERSION.fullmatch(version) if len(version) <= _MAX_CHARACTERS else None
     if match is None:
         return None
-    released = match[4] is None
-    early = () if released else tuple(map(_rank, match[4].split(".")))
-    return int(match[1]), int(match[2]), int(match[3]), ((int(released), 0, ""), *early)
+    is_final = match[4] is None
+    prerelease = () if is_final else tuple(map(_rank, match[4].split(".")))
+    rank = ((int(is_final), 0, ""), *prerelease)
+    return int(match[1]), int(match[2]), int(match[3]), rank
 
 
-def _rank(word: str) -> tuple[int, int, str]:
-    """Numbers by value and before words."""
-    return (0, int(word), "") if word.isdigit() else (1, 0, word)
+def _rank(identifier: str) -> tuple[int, int, str]:
+    """Return a sort key: numbers by value, and before words."""
+    return (0, int(identifier), "") if identifier.isdigit() else (1, 0, identifier)

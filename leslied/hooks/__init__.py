@@ -1,9 +1,9 @@
-"""Hooks for Claude Code: what it is told, what leslied hears, and the inbox.
+"""Hooks for Claude Code: context injection, the event spool and the inbox.
 
-Two halves. `settings` writes our entries into Claude Code's own settings file. All
-other modules are loaded by `program`, which the agent waits for: they import nothing
-that takes long (no typing, dataclasses, pathlib), take plain values and give up without
-a word. Nothing here knows the store.
+`settings`, `settings_file` and `jsonc` edit Claude Code's settings file. All other
+modules are loaded by `program`, and the agent waits until it exits: they import no slow
+module (typing, dataclasses, pathlib), take plain values and fail silently. Nothing here
+uses the store.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How full an agent's context is, from the end of its log."""
+"""Estimate of how full an agent's context window is, from the end of its log."""
 
 from __future__ import annotations
 
@@ -23,20 +23,23 @@ _USAGE_FIELDS = (
 
 
 def is_nearly_full(transcript: str, model: str = "") -> bool:
-    """Whether the last answer's request and itself filled nine tenths of the window."""
+    """Return whether the last request and its answer fill 90 % of the window."""
     for line in reversed(read_tail(transcript, TAIL_BYTES).split(b"\n")):
         if b'"usage"' not in line or b'"assistant"' not in line:
             continue
-        used, named = _read_usage(line)
+        used, answer_models = _read_usage(line)
         if used:
-            return used >= _NEARLY_FULL_RATIO * _find_window_tokens(
-                used, f"{model} {named}"
+            return used >= _NEARLY_FULL_RATIO * _get_window_tokens(
+                used, f"{model} {answer_models}"
             )
     return False
 
 
-def _find_window_tokens(used: int, models: str) -> int:
-    """The model's window: a name with its mark, or what it holds already, says so."""
+def _get_window_tokens(used: int, models: str) -> int:
+    """Return the window size: large if the name is marked or usage exceeds the default.
+
+    `models` holds all names of the model, separated by spaces.
+    """
     return (
         _LARGE_WINDOW_TOKENS
         if _LARGE_MARK in models or used > _DEFAULT_WINDOW_TOKENS
@@ -45,7 +48,7 @@ def _find_window_tokens(used: int, models: str) -> int:
 
 
 def _read_usage(line: bytes) -> tuple[int, str]:
-    """The tokens of an answer of the main agent, and the model's names; else 0."""
+    """Return the tokens of a main agent's answer and its model names, else (0, "")."""
     try:
         entry = loads(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Small private files: read without surprises, written whole or not at all."""
+"""Small private files: reads that never block or raise, and atomic writes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import stat
 
 TEMPORARY_SUFFIX = ".new"
-"""How the name of a file ends that is not whole yet."""
+"""Suffix of a file that is still being written."""
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _SAFE_CHARACTERS = frozenset(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
@@ -14,7 +14,7 @@ _SAFE_CHARACTERS = frozenset(
 
 
 def read_part(path: str, offset: int, limit: int) -> bytes | None:
-    """At most so many bytes of a regular file; None where there is no such file."""
+    """Return at most `limit` bytes of a regular file, or None if it cannot be read."""
     try:
         fd = os.open(path, _READ_FLAGS)
     except (OSError, ValueError):
@@ -30,12 +30,12 @@ def read_part(path: str, offset: int, limit: int) -> bytes | None:
 
 
 def read_tail(path: str, limit: int) -> bytes:
-    """The last bytes of a regular file; none where there is no such file."""
+    """Return the last `limit` bytes of a regular file, empty if it cannot be read."""
     return read_part(path, get_size(path) - limit, limit) or b""
 
 
 def get_size(path: str) -> int:
-    """The file's size; 0 where there is none."""
+    """Return the file's size in bytes, 0 if there is no such file."""
     try:
         return os.stat(path).st_size  # noqa: PTH116 - no pathlib
     except (OSError, ValueError):
@@ -45,12 +45,15 @@ def get_size(path: str) -> int:
 def write_atomic(
     folder: str, name: str, data: bytes, *, is_synced: bool = False
 ) -> None:
-    """`folder/name` holds exactly these bytes; both are private to their owner."""
+    """Write `folder/name` atomically, readable by its owner only.
+
+    Missing folders are created, private too. Raises OSError; the old file then stays.
+    """
     _make_folder(folder)
     path = f"{folder}/{name}"
-    beside = f"{folder}/.{name}.{os.getpid()}{TEMPORARY_SUFFIX}"
+    temporary = f"{folder}/.{name}.{os.getpid()}{TEMPORARY_SUFFIX}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(beside, flags, 0o600)
+    fd = os.open(temporary, flags, 0o600)
     try:
         try:
             view = memoryview(data)
@@ -60,19 +63,19 @@ def write_atomic(
                 os.fsync(fd)
         finally:
             os.close(fd)
-        os.rename(beside, path)  # noqa: PTH104
+        os.rename(temporary, path)  # noqa: PTH104
     except OSError:
-        remove_file(beside)
+        remove_file(temporary)
         raise
 
 
 def _make_folder(folder: str) -> None:
-    """The folder is there; whatever had to be made is private (makedirs is not)."""
+    """Create the folder and its missing parents with mode 0700, unlike `makedirs`."""
     if os.path.isdir(folder):  # noqa: PTH112
         return
-    above = folder.rpartition("/")[0]
-    if above:
-        _make_folder(above)
+    parent = folder.rpartition("/")[0]
+    if parent:
+        _make_folder(parent)
     try:
         os.mkdir(folder, 0o700)  # noqa: PTH102
     except FileExistsError:
@@ -80,7 +83,7 @@ def _make_folder(folder: str) -> None:
 
 
 def list_names(folder: str) -> list[str]:
-    """The names in a folder, sorted; none where there is no folder."""
+    """Return the sorted names in a folder, empty if there is no folder."""
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208
     except (OSError, ValueError):
@@ -88,7 +91,7 @@ def list_names(folder: str) -> list[str]:
 
 
 def remove_file(path: str) -> bool:
-    """Whether the file was there and is not any more."""
+    """Remove a file; return whether it existed and was removed."""
     try:
         os.unlink(path)  # noqa: PTH108
     except (OSError, ValueError):
@@ -97,7 +100,7 @@ def remove_file(path: str) -> bool:
 
 
 def get_age_seconds(path: str, now_ns: int) -> float:
-    """Seconds since the file was last touched; 0 where there is none."""
+    """Return the seconds since the file was modified, 0 if there is no such file."""
     try:
         return (now_ns - os.lstat(path).st_mtime_ns) / 1e9
     except (OSError, ValueError):
@@ -105,9 +108,9 @@ def get_age_seconds(path: str, now_ns: int) -> float:
 
 
 def make_safe_name(text: str, limit: int = 64) -> str:
-    """The text where it may stand as a file name; else a hash of it."""
+    """Return the text if it is safe as a file name, else a hash of it."""
     if 0 < len(text) <= limit and _SAFE_CHARACTERS.issuperset(text):
         return text
-    import hashlib  # noqa: PLC0415 - 8 ms that ids of random letters never cost
+    import hashlib  # noqa: PLC0415 - 8 ms; normal ids do not need it
 
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:32]

@@ -1,14 +1,14 @@
 """Messages to a thread, each delivered exactly once.
 
-A message is a file, and its name says how far it is; every step is one rename:
+A message is a file. Its name holds its state, and every transition is one rename:
 
     <time>_<id>.queued
-    <time>_<id>.claimed.<session>.<prompt>.<offset>     said, not yet proven
+    <time>_<id>.claimed.<session>.<prompt>.<offset>     injected, not confirmed yet
     <time>_<id>.delivered.<session>.<prompt>.<offset>
 
-The agent's own log is the truth. It holds the message's id once the agent has taken the
-message; an agent that died in between has a log without it, and the message goes back
-into the queue. The offset is where the log ended when the message was said.
+The agent's log decides whether a message was delivered: it contains the message's id
+once the agent has accepted it. If the agent died before that, the log lacks the id and
+the message is queued again. The offset is the size of the log at the injection.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 FOLDER = "inbox"
 MAX_TEXT_CHARACTERS = 8000
-"""Claude Code puts longer additions into a file of their own."""
+"""Claude Code moves longer injected texts into a file."""
 _MAX_BYTES = 65_536
 _SEARCH_BYTES = 4_000_000
-"""How far behind a claim's offset its message must stand, if at all."""
+"""Bytes after a claim's offset in which its message id is searched."""
 _REQUEUE_AFTER_SECONDS = 5.0
-"""Seconds an agent has to write down what it was told."""
+"""Seconds an agent has to log an injected message."""
 _DELETE_AFTER_SECONDS = 30 * 86400.0
 _ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 
 
 class InboxMessage:
-    """One message, as its file tells."""
+    """One message, with the state parsed from its file name."""
 
     __slots__ = ("at_ns", "folder", "id", "name", "session", "state", "tail", "thread")
 
@@ -60,25 +60,28 @@ class InboxMessage:
 
     @property
     def path(self) -> str:
-        """The file."""
+        """Path of the message's file."""
         return f"{self.folder}/{self.name}"
 
     @property
     def offset(self) -> int:
-        """Where the log ended when the message was said."""
+        """Size of the agent's log when the message was injected."""
         last = self.tail[-1] if self.tail else ""
         return int(last) if last.isdecimal() else 0
 
     def read_text(self) -> str:
-        """What it says."""
+        """Return the message's text, empty if the file is unreadable or invalid."""
         try:
-            told = loads(read_part(self.path, 0, _MAX_BYTES) or b"{}")
-            return str(told["text"])
+            fields = loads(read_part(self.path, 0, _MAX_BYTES) or b"{}")
+            return str(fields["text"])
         except (ValueError, RecursionError, KeyError, TypeError):
             return ""
 
     def move_to(self, state: str, *tail: str) -> bool:
-        """Whether it was this caller who took the step; nobody else did then."""
+        """Rename the file to the new state; return whether this caller did it.
+
+        Of several processes that try the same transition, exactly one succeeds.
+        """
         stem = self.name.partition(".")[0]
         name = ".".join([stem, state, *tail])
         try:
@@ -92,48 +95,49 @@ class InboxMessage:
 
 
 def enqueue(data_dir: str, thread: str, text: str, now_ns: int) -> str:
-    """The next prompt of this thread will receive the text; its id."""
+    """Queue a text for the next prompt of the thread; return the message's id."""
     message_id = f"msg-{os.urandom(6).hex()}"
-    told = dumps({"id": message_id, "text": text})
+    data = dumps({"id": message_id, "text": text})
     folder = f"{data_dir}/{FOLDER}/{make_safe_name(thread)}"
     name = f"{now_ns:020}_{message_id}.queued"
-    write_atomic(folder, name, told, is_synced=True)
+    write_atomic(folder, name, data, is_synced=True)
     return message_id
 
 
 def list_messages(data_dir: str, thread: str) -> list[InboxMessage]:
-    """Every message of the thread, oldest first."""
+    """Return all messages of the thread, oldest first."""
     folder = f"{data_dir}/{FOLDER}/{make_safe_name(thread)}"
-    found = []
+    messages = []
     for name in list_names(folder):
         try:
-            found.append(InboxMessage(folder, name))
+            messages.append(InboxMessage(folder, name))
         except ValueError:
             continue
-    return found
+    return messages
 
 
 def list_threads(data_dir: str) -> list[str]:
-    """Every thread that was ever sent a message."""
+    """Return all threads that were ever sent a message."""
     return list_names(f"{data_dir}/{FOLDER}")
 
 
 def claim(messages: list[InboxMessage], max_characters: int, *tail: str) -> list[str]:
-    """The messages said now, oldest first, as many as there is room for.
+    """Claim queued messages and return their texts, oldest first, as many as fit.
 
-    From here on nobody else says them, until a log shows that they were lost.
+    A claimed message is not injected again unless a log shows that it was lost. `tail`
+    is recorded in the file name: session, prompt and log offset.
     """
-    said: list[str] = []
+    texts: list[str] = []
     for message in messages:
         if message.state != "queued":
             continue
         text = _format_message(message.id, message.read_text())
-        if said and len(text) > max_characters:
+        if texts and len(text) > max_characters:
             break
         if message.move_to("claimed", *tail):
-            said.append(text)
+            texts.append(text)
             max_characters -= len(text)
-    return said
+    return texts
 
 
 def settle(
@@ -142,9 +146,10 @@ def settle(
     find_log: Callable[[str], str],
     stopped_session: str = "",
 ) -> None:
-    """What was said is delivered where the log has it, and queued again where not.
+    """Mark claimed messages as delivered if the log has them, else queue them again.
 
-    `stopped` is a session that has just answered: where no log is kept, that is proof.
+    `stopped_session` has just answered: if its log is missing or empty, that is
+    proof enough of delivery.
     """
     for message in messages:
         if message.state != "claimed":
@@ -159,13 +164,13 @@ def settle(
 
 
 def is_in_log(message: InboxMessage, log: str) -> bool:
-    """Whether the agent wrote the message down."""
+    """Return whether the agent's log contains the message's id."""
     start = message.offset if message.offset <= get_size(log) else 0
     return message.id.encode() in (read_part(log, start, _SEARCH_BYTES) or b"")
 
 
 def delete_old(data_dir: str, now_ns: int) -> None:
-    """Messages delivered a month ago are forgotten."""
+    """Delete messages that were delivered more than 30 days ago."""
     for thread in list_threads(data_dir):
         for message in list_messages(data_dir, thread):
             is_old = get_age_seconds(message.path, now_ns) > _DELETE_AFTER_SECONDS

@@ -1,4 +1,4 @@
-"""What each session was told last, and why: one small file per session."""
+"""The last injection into each session and its reason: one small file per session."""
 
 from __future__ import annotations
 
@@ -22,47 +22,47 @@ _DELETE_AFTER_SECONDS = 60 * 86400.0
 
 
 class InjectionState:
-    """A session as its hooks have seen it."""
+    """State of one session, kept from one hook event to the next."""
 
     __slots__ = ("context", "cwd", "is_full", "model", "transcript", "why")
 
     def __init__(self, fields: dict[str, Any]) -> None:
         self.context = _get_text(fields, "context")
-        """The context as it was last injected; empty when the model may lack it."""
+        """The context last injected; empty if the model may have lost it."""
         self.why = _get_text(fields, "why")
         self.cwd = _get_text(fields, "cwd")
-        """Where the session began: agents change their folder on the way."""
+        """The session's first working directory; agents change it later."""
         self.transcript = _get_text(fields, "transcript")
         self.model = _get_text(fields, "model")
         self.is_full = fields.get("is_full") is True
-        """Whether it was injected because little room was left."""
+        """Whether the context window was nearly full at the last prompt."""
 
 
 def load(data_dir: str, session_id: str) -> InjectionState:
-    """What the session was given; nothing where nobody knows."""
+    """Return the session's saved state, an empty one if there is none."""
     path = f"{data_dir}/{FOLDER}/{make_safe_name(session_id)}.json"
     try:
-        told = loads(read_part(path, 0, _MAX_BYTES) or b"{}")
+        fields = loads(read_part(path, 0, _MAX_BYTES) or b"{}")
     except (ValueError, RecursionError):
-        told = {}
-    return InjectionState(told if isinstance(told, dict) else {})
+        fields = {}
+    return InjectionState(fields if isinstance(fields, dict) else {})
 
 
 def save(data_dir: str, session_id: str, state: InjectionState) -> None:
-    """It will be known at the next hook of this session."""
-    told = {name: getattr(state, name) for name in InjectionState.__slots__}
-    name = f"{make_safe_name(session_id)}.json"
-    write_atomic(f"{data_dir}/{FOLDER}", name, dumps(told))
+    """Save the state for the next hook event of the session; raises OSError."""
+    fields = {name: getattr(state, name) for name in InjectionState.__slots__}
+    file_name = f"{make_safe_name(session_id)}.json"
+    write_atomic(f"{data_dir}/{FOLDER}", file_name, dumps(fields))
 
 
 def delete_old(data_dir: str, now_ns: int) -> None:
-    """Sessions that nobody has gone on with for two months are forgotten."""
+    """Delete the states of sessions without a hook event for 60 days."""
     folder = f"{data_dir}/{FOLDER}"
     for name in list_names(folder):
         if get_age_seconds(f"{folder}/{name}", now_ns) > _DELETE_AFTER_SECONDS:
             remove_file(f"{folder}/{name}")
 
 
-def _get_text(told: dict[str, Any], name: str) -> str:
-    value = told.get(name)
+def _get_text(fields: dict[str, Any], name: str) -> str:
+    value = fields.get(name)
     return value if isinstance(value, str) else ""

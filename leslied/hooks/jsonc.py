@@ -1,6 +1,7 @@
-"""JSON with comments, as text: where each value stands, so that the rest can stay.
+"""Parser for JSON with comments that keeps the position of every value.
 
-Comments and a comma after the last value are taken, as agents take them.
+With positions, a caller can edit one value and leave all other bytes unchanged.
+Comments and trailing commas are accepted, because agents accept them.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ _MAX_DEPTH = 100
 
 @dataclass(slots=True)
 class JsoncNode:
-    """One value: `text[start:end]`; a member of an object begins at its key."""
+    """One value, `text[start:end]`; for a member of an object, with its key."""
 
     start: int
     end: int
     value: Any = None
-    """What a string, number or word means; None for objects and lists."""
+    """The decoded scalar; None for objects and lists."""
     kind: str = ""
-    """`{`, `[`, or nothing."""
+    """`{` for an object, `[` for a list, empty for a scalar."""
     children: list[JsoncNode] = field(default_factory=list)
     key: str = ""
     value_start: int = 0
-    """Where the value itself begins."""
+    """Position of the value, after the key."""
 
     def find(self, key: str) -> JsoncNode | None:
-        """The member of this name; of several, the last one counts."""
+        """Return the last member with this key, or None."""
         named = [child for child in self.children if child.key == key]
         return named[-1] if named and self.kind == "{" else None
 
 
 def parse_jsonc(text: str) -> JsoncNode:
-    """The whole text as a tree; ValueError where it is no JSON."""
+    """Parse the whole text; raises ValueError with the line of a syntax error."""
     root = _JsoncParser(text).read_value(skip_space(text, 0), 0)
     if skip_space(text, root.end) != len(text):
         raise ValueError(_format_line(text, root.end))
@@ -55,10 +56,10 @@ class _JsoncParser:
             raise ValueError(_format_line(self.text, at))
         if first in ("{", "["):
             return self._read_children(at, first, depth + 1)
-        found = (_STRING if first == '"' else _SCALAR).match(self.text, at)
-        if not found:
+        match = (_STRING if first == '"' else _SCALAR).match(self.text, at)
+        if not match:
             raise ValueError(_format_line(self.text, at))
-        return JsoncNode(at, found.end(), value=json.loads(found[0]), value_start=at)
+        return JsoncNode(at, match.end(), value=json.loads(match[0]), value_start=at)
 
     def _read_children(self, at: int, kind: str, depth: int) -> JsoncNode:
         node = JsoncNode(at, at, kind=kind, value_start=at)
@@ -87,9 +88,9 @@ class _JsoncParser:
 
 
 def skip_space(text: str, at: int) -> int:
-    """Where the next thing stands that is neither space nor comment."""
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    """Return the position of the next character outside white space and comments."""
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
 
 
 def _format_line(text: str, at: int) -> str:

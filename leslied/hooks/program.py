@@ -1,10 +1,10 @@
-"""The program that Claude Code starts at each hook.
+"""The program that Claude Code starts for each hook event.
 
     python -I -S program.py DATA_DIR
 
-One JSON object comes on standard input; on standard output goes what the model is to
-be told, or nothing. Whatever happens, it leaves with 0, says nothing else, and is gone
-after two seconds: an agent must not notice that leslied is broken.
+It reads one JSON object from standard input and writes the text to inject, or nothing,
+to standard output. It always exits with 0 within two seconds and writes nothing else: a
+broken leslied must not disturb the agent.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ _MAX_BYTES = 32_000_000
 
 
 def main() -> None:
-    """The event is answered, or nothing was said."""
+    """Answer the event on standard output and exit with 0, whatever happens."""
     try:
         _silence_stderr()
         _set_alarm()
-        said = _respond(sys.argv[1], _read_all()) if sys.argv[1][:1] == "/" else b""
-        while said:
-            said = said[os.write(1, said) :]
+        output = _respond(sys.argv[1], _read_all()) if sys.argv[1][:1] == "/" else b""
+        while output:
+            output = output[os.write(1, output) :]
     finally:
-        # Not even a traceback, a flush or an exit handler of a broken library.
+        # Skips tracebacks, flushes and exit handlers, which could fail or print.
         os._exit(0)
 
 
 def _silence_stderr() -> None:
-    """Nothing reaches the agent's standard error."""
+    """Redirect standard error to /dev/null."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def _set_alarm() -> None:
-    # The module `signal` loads enum and more: 5 ms.
+    # Importing `signal` would load enum and more, which takes 5 ms.
     import _signal as signal  # type: ignore[import-not-found]  # noqa: PLC0415
 
     signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
@@ -52,11 +52,14 @@ def _read_all() -> bytes:
 
 
 def _respond(data_dir: str, payload: bytes) -> bytes:
-    """Loads leslied from beside this file; the standard library goes first."""
+    """Import leslied from the folders above this file and return the answer.
+
+    The folder is appended to `sys.path`, so that it cannot shadow the standard library.
+    """
     import time  # noqa: PLC0415
 
-    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - no pathlib
-    sys.path.append(os.path.dirname(os.path.dirname(here)))  # noqa: PTH120
+    folder = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - slow
+    sys.path.append(os.path.dirname(os.path.dirname(folder)))  # noqa: PTH120
     from leslied.hooks.respond import respond  # noqa: PLC0415
 
     return respond(data_dir, payload, time.time_ns())

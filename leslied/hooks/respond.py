@@ -1,8 +1,8 @@
-"""What one hook event is answered with: the rules of injection.
+"""Answers to hook events: the rules of injection.
 
-The thread's context is said at the start of a session, after a compaction, with a
-person's prompt when it changed since it was last said, and once more when the model's
-window is nearly full. Messages of the inbox go with a person's prompt.
+The thread's context is injected at the start of a session, after a compaction, with a
+user's prompt if it changed since the last injection, and once more when the context
+window is nearly full. Inbox messages are injected with a user's prompt.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MAX_CHARACTERS = 9000
-"""Characters in one answer; from 10,000 on Claude Code would put it into a file."""
+"""Length of an answer; Claude Code moves answers of 10,000 or more into a file."""
 _HANDLED_EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", *spool.EVENTS)
 
 
 def respond(data_dir: str, payload: bytes, now_ns: int) -> bytes:
-    """The answer as the agent reads it; empty where there is nothing to say."""
+    """Return the JSON answer to a hook event, empty if there is nothing to inject."""
     event = loads(payload)
     if (
         not isinstance(event, dict)
         or event.get("hook_event_name") not in _HANDLED_EVENTS
     ):
         return b""
-    said = HookResponder(data_dir, event, now_ns).respond()
-    if not said:
+    text = HookResponder(data_dir, event, now_ns).respond()
+    if not text:
         return b""
-    out = {"hookEventName": event["hook_event_name"], "additionalContext": said}
-    return dumps({"hookSpecificOutput": out})
+    output = {"hookEventName": event["hook_event_name"], "additionalContext": text}
+    return dumps({"hookSpecificOutput": output})
 
 
 class HookResponder:
-    """One event of one session."""
+    """Handler of one hook event of one session."""
 
     def __init__(self, data_dir: str, event: dict[str, Any], now_ns: int) -> None:
         self.data_dir = data_dir
@@ -60,7 +60,7 @@ class HookResponder:
         self._context: str | None = None
 
     def respond(self) -> str:
-        """What the model is told now; all that can be noted is noted."""
+        """Record the event and return the text to inject, empty if there is none."""
         if not self.session:
             return ""
         if self.name in spool.EVENTS:
@@ -76,19 +76,18 @@ class HookResponder:
         prompt = self._get_text("prompt").lstrip()
         if "agent_id" in self.event or prompt.startswith(MACHINE_PROMPT_PREFIXES):
             return ""
-        said = self._inject_context(self._find_injection_reason())
-        return self._save_state(
-            [*said, *self._claim_messages(_MAX_CHARACTERS - len("".join(said)))]
-        )
+        context = self._inject_context(self._find_injection_reason())
+        max_characters = _MAX_CHARACTERS - len("".join(context))
+        return self._save_state([*context, *self._claim_messages(max_characters)])
 
     def _record_end(self) -> str:
-        """The daemon hears of it, and claims are looked at again."""
+        """Settle claimed messages and write the event to the daemon's spool."""
         self._settle_inbox(self.session if self.name == "Stop" else "")
         spool.write_event(self.data_dir, self.event, self.now_ns)
         return ""
 
     def _find_injection_reason(self) -> str:
-        """Why a prompt is to carry the context; empty where it is not."""
+        """Return why this prompt needs the context, empty if it does not."""
         is_full = is_nearly_full(self.log, self.state.model)
         was_full, self.state.is_full = self.state.is_full, is_full
         if is_full and not was_full:
@@ -96,7 +95,7 @@ class HookResponder:
         return "it changed" if self._render_context() != self.state.context else ""
 
     def _render_context(self) -> str:
-        """Return the thread's context, read once; none at home or at the root."""
+        """Return the thread's context, rendered once; empty for home and the root."""
         if self._context is None:
             is_project = self.project not in ("", "/", os.path.expanduser("~"))  # noqa: PTH111
             self._context = ""
@@ -104,17 +103,19 @@ class HookResponder:
                 self._context = render_context(self.project, self.thread)
         return self._context
 
-    def _inject_context(self, why: str) -> list[str]:
-        text = self._render_context() if why else ""
+    def _inject_context(self, reason: str) -> list[str]:
+        text = self._render_context() if reason else ""
         if text:
-            self.state.context, self.state.why = text, why
+            self.state.context, self.state.why = text, reason
         return [text] if text else []
 
-    def _claim_messages(self, room: int) -> list[str]:
+    def _claim_messages(self, max_characters: int) -> list[str]:
         messages = self._settle_inbox()
         prompt = make_safe_name(self._get_text("prompt_id") or "0", 48)
         offset = str(get_size(self.log))
-        return inbox.claim(messages, room, make_safe_name(self.session), prompt, offset)
+        return inbox.claim(
+            messages, max_characters, make_safe_name(self.session), prompt, offset
+        )
 
     def _settle_inbox(self, stopped: str = "") -> list[inbox.InboxMessage]:
         messages = inbox.list_messages(self.data_dir, self.thread)
@@ -127,13 +128,13 @@ class HookResponder:
             return self.log
         return injection_state.load(self.data_dir, session).transcript
 
-    def _save_state(self, said: list[str]) -> str:
-        """What is said stays said, even where it cannot be noted."""
+    def _save_state(self, texts: list[str]) -> str:
+        """Save the state and return the joined texts, even if saving fails."""
         try:
             injection_state.save(self.data_dir, self.session, self.state)
         except OSError:
-            return "\n\n".join(said)
-        return "\n\n".join(said)
+            return "\n\n".join(texts)
+        return "\n\n".join(texts)
 
     def _get_text(self, name: str) -> str:
         value = self.event.get(name)

@@ -1,9 +1,9 @@
-"""Our entries in Claude Code's settings: put in, found, taken out again.
+"""Insert, find and remove leslied's entries in Claude Code's settings.
 
-The file is edited as text. Every byte that is not ours stays, and taking our entries
-out gives back the file as it was: each command ends with a word that says what had to
-be made for it (`entry`, `event`, `hooks`, `file`), and a `+` where line breaks had to
-be added around it.
+The file is edited as text, and no byte outside our entries changes. Removing the
+entries restores the original file: each command ends with a marker that says what was
+created for it (`entry`, `event`, `hooks` or `file`), followed by `+` if line breaks
+were added around it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leslied.errors import UserError
 from leslied.hooks.jsonc import JsoncNode, parse_jsonc, skip_space
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 EVENTS = (
     "SessionStart",
@@ -38,85 +38,89 @@ _OUR_COMMAND = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class HookCommand:
-    """How the hook program is started."""
+    """The command that starts the hook program."""
 
     python: str
     data_dir: str
 
     def make_group(self, marker: str) -> dict[str, Any]:
-        """One group of hooks, as the settings want it."""
+        """Return a group with our hook, in the form of the settings file."""
         command = make_command(self.python, self.data_dir, marker)
         hook = {"type": "command", "command": command, "timeout": _TIMEOUT_SECONDS}
         return {"hooks": [hook]}
 
     def is_current(self, command: str) -> bool:
-        """Whether the command is the one this call makes."""
-        found = _OUR_COMMAND.search(command)
-        made = found[1] + found[2] if found else ""
-        return command == make_command(self.python, self.data_dir, made)
+        """Return whether the command is what `make_group` would install now."""
+        match = _OUR_COMMAND.search(command)
+        marker = match[1] + match[2] if match else ""
+        return command == make_command(self.python, self.data_dir, marker)
 
 
 def make_command(python: str, data_dir: str, marker: str) -> str:
-    """The words for a shell.
+    """Return the shell command of our hook.
 
-    Python leaves with 2 when the program is gone, and 2 means to Claude Code that the
-    prompt is to be thrown away: whatever happens, the shell says 0.
+    Python exits with 2 if the program file is missing, and Claude Code discards the
+    prompt if a hook exits with 2. So the shell command always exits with 0.
     """
-    words = [python, "-I", "-S", str(PROGRAM), data_dir, marker]
-    return shlex.join(words) + " 2>/dev/null || true"
+    arguments = [python, "-I", "-S", str(PROGRAM), data_dir, marker]
+    return shlex.join(arguments) + " 2>/dev/null || true"
 
 
 def install(text: str | None, hook_command: HookCommand) -> str:
-    """The settings with our entries in them, once; None stands for no file."""
-    bare = None if text is None else uninstall(text)
-    if bare is None:
-        made = {event: [hook_command.make_group("file")] for event in EVENTS}
-        return json.dumps({"hooks": made}, indent=2) + "\n"
-    done = _insert_entries(bare, hook_command)
-    if uninstall(done) != bare:
-        raise UserError("Its form is too unusual to be edited without changing it.")
-    return done
+    """Return the settings with exactly one set of our entries.
+
+    `text` is None if there is no file. Raises UserError if the entries could not be
+    removed again without a trace.
+    """
+    original = None if text is None else uninstall(text)
+    if original is None:
+        groups = {event: [hook_command.make_group("file")] for event in EVENTS}
+        return json.dumps({"hooks": groups}, indent=2) + "\n"
+    edited = _insert_entries(original, hook_command)
+    if uninstall(edited) != original:
+        raise UserError("Its layout is too unusual to be edited safely.")
+    return edited
 
 
 def uninstall(text: str) -> str | None:
-    """The settings as they were without us; None where the file was ours."""
+    """Return the settings without our entries, or None if leslied created the file."""
     root = _parse(text)
     hooks = root.find("hooks")
     if hooks is None or hooks.kind != "{":
         return text
     cuts: list[tuple[int, int]] = []
-    gone: list[tuple[JsoncNode, str]] = []
+    removed: list[tuple[JsoncNode, str]] = []
     for event in hooks.children:
-        made = _remove_event(text, event, cuts)
-        if made:
-            gone.append((event, made))
-    made = _merge_markers(made for _, made in gone)
-    nodes = [event for event, _ in gone]
-    if nodes != hooks.children or made[:5] not in ("hooks", "file"):
-        cuts += _cut(text, hooks, nodes, has_breaks=made == "event+")
-    elif made == "file" and root.children == [hooks]:
+        event_marker = _remove_event(text, event, cuts)
+        if event_marker:
+            removed.append((event, event_marker))
+    marker = _merge_markers(marker for _, marker in removed)
+    nodes = [event for event, _ in removed]
+    if nodes != hooks.children or marker[:5] not in ("hooks", "file"):
+        cuts += _cut(text, hooks, nodes, has_breaks=marker == "event+")
+    elif marker == "file" and root.children == [hooks]:
         return None
     else:
-        cuts += _cut(text, root, [hooks], has_breaks=made == "hooks+")
+        cuts += _cut(text, root, [hooks], has_breaks=marker == "hooks+")
     for start, end in sorted(cuts, reverse=True):
         text = text[:start] + text[end:]
     return text
 
 
 def find_commands(text: str) -> dict[str, str]:
-    """Our command for each event that has one."""
-    found = {}
+    """Return our command by event name, for the events that have one."""
+    commands = {}
     hooks = _parse(text).find("hooks")
     for event in hooks.children if hooks else []:
         for group in event.children:
             for hook in _list_hooks(group):
                 if _find_marker(hook):
-                    found[event.key] = str(_get_command(hook))
-    return found
+                    commands[event.key] = str(_get_command(hook))
+    return commands
 
 
 def are_hooks_disabled(text: str) -> bool:
-    """Whether the settings say that no hook runs at all."""
+    """Return whether the settings disable all hooks."""
     node = _parse(text).find("disableAllHooks")
     return node is not None and node.value is True
 
@@ -127,7 +131,7 @@ def _parse(text: str) -> JsoncNode:
     except ValueError as error:
         raise UserError(f"It is not valid JSON ({error}).") from error
     if root.kind != "{":
-        raise UserError("It holds no JSON object.")
+        raise UserError("It does not contain a JSON object.")
     return root
 
 
@@ -140,29 +144,36 @@ def _insert_entries(text: str, hook_command: HookCommand) -> str:
             root,
             "hooks",
             {
-                "hooks": lambda made: {
-                    e: [hook_command.make_group(made)] for e in EVENTS
+                "hooks": lambda marker: {
+                    event: [hook_command.make_group(marker)] for event in EVENTS
                 }
             },
         )
     if hooks.kind != "{":
-        raise UserError('"hooks" is no object in it.')
-    there = {event.key: event for event in hooks.children if event.key in EVENTS}
-    missing = [event for event in EVENTS if event not in there]
-    for event in sorted(there.values(), key=lambda each: each.end, reverse=True):
+        raise UserError('Its "hooks" is not an object.')
+    present = {event.key: event for event in hooks.children if event.key in EVENTS}
+    # From the end of the file, so that the positions of the others stay valid.
+    for event in sorted(present.values(), key=lambda node: node.end, reverse=True):
         if event.kind != "[":
-            raise UserError(f'"{event.key}" is no list in it.')
+            raise UserError(f'Its "{event.key}" is not a list.')
         text = _insert(text, event, "entry", {"": hook_command.make_group})
-    made = {event: lambda made: [hook_command.make_group(made)] for event in missing}
-    # What was put into the lists stands inside: the end of the last one moved.
-    again = _parse(text).find("hooks")
-    return _insert(text, again, "event", made) if again and made else text
+    missing = {
+        event: lambda marker: [hook_command.make_group(marker)]
+        for event in EVENTS
+        if event not in present
+    }
+    # The insertions above moved the end of the object, so parse again.
+    hooks = _parse(text).find("hooks")
+    return _insert(text, hooks, "event", missing) if hooks and missing else text
 
 
 def _insert(
     text: str, node: JsoncNode, marker: str, values: Mapping[str, Callable[[str], Any]]
 ) -> str:
-    """The text with these values at the end of an object or a list."""
+    """Insert values at the end of an object or a list and return the new text.
+
+    Each value is a function of the marker; its key is empty in a list.
+    """
     line = "\r\n" if "\r\n" in text else "\n"
     outer = _line_indent(text, node.value_start)
     unit = _find_indent_unit(text)
@@ -176,13 +187,13 @@ def _insert(
         inner, marker = outer + unit, marker + "+"
         before, after, at = line + inner, line + outer, node.value_start + 1
     between = "," + _format_break(line, inner)
-    told = []
-    for key, make in values.items():
+    members = []
+    for key, make_value in values.items():
         indent = None if inner is None else (unit or "  ")
-        said = json.dumps(make(marker), indent=indent)
-        said = said.replace("\n", line + (inner or ""))
-        told.append(f"{json.dumps(key)}: {said}" if key else said)
-    return text[:at] + before + between.join(told) + after + text[at:]
+        value = json.dumps(make_value(marker), indent=indent)
+        value = value.replace("\n", line + (inner or ""))
+        members.append(f"{json.dumps(key)}: {value}" if key else value)
+    return text[:at] + before + between.join(members) + after + text[at:]
 
 
 def _format_break(line: str, indent: str | None) -> str:
@@ -190,62 +201,66 @@ def _format_break(line: str, indent: str | None) -> str:
 
 
 def _find_indent_unit(text: str) -> str | None:
-    """One step of the file's indentation; None where all stands on one line."""
-    found = re.search(r"\n([ \t]+)\S", text)
-    if found:
-        return found[1]
+    """Return one step of the file's indentation, or None if it is a single line."""
+    match = re.search(r"\n([ \t]+)\S", text)
+    if match:
+        return match[1]
     bare = text.strip("\ufeff \t\r\n")
     return "  " if "\n" in text.strip("\ufeff") or bare == "{}" else None
 
 
 def _line_indent(text: str, at: int) -> str:
-    """The white space that the line begins with."""
+    """Return the indentation of the line that contains the position."""
     start = text.rfind("\n", 0, at) + 1
-    found = re.compile(r"[ \t]*").match(text, start)
-    return found[0] if found else ""
+    match = re.compile(r"[ \t]*").match(text, start)
+    return match[0] if match else ""
 
 
 def _own_indent(text: str, at: int) -> str | None:
-    """The white space before it, where it begins its line."""
+    """Return the indentation if the position is the first on its line, else None."""
     start = text.rfind("\n", 0, at) + 1
     before = text[start:at]
     return before if start and not before.strip(" \t") else None
 
 
 def _remove_event(text: str, event: JsoncNode, cuts: list[tuple[int, int]]) -> str:
-    """What was made for the event, where all of it goes; else the cuts inside it."""
-    gone, words = [], []
+    """Find what to remove from one event.
+
+    Return the marker if the whole event must be removed; else return an empty string
+    and append the ranges to remove to `cuts`.
+    """
+    removed, markers = [], []
     for group in event.children if event.kind == "[" else []:
         hooks = _list_hooks(group)
         ours = [hook for hook in hooks if _find_marker(hook)]
-        words += [_find_marker(hook) for hook in ours]
+        markers += [_find_marker(hook) for hook in ours]
         if ours and ours == hooks:
-            gone.append(group)
+            removed.append(group)
         elif ours:
             inner = group.find("hooks")
             cuts += _cut(text, inner, ours, has_breaks=False) if inner else []
-    made = _merge_markers(words)
-    if gone and gone == event.children and not made.startswith("entry"):
-        return made
-    cuts += _cut(text, event, gone, has_breaks=made == "entry+")
+    marker = _merge_markers(markers)
+    if removed and removed == event.children and not marker.startswith("entry"):
+        return marker
+    cuts += _cut(text, event, removed, has_breaks=marker == "entry+")
     return ""
 
 
 def _cut(
     text: str, node: JsoncNode, removed: list[JsoncNode], *, has_breaks: bool
 ) -> list[tuple[int, int]]:
-    """What to cut so that these children are gone, and a comma each."""
+    """Return the ranges to cut to remove these children and one comma for each."""
     children = node.children
     if not removed:
         return []
     if removed == children:
         return [_cut_all(text, node, has_breaks=has_breaks)]
     cuts = []
-    has_kept = False
+    has_predecessor = False
     for number, child in enumerate(children):
         if child not in removed:
-            has_kept = True
-        elif has_kept:
+            has_predecessor = True
+        elif has_predecessor:
             cuts += _cut_between(text, children[number - 1].end, child.start, child)
         else:
             cuts += _cut_between(text, child.end, children[number + 1].start, child)
@@ -255,7 +270,7 @@ def _cut(
 def _cut_between(
     text: str, start: int, end: int, child: JsoncNode
 ) -> list[tuple[int, int]]:
-    """The child with all that lies between; comments there stay."""
+    """Return the ranges of the child and its separator; comments between them stay."""
     if text[start:end].strip() == ",":
         return [(min(start, child.start), max(end, child.end))]
     comma = skip_space(text, start)
@@ -285,13 +300,13 @@ def _get_command(hook: JsoncNode) -> object:
 
 
 def _find_marker(hook: JsoncNode) -> str:
-    """What was made for the hook, where it is ours; else nothing."""
+    """Return the marker of our hook, empty for a hook of somebody else."""
     command = _get_command(hook)
-    found = _OUR_COMMAND.search(command) if isinstance(command, str) else None
-    return found[1] + found[2] if found else ""
+    match = _OUR_COMMAND.search(command) if isinstance(command, str) else None
+    return match[1] + match[2] if match else ""
 
 
-def _merge_markers(words: Any) -> str:
-    """The word they all say; `entry` where they differ, which takes the least out."""
-    said = set(words)
-    return said.pop() if len(said) == 1 else "entry"
+def _merge_markers(markers: Iterable[str]) -> str:
+    """Return the common marker, or `entry`, which removes the least, if they differ."""
+    distinct = set(markers)
+    return distinct.pop() if len(distinct) == 1 else "entry"

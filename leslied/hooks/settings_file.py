@@ -1,4 +1,4 @@
-"""Settings files: which one is meant, and changing it as a whole or not at all."""
+"""Claude Code's settings files: their paths, and reading and replacing them."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ _MAX_BYTES = 4_000_000
 def find_settings_file(
     scope: Scope, home: Path, environ: Mapping[str, str], project: Path
 ) -> Path:
-    """The settings file that Claude Code reads for this scope."""
+    """Return the settings file that Claude Code reads for this scope."""
     if scope == "project":
         return project / ".claude" / "settings.json"
     if scope == "local":
         return project / ".claude" / "settings.local.json"
-    asked = environ.get("CLAUDE_CONFIG_DIR", "").partition(",")[0].strip()
-    folder = home / asked if asked else home / ".claude"
+    config_dir = environ.get("CLAUDE_CONFIG_DIR", "").partition(",")[0].strip()
+    folder = home / config_dir if config_dir else home / ".claude"
     return folder / "settings.json"
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """One settings file; a link leads to the file that is meant."""
+    """One settings file; symbolic links are followed."""
 
     path: Path
 
     def read(self) -> str | None:
-        """Its text, as it is; None where there is no file."""
+        """Return the file's text, or None if there is no file; raises UserError."""
         try:
             if self.path.stat().st_size > _MAX_BYTES or not self.path.is_file():
-                raise UserError(f"{self.path} is no settings file.")
+                raise UserError(f"{self.path} is not a settings file.")
             return self.path.read_bytes().decode("utf-8")
         except FileNotFoundError:
             return None
@@ -53,13 +53,16 @@ class SettingsFile:
             raise UserError(f"{self.path} cannot be read: {error.strerror}.") from error
 
     def update(self, edit: Callable[[str | None], str | None]) -> bool:
-        """The file is as `make` wants it, None being no file; whether it was not."""
+        """Replace the text by `edit(text)` atomically; return whether it changed.
+
+        None means that there is no file, as argument and as result of `edit`.
+        """
         before = self.read()
         try:
             after = edit(before)
         except UserError as error:
-            said = f"{self.path} was left as it is. {error.message}"
-            raise UserError(said, error.hint or self._format_hint()) from error
+            message = f"{self.path} was not changed. {error.message}"
+            raise UserError(message, error.hint or self._format_hint()) from error
         if after == before:
             return False
         try:
@@ -71,30 +74,30 @@ class SettingsFile:
         return True
 
     def _format_hint(self) -> str:
-        return f"Mend it first: {self.path}"
+        return f"Correct the file first: {self.path}"
 
     def _write(self, text: str | None) -> None:
-        real = self.path.resolve()
+        target = self.path.resolve()
         if text is None:
-            real.unlink()
+            target.unlink()
             return
-        real.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        beside = real.with_name(f".{real.name}.leslied-new")
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = target.with_name(f".{target.name}.leslied-new")
         with suppress(FileNotFoundError):
-            beside.unlink()
+            temporary.unlink()
         try:
-            mode = real.stat().st_mode & 0o7777
+            mode = target.stat().st_mode & 0o7777
         except FileNotFoundError:
             mode = _NEW_MODE
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            with os.fdopen(os.open(beside, flags, 0o600), "wb") as file:
+            with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
                 file.write(text.encode("utf-8"))
                 file.flush()
                 os.fchmod(file.fileno(), mode)
                 os.fsync(file.fileno())
-            beside.replace(real)
+            temporary.replace(target)
         except OSError:
             with suppress(OSError):
-                beside.unlink()
+                temporary.unlink()
             raise

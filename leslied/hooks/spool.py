@@ -1,7 +1,7 @@
-"""What hooks tell the daemon: small files that wait until it looks.
+"""The spool: small files in which hooks pass events to the daemon.
 
-A file is a hint, never the truth: what it names is read from the log itself. So there
-may be at most a thousand of them, and the daemon's next scan makes up for the rest.
+An event is only a hint to read a log; its content always comes from the log. So the
+number of files is limited, and the daemon's next scan makes up for lost events.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 FOLDER = "hooks/spool"
 EVENTS = ("Stop", "SubagentStop", "SessionEnd")
-"""Hooks after which a log is worth a look."""
+"""Events after which the daemon reads the log."""
 MAX_FILES = 1000
 _MAX_BYTES = 16_384
-_MOST_CHARACTERS = 4096
-"""The longest path that a file system takes."""
+_MAX_PATH_CHARACTERS = 4096
+"""The longest path that a file system accepts."""
 _FIELDS = (
     "hook_event_name",
     "session_id",
@@ -36,20 +36,19 @@ _FIELDS = (
     "agent_transcript_path",
     "reason",
 )
-"""Where something happened; never what was said."""
+"""Fields that locate the log; prompts and answers are never spooled."""
 _STALE_SECONDS = 60.0
 
 
 def write_event(data_dir: str, event: dict[str, Any], now_ns: int) -> bool:
-    """Write the event for the daemon, without fields that cannot be used.
+    """Write the event for the daemon, without unusable fields.
 
-    Return False where too many files wait already, or where the event is too large.
+    Return False if too many files are pending or the event is too large.
     """
     folder = f"{data_dir}/{FOLDER}"
     if len(list_names(folder)) >= MAX_FILES:
         return False
-    kept = {name: event[name] for name in _FIELDS if _is_usable(event.get(name))}
-    data = dumps(kept)
+    data = dumps({name: event[name] for name in _FIELDS if _is_usable(event.get(name))})
     if len(data) > _MAX_BYTES:
         return False
     _write(folder, f"{now_ns:020}-{os.getpid()}.json", data)
@@ -57,7 +56,7 @@ def write_event(data_dir: str, event: dict[str, Any], now_ns: int) -> bool:
 
 
 class SpooledEvents:
-    """What waits in the spool: events with their files, and the names of garbage."""
+    """Pending events, their files, and the names of invalid files."""
 
     __slots__ = ("dropped", "events", "paths")
 
@@ -68,8 +67,8 @@ class SpooledEvents:
 
 
 def read_events(data_dir: str, now_ns: int) -> SpooledEvents:
-    """List every event that waits, oldest first; remove garbage and list its names."""
-    told = SpooledEvents()
+    """Return the pending events, oldest first; remove invalid files."""
+    spooled = SpooledEvents()
     folder = f"{data_dir}/{FOLDER}"
     for name in list_names(folder):
         path = f"{folder}/{name}"
@@ -80,11 +79,11 @@ def read_events(data_dir: str, now_ns: int) -> SpooledEvents:
             continue
         event = _parse(read_part(path, 0, _MAX_BYTES) if name[:1] != "." else None)
         if event:
-            told.events.append(event)
-            told.paths.append(path)
+            spooled.events.append(event)
+            spooled.paths.append(path)
         elif remove_file(path):
-            told.dropped.append(name)
-    return told
+            spooled.dropped.append(name)
+    return spooled
 
 
 def _parse(data: bytes | None) -> dict[str, str]:
@@ -94,16 +93,18 @@ def _parse(data: bytes | None) -> dict[str, str]:
         return {}
     if not isinstance(event, dict) or event.get("hook_event_name") not in EVENTS:
         return {}
-    kept = {name: event[name] for name in _FIELDS if isinstance(event.get(name), str)}
-    return kept if all(map(_is_usable, kept.values())) else {}
+    texts = {name: event[name] for name in _FIELDS if isinstance(event.get(name), str)}
+    return texts if all(map(_is_usable, texts.values())) else {}
 
 
 def _is_usable(value: object) -> bool:
-    """Whether it is a text that SQLite and the file system take.
+    """Return whether it is a text that SQLite and the file system accept.
 
-    JSON can spell a lone surrogate, which neither of them can encode.
+    JSON can contain a lone surrogate, which neither of them can encode.
     """
-    if not isinstance(value, str) or len(value) > _MOST_CHARACTERS or "\0" in value:
+    if not isinstance(value, str) or "\0" in value:
+        return False
+    if len(value) > _MAX_PATH_CHARACTERS:
         return False
     try:
         value.encode()

@@ -1,8 +1,8 @@
-"""Whose thread a hook speaks for, without the store.
+"""The project and the thread of a hook event, found without the store.
 
-The same rules as `sinks` and `store` have for projects and thread ids, over again on
-plain strings: those rooms cost more to load than the whole hook may take. A test holds
-both to the same answers.
+These are the rules of `sinks` and `store` for projects and thread ids, repeated on
+plain strings, because importing those packages takes longer than a whole hook may. A
+test checks that both give the same results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ _MAX_RELATIONS_BYTES = 4_000_000
 
 
 def find_project(cwd: str) -> str:
-    """The Git top level that holds the folder, or the folder with a project's marks."""
+    """Return the project of a folder, empty if it is in none.
+
+    It is the Git top level above the folder, or the folder itself if it contains a
+    project marker.
+    """
     if not cwd.startswith("/") or "\0" in cwd or ".." in cwd.split("/"):
         return ""
     folder = cwd = "/" + "/".join(part for part in cwd.split("/") if part not in "./")
@@ -39,33 +43,33 @@ def find_project(cwd: str) -> str:
         if folder == "/":
             break
         folder = folder.rpartition("/")[0] or "/"
-    return cwd if any(_has(cwd, mark) for mark in PROJECT_MARKERS) else ""
+    return cwd if any(_has(cwd, marker) for marker in PROJECT_MARKERS) else ""
 
 
 def find_thread(project: str, session_id: str) -> str:
-    """The thread of a session: the one that claims it, else the one named after it."""
+    """Return a session's thread: the one that claims it, else one named after it."""
     claimed = _find_claiming_thread(project, session_id) if project else ""
     if claimed:
         return claimed
-    long = make_thread_id(session_id, 12)
-    # Where two sessions began alike, the second was given the longer name.
-    if project and _has(f"{project}/.leslie/threads", long):
-        return long
+    long_id = make_thread_id(session_id, 12)
+    # If the ids of two sessions have the same prefix, the second has the longer name.
+    if project and _has(f"{project}/.leslie/threads", long_id):
+        return long_id
     return make_thread_id(session_id)
 
 
 def make_thread_id(session_id: str, length: int = 8) -> str:
-    """The thread id that the store gives to this session."""
+    """Return the thread id that the store assigns to this session."""
     if _is_uuid4(session_id):
         return f"thread-{session_id.replace('-', '')[:length]}"
-    import hashlib  # noqa: PLC0415 - 8 ms that Claude Code's own ids never cost
+    import hashlib  # noqa: PLC0415 - 8 ms; Claude Code's ids do not need it
 
     text = f"{AGENT}\0{session_id}".encode(errors="replace")
     return f"thread-{hashlib.sha256(text).hexdigest()[:length]}"
 
 
 def _is_uuid4(text: str) -> bool:
-    """Whether it is a UUID of version 4 in its usual form."""
+    """Return whether the text is a version 4 UUID in its canonical form."""
     parts = text.split("-")
     if [len(part) for part in parts] != [8, 4, 4, 4, 12]:
         return False
@@ -74,7 +78,7 @@ def _is_uuid4(text: str) -> bool:
 
 
 def _find_claiming_thread(project: str, session_id: str) -> str:
-    """The thread that Leslie's own file names for this session."""
+    """Return the thread that Leslie's relations file assigns, or an empty string."""
     path = f"{project}/.leslie/thread_relations.json"
     data = read_part(path, 0, _MAX_RELATIONS_BYTES) or b""
     if session_id.encode(errors="replace") not in data:
@@ -83,16 +87,16 @@ def _find_claiming_thread(project: str, session_id: str) -> str:
         threads = loads(data)["threads"].items()
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return ""
-    found = [
+    claiming = [
         name
-        for name, each in threads
-        if isinstance(each, dict) and each.get("session_id") == session_id
+        for name, fields in threads
+        if isinstance(fields, dict) and fields.get("session_id") == session_id
     ]
-    return next((name for name in found if _is_thread_id(name)), "")
+    return next((name for name in claiming if _is_thread_id(name)), "")
 
 
 def _is_thread_id(text: str) -> bool:
-    """Whether a thread of this name can be a folder."""
+    """Return whether a thread's folder can have this name."""
     return (
         0 < len(text) <= 64
         and text[0] != "."

@@ -1,6 +1,7 @@
-"""Looking: from an id, a list or a search on the command line to what is shown.
+"""Lookup of sessions and entries by id, filters or a search query.
 
-The counterpart of `pipeline`: it joins the store and the sessions room, and only reads.
+This package is the counterpart of `pipeline`: it joins `store` and `sessions`, and only
+reads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Agents as people name them."""
+"""Validation of agent names."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 def check_agents(reader: StoreReader, filters: Iterable[Filter]) -> None:
-    """Every agent that a filter names is one; a name that is none is told."""
-    wanted = [str(each.value) for each in filters if each.key == "agent"]
-    if not wanted:
+    """Raise UserError if a filter names an unknown agent."""
+    names = [str(condition.value) for condition in filters if condition.key == "agent"]
+    if not names:
         return
-    found = reader.list_agent_names()
-    for name in wanted:
-        if name not in found and not _is_supported(name):
+    with_sessions = reader.list_agent_names()
+    for name in names:
+        if name not in with_sessions and not _is_supported(name):
             raise UserError(
-                f"Nothing is known of an agent {name!r}.",
-                f"Those with sessions: {', '.join(found) or 'none yet'}",
+                f"There is no agent {name!r}.",
+                f"Agents with sessions: {', '.join(with_sessions) or 'none yet'}",
             )
 
 
 def _is_supported(name: str) -> bool:
-    """Whether leslied reads such an agent, though it has no session so far."""
-    from leslied.agents import load_adapters  # noqa: PLC0415 - most have sessions
+    """Return whether leslied supports the agent, even if it has no session yet."""
+    from leslied.agents import load_adapters  # noqa: PLC0415 - rarely needed
 
     return name in load_adapters()

@@ -1,9 +1,10 @@
-"""The words of a search, understood: any text is a query, and none is an error.
+"""The parser of search queries. Any text is a valid query.
 
-    word  "a phrase"  begin*  one OR other  (one OR other) third  -word  NOT word
+    word  "a phrase"  prefix*  one OR other  (one OR other) third  -word  NOT word
     agent:codex  project:app  after:7d  -tool:Bash  is:error
 
-Only a filter whose value makes no sense is refused, with a sentence.
+Only an invalid value of a filter raises UserError. Parts that cannot be used are
+dropped, and the query's notes name them.
 """
 
 from __future__ import annotations
@@ -47,17 +48,17 @@ class _Token(NamedTuple):
 
 
 def parse_query(text: str, value_parsers: ValueParsers) -> Query:
-    """What the text asks for; `understand` makes filters' values of what was typed."""
+    """Parse a query; `value_parsers` convert the typed values of filters."""
     return _QueryParser(_tokenize(sanitize_text(text), value_parsers)).parse()
 
 
 def sanitize_text(text: str) -> str:
-    """The text as a store can take it: what is no character is shown as one."""
+    """Replace NUL and lone surrogates, which the store cannot encode."""
     return text.replace("\0", " ").encode(errors="replace").decode()
 
 
 def has_syntax(text: str) -> bool:
-    """Whether the text is more than words to be found beside each other."""
+    """Return whether the text contains more than plain words."""
     return '"' in text or any(
         token.sign or token.is_negated or isinstance(token.item, Filter)
         for token in _tokenize(text, {})
@@ -67,12 +68,12 @@ def has_syntax(text: str) -> bool:
 def make_filter(
     key: FilterKey, text: str, value_parsers: ValueParsers, *, is_negated: bool = False
 ) -> Filter:
-    """The condition that somebody typed; a value that cannot be is refused."""
+    """Make a filter of a typed value; raises UserError if the value is invalid."""
     text = sanitize_text(text)
     choices = _CHOICES.get(key)
     if choices and text not in choices:
-        told = ", ".join(f"{key}:{choice}" for choice in choices)
-        raise UserError(f"{key}:{text} is no filter.", f"There are: {told}")
+        valid = ", ".join(f"{key}:{choice}" for choice in choices)
+        raise UserError(f"{key}:{text} is not a filter.", f"Use one of: {valid}")
     value = value_parsers[key](text) if key in value_parsers else text
     return Filter(key, value, is_negated)
 
@@ -98,7 +99,7 @@ def _tokenize(text: str, value_parsers: ValueParsers) -> Iterator[_Token]:
 
 
 def _split_closing(word: str, depth: int) -> tuple[str, int]:
-    """The word without the parentheses that close what was opened before it."""
+    """Split off the parentheses that close groups opened before the word."""
     surplus = word.count(")") - word.count("(")
     bare = word.rstrip(")")
     closing = max(min(surplus, depth, len(word) - len(bare)), 0)
@@ -107,20 +108,20 @@ def _split_closing(word: str, depth: int) -> tuple[str, int]:
 
 def _read_word(word: str, parts: re.Match[str], value_parsers: ValueParsers) -> _Token:
     if parts["key"] not in (None, *_KEYS):
-        # `http://…` and the like: no filter, but what somebody looks for.
+        # An unknown key, as in `http://…`, is part of the word and not a filter.
         bare = word.removeprefix(parts["out"] or "")
         return _Token("", _make_term(bare), bool(parts["out"]))
     return _read_token(parts, parts["text"], value_parsers)
 
 
 def _read_token(parts: re.Match[str], text: str, value_parsers: ValueParsers) -> _Token:
-    is_out = bool(parts["out"])
-    key = next((each for each in _KEYS if each == parts["key"]), None)
+    is_negated = bool(parts["out"])
+    key = next((name for name in _KEYS if name == parts["key"]), None)
     if key and text:
-        return _Token("", make_filter(key, text, value_parsers, is_negated=is_out))
+        return _Token("", make_filter(key, text, value_parsers, is_negated=is_negated))
     if parts["key"] and not key:
         text = f"{parts['key']}:{text}"
-    return _Token("", _make_term(text), is_out)
+    return _Token("", _make_term(text), is_negated)
 
 
 def _make_term(text: str) -> Term:
@@ -129,7 +130,7 @@ def _make_term(text: str) -> Term:
 
 
 class _QueryParser:
-    """From tokens to a query; what cannot be meant is left out, and told."""
+    """Recursive-descent parser that drops unusable parts and adds notes about them."""
 
     def __init__(self, tokens: Iterable[_Token]) -> None:
         self._tokens = list(tokens)
@@ -142,93 +143,93 @@ class _QueryParser:
 
     def parse(self) -> Query:
         parts: list[QueryPart] = []
-        without: list[QueryPart] = []
+        excluded: list[QueryPart] = []
         while self._at < len(self._tokens):
-            found = self._read_alternatives()
-            if isinstance(found, AllOf):
-                parts += found.parts
-                without += found.excluded
-            elif found:
-                parts.append(found)
-            self._at += 1  # a parenthesis that closes nothing
-        words = AllOf(tuple(parts), tuple(without))
+            part = self._read_alternatives()
+            if isinstance(part, AllOf):
+                parts += part.parts
+                excluded += part.excluded
+            elif part:
+                parts.append(part)
+            self._at += 1  # Skip an unmatched closing parenthesis.
+        words = AllOf(tuple(parts), tuple(excluded))
         return Query(
             words=words, filters=tuple(self._filters), notes=tuple(self._notes)
         )
 
     def _read_alternatives(self) -> QueryPart | None:
-        """Up to a closing parenthesis or the end: one of what `OR` stands between."""
-        before = len(self._filters)
-        found = [self._read_conjunction()]
+        """Read conjunctions joined by `OR`, up to a closing parenthesis or the end."""
+        filter_count = len(self._filters)
+        alternatives = [self._read_conjunction()]
         while self._sign() == "OR":
             self._at += 1
-            found.append(self._read_conjunction())
-        if len(found) > 1 and len(self._filters) > before:
-            self._add_note("A filter counts for all of the query, also beside OR.")
-        parts = [part for part in found if part]
+            alternatives.append(self._read_conjunction())
+        if len(alternatives) > 1 and len(self._filters) > filter_count:
+            self._add_note("A filter applies to the whole query, even next to OR.")
+        parts = [part for part in alternatives if part]
         if len(parts) <= 1:
             return parts[0] if parts else None
         if any(isinstance(part, AllOf) and not part.parts for part in parts):
-            self._add_note("NOT beside OR needs a word of its own; it was left out.")
-        whole = [p for p in parts if not isinstance(p, AllOf) or p.parts]
-        return AnyOf(tuple(whole)) if whole else None
+            self._add_note("NOT was ignored: next to OR it needs a word to search for.")
+        usable = [p for p in parts if not isinstance(p, AllOf) or p.parts]
+        return AnyOf(tuple(usable)) if usable else None
 
     def _read_conjunction(self) -> QueryPart | None:
-        """Up to an `OR`: all of it, without what is left out."""
+        """Read parts that all must match, up to `OR`, a parenthesis or the end."""
         parts: list[QueryPart] = []
-        without: list[QueryPart] = []
-        is_out = False
+        excluded: list[QueryPart] = []
+        is_negated = False
         while self._sign() not in (")", "OR", "end"):
             token = self._tokens[self._at]
             self._at += 1
             if token.sign in ("AND", "NOT"):
-                is_out = token.sign == "NOT"
+                is_negated = token.sign == "NOT"
                 continue
-            part = self._read_part(token, is_negated=is_out)
+            part = self._read_part(token, is_negated=is_negated)
             if part:
-                (without if is_out or token.is_negated else parts).append(part)
-            is_out = False
-        if not without and len(parts) <= 1:
+                (excluded if is_negated or token.is_negated else parts).append(part)
+            is_negated = False
+        if not excluded and len(parts) <= 1:
             return parts[0] if parts else None
-        return AllOf(tuple(parts), tuple(without))
+        return AllOf(tuple(parts), tuple(excluded))
 
     def _read_part(self, token: _Token, *, is_negated: bool) -> QueryPart | None:
         if token.sign == "(":
             return self._read_group(is_negated=is_negated)
         if isinstance(token.item, Filter):
-            is_refused = token.item.is_negated or is_negated or self._negation_depth > 0
-            self._filters.append(token.item._replace(is_negated=is_refused))
+            is_negated = token.item.is_negated or is_negated or self._negation_depth > 0
+            self._filters.append(token.item._replace(is_negated=is_negated))
             return None
         self._terms += 1
         if self._terms > _MAX_TERMS:
-            self._add_note(f"Only the first {_MAX_TERMS} words count.")
+            self._add_note(f"Only the first {_MAX_TERMS} words were used.")
             return None
         return token.item if token.item.text else None
 
     def _read_group(self, *, is_negated: bool) -> QueryPart | None:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            self._add_note("Parentheses that stand too deep were left out.")
+            self._add_note("Parentheses that are nested too deeply were ignored.")
             self._depth -= 1
             return None
-        before = len(self._filters)
+        filter_count = len(self._filters)
         self._negation_depth += is_negated
-        found = self._read_alternatives()
+        part = self._read_alternatives()
         self._negation_depth -= is_negated
         self._at += 1
         self._depth -= 1
-        if is_negated and found and len(self._filters) > before:
+        if is_negated and part and len(self._filters) > filter_count:
             self._add_note(
-                "A filter in NOT (…) is left out by itself, whatever the words."
+                "A filter in NOT (…) is negated on its own, independent of the words."
             )
-        if isinstance(found, AllOf) and not found.parts:
-            self._add_note("NOT alone in parentheses says nothing; it was left out.")
+        if isinstance(part, AllOf) and not part.parts:
+            self._add_note("NOT was ignored: it is alone in parentheses.")
             return None
-        return found
+        return part
 
     def _sign(self) -> str:
-        """The sign at this place, `end` after the last."""
+        """Return the sign of the current token, `end` after the last one."""
         return self._tokens[self._at].sign if self._at < len(self._tokens) else "end"
 
-    def _add_note(self, words: str) -> None:
-        self._notes[words] = None
+    def _add_note(self, note: str) -> None:
+        self._notes[note] = None

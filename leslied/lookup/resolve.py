@@ -1,4 +1,4 @@
-"""What an id on the command line stands for."""
+"""Resolution of ids and id prefixes to sessions and their parts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ENTRY = re.compile("[0-9a-f]{8,32}")
 
 
 class ResolvedId(Struct, frozen=True):
-    """What an id on the command line stands for: a session, perhaps one part of it."""
+    """A session, and the part of it that an id names."""
 
     session: SessionSummary
     unit: int | None = None
@@ -32,23 +32,26 @@ class ResolvedId(Struct, frozen=True):
 
     @property
     def is_whole_session(self) -> bool:
-        """Whether all of the session is meant."""
+        """Whether the id names the whole session."""
         return self.unit is None and not self.subagent and not self.entry
 
 
 def resolve_id(
     reader: StoreReader, id_prefix: str, *, with_costs: bool = False
 ) -> ResolvedId:
-    """What the id, or its beginning, names; a sentence where it names no one thing."""
-    meant = _get_single(_find(reader, sanitize_text(id_prefix)), id_prefix)
+    """Resolve an id, a prefix of one, or `last`.
+
+    Raises UserError if nothing matches or the prefix is ambiguous.
+    """
+    match = _get_single(_find_matches(reader, sanitize_text(id_prefix)), id_prefix)
     session = load_session_summary(
-        reader, meant.agent, meant.session_id, with_costs=with_costs
+        reader, match.agent, match.session_id, with_costs=with_costs
     )
-    return ResolvedId(session, meant.unit, meant.subagent, meant.entry)
+    return ResolvedId(session, match.unit, match.subagent, match.entry)
 
 
 class _IdMatch(NamedTuple):
-    """What an id may stand for."""
+    """One session, unit, subagent or entry with a matching id."""
 
     agent: str
     session_id: str
@@ -62,53 +65,59 @@ class _IdMatch(NamedTuple):
         return self.entry or self.chat_id or self.subagent or self.session_id
 
 
-def _find(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
+def _find_matches(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
     if id_prefix == "last":
-        return [_IdMatch(*f[:2]) for f in reader.select_sessions(Selection(limit=1))]
+        groups = reader.select_sessions(Selection(limit=1))
+        return [_IdMatch(*group[:2]) for group in groups]
     if not id_prefix:
         return []
     return (
         _find_sessions(reader, id_prefix)
-        or _find_chats(reader, id_prefix)
+        or _find_units(reader, id_prefix)
         or _find_entries(reader, id_prefix)
     )
 
 
 def _find_sessions(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
-    bare = id_prefix.removeprefix("subagent:")
-    named = reader.find_sessions_by_prefix(bare)
-    exact = {key[:2] for key, thread in named if id_prefix in (key.session_id, thread)}
+    """Return an exact match alone, else all sessions and subagents with the prefix."""
+    subagent_prefix = id_prefix.removeprefix("subagent:")
+    rows = reader.find_sessions_by_prefix(subagent_prefix)
+    exact = {key[:2] for key, thread in rows if id_prefix in (key.session_id, thread)}
     if len(exact) == 1:
         return [_IdMatch(*exact.pop())]
-    same = [key for key, _ in named if key.subagent_id == bare]
-    if len(same) == 1:
-        return [_IdMatch(*same[0][:2], subagent=bare)]
-    whole = {
+    exact_subagents = [key for key, _ in rows if key.subagent_id == subagent_prefix]
+    if len(exact_subagents) == 1:
+        return [_IdMatch(*exact_subagents[0][:2], subagent=subagent_prefix)]
+    sessions = {
         key[:2]
-        for key, thread in named
+        for key, thread in rows
         if key.session_id.startswith(id_prefix) or thread.startswith(id_prefix)
     }
-    below = [
+    subagents = [
         _IdMatch(*key[:2], subagent=key.subagent_id)
-        for key, _ in named
-        if key.subagent_id and key.subagent_id.startswith(bare)
+        for key, _ in rows
+        if key.subagent_id and key.subagent_id.startswith(subagent_prefix)
     ]
-    return [*(_IdMatch(*key) for key in sorted(whole)), *below]
+    return [*(_IdMatch(*key) for key in sorted(sessions)), *subagents]
 
 
-def _find_chats(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
+def _find_units(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
     if not "chat-".startswith(id_prefix[:5]):
         return []
-    chats = reader.find_units_by_prefix(id_prefix) or reader.find_unit_zero_by_prefix(
+    rows = reader.find_units_by_prefix(id_prefix) or reader.find_unit_zero_by_prefix(
         id_prefix
     )
-    found = [(reader.find_session_by_row(row), unit, chat) for row, unit, chat in chats]
+    units = [
+        (reader.find_session_by_row(row), unit, chat_id) for row, unit, chat_id in rows
+    ]
     return [
-        _match_chat(session.key, unit, chat) for session, unit, chat in found if session
+        _match_unit(session.key, unit, chat_id)
+        for session, unit, chat_id in units
+        if session
     ]
 
 
-def _match_chat(key: SessionKey, unit: int, chat_id: str) -> _IdMatch:
+def _match_unit(key: SessionKey, unit: int, chat_id: str) -> _IdMatch:
     if key.source == MAIN:
         return _IdMatch(*key[:2], unit, chat_id=chat_id)
     return _IdMatch(*key[:2], subagent=key.subagent_id, chat_id=chat_id)
@@ -117,8 +126,8 @@ def _match_chat(key: SessionKey, unit: int, chat_id: str) -> _IdMatch:
 def _find_entries(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
     if not _ENTRY.fullmatch(id_prefix):
         return []
-    found = reader.find_entries_by_prefix(id_prefix)
-    return [_IdMatch(*key[:2], entry=entry) for key, entry in found]
+    entries = reader.find_entries_by_prefix(id_prefix)
+    return [_IdMatch(*key[:2], entry=entry) for key, entry in entries]
 
 
 def _get_single(matches: list[_IdMatch], id_prefix: str) -> _IdMatch:
@@ -126,12 +135,12 @@ def _get_single(matches: list[_IdMatch], id_prefix: str) -> _IdMatch:
         raise UserError(
             f"No session, unit, subagent or entry has an id that starts with "
             f"{id_prefix!r}.",
-            "See the ids: leslied list",
+            "List sessions with `leslied list`.",
         )
     if len(matches) > 1:
-        ids = ", ".join(each.name for each in matches[:_MAX_LISTED])
+        ids = ", ".join(match.name for match in matches[:_MAX_LISTED])
         raise UserError(
-            f"{id_prefix!r} is the beginning of {len(matches)} ids: {ids}"
+            f"{len(matches)} ids start with {id_prefix!r}: {ids}"
             + (", …" if len(matches) > _MAX_LISTED else "."),
             "Type more of the id.",
         )

@@ -1,4 +1,4 @@
-"""Finding words: what a search shows of each entry."""
+"""Search of entries, and the snippets that show its hits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SearchMode = Literal["newest", "rank", "substring"]
 
 
 class SearchHit(Struct, frozen=True, kw_only=True):
-    """An entry that was found, and a line of it."""
+    """An entry that matches a query, with a snippet of its text."""
 
     key: SessionKey
     chat_id: str
@@ -40,14 +40,14 @@ class SearchHit(Struct, frozen=True, kw_only=True):
 
     @property
     def show_id(self) -> str:
-        """The id that shows the unit or the subagent it stands in."""
+        """The id of the unit or subagent that contains the entry."""
         if self.key.source != MAIN:
             return self.key.subagent_id
         return self.chat_id or self.key.session_id
 
 
 class SearchResult(Struct, frozen=True):
-    """What a search found, and what is to be said of it."""
+    """Hits of a search, and notes for the user."""
 
     hits: tuple[SearchHit, ...]
     notes: tuple[str, ...]
@@ -62,16 +62,20 @@ def search_entries(
     quiet_us: int,
     redact: Callable[[str], str],
 ) -> SearchResult:
-    """The entries that answer the query; secrets are gone before a line is cut."""
+    """Return the entries that match the query, at most `limit`.
+
+    `redact` removes secrets before a snippet is cut, so that none remains in part.
+    Raises UserError for an unknown agent.
+    """
     check_agents(reader, query.filters)
     notes = [*query.notes, *_describe_unsearchable(query, mode)]
     if not query.filters and not _has_words(query, mode):
-        return SearchResult((), (*notes, "There is no word to find."))
-    question = reader.search(query, quiet_us, is_substring=mode == "substring")
-    found = question.list_best(limit) if mode == "rank" else question.list_newest(limit)
-    if mode == "rank" and question.is_truncated:
-        notes.append(f"Only the newest {MAX_RANKED:,} hits were weighed.")
-    hits = tuple(_make_hit(match, query.terms, redact) for match in found)
+        return SearchResult((), (*notes, "The query contains no word to search for."))
+    search = reader.search(query, quiet_us, is_substring=mode == "substring")
+    matches = search.list_best(limit) if mode == "rank" else search.list_newest(limit)
+    if mode == "rank" and search.is_truncated:
+        notes.append(f"Only the newest {MAX_RANKED:,} hits were ranked.")
+    hits = tuple(_make_hit(match, query.terms, redact) for match in matches)
     return SearchResult(hits, tuple(notes))
 
 
@@ -83,11 +87,12 @@ def _has_words(query: Query, mode: SearchMode) -> bool:
 
 
 def _describe_unsearchable(query: Query, mode: SearchMode) -> list[str]:
-    """Which words have nothing that an index of words could hold."""
+    """Return notes about words that the word index cannot contain."""
     if mode == "substring":
         return []
     return [
-        f"{term.text!r} holds no letter or digit; --substring finds any characters."
+        f"{term.text!r} has no letter or digit. To search for any characters, "
+        "use --substring."
         for term in query.terms
         if not compile_fts_query(term)
     ]
@@ -109,10 +114,10 @@ def _make_hit(
 
 
 def make_snippet(text: str, terms: Sequence[str]) -> str:
-    """A line of the text around the first of the terms."""
+    """Return one line of the text around the first occurrence of a term."""
     folded = fold_text(text)
-    places = [folded.find(fold_text(term)) for term in terms]
-    at = min((place for place in places if place >= 0), default=0)
+    positions = [folded.find(fold_text(term)) for term in terms]
+    at = min((position for position in positions if position >= 0), default=0)
     start, end = max(at - _SNIPPET_BEFORE, 0), at + _SNIPPET_AFTER
     piece = " ".join(text[start:end].split())
     head = "…" if start else ""
@@ -121,7 +126,7 @@ def make_snippet(text: str, terms: Sequence[str]) -> str:
 
 
 def fold_text(text: str) -> str:
-    """Lower case without accents, each character in its place."""
+    """Return the text in lower case without accents; positions stay the same."""
     if text.isascii():
         return text.lower()
     return "".join(map(_fold_character, text[:_MAX_FOLDED]))
@@ -129,6 +134,7 @@ def fold_text(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _fold_character(character: str) -> str:
+    # Decomposition would reduce each Korean syllable to its first consonant.
     if "\uac00" <= character <= "\ud7a3":
-        return character  # taken apart, every Korean syllable would be its consonant
+        return character
     return unicodedata.normalize("NFD", character)[0].lower()[0]

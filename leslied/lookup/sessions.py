@@ -1,4 +1,4 @@
-"""The sessions that a list shows."""
+"""Lists of sessions, with the totals of their subagents and their costs."""
 
 from __future__ import annotations
 
@@ -30,50 +30,55 @@ def list_sessions(
     with_subagents: bool = False,
     with_costs: bool = False,
 ) -> list[SessionSummary]:
-    """The sessions wanted, in their order; each one's tokens include its subagents'.
+    """Return the selected sessions in order; usage includes that of their subagents.
 
-    Subagents, if they are listed, too, stand by their own time, else below their
-    session.
+    Subagents, if included, are sorted by their own values if the order depends on
+    totals or times, else they follow their session. Raises UserError for an unknown
+    agent.
     """
     check_agents(reader, selection.filters)
-    # An old subagent may stand in a session that is not.
+    # An old subagent may belong to a recent session, so the limit applies later.
     is_mixed = with_subagents and selection.is_reversed
-    families = reader.select_sessions(
+    groups = reader.select_sessions(
         replace(selection, limit=None) if is_mixed else selection
     )
-    everyone = reader.list_sessions(None if selection == ALL_SESSIONS else families)
+    streams = reader.list_sessions(None if selection == ALL_SESSIONS else groups)
     if with_costs or selection.order == "cost":
-        everyone = add_costs(reader, everyone)
-    grouped: dict[tuple[str, str], list[SessionSummary]] = {}
-    for session in everyone:
-        grouped.setdefault(session.key[:2], []).append(session)
-    found = [
-        each
-        for family in families
-        for each in _list_family(grouped[family[:2]], with_subagents=with_subagents)
+        streams = add_costs(reader, streams)
+    members: dict[tuple[str, str], list[SessionSummary]] = {}
+    for stream in streams:
+        members.setdefault(stream.key[:2], []).append(stream)
+    sessions = [
+        session
+        for group in groups
+        for session in _merge_group(members[group[:2]], with_subagents=with_subagents)
     ]
-    return _sort_sessions(found, selection)[: selection.limit]
+    return _sort_sessions(sessions, selection)[: selection.limit]
 
 
 def load_session_summary(
     reader: StoreReader, agent: str, session_id: str, *, with_costs: bool = False
 ) -> SessionSummary:
-    """One session, with its subagents' tokens."""
+    """Return one session; its usage includes that of its subagents."""
     members = reader.list_sessions([SessionGroup(agent, session_id)])
     if with_costs:
         members = add_costs(reader, members)
-    return _list_family(members, with_subagents=False)[0]
+    return _merge_group(members, with_subagents=False)[0]
 
 
-def _list_family(
+def _merge_group(
     members: list[SessionSummary], *, with_subagents: bool
 ) -> list[SessionSummary]:
-    below = [session for session in members if session.is_subagent]
+    """Return the main session with its totals, followed by subagents if requested."""
+    subagents = [session for session in members if session.is_subagent]
     mains = [session for session in members if not session.is_subagent]
-    # A subagent whose parent's log is gone still stands for the session.
-    main = mains[0] if mains else _make_missing_main(min(below, key=attrgetter("row")))
-    whole = _add_children(main, below) if below else main
-    return [whole, *below] if with_subagents else [whole]
+    if mains:
+        main = mains[0]
+    else:
+        # The log of the main session is missing: its first subagent represents it.
+        main = _make_missing_main(min(subagents, key=attrgetter("row")))
+    total = _add_children(main, subagents) if subagents else main
+    return [total, *subagents] if with_subagents else [total]
 
 
 def _make_missing_main(subagent: SessionSummary) -> SessionSummary:
@@ -84,7 +89,7 @@ def _make_missing_main(subagent: SessionSummary) -> SessionSummary:
 def _sort_sessions(
     sessions: list[SessionSummary], selection: Selection
 ) -> list[SessionSummary]:
-    """In the order that only the whole sums, or the subagents' own times, tell."""
+    """Sort by totals or by subagents' own times, which the store cannot sort by."""
     match selection.order:
         case "tokens":
             sessions.sort(key=lambda s: _count_tokens(s.usage), reverse=True)
@@ -105,25 +110,27 @@ def _count_tokens(usage: Usage) -> int:
 def add_costs(
     reader: StoreReader, sessions: Iterable[SessionSummary]
 ) -> list[SessionSummary]:
-    """The sessions, each with what its own messages cost."""
-    from leslied.prices import load_prices  # noqa: PLC0415 - most lists tell no cost
+    """Return the sessions with the costs of their own messages."""
+    from leslied.prices import load_prices  # noqa: PLC0415 - rarely needed
     from leslied.stats import UsageStats  # noqa: PLC0415
 
-    found = list(sessions)
-    if not found:
-        return found
-    ledger = UsageStats(reader.usage, load_prices())
-    costs = ledger.sum_session_costs([session.row for session in found])
-    return [replace(each, cost=costs.get(each.row, Cost())) for each in found]
+    sessions = list(sessions)
+    if not sessions:
+        return sessions
+    stats = UsageStats(reader.usage, load_prices())
+    costs = stats.sum_session_costs([session.row for session in sessions])
+    return [
+        replace(session, cost=costs.get(session.row, Cost())) for session in sessions
+    ]
 
 
 def _add_children(
     main: SessionSummary, children: list[SessionSummary]
 ) -> SessionSummary:
-    totals = [main, *children]
-    usage = sum((s.usage for s in totals), Usage())
-    cost = reduce(Cost.plus, (s.cost for s in totals))
-    ends = [s.ended_at for s in totals if s.ended_at]
+    members = [main, *children]
+    usage = sum((s.usage for s in members), Usage())
+    cost = reduce(Cost.plus, (s.cost for s in members))
+    ends = [s.ended_at for s in members if s.ended_at]
     return replace(
         main,
         usage=usage,

@@ -1,4 +1,4 @@
-"""From a session to all that was said in it."""
+"""Loading of a session's units, and the command that resumes a session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def load_units(reader: StoreReader, resolved: ResolvedId) -> tuple[Unit, ...]:
-    """The session's units with subagents in their places, or the part asked for."""
+    """Load the session's units with their subagents, or the part that the id names."""
     main = resolved.session
     streams = [
         RecordStream(child, tuple(reader.list_records(child.row)))
@@ -29,22 +29,24 @@ def load_units(reader: StoreReader, resolved: ResolvedId) -> tuple[Unit, ...]:
     units = assemble(RecordStream(main, tuple(reader.list_records(main.row))), streams)
     units = tuple(reader.add_transcript_paths(unit) for unit in units)
     if resolved.entry:
-        every = [each for unit in units for each in (unit, *_iter_descendants(unit))]
+        all_units = [u for unit in units for u in (unit, *_iter_descendants(unit))]
         return tuple(
-            filter(None, (_select_entry(unit, resolved.entry) for unit in every))
+            filter(None, (_select_entry(unit, resolved.entry) for unit in all_units))
         )
     if resolved.unit is not None:
         return tuple(unit for unit in units if unit.number == resolved.unit)
     if resolved.subagent:
-        below = [child for unit in units for child in _iter_descendants(unit)]
-        return tuple(u for u in below if u.summary.subagent_id == resolved.subagent)
+        subagents = [child for unit in units for child in _iter_descendants(unit)]
+        return tuple(
+            unit for unit in subagents if unit.summary.subagent_id == resolved.subagent
+        )
     return units
 
 
 def load_session(
     reader: StoreReader, resolved: ResolvedId, now: datetime, zone: tzinfo
 ) -> Session:
-    """The session, or the part that was asked for, as outputs take it."""
+    """Load the session, or the part that the id names, for rendering."""
     units = load_units(reader, resolved)
     return Session(
         summary=resolved.session,
@@ -56,7 +58,7 @@ def load_session(
 
 
 def _find_cost(resolved: ResolvedId, units: tuple[Unit, ...]) -> float | None:
-    """As lists tell it; where no price is known, as the log itself did."""
+    """Return the computed cost, or the one in the log if no price is known."""
     if not resolved.is_whole_session:
         return None
     cost = resolved.session.cost
@@ -64,8 +66,8 @@ def _find_cost(resolved: ResolvedId, units: tuple[Unit, ...]) -> float | None:
 
 
 def format_resume_command(session: SessionSummary) -> str:
-    """What to type to go on with it; empty for a subagent, and where that cannot be."""
-    from leslied.agents import load_adapters  # noqa: PLC0415 - few commands need them
+    """Return the shell command that resumes the session, empty if there is none."""
+    from leslied.agents import load_adapters  # noqa: PLC0415 - rarely needed
 
     adapter = load_adapters().get(session.key.agent)
     if adapter is None or session.is_subagent:
@@ -83,14 +85,15 @@ def _iter_descendants(unit: Unit) -> Iterator[Unit]:
 
 
 def _select_entry(unit: Unit, entry_id: str) -> Unit | None:
-    """The unit with nothing in it but the entry, with its call or its result."""
-    wanted = [p.record for p in unit.entries if p.entry_id == entry_id]
-    if not wanted:
+    """Return the unit reduced to the entry and its tool call or result, or None."""
+    records = [p.record for p in unit.entries if p.entry_id == entry_id]
+    if not records:
         return None
-    call = wanted[0].tool_call_id
+    call_id = records[0].tool_call_id
     entries = tuple(
         placed
         for placed in unit.entries
-        if placed.entry_id == entry_id or (call and placed.record.tool_call_id == call)
+        if placed.entry_id == entry_id
+        or (call_id and placed.record.tool_call_id == call_id)
     )
     return replace(unit, entries=entries, subagents=())

@@ -1,8 +1,7 @@
-"""Living on the machine: one small class for each service manager.
+"""Installation of the daemon as a user service, with one class per service manager.
 
-The door: `find_manager` gives the one of this platform. Making a manager changes
-nothing, its verbs do. What the daemon does is not known here; this is also the only
-room that starts other programs.
+`find_manager` returns the manager of the platform; creating it changes nothing. This
+package knows nothing of the daemon's work, and only this package starts other programs.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 RUN_WITHOUT_SERVICE_HINT = "Without a service, run it yourself: leslied run"
-_HERE = Path(__file__).resolve().parent
+_PACKAGE_DIR = Path(__file__).resolve().parent
 _MISSING, _TIMED_OUT = 127, 124
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramResult:
-    """What a program answered."""
+    """Exit code and output of a program."""
 
     code: int
     out: str = ""
@@ -36,17 +35,20 @@ class ProgramResult:
 
 
 class ProgramRunner(Protocol):
-    """Starts a program and waits for it."""
+    """A callable that starts a program and waits for it."""
 
     def __call__(
-        self, words: Sequence[str], *, seconds: float = 30, is_shown: bool = False
+        self, command: Sequence[str], *, seconds: float = 30, is_shown: bool = False
     ) -> ProgramResult:
-        """The program has ended, or had its time; shown means on our terminal."""
+        """Run the command for at most so many seconds; return its result.
+
+        If `is_shown`, it writes to our terminal instead, without a time limit.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceInstallation:
-    """Where the service is described, and what its owner should know about it."""
+    """Path of an installed service file, and notes for the user."""
 
     path: Path
     notes: tuple[str, ...] = ()
@@ -54,7 +56,7 @@ class ServiceInstallation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceStatus:
-    """How the service is."""
+    """State of the service."""
 
     path: Path
     is_installed: bool
@@ -66,26 +68,29 @@ class ServiceStatus:
 
 
 class ServiceManager(Protocol):
-    """What every service manager can do for leslied."""
+    """Operations that every service manager supports."""
 
     name: str
 
     def install(
         self, variables: Mapping[str, str], writable: Sequence[Path] = ()
     ) -> ServiceInstallation:
-        """Leslied runs, and will at every login; else nothing is left behind."""
+        """Install the service and start it, now and at every login.
+
+        Raises LesliedError if it does not start; then no file is left behind.
+        """
 
     def uninstall(self) -> bool:
-        """Nothing of the service is left; False where nothing was."""
+        """Stop and remove the service; return False if it was not installed."""
 
     def is_installed(self) -> bool:
-        """Whether the service is described on disk."""
+        """Return whether the service file exists."""
 
     def status(self) -> ServiceStatus:
-        """How the service is now."""
+        """Return the service's current state."""
 
     def show_logs(self, lines: int, *, is_followed: bool) -> int:
-        """The last lines were shown; the exit code of what showed them."""
+        """Show the last log lines; return the exit code of the program that does."""
 
 
 def find_manager(
@@ -96,109 +101,116 @@ def find_manager(
     program: Sequence[str],
     run: ProgramRunner | None = None,
 ) -> ServiceManager:
-    """The service manager of the platform; nothing is asked of it yet."""
+    """Return the platform's service manager without calling it; raises UserError."""
     run = run or SubprocessRunner(environ)
     if platform == "darwin":
-        from leslied.service.launchd import Launchd  # noqa: PLC0415 - one is enough
+        from leslied.service.launchd import Launchd  # noqa: PLC0415 - only one is needed
 
         return Launchd(home=home, user=os.getuid(), program=program, run=run)
     if platform == "linux":
-        from leslied.service.systemd import Systemd  # noqa: PLC0415 - one is enough
+        from leslied.service.systemd import Systemd  # noqa: PLC0415 - only one is needed
 
         config = environ.get("XDG_CONFIG_HOME", "")
         return Systemd(
             home=home, config=config, user=os.getuid(), program=program, run=run
         )
     raise UserError(
-        f"No service manager is known for {platform}.", RUN_WITHOUT_SERVICE_HINT
+        f"leslied supports no service manager on {platform}.", RUN_WITHOUT_SERVICE_HINT
     )
 
 
 def format_stop_command(platform: str) -> str:
-    """What to type so that a daemon ends, whoever started it."""
+    """Return what to type to stop the daemon, as a service or in a terminal."""
     by_hand = "Ctrl-C where `leslied run` runs"
     if platform == "darwin":
-        from leslied.service.launchd import STOP_COMMAND  # noqa: PLC0415 - one is enough
+        from leslied.service.launchd import STOP_COMMAND  # noqa: PLC0415 - only one is needed
     elif platform == "linux":
-        from leslied.service.systemd import STOP_COMMAND  # noqa: PLC0415 - one is enough
+        from leslied.service.systemd import STOP_COMMAND  # noqa: PLC0415 - only one is needed
     else:
         return by_hand
     return f"{STOP_COMMAND} (or {by_hand})"
 
 
 def find_program(called_as: str, python: str, path: str | None) -> tuple[str, ...]:
-    """The words that start leslied from anywhere, links left as they are.
+    """Return the command that starts leslied from any folder.
 
-    A link in a folder of programs survives an upgrade; what it leads to may not.
+    Links are not resolved: a link on the path survives an upgrade, its target may not.
     """
-    beside = Path(python).parent / "leslied"
+    sibling = Path(python).parent / "leslied"
     on_path = shutil.which("leslied", path=path)
-    for each in (Path(called_as), beside, Path(on_path or beside)):
-        if each.name == "leslied" and each.is_file() and os.access(each, os.X_OK):
-            return (str(each.absolute()),)
+    for file in (Path(called_as), sibling, Path(on_path or sibling)):
+        if file.name == "leslied" and file.is_file() and os.access(file, os.X_OK):
+            return (str(file.absolute()),)
     return (python, "-m", "leslied")
 
 
 def read_template(folder: str, name: str) -> bytes:
-    """The service file as shipped: in the package, or in the checkout it came from."""
-    packaged = _HERE / "templates" / name
+    """Return the service file from the package, or from the source checkout."""
+    packaged = _PACKAGE_DIR / "templates" / name
     if packaged.is_file():
         return packaged.read_bytes()
-    return (_HERE.parents[1] / folder / name).read_bytes()
+    return (_PACKAGE_DIR.parents[1] / folder / name).read_bytes()
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """The file is there with exactly these bytes, or as it was before."""
-    beside = path.with_name(path.name + ".new")
+    """Write the file atomically; raises LesliedError and keeps the old file."""
+    temporary = path.with_name(path.name + ".new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
+        with temporary.open("wb") as file:
             file.write(data)
             file.flush()
             os.fchmod(file.fileno(), 0o644)
             os.fsync(file.fileno())
-        beside.replace(path)
+        temporary.replace(path)
     except OSError as error:
         with suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
         raise LesliedError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 class SubprocessRunner:
-    """Starts programs with a given environment, never through a shell."""
+    """Starts programs with a fixed environment, never through a shell."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = dict(environ)
 
     def __call__(
-        self, words: Sequence[str], *, seconds: float = 30, is_shown: bool = False
+        self, command: Sequence[str], *, seconds: float = 30, is_shown: bool = False
     ) -> ProgramResult:
-        """The program has ended, or had its time; shown means on our terminal."""
+        """Run the command for at most so many seconds; return its result.
+
+        If `is_shown`, it writes to our terminal instead, without a time limit.
+        """
         try:
-            done = (
-                self._run_inherited(words)
+            process = (
+                self._run_inherited(command)
                 if is_shown
-                else self._run_captured(words, seconds)
+                else self._run_captured(command, seconds)
             )
         except OSError as error:
-            return ProgramResult(_MISSING, err=f"{words[0]}: {error.strerror}")
+            return ProgramResult(_MISSING, err=f"{command[0]}: {error.strerror}")
         except subprocess.TimeoutExpired:
             return ProgramResult(
-                _TIMED_OUT, err=f"no answer within {seconds:.0f} seconds"
+                _TIMED_OUT, err=f"it did not end within {seconds:.0f} seconds"
             )
-        return ProgramResult(done.returncode, done.stdout or "", done.stderr or "")
+        return ProgramResult(
+            process.returncode, process.stdout or "", process.stderr or ""
+        )
 
-    def _run_inherited(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(  # noqa: S603 - our own words, no shell
-            words, env=self._environ, check=False, text=True
+    def _run_inherited(
+        self, command: Sequence[str]
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(  # noqa: S603 - no shell, trusted command
+            command, env=self._environ, check=False, text=True
         )
 
     def _run_captured(
-        self, words: Sequence[str], seconds: float
+        self, command: Sequence[str], seconds: float
     ) -> subprocess.CompletedProcess[str]:
-        """Answers come in English and UTC, so that they can be read."""
-        return subprocess.run(  # noqa: S603 - our own words, no shell
-            words,
+        """Capture the output, in English and UTC, so that it can be parsed."""
+        return subprocess.run(  # noqa: S603 - no shell, trusted command
+            command,
             env=self._environ | {"LC_ALL": "C", "TZ": "UTC"},
             stdin=subprocess.DEVNULL,
             capture_output=True,

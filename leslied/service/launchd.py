@@ -1,4 +1,4 @@
-"""leslied as a launchd agent."""
+"""The service manager launchd: leslied as a user agent."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ LABEL = "io.leslied"
 STOP_COMMAND = f"launchctl bootout gui/$UID/{LABEL}"
 _STATE = re.compile(r"^\s*state = (.+)$", re.MULTILINE)
 _PID = re.compile(r"^\s*pid = (\d+)$", re.MULTILINE)
+_PS_TIME_FORMAT = "%a %b %d %H:%M:%S %Y"
 _DISABLED = re.compile(rf'"{re.escape(LABEL)}" => (true|disabled)')
 
 
 class Launchd:
-    """The launchd of one person's login, spoken to through launchctl."""
+    """The launchd domain of one user's login, controlled with launchctl."""
 
     name = "launchd"
 
@@ -48,13 +49,16 @@ class Launchd:
     def install(
         self,
         variables: Mapping[str, str],
-        writable: Sequence[Path] = (),  # noqa: ARG002 - launchd shuts nothing
+        writable: Sequence[Path] = (),  # noqa: ARG002 - launchd has no sandbox
     ) -> ServiceInstallation:
-        """Leslied runs, and will at every login; else nothing is left behind."""
+        """Install the agent and start it, now and at every login.
+
+        Raises UserError if launchd refuses it; then no file is left behind.
+        """
         self._require("print", self._domain)
         plist = render_plist(self._program, variables, self._log)
         write_file(self._path, plistlib.dumps(plist))
-        # One that is loaded keeps its old description; the first time there is none.
+        # A loaded agent keeps its old definition. This fails on the first installation.
         self._launchctl("bootout", self._target)
         self._launchctl("enable", self._target)
         loaded = self._launchctl("bootstrap", self._domain, str(self._path))
@@ -64,20 +68,20 @@ class Launchd:
         return ServiceInstallation(path=self._path)
 
     def uninstall(self) -> bool:
-        """Nothing of the service is left; False where nothing was."""
-        was_there = self.is_installed()
-        if was_there:
+        """Stop and remove the agent and its log; return False if it was missing."""
+        was_installed = self.is_installed()
+        if was_installed:
             self._launchctl("bootout", self._target)
         self._path.unlink(missing_ok=True)
         self._log.unlink(missing_ok=True)
-        return was_there
+        return was_installed
 
     def is_installed(self) -> bool:
-        """Whether the agent is described on disk."""
+        """Return whether the agent's property list exists."""
         return self._path.is_file()
 
     def status(self) -> ServiceStatus:
-        """How the agent is now."""
+        """Return the agent's current state; raises UserError without a domain."""
         self._require("print", self._domain)
         loaded = self._launchctl("print", self._target)
         disabled = self._launchctl("print-disabled", self._domain).out
@@ -95,33 +99,36 @@ class Launchd:
         )
 
     def show_logs(self, lines: int, *, is_followed: bool) -> int:
-        """The last lines of the log file were shown."""
+        """Show the last lines of the log file; return the exit code of tail."""
         if not self._log.is_file():
             raise UserError(
-                f"There is no log at {self._log}.", "Install: leslied service install"
+                f"There is no log at {self._log}.",
+                "To install the service: leslied service install",
             )
-        words = ["tail", "-n", str(lines), *["-F"] * is_followed, str(self._log)]
-        return self._run(words, is_shown=True).code
+        command = ["tail", "-n", str(lines), *["-F"] * is_followed, str(self._log)]
+        return self._run(command, is_shown=True).code
 
     def _find_start(self, pid: str) -> datetime | None:
         started = self._run(["ps", "-o", "lstart=", "-p", pid]).out
         with suppress(ValueError):
-            at = datetime.strptime(started.strip(), "%a %b %d %H:%M:%S %Y")  # noqa: DTZ007 - the runner asks in UTC
+            # Programs run with TZ=UTC.
+            at = datetime.strptime(started.strip(), _PS_TIME_FORMAT)  # noqa: DTZ007
             return at.replace(tzinfo=UTC)
         return None
 
-    def _launchctl(self, *words: str) -> ProgramResult:
-        return self._run(["launchctl", *words])
+    def _launchctl(self, *arguments: str) -> ProgramResult:
+        return self._run(["launchctl", *arguments])
 
-    def _require(self, *words: str) -> None:
-        ran = self._launchctl(*words)
-        if ran.code:
-            self._raise_error(ran)
+    def _require(self, *arguments: str) -> None:
+        result = self._launchctl(*arguments)
+        if result.code:
+            self._raise_error(result)
 
-    def _raise_error(self, ran: ProgramResult) -> None:
-        said = (ran.err.strip() or f"exit code {ran.code}").split("\n")[0].rstrip(".")
+    def _raise_error(self, result: ProgramResult) -> None:
+        text = result.err.strip() or f"exit code {result.code}"
+        reason = text.split("\n")[0].rstrip(".")
         raise UserError(
-            f"launchd does not take the service in {self._domain} ({said}).",
+            f"launchd does not accept the service in {self._domain} ({reason}).",
             RUN_WITHOUT_SERVICE_HINT,
         )
 
@@ -129,7 +136,7 @@ class Launchd:
 def render_plist(
     program: Sequence[str], variables: Mapping[str, str], log: Path
 ) -> dict[str, Any]:
-    """The agent's description for this person."""
+    """Fill in the agent's property list."""
     plist: dict[str, Any] = plistlib.loads(read_template("launchd", f"{LABEL}.plist"))
     plist["ProgramArguments"] = [*program, "run"]
     plist["StandardOutPath"] = plist["StandardErrorPath"] = str(log)

@@ -1,4 +1,4 @@
-"""leslied as a systemd user unit."""
+"""The service manager systemd: leslied as a user unit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 UNIT = "leslied.service"
 STOP_COMMAND = f"systemctl --user stop {UNIT}"
 START_TIMEOUT_SECONDS = 20.0
-"""A unit that cannot start says so at once; this is for one that hangs."""
+"""A unit that cannot start fails at once; this limits one that hangs."""
 NAMESPACE_DIRECTIVES = frozenset(
     {
         "CapabilityBoundingSet",
@@ -43,12 +43,12 @@ NAMESPACE_DIRECTIVES = frozenset(
         "ReadWritePaths",
     }
 )
-"""What a user manager can only do where anybody may make a user namespace."""
+"""Directives that need unprivileged user namespaces."""
 
 _EXIT_REASONS = {
-    "2": "leslied was called wrongly (exit 2)",
-    "4": "another leslied is running already (exit 4)",
-    "78": "the config file is wrong (exit 78)",
+    "2": "leslied was called with wrong arguments (exit 2)",
+    "4": "another leslied is already running (exit 4)",
+    "78": "the config file is invalid (exit 78)",
 }
 _UNQUOTED = re.compile(r"[\w@+,./:=-]+", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -59,7 +59,7 @@ _HEADER = (
 
 
 class Systemd:
-    """The user manager of systemd, spoken to through systemctl."""
+    """The user manager of systemd, controlled with systemctl."""
 
     name = "systemd"
 
@@ -72,7 +72,7 @@ class Systemd:
         program: Sequence[str],
         run: ProgramRunner,
     ) -> None:
-        # The manager need not have the shell's XDG_CONFIG_HOME: it is asked below.
+        # The manager may not know the shell's XDG_CONFIG_HOME; `_choose_path` asks it.
         folders = [Path(config)] if Path(config).is_absolute() else []
         folders.append(home / ".config")
         self._paths = [folder / "systemd/user" / UNIT for folder in folders]
@@ -83,115 +83,124 @@ class Systemd:
     def install(
         self, variables: Mapping[str, str], writable: Sequence[Path] = ()
     ) -> ServiceInstallation:
-        """Leslied runs, and will at every login; else nothing is left behind."""
+        """Install the unit and start it, now and at every login.
+
+        If the sandboxed unit does not start, one without a sandbox is tried. Raises
+        LesliedError if none starts; then no file is left behind.
+        """
         path = self._choose_path()
-        full, light = (
+        sandboxed, unsandboxed = (
             _encode(
-                render_unit(self._program, variables, writable, is_unsandboxed=is_light)
+                render_unit(
+                    self._program, variables, writable, is_unsandboxed=is_unsandboxed
+                )
             )
-            for is_light in (False, True)
+            for is_unsandboxed in (False, True)
         )
         notes = []
-        why = self._try_start(path, full)
-        if why and why not in _EXIT_REASONS.values():
+        failure = self._try_start(path, sandboxed)
+        if failure and failure not in _EXIT_REASONS.values():
             notes.append(
-                f"The sandboxed service did not start here ({why}); "
-                "a lighter one, which sees the whole disk, is installed."
+                f"The sandboxed service did not start ({failure}). leslied installed "
+                "one without a sandbox, which can access the whole disk."
             )
-            why = self._try_start(path, light)
-        if why:
+            failure = self._try_start(path, unsandboxed)
+        if failure:
             self.uninstall()
             raise LesliedError(
-                f"The service did not start: {why}.", "See why: leslied run"
+                f"The service did not start: {failure}.", "To see why: leslied run"
             )
         return ServiceInstallation(path=path, notes=(*notes, *self._check_linger()))
 
     def uninstall(self) -> bool:
-        """Nothing of the service is left; False where nothing was."""
-        found = [path for path in self._paths if path.is_file()]
-        if not found:
+        """Stop and remove the unit; return False if it was not installed."""
+        unit_files = [path for path in self._paths if path.is_file()]
+        if not unit_files:
             return False
-        # Without a manager these fail, and there is nothing to stop either.
+        # If no manager runs, this fails, but then there is nothing to stop.
         self._systemctl("disable", "--now", UNIT)
-        for path in found:
+        for path in unit_files:
             _remove_unit(path)
         self._systemctl("daemon-reload")
         self._systemctl("reset-failed", UNIT)
         return True
 
     def is_installed(self) -> bool:
-        """Whether the unit is on disk."""
+        """Return whether the unit file exists."""
         return any(path.is_file() for path in self._paths)
 
     def status(self) -> ServiceStatus:
-        """How the unit is now."""
-        said = _parse_properties(
+        """Return the unit's current state; raises UserError without a manager."""
+        properties = _parse_properties(
             self._require("show", UNIT, f"--property={_STATUS_PROPERTIES}").out
         )
-        is_active = said.get("ActiveState") == "active"
+        active_state = properties.get("ActiveState")
+        is_active = active_state == "active"
         return ServiceStatus(
             path=next((p for p in self._paths if p.is_file()), self._paths[-1]),
             is_installed=self.is_installed(),
-            is_enabled=said.get("UnitFileState") == "enabled",
+            is_enabled=properties.get("UnitFileState") == "enabled",
             is_active=is_active,
-            since=_parse_time(said["ActiveEnterTimestamp"]) if is_active else None,
-            pid=int(said.get("MainPID") or 0) or None,
-            description=f"{said.get('ActiveState')} ({said.get('SubState')})",
+            since=(
+                _parse_time(properties["ActiveEnterTimestamp"]) if is_active else None
+            ),
+            pid=int(properties.get("MainPID") or 0) or None,
+            description=f"{active_state} ({properties.get('SubState')})",
         )
 
     def show_logs(self, lines: int, *, is_followed: bool) -> int:
-        """The journal's last lines of the unit were shown."""
-        words = ["journalctl", "--user", "-u", "leslied", "-n", str(lines)]
-        return self._run([*words, *["-f"] * is_followed], is_shown=True).code
+        """Show the unit's last journal lines; return the exit code of journalctl."""
+        command = ["journalctl", "--user", "-u", "leslied", "-n", str(lines)]
+        return self._run([*command, *["-f"] * is_followed], is_shown=True).code
 
     def _choose_path(self) -> Path:
-        """Where the manager looks for units, and a person would."""
-        seen = self._require("show", "--property=UnitPath").out
-        looked = [path for path in self._paths if str(path.parent) in seen]
-        return looked[0] if looked else self._paths[-1]
+        """Return the first of our paths that is in the manager's search path."""
+        search_path = self._require("show", "--property=UnitPath").out
+        searched = [path for path in self._paths if str(path.parent) in search_path]
+        return searched[0] if searched else self._paths[-1]
 
     def _try_start(self, path: Path, data: bytes) -> str:
-        """Why the unit with this text is not up; empty when it is."""
+        """Write and start the unit; return why it failed, empty if it runs."""
         write_file(path, data)
         self._systemctl("daemon-reload")
         self._systemctl("reset-failed", UNIT)
         enabled = self._systemctl("enable", UNIT)
         if enabled.code:
             return _first_line(enabled)
-        # Type=notify: this returns when leslied has said that it is ready.
+        # Type=notify: this returns when leslied has reported that it is ready.
         started = self._systemctl("restart", UNIT, seconds=START_TIMEOUT_SECONDS)
         return self._find_failure(started) if started.code else ""
 
     def _find_failure(self, started: ProgramResult) -> str:
-        said = _parse_properties(
+        properties = _parse_properties(
             self._systemctl("show", UNIT, "--property=Result,ExecMainStatus").out
         )
-        status = said.get("ExecMainStatus", "0")
+        status = properties.get("ExecMainStatus", "0")
         if status in _EXIT_REASONS:
             return _EXIT_REASONS[status]
         if status != "0":
-            return f"{said.get('Result')}, status {status}"
+            return f"{properties.get('Result')}, status {status}"
         return _first_line(started)
 
     def _check_linger(self) -> Iterator[str]:
-        words = ["loginctl", "show-user", str(self._user), "--property=Linger"]
-        if self._run(words).out.strip() == "Linger=no":
+        command = ["loginctl", "show-user", str(self._user), "--property=Linger"]
+        if self._run(command).out.strip() == "Linger=no":
             yield (
                 "The service stops when you log out. "
                 "To keep it running: loginctl enable-linger"
             )
 
-    def _systemctl(self, *words: str, seconds: float = 30) -> ProgramResult:
-        return self._run(["systemctl", "--user", *words], seconds=seconds)
+    def _systemctl(self, *arguments: str, seconds: float = 30) -> ProgramResult:
+        return self._run(["systemctl", "--user", *arguments], seconds=seconds)
 
-    def _require(self, *words: str) -> ProgramResult:
-        ran = self._systemctl(*words)
-        if ran.code:
+    def _require(self, *arguments: str) -> ProgramResult:
+        result = self._systemctl(*arguments)
+        if result.code:
             raise UserError(
-                f"No systemd user manager answers here ({_first_line(ran)}).",
+                f"The systemd user manager does not answer ({_first_line(result)}).",
                 RUN_WITHOUT_SERVICE_HINT,
             )
-        return ran
+        return result
 
 
 def render_unit(
@@ -201,7 +210,7 @@ def render_unit(
     *,
     is_unsandboxed: bool = False,
 ) -> str:
-    """The unit's text; the light one keeps to what works without namespaces."""
+    """Render the unit file; an unsandboxed one works without user namespaces."""
     template = read_template("systemd", UNIT).decode()
     unit = template[template.index("[Unit]") :].rstrip()
     lines = [_HEADER]
@@ -214,13 +223,13 @@ def render_unit(
             pairs = sorted(variables.items())
             lines += [f"Environment={quote_word(f'{k}={v}')}" for k, v in pairs]
         elif key == "ReadWritePaths":
-            # No backslash means anything in a list of paths.
+            # systemd does not interpret backslashes in a list of paths.
             lines += [f'{key}="-{_escape_percent(str(path))}"' for path in writable]
     return "\n".join(lines) + "\n"
 
 
 def quote_word(word: str) -> str:
-    """The word as systemd reads it back: one word, no specifier, no escape."""
+    """Quote a word so that systemd reads it back unchanged, as one word."""
     if _UNQUOTED.fullmatch(word):
         return word
     word = word.replace("\\", "\\\\").replace('"', '\\"')
@@ -229,7 +238,7 @@ def quote_word(word: str) -> str:
 
 
 def _render_exec_start(program: Sequence[str]) -> str:
-    """A `$` is left alone by systemd only in a command that begins with a colon."""
+    """Render ExecStart; a colon before the command stops systemd from expanding `$`."""
     first, *rest = program
     if any("$" in word for word in program):
         first = ":" + first
@@ -251,7 +260,7 @@ def _encode(unit: str) -> bytes:
 
 
 def _remove_unit(path: Path) -> None:
-    """The unit, its link and the folders that held nothing else are gone."""
+    """Remove the unit file, its link, and the folders if they are empty then."""
     (path.parent / "default.target.wants" / UNIT).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
     with suppress(OSError):
@@ -266,12 +275,12 @@ def _parse_properties(out: str) -> dict[str, str]:
 
 
 def _parse_time(text: str) -> datetime | None:
-    """`Mon 2026-11-16 05:08:53 UTC` as a time; the runner asks in UTC."""
+    """Parse `Mon 2026-11-16 05:08:53 UTC`; programs run with TZ=UTC."""
     with suppress(ValueError):
         return datetime.fromisoformat(" ".join(text.split()[1:3])).replace(tzinfo=UTC)
     return None
 
 
-def _first_line(ran: ProgramResult) -> str:
-    said = ran.err.strip() or ran.out.strip() or f"exit code {ran.code}"
-    return said.split("\n")[0].rstrip(".")
+def _first_line(result: ProgramResult) -> str:
+    text = result.err.strip() or result.out.strip() or f"exit code {result.code}"
+    return text.split("\n")[0].rstrip(".")

@@ -1,6 +1,6 @@
-"""Adding up: what was used and what it cost, by day, model, project, tool and more.
+"""Statistics of usage and cost, by day, model, project, tool and more.
 
-The door: `Ledger` joins the store's sums with the prices, `Filters` say what counts.
+`UsageStats` joins the store's sums with prices; `UsageFilters` selects what is counted.
 """
 
 from __future__ import annotations

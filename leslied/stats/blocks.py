@@ -1,7 +1,7 @@
-"""Five-hour blocks: the windows in which Claude's plans count.
+"""Five-hour blocks: the windows in which Claude's plans count usage.
 
-A block begins at the full hour (UTC) of its first message and lasts five hours; the
-next message after it, or after five hours of silence, begins another.
+A block starts at the full hour (UTC) of its first message and lasts five hours. The
+first message after it, or after five hours without a message, starts the next one.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ _HOUR_US = 3_600_000_000
 
 @dataclass(frozen=True, slots=True)
 class UsageBlock:
-    """What one agent used in one window."""
+    """Usage of one agent in one five-hour window."""
 
     start: datetime
     sum: UsageSummary
 
     @property
     def end(self) -> datetime:
-        """When the window closes."""
+        """End of the window."""
         return self.start + _BLOCK
 
     def is_active(self, now: datetime) -> bool:
-        """Whether the next message would still count here."""
+        """Return whether a message sent now would belong to this block."""
         last = self.sum.last_at
         return last is not None and now < self.end and now - last < _BLOCK
 
     def per_hour(self, amount: float) -> float | None:
-        """How much that is an hour, between the first message and the last."""
+        """Return the amount per hour between the first and last message, or None."""
         if not self.sum.first_at or not self.sum.last_at:
             return None
         hours = (self.sum.last_at - self.sum.first_at) / timedelta(hours=1)
@@ -50,27 +50,31 @@ class UsageBlock:
 def split_into_blocks(
     messages: Iterable[UsageBucket],
 ) -> list[tuple[datetime, list[UsageBucket]]]:
-    """When each agent's blocks begin and what is in them, the earliest first."""
+    """Return the start and the messages of each agent's blocks, earliest first."""
     by_agent: dict[str, list[UsageBucket]] = {}
     for message in messages:
         by_agent.setdefault(message.agent, []).append(message)
-    parts = [part for each in by_agent.values() for part in _split_blocks(each)]
-    found = [(to_time(_floor_to_hour(part[0])), part) for part in parts]
-    known = [(start, part) for start, part in found if start]
-    return sorted(known, key=lambda block: (block[0], block[1][0].agent))
+    blocks = [
+        (to_time(_floor_to_hour(block[0])), block)
+        for agent_messages in by_agent.values()
+        for block in _split_blocks(agent_messages)
+    ]
+    # Blocks with a start that a datetime cannot represent are dropped.
+    valid = [(start, block) for start, block in blocks if start]
+    return sorted(valid, key=lambda pair: (pair[0], pair[1][0].agent))
 
 
 def _split_blocks(messages: list[UsageBucket]) -> list[list[UsageBucket]]:
-    parts: list[list[UsageBucket]] = []
+    blocks: list[list[UsageBucket]] = []
     start = last = 0
     for message in messages:
         at = message.first_us or 0
-        if not parts or at - start > _BLOCK_US or at - last > _BLOCK_US:
-            parts.append([])
+        if not blocks or at - start > _BLOCK_US or at - last > _BLOCK_US:
+            blocks.append([])
             start = _floor_to_hour(message)
-        parts[-1].append(message)
+        blocks[-1].append(message)
         last = at
-    return parts
+    return blocks
 
 
 def _floor_to_hour(message: UsageBucket) -> int:

@@ -1,4 +1,4 @@
-"""Which tools are called, which fail, and which are slow."""
+"""Statistics of tool calls: counts, failures and durations."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _SECOND_US = 1_000_000
 
 
 def sum_tools(calls: Iterable[ToolCall]) -> list[ToolUsageSummary]:
-    """One sum for each tool, the most called first."""
+    """Return a summary for each tool, most calls first."""
     by_tool: dict[str, list[ToolCall]] = {}
     for call in calls:
         by_tool.setdefault(call.tool, []).append(call)
-    sums = [_sum_calls(tool, group) for tool, group in by_tool.items()]
-    return sorted(sums, key=lambda each: (-each.calls, each.tool))
+    summaries = [_sum_calls(tool, group) for tool, group in by_tool.items()]
+    return sorted(summaries, key=lambda summary: (-summary.calls, summary.tool))
 
 
 def _sum_calls(tool: str, calls: list[ToolCall]) -> ToolUsageSummary:
     timed = [call for call in calls if call.took_us is not None]
-    took = sorted(call.took_us or 0 for call in timed)
+    durations_us = sorted(call.took_us or 0 for call in timed)
     slowest = max(timed, key=lambda call: call.took_us or 0, default=None)
     return ToolUsageSummary(
         tool=tool,
@@ -34,17 +34,17 @@ def _sum_calls(tool: str, calls: list[ToolCall]) -> ToolUsageSummary:
         unanswered=sum(not call.is_answered for call in calls),
         sessions=len({call.session for call in calls}),
         timed=len(timed),
-        median_seconds=_percentile(took, 50),
-        p95_seconds=_percentile(took, 95),
-        max_seconds=_percentile(took, 100),
-        total_seconds=sum(took) / _SECOND_US,
+        median_seconds=_percentile(durations_us, 50),
+        p95_seconds=_percentile(durations_us, 95),
+        max_seconds=_percentile(durations_us, 100),
+        total_seconds=sum(durations_us) / _SECOND_US,
         slowest=slowest,
     )
 
 
-def _percentile(took: list[int], percent: int) -> float | None:
-    """The smallest that so many percent do not exceed."""
-    if not took:
+def _percentile(durations_us: list[int], percent: int) -> float | None:
+    """Return the nearest-rank percentile in seconds, or None without values."""
+    if not durations_us:
         return None
-    at = -(-len(took) * percent // 100)
-    return took[at - 1] / _SECOND_US
+    at = -(-len(durations_us) * percent // 100)
+    return durations_us[at - 1] / _SECOND_US

@@ -1,4 +1,4 @@
-"""Sums over messages, with what they cost."""
+"""Sums of tokens and costs over messages."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ GroupKey = int | str | SessionName | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageFilters:
-    """What counts."""
+    """Selection of the messages and tool calls to count."""
 
     agent: str = ""
     since_us: int | None = None
     until_us: int | None = None
     session_id: str = ""
     sessions: frozenset[SessionName] | None = None
-    """Those that count; None where all do."""
+    """The selected sessions; None selects all."""
 
 
 @dataclass(slots=True)
 class _UsageAccumulator:
-    """A sum on its way."""
+    """Running totals of a group of messages."""
 
     usage: Usage = field(default_factory=Usage)
     messages: int = 0
@@ -52,14 +52,14 @@ class _UsageAccumulator:
     sessions: set[int] = field(default_factory=set)
     times: list[int] = field(default_factory=list)
 
-    def add(self, portion: UsageBucket, cost: Cost) -> None:
-        self.usage += portion.usage
-        self.messages += portion.messages
+    def add(self, bucket: UsageBucket, cost: Cost) -> None:
+        self.usage += bucket.usage
+        self.messages += bucket.messages
         self.cost = self.cost.plus(cost)
-        self.models[portion.model] = None
-        self.agents[portion.agent] = None
-        if portion.first_us is not None and portion.last_us is not None:
-            self.times += (portion.first_us, portion.last_us)
+        self.models[bucket.model] = None
+        self.agents[bucket.agent] = None
+        if bucket.first_us is not None and bucket.last_us is not None:
+            self.times += (bucket.first_us, bucket.last_us)
 
     def finish(self, key: str | None) -> UsageSummary:
         return UsageSummary(
@@ -76,7 +76,10 @@ class _UsageAccumulator:
 
 
 class UsageStats:
-    """What the store counts, at the prices of a table."""
+    """Usage statistics of the store, at the prices of a table.
+
+    Projects, streams and prices are read once and cached.
+    """
 
     def __init__(
         self, queries: UsageQueries, prices: PriceTable, zone: tzinfo | None = None
@@ -88,103 +91,110 @@ class UsageStats:
     def sum_groups(
         self, by: Grouping, filters: UsageFilters
     ) -> tuple[list[UsageSummary], UsageSummary]:
-        """One sum for each group, and all together.
+        """Return a summary for each group, and the total.
 
-        Times stand in their order, else the largest sum is first.
+        Groups of time are in chronological order, others start with the highest cost.
         """
-        tallies: dict[GroupKey, _UsageAccumulator] = defaultdict(_UsageAccumulator)
+        accumulators: dict[GroupKey, _UsageAccumulator] = defaultdict(_UsageAccumulator)
         with_sessions = by in ("session", "project") or filters.sessions is not None
-        span = self._make_span(filters)
-        for portion in self._queries.group_usage(
-            by, span, self._cuts, with_sessions=with_sessions
+        store_filter = self._make_store_filter(filters)
+        for bucket in self._queries.group_usage(
+            by, store_filter, self._price_breaks, with_sessions=with_sessions
         ):
-            if not with_sessions or self.is_included(portion.session, filters):
-                key = self._get_group_key(by, portion)
-                tallies[key].add(portion, self.compute_cost(portion))
+            if not with_sessions or self.is_included(bucket.session, filters):
+                key = self._get_group_key(by, bucket)
+                accumulators[key].add(bucket, self.compute_cost(bucket))
                 if with_sessions:
-                    tallies[key].sessions.add(self._get_parent(portion.session))
+                    accumulators[key].sessions.add(self._get_parent(bucket.session))
         if not with_sessions:
             parents = self._parents
-            for group, stream in self._queries.list_owners(by, span):
-                tallies[group].sessions.add(parents.get(stream, stream))
-        return _sort_sums(by, tallies), _sum_all(tallies.values())
+            for group, stream in self._queries.list_owners(by, store_filter):
+                accumulators[group].sessions.add(parents.get(stream, stream))
+        return _sort_summaries(by, accumulators), _sum_all(accumulators.values())
 
     def sum_all(self, filters: UsageFilters) -> UsageSummary:
-        """All messages that count together; sessions are not counted."""
-        tally = _UsageAccumulator()
-        for portion in self._queries.group_usage(
-            "agent", self._make_span(filters), self._cuts, with_sessions=False
+        """Return the total of the selected messages; sessions are not counted."""
+        accumulator = _UsageAccumulator()
+        for bucket in self._queries.group_usage(
+            "agent",
+            self._make_store_filter(filters),
+            self._price_breaks,
+            with_sessions=False,
         ):
-            tally.add(portion, self.compute_cost(portion))
-        return tally.finish(None)
+            accumulator.add(bucket, self.compute_cost(bucket))
+        return accumulator.finish(None)
 
     def sum_blocks(
         self, filters: UsageFilters
     ) -> tuple[list[UsageBlock], UsageSummary]:
-        """Five-hour windows, the earliest first, and all together."""
+        """Return the five-hour blocks, earliest first, and the total."""
         blocks: list[UsageBlock] = []
-        tallies = []
+        accumulators = []
         for start, messages in split_into_blocks(self._list_messages(filters)):
-            tally = _UsageAccumulator()
+            accumulator = _UsageAccumulator()
             for message in messages:
-                tally.add(message, self.compute_cost(message))
-                tally.sessions.add(self._get_parent(message.session))
-            tallies.append(tally)
-            blocks.append(UsageBlock(start, tally.finish(start.isoformat())))
-        return blocks, _sum_all(tallies)
+                accumulator.add(message, self.compute_cost(message))
+                accumulator.sessions.add(self._get_parent(message.session))
+            accumulators.append(accumulator)
+            blocks.append(UsageBlock(start, accumulator.finish(start.isoformat())))
+        return blocks, _sum_all(accumulators)
 
     def sum_session_costs(self, streams: Sequence[int]) -> dict[int, Cost]:
-        """What each stream's own messages cost, by the store's number."""
+        """Return the cost of each stream's own messages, by row id."""
         costs: dict[int, Cost] = defaultdict(Cost)
-        # Many are counted faster with all the others than named one by one.
-        span = UsageFilter(
+        # For many streams, summing all of them is faster than naming each one.
+        store_filter = UsageFilter(
             streams=tuple(streams) if len(streams) <= _MAX_NAMED_STREAMS else ()
         )
-        for portion in self._queries.group_usage(
-            "session", span, self._cuts, with_sessions=True
+        for bucket in self._queries.group_usage(
+            "session", store_filter, self._price_breaks, with_sessions=True
         ):
-            costs[portion.session] = costs[portion.session].plus(
-                self.compute_cost(portion)
+            costs[bucket.session] = costs[bucket.session].plus(
+                self.compute_cost(bucket)
             )
         return costs
 
-    def compute_cost(self, portion: UsageBucket) -> Cost:
-        """What these messages cost, if anybody knows."""
-        tariff = self._tariffs.get(portion.model)
+    def compute_cost(self, bucket: UsageBucket) -> Cost:
+        """Return the cost of these messages, as unpriced if there is no known price."""
+        tariff = self._tariffs.get(bucket.model)
         if tariff is None:
-            return Cost(unpriced=portion.messages)
-        pico = tariff.cost(portion.usage, portion.size, portion.first_us)
-        return Cost(pico, priced=portion.messages)
+            return Cost(unpriced=bucket.messages)
+        pico = tariff.cost(bucket.usage, bucket.size, bucket.first_us)
+        return Cost(pico, priced=bucket.messages)
 
     def _list_messages(self, filters: UsageFilters) -> list[UsageBucket]:
-        """Every message that counts and has a time, the earliest first."""
-        found = self._queries.list_messages(self._make_span(filters))
-        return [each for each in found if self.is_included(each.session, filters)]
+        """Return the selected messages that have a time, earliest first."""
+        messages = self._queries.list_messages(self._make_store_filter(filters))
+        return [
+            message
+            for message in messages
+            if self.is_included(message.session, filters)
+        ]
 
     def list_calls(self, filters: UsageFilters) -> list[ToolCall]:
-        """Every call of a tool that counts."""
-        found = self._queries.list_tool_calls(self._make_span(filters))
-        return [each for each in found if self.is_included(each.session, filters)]
+        """Return the selected tool calls."""
+        calls = self._queries.list_tool_calls(self._make_store_filter(filters))
+        return [call for call in calls if self.is_included(call.session, filters)]
 
     def is_included(self, stream: int, filters: UsageFilters) -> bool:
-        """Whether the stream's session is one of those asked for."""
+        """Return whether the stream belongs to a selected session."""
         return filters.sessions is None or self.get_session(stream) in filters.sessions
 
     def get_session(self, stream: int) -> SessionName:
-        """The session that a stream is, or is a subagent of."""
+        """Return agent and id of the session that a stream belongs to."""
         return self._streams[stream][:2]
 
     @cached_property
     def projects(self) -> Mapping[SessionName, str]:
-        """The folder each session works in; a lost session's is its subagent's."""
-        found: dict[SessionName, str] = {}
+        """Working directory by session; of a subagent if the main log is missing."""
+        projects: dict[SessionName, str] = {}
         for stream in self._streams.values():
-            if stream.is_main or stream[:2] not in found:
-                found[stream[:2]] = stream.cwd
-        return found
+            if stream.is_main or stream[:2] not in projects:
+                projects[stream[:2]] = stream.cwd
+        return projects
 
     def list_unpriced_models(self, total: UsageSummary) -> list[str]:
-        """The models in a sum that have no known price."""
+        """Return the models of a summary that have no known price."""
         return [model for model in total.models if self._tariffs.get(model) is None]
 
     def _get_parent(self, stream: int) -> int:
@@ -206,10 +216,10 @@ class UsageStats:
         }
 
     @cached_property
-    def _cuts(self) -> PriceBreaks:
+    def _price_breaks(self) -> PriceBreaks:
         return find_price_boundaries(filter(None, self._tariffs.values()))
 
-    def _make_span(self, filters: UsageFilters) -> UsageFilter:
+    def _make_store_filter(self, filters: UsageFilters) -> UsageFilter:
         first, last = self._queries.get_time_range()
         return UsageFilter(
             filters.agent,
@@ -219,36 +229,40 @@ class UsageStats:
             utc_offsets=find_offsets(first, last, self._zone),
         )
 
-    def _get_group_key(self, by: Grouping, portion: UsageBucket) -> GroupKey:
+    def _get_group_key(self, by: Grouping, bucket: UsageBucket) -> GroupKey:
         if by == "session":
-            return self.get_session(portion.session)
+            return self.get_session(bucket.session)
         if by == "project":
-            return self.projects.get(self.get_session(portion.session)) or None
-        return portion.key
+            return self.projects.get(self.get_session(bucket.session)) or None
+        return bucket.key
 
 
-def _sum_all(tallies: Iterable[_UsageAccumulator]) -> UsageSummary:
-    """All together; a session in several groups counts once."""
+def _sum_all(accumulators: Iterable[_UsageAccumulator]) -> UsageSummary:
+    """Return the total; a session in several groups counts once."""
     total = _UsageAccumulator()
-    for each in tallies:
-        total.usage += each.usage
-        total.messages += each.messages
-        total.cost = total.cost.plus(each.cost)
-        total.models |= each.models
-        total.agents |= each.agents
-        total.sessions |= each.sessions
-        total.times += each.times
+    for accumulator in accumulators:
+        total.usage += accumulator.usage
+        total.messages += accumulator.messages
+        total.cost = total.cost.plus(accumulator.cost)
+        total.models |= accumulator.models
+        total.agents |= accumulator.agents
+        total.sessions |= accumulator.sessions
+        total.times += accumulator.times
     return total.finish(None)
 
 
-def _sort_sums(
-    by: Grouping, tallies: Mapping[GroupKey, _UsageAccumulator]
+def _sort_summaries(
+    by: Grouping, accumulators: Mapping[GroupKey, _UsageAccumulator]
 ) -> list[UsageSummary]:
-    sums = [tally.finish(_format_key(by, key)) for key, tally in tallies.items()]
+    summaries = [
+        accumulator.finish(_format_key(by, key))
+        for key, accumulator in accumulators.items()
+    ]
     if by in ("day", "week", "month"):
-        return sorted(sums, key=lambda each: each.key or "")
+        return sorted(summaries, key=lambda summary: summary.key or "")
     return sorted(
-        sums, key=lambda each: (-each.cost.pico, -each.tokens, each.key or "")
+        summaries,
+        key=lambda summary: (-summary.cost.pico, -summary.tokens, summary.key or ""),
     )
 
 

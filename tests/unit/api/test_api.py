@@ -1,4 +1,4 @@
-"""What scripts get of the store."""
+"""The Python API for scripts."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ SECRET = "ghp_" + "A1b2" * 9
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
-    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
-        yield shelf
+def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as harness:
+        yield harness
 
 
 @pytest.fixture
-def store(shelf: StoreHarness) -> Iterator[Store]:
-    with open_store(shelf.path) as store:
+def store(harness: StoreHarness) -> Iterator[Store]:
+    with open_store(harness.path) as store:
         yield store
 
 
 def commit_session(
-    shelf: StoreHarness, name: str = "s", second: float = 0, **more: Any
+    harness: StoreHarness, name: str = "s", second: float = 0, **more: Any
 ) -> None:
-    """A session with a prompt, a call, its result and an answer."""
+    """Commit a session with a prompt, a tool call, its result and an answer."""
     own = {"session": make_key(name), "scope": name, **more}
     call = {"tool_call_id": "c", "model": "m", **own}
-    shelf.commit(
+    harness.commit(
         make_prompt(f"prompt {name}", "1", created_at=time_at(second), **own),
         make_record("", "2", type="tool_use", tool_name="Bash", message_id="msg",
                     tool_input='{"command": "ls"}', usage=Usage(1, 2),
@@ -66,12 +66,12 @@ def commit_session(
     )  # fmt: skip
 
 
-def commit_subagent(shelf: StoreHarness) -> None:
+def commit_subagent(harness: StoreHarness) -> None:
     own = {"session": make_key("s", "subagent:x"), "scope": "x"}
-    shelf.commit(make_record("done", "1", **own), log="x")
+    harness.commit(make_record("done", "1", **own), log="x")
 
 
-def ids(sessions: Iterator[Session]) -> list[str]:
+def list_ids(sessions: Iterator[Session]) -> list[str]:
     return [session.id for session in sessions]
 
 
@@ -79,32 +79,32 @@ def ids(sessions: Iterator[Session]) -> list[str]:
 
 
 def test_a_store_is_found_by_its_file_its_folder_or_the_environment(
-    shelf: StoreHarness, monkeypatch: pytest.MonkeyPatch
+    harness: StoreHarness, monkeypatch: pytest.MonkeyPatch
 ):
-    commit_session(shelf)
-    monkeypatch.setenv("LESLIED_DATA_DIR", str(shelf.path.parent))
+    commit_session(harness)
+    monkeypatch.setenv("LESLIED_DATA_DIR", str(harness.path.parent))
 
-    for path in (shelf.path, str(shelf.path), shelf.path.parent, None):
+    for path in (harness.path, str(harness.path), harness.path.parent, None):
         with open_store(path) as store:
-            assert ids(store.sessions()) == ["s"]
+            assert list_ids(store.sessions()) == ["s"]
 
 
-def test_where_nothing_was_read_yet_a_sentence_says_so(tmp_path: Path):
+def test_a_missing_store_is_a_clear_error(tmp_path: Path):
     with pytest.raises(LesliedError, match="Nothing has been read yet"):
         open_store(tmp_path / "store.db")
 
     assert not list(tmp_path.glob("*.db*"))
 
 
-def test_a_file_that_is_no_store_is_unusable(tmp_path: Path):
+def test_a_file_that_is_not_a_store_is_unusable(tmp_path: Path):
     (tmp_path / "store.db").write_bytes(b"no database" * 1000)
 
     with pytest.raises(StoreUnusable):
         open_store(tmp_path)
 
 
-def test_a_store_that_was_closed_says_so(shelf: StoreHarness):
-    store = open_store(shelf.path)
+def test_a_closed_store_raises_an_error(harness: StoreHarness):
+    store = open_store(harness.path)
     store.close()
 
     with pytest.raises(LesliedError, match="closed"):
@@ -114,17 +114,17 @@ def test_a_store_that_was_closed_says_so(shelf: StoreHarness):
 # Sessions
 
 
-def test_sessions_are_those_of_the_list(shelf: StoreHarness, store: Store):
+def test_sessions_are_in_the_order_of_the_list(harness: StoreHarness, store: Store):
     for number, name in enumerate("bca"):
-        commit_session(shelf, name, number * 100)
+        commit_session(harness, name, number * 100)
 
-    with shelf.reader() as reader:
+    with harness.reader() as reader:
         listed = [s.key.session_id for s in list_sessions(reader)]
-    assert ids(store.sessions()) == listed == ["a", "c", "b"]
+    assert list_ids(store.sessions()) == listed == ["a", "c", "b"]
 
 
-def test_a_session_tells_what_the_list_tells(shelf: StoreHarness, store: Store):
-    commit_session(shelf)
+def test_a_session_has_the_values_of_the_list(harness: StoreHarness, store: Store):
+    commit_session(harness)
 
     (session,) = store.sessions()
 
@@ -136,7 +136,7 @@ def test_a_session_tells_what_the_list_tells(shelf: StoreHarness, store: Store):
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("arguments", "expected"),
     [
         ({"agent": "claude-code"}, ["b", "a"]),
         ({"agent": "codex"}, []),
@@ -153,82 +153,86 @@ def test_a_session_tells_what_the_list_tells(shelf: StoreHarness, store: Store):
         ({"since": "2026-11-20"}, []),
     ],
 )  # fmt: skip
-def test_sessions_are_picked(
-    shelf: StoreHarness, store: Store, asked: dict[str, Any], found: list[str]
+def test_sessions_can_be_filtered(
+    harness: StoreHarness, store: Store, arguments: dict[str, Any], expected: list[str]
 ):
     for number, (name, folder) in enumerate((("a", "app"), ("b", "web"))):
-        told = {"cwd": f"/home/dev/{folder}"}
+        metadata = {"cwd": f"/home/dev/{folder}"}
         opened = make_event(
-            "opened", "0", metadata=told, session=make_key(name), scope=name
+            "opened", "0", metadata=metadata, session=make_key(name), scope=name
         )
-        shelf.commit(opened, log=name)
-        commit_session(shelf, name, number * 100)
+        harness.commit(opened, log=name)
+        commit_session(harness, name, number * 100)
 
-    assert ids(store.sessions(**asked)) == found
-
-
-def test_a_session_without_a_time_is_in_no_span(shelf: StoreHarness, store: Store):
-    shelf.commit(make_prompt("a", "1"))
-
-    assert ids(store.sessions()) == ["s"]
-    assert ids(store.sessions(since="2000-01-01")) == []
+    assert list_ids(store.sessions(**arguments)) == expected
 
 
-def test_until_is_about_the_beginning_and_since_about_the_end(
-    shelf: StoreHarness, store: Store
+def test_a_session_without_a_time_matches_no_time_filter(
+    harness: StoreHarness, store: Store
 ):
-    commit_session(shelf, "long")
-    late = {"session": make_key("long"), "scope": "long", "created_at": time_at(9000)}
-    shelf.commit(make_record("late", "5", **late), log="long")
-    commit_session(shelf, "short", 3600)
+    harness.commit(make_prompt("a", "1"))
 
-    assert ids(store.sessions(until=time_at(60))) == ["long"]
-    assert ids(store.sessions(since=time_at(6000))) == ["long"]
-    assert ids(store.sessions(since=time_at(3600), until=time_at(3601))) == [
+    assert list_ids(store.sessions()) == ["s"]
+    assert list_ids(store.sessions(since="2000-01-01")) == []
+
+
+def test_until_applies_to_the_start_and_since_to_the_end(
+    harness: StoreHarness, store: Store
+):
+    commit_session(harness, "long")
+    late = {"session": make_key("long"), "scope": "long", "created_at": time_at(9000)}
+    harness.commit(make_record("late", "5", **late), log="long")
+    commit_session(harness, "short", 3600)
+
+    assert list_ids(store.sessions(until=time_at(60))) == ["long"]
+    assert list_ids(store.sessions(since=time_at(6000))) == ["long"]
+    assert list_ids(store.sessions(since=time_at(3600), until=time_at(3601))) == [
         "long",
         "short",
     ]
 
 
-def test_subagents_come_with_the_sessions_that_are_picked(
-    shelf: StoreHarness, store: Store
+def test_only_subagents_of_matching_sessions_are_listed(
+    harness: StoreHarness, store: Store
 ):
-    commit_session(shelf)
-    commit_subagent(shelf)
-    commit_session(shelf, "late", 100)
+    commit_session(harness)
+    commit_subagent(harness)
+    commit_session(harness, "late", 100)
 
-    found = store.sessions(until=time_at(60), subagents=True)
+    sessions = store.sessions(until=time_at(60), subagents=True)
 
-    assert sorted(ids(found)) == ["s", "x"]
-
-
-def test_subagents_are_listed_when_asked_for(shelf: StoreHarness, store: Store):
-    commit_session(shelf)
-    commit_subagent(shelf)
-
-    assert ids(store.sessions()) == ["s"]
-    found = {s.id: s.parent for s in store.sessions(subagents=True)}
-    assert found == {"s": None, "x": "s"}
+    assert sorted(list_ids(sessions)) == ["s", "x"]
 
 
-def test_a_subagent_costs_the_same_whichever_way_one_comes_to_it(
-    shelf: StoreHarness, store: Store
+def test_subagents_are_listed_on_request(harness: StoreHarness, store: Store):
+    commit_session(harness)
+    commit_subagent(harness)
+
+    assert list_ids(store.sessions()) == ["s"]
+    parents = {s.id: s.parent for s in store.sessions(subagents=True)}
+    assert parents == {"s": None, "x": "s"}
+
+
+def test_a_subagent_has_the_same_cost_however_it_is_loaded(
+    harness: StoreHarness, store: Store
 ):
-    commit_session(shelf)
+    commit_session(harness)
     own = {"session": make_key("s", "subagent:x"), "model": "claude-opus-4-5-20251101"}
-    said = make_record("a", "1", usage=Usage(1_000_000), message_id="m", **own)
-    shelf.commit(said, log="x")
+    answer = make_record("a", "1", usage=Usage(1_000_000), message_id="m", **own)
+    harness.commit(answer, log="x")
 
     (listed,) = (s for s in store.sessions(subagents=True) if s.id == "x")
-    (below,) = store.session("s").subagents
+    (child,) = store.session("s").subagents
 
-    assert store.session("x").cost_usd == below.cost_usd == listed.cost_usd == 5.0
-    assert store.session("x") == below == listed
+    assert store.session("x").cost_usd == child.cost_usd == listed.cost_usd == 5.0
+    assert store.session("x") == child == listed
 
 
-def test_one_session_is_found_as_show_finds_it(shelf: StoreHarness, store: Store):
-    commit_session(shelf, "first")
-    commit_session(shelf, "second", 100)
+def test_a_session_is_found_by_the_ids_that_show_accepts(
+    harness: StoreHarness, store: Store
+):
+    commit_session(harness, "first")
+    commit_session(harness, "second", 100)
     (unit,) = store.session("first").units
 
     assert store.session("last").id == "second"
@@ -239,9 +243,9 @@ def test_one_session_is_found_as_show_finds_it(shelf: StoreHarness, store: Store
         store.session("third")
 
 
-def test_a_subagent_is_found_by_its_id(shelf: StoreHarness, store: Store):
-    commit_session(shelf)
-    commit_subagent(shelf)
+def test_a_subagent_is_found_by_its_id(harness: StoreHarness, store: Store):
+    commit_session(harness)
+    commit_subagent(harness)
 
     session = store.session("x")
 
@@ -254,9 +258,11 @@ def test_a_subagent_is_found_by_its_id(shelf: StoreHarness, store: Store):
 # Units
 
 
-def test_units_come_in_order_with_their_entries(shelf: StoreHarness, store: Store):
+def test_units_are_in_order_and_contain_their_entries(
+    harness: StoreHarness, store: Store
+):
     opened = make_event("opened", "0")
-    shelf.commit(
+    harness.commit(
         opened, make_prompt("a", "1"), make_record("b", "2"), make_prompt("c", "3")
     )
 
@@ -268,16 +274,16 @@ def test_units_come_in_order_with_their_entries(shelf: StoreHarness, store: Stor
         (2, "c"),
     ]
     assert [[e.sequence for e in unit.entries] for unit in units] == [[1], [2, 3], [4]]
-    with shelf.reader() as reader:
-        chats = [reader.find_chat_id(shelf.session(), number) for number in range(3)]
-    assert [unit.chat_id for unit in units] == chats
+    with harness.reader() as reader:
+        chat_ids = [reader.find_chat_id(harness.session(), unit) for unit in range(3)]
+    assert [unit.chat_id for unit in units] == chat_ids
 
 
-def test_a_unit_is_numbered_right_after_copies_that_are_not_shown(
-    shelf: StoreHarness, store: Store
+def test_hidden_copies_do_not_count_in_the_sequence_of_a_unit(
+    harness: StoreHarness, store: Store
 ):
     copy = make_record("copy", "x", is_copy=True)
-    shelf.commit(make_prompt("a", "1"), copy, make_prompt("b", "2"))
+    harness.commit(make_prompt("a", "1"), copy, make_prompt("b", "2"))
 
     _, unit = store.session("s").units
 
@@ -287,8 +293,8 @@ def test_a_unit_is_numbered_right_after_copies_that_are_not_shown(
 # Entries
 
 
-def test_an_entry_tells_all_of_its_record(shelf: StoreHarness, store: Store):
-    commit_session(shelf)
+def test_an_entry_has_all_fields_of_its_record(harness: StoreHarness, store: Store):
+    commit_session(harness)
 
     call, result = store.entries.where(tool="Bash")
 
@@ -304,21 +310,21 @@ def test_an_entry_tells_all_of_its_record(shelf: StoreHarness, store: Store):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("stored", "tool_input"),
     [("", None), ("[1]", {"input": [1]}), ("raw text", {"input": "raw text"})],
 )
 def test_the_input_of_a_tool_is_always_a_dict(
-    shelf: StoreHarness, store: Store, given: str, told: Any
+    harness: StoreHarness, store: Store, stored: str, tool_input: Any
 ):
-    shelf.commit(make_record("", "1", type="tool_use", tool_input=given))
+    harness.commit(make_record("", "1", type="tool_use", tool_input=stored))
 
     (entry,) = store.entries
 
-    assert entry.tool_input == told
+    assert entry.tool_input == tool_input
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("arguments", "expected"),
     [
         ({}, ["prompt s", "", "files", "answer s", "done"]),
         ({"role": "assistant"}, ["", "answer s", "done"]),
@@ -334,36 +340,36 @@ def test_the_input_of_a_tool_is_always_a_dict(
         ({"session": "x"}, ["done"]),
     ],
 )
-def test_entries_are_picked(
-    shelf: StoreHarness, store: Store, asked: dict[str, str], found: list[str]
+def test_entries_can_be_filtered(
+    harness: StoreHarness, store: Store, arguments: dict[str, str], expected: list[str]
 ):
-    commit_session(shelf)
-    commit_subagent(shelf)
+    commit_session(harness)
+    commit_subagent(harness)
 
-    assert [entry.content for entry in store.entries.where(**asked)] == found
-
-
-def test_entries_are_picked_by_a_function_too(shelf: StoreHarness, store: Store):
-    commit_session(shelf)
-
-    found = store.entries.where(lambda e: e.role == "assistant").all()
-
-    assert [entry.sequence for entry in found] == [2, 4]
+    assert [entry.content for entry in store.entries.where(**arguments)] == expected
 
 
-def test_entries_are_picked_again_and_again(shelf: StoreHarness, store: Store):
-    commit_session(shelf)
-    spoken = store.entries.where(role="assistant")
+def test_entries_can_be_filtered_by_a_function(harness: StoreHarness, store: Store):
+    commit_session(harness)
 
-    assert [e.sequence for e in spoken.where(type="tool_use")] == [2]
-    assert [e.sequence for e in spoken.where(lambda e: e.sequence > 2)] == [4]
-    assert list(spoken.where(role="user")) == []
-    assert len(list(spoken)) == 2
+    entries = store.entries.where(lambda e: e.role == "assistant").all()
+
+    assert [entry.sequence for entry in entries] == [2, 4]
 
 
-def test_entries_of_one_session_are_picked_by_it(shelf: StoreHarness, store: Store):
-    commit_session(shelf, "a")
-    commit_session(shelf, "b", 100)
+def test_a_selection_of_entries_can_be_reused(harness: StoreHarness, store: Store):
+    commit_session(harness)
+    answers = store.entries.where(role="assistant")
+
+    assert [e.sequence for e in answers.where(type="tool_use")] == [2]
+    assert [e.sequence for e in answers.where(lambda e: e.sequence > 2)] == [4]
+    assert list(answers.where(role="user")) == []
+    assert len(list(answers)) == 2
+
+
+def test_entries_can_be_filtered_by_session(harness: StoreHarness, store: Store):
+    commit_session(harness, "a")
+    commit_session(harness, "b", 100)
     session = store.session("a")
     (unit,) = session.units
 
@@ -377,186 +383,194 @@ def test_entries_of_one_session_are_picked_by_it(shelf: StoreHarness, store: Sto
     assert list(session.entries.where(session="b")) == []
 
 
-def test_who_narrows_twice_gets_what_both_leave(shelf: StoreHarness, store: Store):
-    shelf.commit(make_prompt("a", "1"), make_record("b", "2"), make_prompt("c", "3"))
-    commit_subagent(shelf)
-    commit_session(shelf, "other", 100)
+def test_chained_filters_must_all_match(harness: StoreHarness, store: Store):
+    harness.commit(make_prompt("a", "1"), make_record("b", "2"), make_prompt("c", "3"))
+    commit_subagent(harness)
+    commit_session(harness, "other", 100)
     first, second = (unit.chat_id for unit in store.session("s").units)
     unit = store.entries.where(session=first)
 
-    def told(entries: Entries) -> list[str]:
+    def list_texts(entries: Entries) -> list[str]:
         return [entry.content for entry in entries]
 
-    assert told(unit.where(session="s")) == ["a", "b"]
-    assert told(store.session("s").entries.where(session=first)) == ["a", "b"]
-    assert told(unit.where(session=first)) == ["a", "b"]
-    assert told(unit.where(session=second)) == []
-    assert told(unit.where(session="x")) == []
-    assert told(unit.where(session="other")) == []
-    assert told(unit.where(role="user").where(role="assistant")) == []
+    assert list_texts(unit.where(session="s")) == ["a", "b"]
+    assert list_texts(store.session("s").entries.where(session=first)) == ["a", "b"]
+    assert list_texts(unit.where(session=first)) == ["a", "b"]
+    assert list_texts(unit.where(session=second)) == []
+    assert list_texts(unit.where(session="x")) == []
+    assert list_texts(unit.where(session="other")) == []
+    assert list_texts(unit.where(role="user").where(role="assistant")) == []
 
 
-def test_the_id_of_an_entry_picks_it_alone(shelf: StoreHarness, store: Store):
-    commit_session(shelf)
-    commit_subagent(shelf)
-    commit_session(shelf, "other", 100)
-    wanted = list(store.session("s").entries)[3]
+def test_the_id_of_an_entry_selects_only_this_entry(
+    harness: StoreHarness, store: Store
+):
+    commit_session(harness)
+    commit_subagent(harness)
+    commit_session(harness, "other", 100)
+    entry = list(store.session("s").entries)[3]
 
-    found = store.entries.where(session=wanted.entry_id)
+    selection = store.entries.where(session=entry.entry_id)
 
-    assert list(found) == list(found.where(session="s")) == [wanted]
-    assert list(store.session("s").entries.where(session=wanted.entry_id)) == [wanted]
-    assert found.latest() == wanted
-    assert list(found.where(session="x")) == []
-    assert list(found.where(session="other")) == []
-    assert list(found.where(role="user")) == []
+    assert list(selection) == list(selection.where(session="s")) == [entry]
+    assert list(store.session("s").entries.where(session=entry.entry_id)) == [entry]
+    assert selection.latest() == entry
+    assert list(selection.where(session="x")) == []
+    assert list(selection.where(session="other")) == []
+    assert list(selection.where(role="user")) == []
 
 
-def test_an_entry_that_forks_share_is_picked_in_each(shelf: StoreHarness, store: Store):
+def test_an_entry_that_forks_share_is_selected_in_each_fork(
+    harness: StoreHarness, store: Store
+):
     for name in ("one", "two"):
-        shelf.commit(make_record("a", "1", session=make_key(name)), log=name)
+        harness.commit(make_record("a", "1", session=make_key(name)), log=name)
     (entry,) = store.session("two").entries
 
-    found = store.entries.where(session=entry.entry_id)
+    selection = store.entries.where(session=entry.entry_id)
 
-    assert {each.session_id for each in found} == {"one", "two"}
-    assert list(found.where(session="two")) == [entry]
+    assert {shared.session_id for shared in selection} == {"one", "two"}
+    assert list(selection.where(session="two")) == [entry]
 
 
-@pytest.mark.parametrize("asked", [{"role": "robot"}, {"type": "tool"}])
-def test_a_word_that_no_entry_has_is_refused(store: Store, asked: dict[str, str]):
+@pytest.mark.parametrize("arguments", [{"role": "robot"}, {"type": "tool"}])
+def test_an_unknown_role_or_type_is_refused(store: Store, arguments: dict[str, str]):
     with pytest.raises(UserError, match="There is no"):
-        store.entries.where(**asked)
+        store.entries.where(**arguments)
 
 
-def test_the_latest_is_the_latest_in_time(shelf: StoreHarness, store: Store):
+def test_latest_returns_the_entry_with_the_latest_time(
+    harness: StoreHarness, store: Store
+):
     assert store.entries.latest() is None
-    commit_session(shelf, "new", 100)
-    commit_session(shelf, "old")
-    shelf.commit(make_record("timeless", "t", session=make_key("old"), scope="t"))
+    commit_session(harness, "new", 100)
+    commit_session(harness, "old")
+    harness.commit(make_record("timeless", "t", session=make_key("old"), scope="t"))
 
-    def told(**asked: str) -> str | None:
-        found = store.entries.where(**asked).latest()
-        return found.content if found else None
+    def find_latest_text(**arguments: str) -> str | None:
+        entry = store.entries.where(**arguments).latest()
+        return entry.content if entry else None
 
-    assert told() == "answer new"
-    assert told(session="old") == "answer old"
-    assert told(tool="Bash") == "files"
-    assert told(tool="Read") is None
+    assert find_latest_text() == "answer new"
+    assert find_latest_text(session="old") == "answer old"
+    assert find_latest_text(tool="Bash") == "files"
+    assert find_latest_text(tool="Read") is None
 
 
-def test_entries_do_not_stand_in_memory_at_once(shelf: StoreHarness, store: Store):
+def test_entries_are_not_all_in_memory_at_once(harness: StoreHarness, store: Store):
     size, count = 50_000, 600
     for start in range(0, count, 100):
         numbers = range(start, start + 100)
-        shelf.commit(*(make_record(f"{n}" + "x" * size, str(n)) for n in numbers))
+        harness.commit(*(make_record(f"{n}" + "x" * size, str(n)) for n in numbers))
     tracemalloc.start()
     try:
-        seen = sum(len(entry.content) > size for entry in store.entries)
+        large = sum(len(entry.content) > size for entry in store.entries)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
 
-    assert seen == count
+    assert large == count
     assert peak < size * count / 2
 
 
-def test_the_first_entry_costs_one_page(shelf: StoreHarness, store: Store):
-    shelf.commit(*(make_record(str(n), str(n)) for n in range(1000)))
-    asked: list[str] = []
-    store._backend.reader._db.set_trace_callback(asked.append)
+def test_the_first_entry_loads_one_page(harness: StoreHarness, store: Store):
+    harness.commit(*(make_record(str(n), str(n)) for n in range(1000)))
+    statements: list[str] = []
+    store._backend.reader._db.set_trace_callback(statements.append)
 
     next(store.entries.all())
 
-    assert sum("LIMIT 100" in query for query in asked) == 1
-    (loaded,) = [query for query in asked if "content" in query]
-    assert loaded.partition(" IN (")[2].count(",") == 99
+    assert sum("LIMIT 100" in statement for statement in statements) == 1
+    (load,) = [statement for statement in statements if "content" in statement]
+    assert load.partition(" IN (")[2].count(",") == 99
 
 
-def test_going_through_entries_sees_what_comes_and_holds_nothing_open(
-    shelf: StoreHarness, store: Store
+def test_iterating_entries_sees_new_ones_and_keeps_no_transaction_open(
+    harness: StoreHarness, store: Store
 ):
-    shelf.commit(*(make_record(str(n), str(n)) for n in range(150)))
+    harness.commit(*(make_record(str(n), str(n)) for n in range(150)))
     entries = store.entries.all()
     next(entries)
 
-    shelf.commit(make_record("late", "late"))
-    (busy, _, _) = shelf.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+    harness.commit(make_record("late", "late"))
+    (busy, _, _) = harness.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0]
 
     *_, last = entries
     assert (last.content, last.sequence, busy) == ("late", 151, 0)
 
 
-def test_going_through_a_session_sees_what_comes_too(shelf: StoreHarness, store: Store):
-    shelf.commit(*(make_record(str(n), str(n)) for n in range(150)))
+def test_iterating_a_session_sees_new_entries(harness: StoreHarness, store: Store):
+    harness.commit(*(make_record(str(n), str(n)) for n in range(150)))
     entries = store.session("s").entries.all()
     next(entries)
 
-    shelf.commit(make_record("late", "late"))
-    (busy, _, _) = shelf.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+    harness.commit(make_record("late", "late"))
+    (busy, _, _) = harness.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0]
 
     *_, last = entries
     assert (last.content, last.sequence, busy) == ("late", 151, 0)
 
 
-def test_what_is_deleted_on_the_way_is_left_out(shelf: StoreHarness, store: Store):
-    shelf.commit(*(make_record(str(n), str(n)) for n in range(150)))
+def test_entries_deleted_during_the_iteration_are_skipped(
+    harness: StoreHarness, store: Store
+):
+    harness.commit(*(make_record(str(n), str(n)) for n in range(150)))
     entries = store.session("s").entries.all()
     next(entries)
 
-    shelf.execute("DELETE FROM placement WHERE id > 120")
+    harness.execute("DELETE FROM placement WHERE id > 120")
 
     assert len(list(entries)) == 119
 
 
 @pytest.mark.parametrize(
-    "look",
+    "read",
     [
         lambda session: list(session.entries),
         lambda session: list(session.entries.where(role="user")),
         lambda session: session.entries.where(lambda _: False).latest(),
         lambda session: list(session.units),
     ],
-    ids=["all", "picked", "latest", "units"],
+    ids=["all", "filtered", "latest", "units"],
 )
-def test_twice_the_entries_take_about_twice_the_work(
-    shelf: StoreHarness, store: Store, look: Callable[[Session], object]
+def test_the_work_grows_linearly_with_the_entries(
+    harness: StoreHarness, store: Store, read: Callable[[Session], object]
 ):
-    for name, most in (("small", 2000), ("large", 4000)):
+    for name, size in (("small", 2000), ("large", 4000)):
         own = {"session": make_key(name), "scope": name}
-        said = (
+        records = (
             make_prompt(str(n), str(n), created_at=time_at(n), **own)
             if n % 10 == 0
             else make_record(str(n), str(n), created_at=time_at(n), **own)
-            for n in range(most)
+            for n in range(size)
         )
-        shelf.commit(*said, log=name)
+        harness.commit(*records, log=name)
 
-    small, large = (count_steps(store, name, look) for name in ("small", "large"))
+    small, large = (count_steps(store, name, read) for name in ("small", "large"))
 
     assert small > 2000
     assert large < 2.5 * small
 
 
-def count_steps(store: Store, name: str, look: Callable[[Session], object]) -> int:
-    """How often SQLite's machine took a hundred steps meanwhile."""
-    session, seen = store.session(name), count()
-    store._backend.reader._db.set_progress_handler(lambda: next(seen) < 0, 100)
-    look(session)
+def count_steps(store: Store, name: str, read: Callable[[Session], object]) -> int:
+    """Return how many virtual machine steps SQLite needs, in hundreds."""
+    session, calls = store.session(name), count()
+    store._backend.reader._db.set_progress_handler(lambda: next(calls) < 0, 100)
+    read(session)
     store._backend.reader._db.set_progress_handler(None, 0)
-    return 100 * next(seen)
+    return 100 * next(calls)
 
 
-def test_another_thread_is_refused_with_a_sentence(shelf: StoreHarness, store: Store):
+def test_use_in_another_thread_is_a_clear_error(harness: StoreHarness, store: Store):
     raised: list[Exception] = []
 
-    def look() -> None:
+    def list_in_thread() -> None:
         try:
             list(store.sessions())
         except LesliedError as error:
             raised.append(error)
 
-    thread = threading.Thread(target=look)
+    thread = threading.Thread(target=list_in_thread)
     thread.start()
     thread.join()
 
@@ -566,37 +580,37 @@ def test_another_thread_is_refused_with_a_sentence(shelf: StoreHarness, store: S
 # Secrets
 
 
-def test_the_log_s_own_words_come_unless_secrets_shall_be_taken_out(
-    shelf: StoreHarness,
+def test_secrets_are_removed_from_everything_on_request(
+    harness: StoreHarness,
 ):
-    told = {"cwd": f"/home/{SECRET}"}
+    metadata = {"cwd": f"/home/{SECRET}"}
     escaped = SECRET.replace("_", "\\u005f")
-    shelf.commit(
-        make_event("opened", "0", metadata=told),
+    harness.commit(
+        make_event("opened", "0", metadata=metadata),
         make_prompt(SECRET, "1"),
         make_record("", "2", type="tool_use", tool_name=SECRET,
                     tool_input=f'{{"{SECRET}": "{escaped}"}}'),
     )  # fmt: skip
 
-    def everything(*, redact: bool) -> str:
-        with open_store(shelf.path, redact=redact) as store:
+    def dump_store(*, redact: bool) -> str:
+        with open_store(harness.path, redact=redact) as store:
             (session,) = store.sessions()
             rows = list(store.sql("SELECT * FROM transcript_entries, sessions"))
             return repr([session, list(session.units), list(store.entries), rows])
 
-    assert SECRET in everything(redact=False)
-    assert SECRET not in everything(redact=True)
-    assert escaped not in everything(redact=True)
-    assert "[REDACTED:github:" in everything(redact=True)
+    assert SECRET in dump_store(redact=False)
+    assert SECRET not in dump_store(redact=True)
+    assert escaped not in dump_store(redact=True)
+    assert "[REDACTED:github:" in dump_store(redact=True)
 
 
 # SQL
 
 
-def test_the_time_of_a_query_does_not_run_on_after_it(
-    shelf: StoreHarness, store: Store, clock: FakeClock
+def test_the_deadline_of_a_query_ends_with_it(
+    harness: StoreHarness, store: Store, clock: FakeClock
 ):
-    commit_session(shelf)
+    commit_session(harness)
     reader = store._backend.reader
     list(store.sql("SELECT 1", timeout=5))
 
@@ -604,13 +618,13 @@ def test_the_time_of_a_query_does_not_run_on_after_it(
     clock.advance(1e9)
     reader._db.set_progress_handler(reader._is_past_deadline, 1)
 
-    assert ids(store.sessions()) == ["s"]
+    assert list_ids(store.sessions()) == ["s"]
     assert len(list(store.entries)) == 4
 
 
-def test_the_view_of_sessions_is_the_list(shelf: StoreHarness, store: Store):
-    commit_session(shelf)
-    commit_subagent(shelf)
+def test_the_sql_view_of_sessions_equals_the_list(harness: StoreHarness, store: Store):
+    commit_session(harness)
+    commit_subagent(harness)
 
     (row,) = store.sql("SELECT * FROM sessions")
 
@@ -624,7 +638,7 @@ def test_the_view_of_sessions_is_the_list(shelf: StoreHarness, store: Store):
     assert row["thread_id"] == session.thread_id
 
 
-def test_values_and_rows_are_python_s(shelf: StoreHarness, store: Store):
+def test_values_and_rows_have_python_types(harness: StoreHarness, store: Store):
     rows = store.sql("SELECT ? AS a, x'00ff' AS b, NULL AS c", [1.5])
 
     assert rows.columns == ("a", "b", "c")

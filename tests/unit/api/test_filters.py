@@ -1,4 +1,4 @@
-"""What scripts ask of sessions is what the list's options ask."""
+"""The arguments of `Store.sessions` mean the same as the options of `leslied list`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ OPTIONS = ("agent", "project", "model", "status", "since", "until")
 EAST = timezone(timedelta(hours=14))
 
 
-def build_filters(**asked: Any) -> tuple[Filter, ...]:
-    known = {"agent": "", "project": "", "since": None, "until": None}
-    return tuple(make_filters(**{**known, **asked}))
+def build_filters(**arguments: Any) -> tuple[Filter, ...]:
+    defaults = {"agent": "", "project": "", "since": None, "until": None}
+    return tuple(make_filters(**{**defaults, **arguments}))
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "arguments",
     [
         {},
         {"agent": "codex"},
@@ -42,8 +42,8 @@ def build_filters(**asked: Any) -> tuple[Filter, ...]:
         {"since": "2026-01-31T15:00+00:00", "until": "2026-01-31T15:00+02:00"},
     ],
 )
-def test_the_options_of_the_list_mean_the_same(
-    asked: dict[str, str],
+def test_arguments_mean_the_same_as_options_of_the_list(
+    arguments: dict[str, str],
     tmp_path: Path,
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
@@ -51,12 +51,12 @@ def test_the_options_of_the_list_mean_the_same(
     monkeypatch.setenv("HOME", str(tmp_path))
     app: Any = SimpleNamespace(clock=clock, home=tmp_path)
 
-    listed = parse_filters(app, dict.fromkeys(OPTIONS) | asked)
+    listed = parse_filters(app, dict.fromkeys(OPTIONS) | arguments)
 
-    assert build_filters(**asked) == listed
+    assert build_filters(**arguments) == listed
 
 
-def test_days_and_times_are_taken_as_python_has_them():
+def test_dates_and_datetimes_are_accepted():
     day, noon = date(2026, 1, 31), datetime(2026, 1, 31, 12, tzinfo=UTC)
 
     assert build_filters(since=day, until=day) == build_filters(
@@ -71,7 +71,7 @@ def test_days_and_times_are_taken_as_python_has_them():
 
 @pytest.mark.parametrize("name", ["since", "until"])
 @pytest.mark.parametrize(
-    "given",
+    "value",
     [
         "9999-12-31",
         "9999-12-31T23:59-05:00",
@@ -85,21 +85,21 @@ def test_days_and_times_are_taken_as_python_has_them():
         datetime.min.replace(tzinfo=EAST),
     ],
 )
-def test_a_time_beyond_the_calendar_is_refused(name: str, given: Any):
+def test_a_time_out_of_range_is_refused(name: str, value: Any):
     with pytest.raises(UserError, match=r"The year \d+ is out of range") as raised:
-        build_filters(**{name: given})
+        build_filters(**{name: value})
 
     assert raised.value.hint
 
 
 @pytest.mark.parametrize(
-    "given", ["0002-01-01", "9998-12-31", "9998-12-31T23:59-23:59"]
+    "value", ["0002-01-01", "9998-12-31", "9998-12-31T23:59-23:59"]
 )
-def test_the_farthest_times_are_understood(given: str):
-    assert len(build_filters(since=given, until=given)) == 2
+def test_the_first_and_last_times_are_accepted(value: str):
+    assert len(build_filters(since=value, until=value)) == 2
 
 
-@pytest.mark.parametrize("given", ["soon", "2026-02-30", "2026-01-31T25:00", "7"])
-def test_a_day_that_is_none_is_refused(given: str):
-    with pytest.raises(UserError, match=f"'{given}' is no day or time"):
-        build_filters(since=given)
+@pytest.mark.parametrize("value", ["soon", "2026-02-30", "2026-01-31T25:00", "7"])
+def test_an_invalid_time_is_refused(value: str):
+    with pytest.raises(UserError, match=f"'{value}' is not a date or time"):
+        build_filters(since=value)

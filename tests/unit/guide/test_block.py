@@ -1,4 +1,4 @@
-"""The block in the bytes of a file: which text is one, and what is left around it."""
+"""Finding, appending, replacing and removing the guide's block."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from leslied.errors import UserError
 from leslied.guide.block import append_block, find_blocks, remove_block, replace_block
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 TAG = b'<leslie_system_guide version="1.2.3" description="x">'
 END = b"</leslie_system_guide>"
@@ -47,7 +47,7 @@ def find(data: bytes) -> list[tuple[bytes, str]]:
         (b"<leslie_system_guides>\n", b"\n</leslie_system_guides>"),
     ],
 )
-def test_only_the_real_block_is_found(around: tuple[bytes, bytes]):
+def test_only_a_real_block_is_found(around: tuple[bytes, bytes]):
     before, after = around
 
     assert find(before + BLOCK + after) == [(BLOCK, "1.2.3")]
@@ -66,13 +66,13 @@ def test_only_the_real_block_is_found(around: tuple[bytes, bytes]):
         (b"<leslie_system_guide>", ""),
     ],
 )
-def test_the_version_is_the_value_of_its_own_attribute(tag: bytes, version: str):
-    ((_, found),) = find(tag + b"\nwords\n" + END)
+def test_the_version_is_the_value_of_the_version_attribute(tag: bytes, version: str):
+    ((_, found_version),) = find(tag + b"\nwords\n" + END)
 
-    assert found == version
+    assert found_version == version
 
 
-def test_a_block_on_one_line_is_one():
+def test_a_block_can_be_on_one_line():
     line = TAG + b"words" + END
 
     assert find(b"# Mine\n" + line + b" \r\n") == [(line, "1.2.3")]
@@ -91,7 +91,7 @@ def test_a_block_on_one_line_is_one():
     ],
 )
 def test_a_start_without_an_end_is_refused(data: bytes, line: int):
-    with pytest.raises(UserError, match=f"starts on line {line} and has no end"):
+    with pytest.raises(UserError, match=f"starts on line {line} but has no end"):
         find_blocks(data)
 
 
@@ -104,7 +104,7 @@ def test_a_start_without_an_end_is_refused(data: bytes, line: int):
     ],
 )
 def test_an_end_without_a_start_is_refused(data: bytes, line: int):
-    with pytest.raises(UserError, match=f"ends on line {line} and has no start"):
+    with pytest.raises(UserError, match=f"ends on line {line} but has no start"):
         find_blocks(data)
 
 
@@ -131,14 +131,14 @@ def test_a_block_is_appended_after_a_blank_line(data: bytes, expected: bytes):
     ("before", "after"),
     [(b"", b""), (b"a\n", b"\nb"), (b"\xff\n", b" \n\x80"), (b"\xef\xbb\xbf", b"\n")],
 )
-def test_replacing_leaves_every_byte_around(before: bytes, after: bytes):
+def test_replacing_a_block_keeps_every_byte_around_it(before: bytes, after: bytes):
     data = before + BLOCK + after
     (block,) = find_blocks(data)
 
     assert replace_block(data, block, NEW) == before + NEW + after
 
 
-def test_a_replaced_block_keeps_its_line_ends():
+def test_a_replaced_block_keeps_its_newlines():
     data = b"a\n" + BLOCK.replace(b"\n", b"\r\n") + b"\nb\n"
     (block,) = find_blocks(data)
 
@@ -148,7 +148,7 @@ def test_a_replaced_block_keeps_its_line_ends():
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "left"),
+    ("before", "after", "remaining"),
     [
         (b"a\n\n", b"\n", b"a\n"),
         (b"a\n\n", b"", b"a"),
@@ -162,25 +162,25 @@ def test_a_replaced_block_keeps_its_line_ends():
         (b"a\r\n\n", b"\n", b"a\r\n"),
     ],
 )
-def test_what_is_left_reads_as_if_there_had_been_no_block(
-    before: bytes, after: bytes, left: bytes
+def test_removing_a_block_restores_the_text_around_it(
+    before: bytes, after: bytes, remaining: bytes
 ):
     data = before + BLOCK + after
     (block,) = find_blocks(data)
 
-    assert remove_block(data, block) == left
+    assert remove_block(data, block) == remaining
 
 
-@pytest.mark.timeout(PATIENCE_SECONDS)
+@pytest.mark.timeout(MAX_WAIT_SECONDS)
 @pytest.mark.parametrize(
     "line", [b"```a\n", b"```\n", b"~~~ ~\n", b"<leslie_system_guide \n", b"\n"]
 )
 def test_a_hostile_file_is_read_quickly(line: bytes):
-    """P6: work grows with the file, not with its square."""
+    """P6: the time is linear in the size of the file."""
     assert find_blocks(line * (2**20 // len(line))) == []
 
 
-@pytest.mark.timeout(PATIENCE_SECONDS)
+@pytest.mark.timeout(MAX_WAIT_SECONDS)
 def test_a_hostile_line_is_read_quickly():
     line = b"<leslie_system_guide" + b" a=b" * 200_000 + b" " * 200_000
 

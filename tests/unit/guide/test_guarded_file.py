@@ -1,4 +1,4 @@
-"""The file: never through a link, whole or not at all, as open as it was."""
+"""Reading and replacing the user's file: links, modes, concurrent changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def mode(path: Path) -> int:
+def get_mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
@@ -29,34 +29,36 @@ def replace(file: Path, data: bytes | None) -> None:
     replace_file(read_snapshot(file.parent, NAME), data)
 
 
-@pytest.mark.parametrize("wanted", [0o600, 0o640, 0o644, 0o664, 0o755, 0o444])
-def test_the_mode_is_kept(file: Path, wanted: int):
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o664, 0o755, 0o444])
+def test_a_replaced_file_keeps_its_mode(file: Path, mode: int):
     file.write_bytes(b"old")
-    file.chmod(wanted)
+    file.chmod(mode)
 
     replace(file, b"new")
 
-    assert (file.read_bytes(), mode(file)) == (b"new", wanted)
+    assert (file.read_bytes(), get_mode(file)) == (b"new", mode)
 
 
 @pytest.mark.parametrize(
-    ("folder", "wanted"), [(0o755, 0o644), (0o700, 0o600), (0o775, 0o664)]
+    ("folder_mode", "mode"), [(0o755, 0o644), (0o700, 0o600), (0o775, 0o664)]
 )
-def test_a_new_file_is_as_open_as_its_folder(file: Path, folder: int, wanted: int):
-    file.parent.chmod(folder)
+def test_a_new_file_gets_the_mode_of_its_folder(
+    file: Path, folder_mode: int, mode: int
+):
+    file.parent.chmod(folder_mode)
 
     replace(file, b"new")
 
-    assert (file.read_bytes(), mode(file)) == (b"new", wanted)
+    assert (file.read_bytes(), get_mode(file)) == (b"new", mode)
 
 
-def test_nothing_but_the_file_is_left_in_the_folder(file: Path):
+def test_no_temporary_file_remains_in_the_folder(file: Path):
     replace(file, b"new" * 5000)
 
     assert [*file.parent.iterdir()] == [file]
 
 
-def test_a_file_that_becomes_nothing_is_gone(file: Path):
+def test_replacing_a_file_by_none_deletes_it(file: Path):
     file.write_bytes(b"old")
 
     replace(file, None)
@@ -64,8 +66,8 @@ def test_a_file_that_becomes_nothing_is_gone(file: Path):
     assert not file.exists()
 
 
-def test_a_link_is_refused_and_told_where_it_leads(file: Path, tmp_path: Path):
-    """P6: never through a link."""
+def test_a_link_is_refused_and_its_target_named(file: Path, tmp_path: Path):
+    """P6: links are never followed."""
     target = tmp_path / "elsewhere"
     target.write_bytes(b"precious")
     file.symlink_to(target)
@@ -76,17 +78,17 @@ def test_a_link_is_refused_and_told_where_it_leads(file: Path, tmp_path: Path):
     assert target.read_bytes() == b"precious"
 
 
-def test_a_link_to_a_file_beside_it_names_the_way(file: Path):
+def test_the_hint_names_a_link_target_in_the_same_folder(file: Path):
     file.symlink_to("CLAUDE.md")
 
     with pytest.raises(UserError) as caught:
         read_snapshot(file.parent, NAME)
 
-    assert caught.value.hint == "To write there: leslied init --file CLAUDE.md"
+    assert caught.value.hint == "To write to its target: leslied init --file CLAUDE.md"
 
 
-def test_another_name_of_the_same_file_keeps_its_bytes(file: Path, tmp_path: Path):
-    """P6: a hard link planted in a project does not lead out of it."""
+def test_the_other_name_of_a_hard_link_keeps_its_content(file: Path, tmp_path: Path):
+    """P6: a hard link in a project does not change a file outside of it."""
     target = tmp_path / "elsewhere"
     target.write_bytes(b"precious")
     os.link(target, file)
@@ -96,17 +98,17 @@ def test_another_name_of_the_same_file_keeps_its_bytes(file: Path, tmp_path: Pat
     assert (target.read_bytes(), file.read_bytes()) == (b"precious", b"new")
 
 
-def test_a_pipe_is_refused_without_waiting(file: Path):
+def test_a_named_pipe_is_refused_without_blocking(file: Path):
     os.mkfifo(file)
 
-    with pytest.raises(UserError, match="no plain file"):
+    with pytest.raises(UserError, match="not a regular file"):
         read_snapshot(file.parent, NAME)
 
 
 def test_a_folder_is_refused(file: Path):
     file.mkdir()
 
-    with pytest.raises(UserError, match="no plain file"):
+    with pytest.raises(UserError, match="not a regular file"):
         read_snapshot(file.parent, NAME)
 
 
@@ -118,31 +120,35 @@ def test_a_huge_file_is_refused(file: Path):
         read_snapshot(file.parent, NAME)
 
 
-@pytest.mark.parametrize("wanted", [b"new", None])
-def test_a_file_changed_meanwhile_is_left_alone(file: Path, wanted: bytes | None):
-    """D8: somebody's edit between our look and our write is not lost."""
+@pytest.mark.parametrize("data", [b"new", None])
+def test_a_file_that_changed_since_it_was_read_is_not_replaced(
+    file: Path, data: bytes | None
+):
+    """D8: an edit between our read and our write is not lost."""
     file.write_bytes(b"old")
-    paper = read_snapshot(file.parent, NAME)
+    snapshot = read_snapshot(file.parent, NAME)
     file.write_bytes(b"edited")
 
-    with pytest.raises(UserError, match="changed by somebody else"):
-        replace_file(paper, wanted)
+    with pytest.raises(UserError, match="Another program has just changed"):
+        replace_file(snapshot, data)
 
     assert file.read_bytes() == b"edited"
     assert [*file.parent.iterdir()] == [file]
 
 
-def test_a_file_that_appears_meanwhile_is_left_alone(file: Path):
-    paper = read_snapshot(file.parent, NAME)
+def test_a_file_that_was_created_since_the_read_is_not_replaced(file: Path):
+    snapshot = read_snapshot(file.parent, NAME)
     file.write_bytes(b"theirs")
 
-    with pytest.raises(UserError, match="changed by somebody else"):
-        replace_file(paper, b"new")
+    with pytest.raises(UserError, match="Another program has just changed"):
+        replace_file(snapshot, b"new")
 
     assert file.read_bytes() == b"theirs"
 
 
-def test_a_full_disk_leaves_the_old_file(file: Path, monkeypatch: pytest.MonkeyPatch):
+def test_on_a_full_disk_the_old_file_remains(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+):
     file.write_bytes(b"old")
 
     def fail(_: int) -> None:

@@ -1,4 +1,4 @@
-"""The text itself, as an agent reads it."""
+"""The text of the guide, as agents read it."""
 
 from __future__ import annotations
 
@@ -10,26 +10,24 @@ from leslied.guide import load_guide
 from leslied.guide.block import find_blocks
 
 EXPECTED = {"context", "show", "search", "threads", "assets", "resume", "init"}
-"""The commands that the guide teaches; each must be there when the guide ships."""
+"""Commands that the guide mentions; each must exist."""
 
 DIGEST = ("3.1.0", "d98070e82e0a7ecc")
-"""The text of a version never changes: other words, another version."""
-
-COMING: set[str] = set()
+"""The text of a version never changes: a new text needs a new version."""
 
 GUIDE = load_guide()
 TEXT = GUIDE.text.decode()
 
 
-def test_the_guide_is_short_enough_to_be_read():
+def test_the_guide_is_short():
     assert len(TEXT.split()) < 800
 
 
-def test_every_command_it_names_is_one():
+def test_every_command_in_the_guide_exists():
     named = set(re.findall(r"`leslied ([a-z]+)", TEXT))
 
     assert named == EXPECTED
-    assert named - COMING <= set(COMMANDS)
+    assert named <= set(COMMANDS)
 
 
 def test_every_asset_is_explained():
@@ -45,12 +43,12 @@ def test_every_asset_is_explained():
     ]
 
 
-def test_no_line_of_it_could_be_taken_for_a_fence():
-    """A fence in the block would pair with one that the file never closed."""
+def test_no_line_of_the_guide_is_a_code_fence():
+    """A fence in the block would close one that the file left open."""
     assert not re.search(r"^ {0,3}(```|~~~)", TEXT, re.MULTILINE)
 
 
-def test_it_says_that_it_is_not_to_be_edited():
+def test_the_guide_asks_not_to_be_edited():
     first, second, third, *_ = TEXT.split("\n")
 
     assert first.startswith('<leslie_system_guide version="')
@@ -58,7 +56,7 @@ def test_it_says_that_it_is_not_to_be_edited():
     assert third.startswith("<!-- Do not edit here")
 
 
-def test_the_text_is_plain_and_whole():
+def test_the_text_is_one_block_in_ascii():
     (block,) = find_blocks(TEXT.encode())
 
     assert (block.start, block.end) == (0, len(TEXT.encode()))
@@ -66,5 +64,5 @@ def test_the_text_is_plain_and_whole():
     assert "\r" not in TEXT
 
 
-def test_other_words_are_another_version():
+def test_a_changed_text_needs_a_new_version():
     assert (GUIDE.version, hashlib.sha256(GUIDE.text).hexdigest()[:16]) == DIGEST

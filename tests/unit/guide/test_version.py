@@ -1,4 +1,4 @@
-"""Going from one version of the guide to another."""
+"""Comparison of guide versions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from leslied.guide.version import compare_versions
 
 
 @pytest.mark.parametrize(
-    ("found", "ours", "step"),
+    ("installed", "shipped", "step"),
     [
         ("2.1.0", "2.1.0", "same"),
         ("2.1.0+build.7", "2.1.0", "same"),
@@ -36,5 +36,5 @@ from leslied.guide.version import compare_versions
         ("9" * 5000 + ".0.0", "2.1.0", "unknown"),
     ],
 )
-def test_a_step_between_versions(found: str, ours: str, step: str):
-    assert compare_versions(found, ours) == step
+def test_versions_are_compared(installed: str, shipped: str, step: str):
+    assert compare_versions(installed, shipped) == step

@@ -1,4 +1,4 @@
-"""Hook events that make no sense: the hook exits, and the daemon lives on."""
+"""Malformed hook events harm neither the hook nor the daemon."""
 
 from __future__ import annotations
 
@@ -64,19 +64,19 @@ def hook_events(
 
 def make_event(name: str, log: Path, **hostile: str) -> bytes:
     """Build an event; `hostile` fields are JSON text."""
-    sound = dict.fromkeys(FIELDS, "x") | {
+    valid = dict.fromkeys(FIELDS, "x") | {
         "session_id": SESSION,
         "transcript_path": str(log),
         "agent_transcript_path": str(log),
         "cwd": str(log.parent),
     }
-    fields = {field: json.dumps(value) for field, value in sound.items()} | hostile
+    fields = {field: json.dumps(value) for field, value in valid.items()} | hostile
     members = [f'"{field}": {text}' for field, text in fields.items()]
     return f'{{"hook_event_name": "{name}", {", ".join(members)}}}'.encode()
 
 
 def write_spool_file(hook_events: HookEvents, name: str, event: dict[str, Any]) -> Path:
-    """Write a file as an older hook or a stranger may have left it."""
+    """Write a file as an older hook or another program may have left it."""
     hook_events.spool_dir.mkdir(parents=True, exist_ok=True)
     path = hook_events.spool_dir / name
     path.write_text(json.dumps(event))
@@ -89,16 +89,16 @@ def list_spool(hook_events: HookEvents) -> list[str]:
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_the_hook_exits_quietly_and_the_spool_is_emptied(
+def test_the_hook_exits_silently_and_the_spool_is_emptied(
     hook_events: HookEvents, claude: ClaudeHome, hostile: str
 ):
-    everywhere = dict.fromkeys(FIELDS, HOSTILE[hostile])
+    hostile_fields = dict.fromkeys(FIELDS, HOSTILE[hostile])
     for name in ("SessionEnd", "UserPromptSubmit"):
-        event = make_event(name, claude.log(), **everywhere)
+        event = make_event(name, claude.log(), **hostile_fields)
 
-        done = run_program(event, str(hook_events.data_dir))
+        result = run_program(event, str(hook_events.data_dir))
 
-        assert (done.returncode, done.stderr) == (0, b"")
+        assert (result.returncode, result.stderr) == (0, b"")
     hook_events.run()
     hook_events.stop_detection.run()
     assert list_spool(hook_events) == []
@@ -106,7 +106,7 @@ def test_the_hook_exits_quietly_and_the_spool_is_emptied(
 
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_one_hostile_field_harms_nobody(
+def test_one_hostile_field_does_no_harm(
     hook_events: HookEvents, claude: ClaudeHome, name: str, hostile: str
 ):
     for number, field in enumerate(FIELDS):
@@ -120,22 +120,22 @@ def test_one_hostile_field_harms_nobody(
     assert list_spool(hook_events) == []
 
 
-def test_what_is_sound_of_an_event_is_still_used(
+def test_the_valid_fields_of_an_event_are_still_used(
     hook_events: HookEvents, claude: ClaudeHome
 ):
-    talk = ClaudeLogBuilder()
-    log = claude.write(talk.prompt("one"), talk.answer("two"))
+    builder = ClaudeLogBuilder()
+    log = claude.write(builder.prompt("one"), builder.answer("two"))
     event = make_event("SessionEnd", log, reason=HOSTILE["surrogate"])
 
     respond(str(hook_events.data_dir), event, 1)
-    heard = hook_events.run()
+    report = hook_events.run()
 
-    assert (heard.events, heard.stopped, heard.ingest.added.records) == (1, 1, 3)
+    assert (report.events, report.stopped, report.ingest.added.records) == (1, 1, 3)
 
 
 @pytest.mark.parametrize("value", ["\ud800", "/a/\udfff.jsonl", "/a\0b"])
 @pytest.mark.parametrize("field", ["session_id", "transcript_path", "reason"])
-def test_a_file_that_cannot_be_used_is_dropped_and_named(
+def test_an_unusable_file_is_dropped_and_reported(
     hook_events: HookEvents, field: str, value: str
 ):
     event = {"hook_event_name": "SessionEnd", "session_id": SESSION, field: value}
@@ -144,46 +144,46 @@ def test_a_file_that_cannot_be_used_is_dropped_and_named(
         hook_events, "2.json", {"hook_event_name": "Stop", "session_id": SESSION}
     )
 
-    heard = hook_events.run()
+    report = hook_events.run()
 
-    assert (heard.dropped, heard.events) == (["1.json"], 1)
+    assert (report.dropped, report.events) == (["1.json"], 1)
     assert list_spool(hook_events) == []
 
 
-def test_a_log_below_a_root_with_a_name_that_is_no_text_is_no_source(
+def test_a_file_with_a_name_that_cannot_be_encoded_is_not_a_source(
     hook_events: HookEvents, claude: ClaudeHome
 ):
     path = claude.projects / "p" / "\ud800.jsonl"
 
-    done = hook_events.ingests[0].ingest_files([path])
+    report = hook_events.ingests[0].ingest_files([path])
 
-    assert done.entries == 0
+    assert report.entries == 0
 
 
-def test_an_event_that_fails_unexpectedly_stays_and_holds_up_no_other(
+def test_an_event_that_fails_unexpectedly_stays_and_does_not_block_others(
     hook_events: HookEvents, monkeypatch: pytest.MonkeyPatch
 ):
     event = {"hook_event_name": "SessionEnd", "session_id": "bad"}
     write_spool_file(hook_events, "1.json", event)
     write_spool_file(hook_events, "2.json", {**event, "session_id": "good"})
-    end, ended = StopDetection.mark_ended, list[str]()
+    mark_ended, ended = StopDetection.mark_ended, list[str]()
 
-    def stumble(self: StopDetection, agent: str, session_ids: list[str]) -> int:
+    def fail_once(self: StopDetection, agent: str, session_ids: list[str]) -> int:
         if "bad" in session_ids:
             raise ZeroDivisionError
         ended.extend(session_ids)
-        return end(self, agent, session_ids)
+        return mark_ended(self, agent, session_ids)
 
-    monkeypatch.setattr(StopDetection, "mark_ended", stumble)
+    monkeypatch.setattr(StopDetection, "mark_ended", fail_once)
 
-    heard = hook_events.run()
+    report = hook_events.run()
 
-    assert heard.errors["1.json"].startswith("unexpected ZeroDivisionError")
+    assert report.errors["1.json"].startswith("unexpected ZeroDivisionError")
     assert ended == ["good"]
     assert list_spool(hook_events) == ["1.json"]
 
 
-def test_an_event_that_fails_again_and_again_is_dropped(
+def test_an_event_that_fails_repeatedly_is_dropped(
     hook_events: HookEvents, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ):
     event = {"hook_event_name": "SessionEnd", "session_id": SESSION}
@@ -200,7 +200,7 @@ def test_an_event_that_fails_again_and_again_is_dropped(
     assert list_spool(hook_events) == []
 
 
-def test_an_unusable_store_leaves_the_files_for_the_next_time(
+def test_an_unusable_store_keeps_the_files_for_the_next_run(
     hook_events: HookEvents, monkeypatch: pytest.MonkeyPatch
 ):
     event = {"hook_event_name": "SessionEnd", "session_id": SESSION}

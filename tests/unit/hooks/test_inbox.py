@@ -1,4 +1,4 @@
-"""Messages arrive exactly once, whatever dies."""
+"""Messages are delivered exactly once, even if agents crash."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ def session(tmp_path: Path) -> HookedSession:
     return session
 
 
-def make_hook_context_line(text: str) -> dict[str, Any]:
-    """The line Claude Code writes of what a hook added."""
+def make_injection_line(text: str) -> dict[str, Any]:
+    """Return the line that Claude Code logs for injected text."""
     kind = {"type": "hook_additional_context", "content": [text]}
     return ClaudeLogBuilder().line("attachment", attachment=kind)
 
 
 def advance_past(session: HookedSession, seconds: float) -> None:
-    """Messages were touched that long before the next hook, by the files' clock."""
+    """Set the session's clock so many seconds after the real time of the files."""
     session.now_ns = time.time_ns() + int(seconds * SECOND)
 
 
-def test_a_message_goes_with_the_next_prompt_and_no_other(session: HookedSession):
+def test_a_message_is_injected_into_the_next_prompt_only(session: HookedSession):
     message_id = session.queue_message("Use <b> & go.")
-    said = session.prompt(prompt_id="p1")
-    session.write(make_hook_context_line(said))
+    text = session.prompt(prompt_id="p1")
+    session.write(make_injection_line(text))
 
-    assert said.split("\n") == [
+    assert text.split("\n") == [
         f'<leslie_message id="{message_id}">',
         "Use &lt;b&gt; &amp; go.",
         "</leslie_message>",
@@ -48,7 +48,7 @@ def test_a_message_goes_with_the_next_prompt_and_no_other(session: HookedSession
     assert session.messages() == {message_id: "delivered"}
 
 
-def test_where_no_log_is_kept_the_answer_is_the_proof(session: HookedSession):
+def test_without_a_log_the_answer_confirms_the_delivery(session: HookedSession):
     message_id = session.queue_message("hello")
     session.prompt()
 
@@ -57,7 +57,7 @@ def test_where_no_log_is_kept_the_answer_is_the_proof(session: HookedSession):
     assert session.messages() == {message_id: "delivered"}
 
 
-def test_a_message_that_a_dead_agent_never_wrote_down_comes_again(
+def test_a_message_that_a_crashed_agent_did_not_log_is_injected_again(
     session: HookedSession,
 ):
     message_id = session.queue_message("hello")
@@ -66,14 +66,14 @@ def test_a_message_that_a_dead_agent_never_wrote_down_comes_again(
     advance_past(session, 6)
 
     again = session.prompt()
-    session.write(make_hook_context_line(again))
+    session.write(make_injection_line(again))
     session.call_hook("Stop")
 
     assert message_id in again
     assert session.messages() == {message_id: "delivered"}
 
 
-def test_an_agent_has_time_to_write_a_message_down(session: HookedSession):
+def test_an_agent_has_some_time_to_log_a_message(session: HookedSession):
     message_id = session.queue_message("hello")
     session.write(ClaudeLogBuilder().prompt("before"))
     session.prompt()
@@ -83,11 +83,11 @@ def test_an_agent_has_time_to_write_a_message_down(session: HookedSession):
     assert session.messages() == {message_id: "claimed"}
 
 
-def test_a_claim_of_another_session_is_judged_by_its_own_log(
+def test_a_claim_of_another_session_is_settled_by_its_log(
     session: HookedSession, tmp_path: Path
 ):
     message_id = session.queue_message("hello")
-    session.write(make_hook_context_line(session.prompt()))
+    session.write(make_injection_line(session.prompt()))
     other = HookedSession(tmp_path, "22222222-2222-4333-8444-555555555555")
     other.write_relations(**{THREAD: {"session_id": other.session_id}})
     advance_past(other, 60)
@@ -98,28 +98,28 @@ def test_a_claim_of_another_session_is_judged_by_its_own_log(
 
 def test_messages_that_do_not_fit_wait_for_the_next_prompt(session: HookedSession):
     ids = []
-    for text in "ab":
-        ids.append(session.queue_message(text * 7000))
+    for letter in "ab":
+        ids.append(session.queue_message(letter * 7000))
         session.now_ns += 1
 
     first = session.prompt()
-    session.write(make_hook_context_line(first))
+    session.write(make_injection_line(first))
     second = session.prompt()
 
     assert (ids[0] in first, ids[1] in first) == (True, False)
     assert (ids[0] in second, ids[1] in second) == (False, True)
 
 
-def test_two_prompts_at_once_share_no_message(session: HookedSession):
+def test_two_simultaneous_prompts_do_not_claim_the_same_message(session: HookedSession):
     session.queue_message("hello")
-    seen = inbox.list_messages(str(session.data), THREAD)
-    also = inbox.list_messages(str(session.data), THREAD)
+    first = inbox.list_messages(str(session.data), THREAD)
+    second = inbox.list_messages(str(session.data), THREAD)
 
-    assert len(inbox.claim(seen, 9000, "s", "p", "0")) == 1
-    assert inbox.claim(also, 9000, "t", "q", "0") == []
+    assert len(inbox.claim(first, 9000, "s", "p", "0")) == 1
+    assert inbox.claim(second, 9000, "t", "q", "0") == []
 
 
-def test_garbage_in_the_inbox_is_passed_over(session: HookedSession):
+def test_invalid_files_in_the_inbox_are_ignored(session: HookedSession):
     message_id = session.queue_message("hello")
     folder = session.data / "inbox" / THREAD
     for name in ("x", ".y.new", "1_msg", "_msg-1.queued", "a.b.c.d"):
@@ -129,7 +129,7 @@ def test_garbage_in_the_inbox_is_passed_over(session: HookedSession):
 
 
 class CrashingAgentMachine(RuleBasedStateMachine):
-    """An agent that may die between any two steps; its log is the judge."""
+    """An agent that can crash between any two steps; its log decides on delivery."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -147,19 +147,19 @@ class CrashingAgentMachine(RuleBasedStateMachine):
         self.session.now_ns += 1
         self.sent.append(self.session.queue_message("hello"))
 
-    @rule(is_written=st.booleans(), later=st.sampled_from([0.0, 6.0]))
-    def prompt(self, *, is_written: bool, later: float) -> None:
-        said = self.session.prompt()
-        if is_written and said:
-            self.session.write(make_hook_context_line(said))
-        advance_past(self.session, later)
+    @rule(is_logged=st.booleans(), delay_seconds=st.sampled_from([0.0, 6.0]))
+    def prompt(self, *, is_logged: bool, delay_seconds: float) -> None:
+        text = self.session.prompt()
+        if is_logged and text:
+            self.session.write(make_injection_line(text))
+        advance_past(self.session, delay_seconds)
 
     @rule(name=st.sampled_from(["Stop", "SessionEnd"]))
     def end(self, name: str) -> None:
         self.session.call_hook(name)
 
     @invariant()
-    def nothing_is_lost_or_doubled(self) -> None:
+    def no_message_is_lost_or_duplicated(self) -> None:
         log = self.session.log.read_text()
         states = self.session.messages()
         for message_id in self.sent:
@@ -169,4 +169,4 @@ class CrashingAgentMachine(RuleBasedStateMachine):
                 assert message_id in log
 
 
-TestDying = CrashingAgentMachine.TestCase
+TestCrashingAgent = CrashingAgentMachine.TestCase

@@ -1,4 +1,4 @@
-"""What a model is told, and when."""
+"""Rules of injection: what is injected, and when."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def usage(tokens: int, **more: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact", "fork"])
-def test_every_start_carries_the_context(session: HookedSession, source: str):
+def test_the_context_is_injected_at_every_start(session: HookedSession, source: str):
     session.add_asset("plan.md")
 
-    said = session.call_hook("SessionStart", source=source)
+    text = session.call_hook("SessionStart", source=source)
 
-    head, *assets, end = said.split("\n")
+    head, *assets, end = text.split("\n")
     assert head.startswith(f'<thread_context thread="{THREAD}" objective="')
     assert assets == [
         f'  <asset type="plan" path=".leslie/threads/{THREAD}/plan.md" />'
@@ -34,7 +34,7 @@ def test_every_start_carries_the_context(session: HookedSession, source: str):
     assert end == "</thread_context>"
 
 
-def test_a_prompt_carries_the_context_only_when_it_changed(session: HookedSession):
+def test_a_prompt_gets_the_context_only_if_it_changed(session: HookedSession):
     session.call_hook("SessionStart", source="startup")
 
     assert session.prompt() == ""
@@ -43,8 +43,8 @@ def test_a_prompt_carries_the_context_only_when_it_changed(session: HookedSessio
     assert session.prompt() == ""
 
 
-def test_after_a_compaction_the_next_prompt_carries_it(session: HookedSession):
-    """Also where no SessionStart follows."""
+def test_the_first_prompt_after_a_compaction_gets_the_context(session: HookedSession):
+    """This holds even if no SessionStart follows."""
     session.call_hook("SessionStart", source="startup")
     session.call_hook("PreCompact", trigger="auto")
 
@@ -52,20 +52,20 @@ def test_after_a_compaction_the_next_prompt_carries_it(session: HookedSession):
     assert session.prompt() == ""
 
 
-def test_a_window_nearly_full_carries_it_once_more(session: HookedSession):
-    talk = ClaudeLogBuilder()
+def test_a_nearly_full_window_gets_the_context_once_more(session: HookedSession):
+    builder = ClaudeLogBuilder()
     session.call_hook("SessionStart", source="startup")
-    session.write(talk.answer("a", **usage(179_000)))
+    session.write(builder.answer("a", **usage(179_000)))
     assert session.prompt() == ""
 
-    session.write(talk.answer("b", **usage(180_000)))
+    session.write(builder.answer("b", **usage(180_000)))
 
     assert "<thread_context" in session.prompt()
     assert session.prompt() == ""
 
 
 @pytest.mark.parametrize(
-    ("tokens", "model", "is_told"),
+    ("tokens", "model", "is_injected"),
     [
         (190_000, "claude-opus-5-5", True),
         (190_000, "claude-opus-5-5[1m]", False),
@@ -74,40 +74,40 @@ def test_a_window_nearly_full_carries_it_once_more(session: HookedSession):
         (500_000, "claude-opus-5-5", False),
     ],
 )
-def test_the_window_is_that_of_the_model(
-    session: HookedSession, tokens: int, model: str, *, is_told: bool
+def test_the_size_of_the_window_depends_on_the_model(
+    session: HookedSession, tokens: int, model: str, *, is_injected: bool
 ):
     session.call_hook("SessionStart", source="startup", model=model)
     session.write(ClaudeLogBuilder().answer("a", **usage(tokens)))
 
-    assert bool(session.prompt()) == is_told
+    assert bool(session.prompt()) == is_injected
 
 
-def test_a_subagents_answer_does_not_count(session: HookedSession):
-    talk = ClaudeLogBuilder()
+def test_usage_of_a_subagent_does_not_count(session: HookedSession):
+    builder = ClaudeLogBuilder()
     session.call_hook("SessionStart", source="startup")
-    session.write(talk.answer("a", **usage(10)))
-    session.write(talk.answer("b", **usage(199_000)) | {"isSidechain": True})
+    session.write(builder.answer("a", **usage(10)))
+    session.write(builder.answer("b", **usage(199_000)) | {"isSidechain": True})
 
     assert session.prompt() == ""
 
 
 @pytest.mark.parametrize(
-    "text",
+    "prompt",
     [
         "<task-notification>\n<task-id>b1</task-id>\n</task-notification>",
         '\n<teammate-message teammate_id="x">hi</teammate-message>',
         "Stop hook feedback:\n- more",
     ],
 )
-def test_what_no_person_wrote_gets_nothing(session: HookedSession, text: str):
+def test_a_prompt_of_a_machine_gets_no_injection(session: HookedSession, prompt: str):
     message_id = session.queue_message("hello")
 
-    assert session.prompt(text) == ""
+    assert session.prompt(prompt) == ""
     assert session.messages() == {message_id: "queued"}
 
 
-def test_a_subagents_prompt_gets_nothing(session: HookedSession):
+def test_the_prompt_of_a_subagent_gets_no_injection(session: HookedSession):
     assert session.prompt("do it", agent_id="a1") == ""
 
 
@@ -118,23 +118,25 @@ def test_without_a_project_there_is_no_context(tmp_path: Path):
     assert session.call_hook("SessionStart", source="startup") == ""
 
 
-def test_an_agent_that_changes_its_folder_keeps_its_thread(session: HookedSession):
+def test_a_session_that_changes_its_folder_keeps_its_thread(session: HookedSession):
     session.call_hook("SessionStart", source="startup")
 
     assert session.prompt(cwd="/") == ""
 
 
-def test_a_thread_that_leslie_claims_is_the_thread(session: HookedSession):
+def test_a_claim_in_the_relations_file_decides_the_thread(session: HookedSession):
     claims = {"thread-abc": {}, "thread-def": {"session_id": session.session_id}}
     session.write_relations(**claims)
 
-    said = session.call_hook("SessionStart", source="startup")
+    text = session.call_hook("SessionStart", source="startup")
 
-    assert '<thread_context thread="thread-def"' in said
+    assert '<thread_context thread="thread-def"' in text
 
 
 @pytest.mark.parametrize("name", ["../../etc", ".hidden", "a b", "", "x" * 65, 'a"b'])
-def test_a_claim_that_is_no_name_is_none(session: HookedSession, name: str):
+def test_a_claim_with_an_invalid_thread_id_is_ignored(
+    session: HookedSession, name: str
+):
     session.write_relations(**{name: {"session_id": session.session_id}})
 
     assert f'thread="{THREAD}"' in session.call_hook("SessionStart", source="startup")

@@ -1,4 +1,4 @@
-"""Editing settings.json: ours in, ours out, and nothing else ever."""
+"""Editing settings.json: only our entries are inserted and removed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from leslied.hooks.settings import (
 )
 from leslied.hooks.settings_file import SettingsFile, find_settings_file
 
-CALL = HookCommand("/opt/it's here/python", "/home/dev/.local/share/leslied")
+COMMAND = HookCommand("/opt/it's here/python", "/home/dev/.local/share/leslied")
 FOREIGN = {"hooks": [{"type": "command", "command": "notify-send done"}]}
 
 FILES = [
@@ -54,23 +54,23 @@ FILES = [
 
 
 @pytest.mark.parametrize("text", FILES)
-def test_taking_out_gives_back_every_byte(text: str):
-    assert uninstall(install(text, CALL)) == text
+def test_uninstalling_restores_every_byte(text: str):
+    assert uninstall(install(text, COMMAND)) == text
 
 
 @pytest.mark.parametrize("text", FILES)
-def test_every_event_is_there_once_installed_however_often(text: str):
-    once = install(text, CALL)
+def test_installing_twice_is_the_same_as_installing_once(text: str):
+    once = install(text, COMMAND)
 
-    assert install(once, CALL) == once
+    assert install(once, COMMAND) == once
     assert set(find_commands(once)) == set(EVENTS)
-    assert all(CALL.is_current(command) for command in find_commands(once).values())
+    assert all(COMMAND.is_current(command) for command in find_commands(once).values())
 
 
 @pytest.mark.parametrize("text", [t for t in FILES if "//" not in t])
-def test_what_was_there_means_the_same(text: str):
+def test_existing_settings_keep_their_values(text: str):
     before = json.loads(text.strip("\ufeff"))
-    after = json.loads(install(text, CALL).strip("\ufeff"))
+    after = json.loads(install(text, COMMAND).strip("\ufeff"))
 
     for event, groups in before.pop("hooks", {}).items():
         assert after["hooks"][event][: len(groups)] == groups
@@ -78,56 +78,58 @@ def test_what_was_there_means_the_same(text: str):
     assert after == before
 
 
-def test_a_file_that_was_ours_alone_goes_with_us():
-    text = install(None, CALL)
+def test_uninstalling_deletes_a_file_that_leslied_created():
+    text = install(None, COMMAND)
 
     assert json.loads(text)["hooks"].keys() == set(EVENTS)
     assert uninstall(text) is None
 
 
-def test_what_somebody_added_to_our_file_stays():
-    text = install(None, CALL).replace('{\n  "hooks"', '{\n  "model": "x",\n  "hooks"')
+def test_settings_added_to_a_file_that_leslied_created_stay():
+    text = install(None, COMMAND).replace(
+        '{\n  "hooks"', '{\n  "model": "x",\n  "hooks"'
+    )
 
     assert json.loads(uninstall(text) or "") == {"model": "x"}
 
 
-def test_a_hook_put_into_our_list_stays():
-    told = json.loads(install("{}", CALL))
-    told["hooks"]["Stop"].append(FOREIGN)
+def test_a_hook_added_to_our_list_stays():
+    settings = json.loads(install("{}", COMMAND))
+    settings["hooks"]["Stop"].append(FOREIGN)
 
-    left = json.loads(uninstall(json.dumps(told)) or "")
+    remaining = json.loads(uninstall(json.dumps(settings)) or "")
 
-    assert left == {"hooks": {"Stop": [FOREIGN]}}
+    assert remaining == {"hooks": {"Stop": [FOREIGN]}}
 
 
-def test_a_hook_put_into_our_group_stays():
-    told = json.loads(install("{}", CALL))
-    told["hooks"]["Stop"][0]["hooks"].insert(0, FOREIGN["hooks"][0])
+def test_a_hook_added_to_our_group_stays():
+    settings = json.loads(install("{}", COMMAND))
+    settings["hooks"]["Stop"][0]["hooks"].insert(0, FOREIGN["hooks"][0])
 
-    left = json.loads(uninstall(json.dumps(told, indent=1)) or "")
+    remaining = json.loads(uninstall(json.dumps(settings, indent=1)) or "")
 
-    assert left == {"hooks": {"Stop": [FOREIGN]}}
+    assert remaining == {"hooks": {"Stop": [FOREIGN]}}
 
 
 def test_a_comment_between_our_entry_and_its_neighbour_stays():
-    text = install('{"hooks": {"Stop": [1]}}', CALL)
+    text = install('{"hooks": {"Stop": [1]}}', COMMAND)
     text = text.replace("[1, ", "[1 /* keep */, ")
 
     assert uninstall(text) == '{"hooks": {"Stop": [1 /* keep */ ]}}'
 
 
-def test_an_older_leslied_of_another_place_is_replaced():
+def test_entries_of_another_installation_are_replaced():
     old = install('{"model": "x"}', HookCommand("/old/python", "/old/data"))
 
-    new = install(old, CALL)
+    new = install(old, COMMAND)
 
     assert "/old/" not in new
     assert uninstall(new) == '{"model": "x"}'
 
 
-def test_the_command_survives_a_shell_and_never_blocks_a_prompt(tmp_path: Path):
-    """Python itself leaves with 2 when a program is missing; 2 blocks a prompt."""
-    command = next(iter(find_commands(install("{}", CALL)).values()))
+def test_the_command_is_quoted_and_never_blocks_a_prompt(tmp_path: Path):
+    """Python exits with 2 if a program is missing, and 2 blocks the prompt."""
+    command = next(iter(find_commands(install("{}", COMMAND)).values()))
 
     assert "'/opt/it'\"'\"'s here/python'" in command
     assert command.endswith(" 2>/dev/null || true")
@@ -150,12 +152,12 @@ def test_the_command_survives_a_shell_and_never_blocks_a_prompt(tmp_path: Path):
         "[" * 500,
     ],
 )
-def test_what_is_no_settings_file_is_refused(text: str):
+def test_an_invalid_settings_file_is_refused(text: str):
     with pytest.raises(UserError):
-        install(text, CALL)
+        install(text, COMMAND)
 
 
-def test_a_switch_that_turns_all_hooks_off_is_noticed():
+def test_the_setting_that_disables_all_hooks_is_detected():
     assert are_hooks_disabled('{"disableAllHooks": true}')
     assert not are_hooks_disabled("{}")
 
@@ -176,62 +178,62 @@ HOOKS = st.dictionaries(
 
 @st.composite
 def settings_texts(draw: Any) -> str:
-    told = draw(st.dictionaries(st.text(max_size=5), JSON, max_size=3))
-    told.pop("hooks", None)
+    settings = draw(st.dictionaries(st.text(max_size=5), JSON, max_size=3))
+    settings.pop("hooks", None)
     if draw(st.booleans()):
-        told["hooks"] = draw(HOOKS)
+        settings["hooks"] = draw(HOOKS)
     if draw(st.booleans()):
-        told["last"] = 1
+        settings["last"] = 1
     indent = draw(st.sampled_from([None, 0, 1, 2, 4, "\t"]))
-    text = json.dumps(told, indent=indent, ensure_ascii=draw(st.booleans()))
+    text = json.dumps(settings, indent=indent, ensure_ascii=draw(st.booleans()))
     text = text.encode("utf-8", "replace").decode()
-    spaced = draw(st.sampled_from(["", " ", "\n", "// c\n", "/* c */"]))
-    text = draw(st.sampled_from(["", "\ufeff", " \n"])) + text + spaced
+    trailing = draw(st.sampled_from(["", " ", "\n", "// c\n", "/* c */"]))
+    text = draw(st.sampled_from(["", "\ufeff", " \n"])) + text + trailing
     return text.replace("\n", draw(st.sampled_from(["\n", "\r\n"])))
 
 
 @given(settings_texts())
-def test_in_and_out_again_is_nothing_at_all(text: str):
-    done = install(text, CALL)
+def test_installing_and_uninstalling_any_file_restores_it(text: str):
+    edited = install(text, COMMAND)
 
-    assert uninstall(done) == text
-    assert set(find_commands(done)) == set(EVENTS)
+    assert uninstall(edited) == text
+    assert set(find_commands(edited)) == set(EVENTS)
 
 
-def test_mode_and_link_are_kept(tmp_path: Path):
-    real = tmp_path / "dotfiles" / "claude.json"
-    real.parent.mkdir()
-    real.write_text("{}\n")
-    real.chmod(0o640)
+def test_the_mode_and_a_link_are_preserved(tmp_path: Path):
+    target = tmp_path / "dotfiles" / "claude.json"
+    target.parent.mkdir()
+    target.write_text("{}\n")
+    target.chmod(0o640)
     link = tmp_path / "settings.json"
-    link.symlink_to(real)
+    link.symlink_to(target)
 
-    assert SettingsFile(link).update(lambda text: install(text, CALL))
+    assert SettingsFile(link).update(lambda text: install(text, COMMAND))
 
     assert link.is_symlink()
-    assert stat.S_IMODE(real.stat().st_mode) == 0o640
-    assert list(real.parent.iterdir()) == [real]
-    assert find_commands(real.read_text())
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert list(target.parent.iterdir()) == [target]
+    assert find_commands(target.read_text())
 
 
-def test_a_file_that_cannot_be_written_is_as_it_was(
+def test_a_file_that_cannot_be_written_does_not_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     file = tmp_path / "settings.json"
     file.write_text("{}\n")
 
     def fail(fd: int) -> None:
-        raise OSError(28, "No space left on device")
+        raise OSError(28, "No space remaining on device")
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(Exception, match="No space left"):
-        SettingsFile(file).update(lambda text: install(text, CALL))
+    with pytest.raises(Exception, match="No space remaining"):
+        SettingsFile(file).update(lambda text: install(text, COMMAND))
 
     assert {path.name for path in tmp_path.iterdir()} == {"home", "settings.json"}
     assert file.read_text() == "{}\n"
 
 
-def test_the_agents_own_variable_says_where_the_settings_are(tmp_path: Path):
+def test_the_settings_file_depends_on_scope_and_environment(tmp_path: Path):
     home = tmp_path / "h"
 
     assert find_settings_file("user", home, {}, home) == home / ".claude/settings.json"
@@ -242,18 +244,18 @@ def test_the_agents_own_variable_says_where_the_settings_are(tmp_path: Path):
 
 
 @pytest.mark.parametrize("scope", ["project", "local"])
-def test_a_projects_own_settings_stand_in_the_project(
+def test_settings_of_a_project_are_written_to_the_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scope: str
 ):
-    below = tmp_path / "app" / "src"
-    below.mkdir(parents=True)
-    monkeypatch.chdir(below)
-    words = ["hooks", "install", "--scope", scope, "--json"]
-    with pytest.raises(UserError, match="no project"):
-        leslied.main(words, standalone_mode=False)
-    (below.parent / ".git").mkdir()
+    subfolder = tmp_path / "app" / "src"
+    subfolder.mkdir(parents=True)
+    monkeypatch.chdir(subfolder)
+    arguments = ["hooks", "install", "--scope", scope, "--json"]
+    with pytest.raises(UserError, match="not in a project"):
+        leslied.main(arguments, standalone_mode=False)
+    (subfolder.parent / ".git").mkdir()
 
-    leslied.main(words, standalone_mode=False)
+    leslied.main(arguments, standalone_mode=False)
 
-    (file,) = (below.parent / ".claude").iterdir()
+    (file,) = (subfolder.parent / ".claude").iterdir()
     assert set(find_commands(file.read_text())) == set(EVENTS)

@@ -1,4 +1,4 @@
-"""What hooks tell the daemon, and what the daemon makes of it."""
+"""Spooled hook events, and what the daemon does with them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def spool_event(data: Path, name: str, log: Path | str, **more: str) -> None:
 
 
 @pytest.fixture
-def told(claude: ClaudeHome, clock: FakeClock, tmp_path: Path):
+def hook_events(claude: ClaudeHome, clock: FakeClock, tmp_path: Path):
     with Store(claude.store_path, clock) as store:
         env = Environment(home=claude.home, environ={}, platform="linux")
         roots = tuple(ADAPTER.roots(env, []))
@@ -35,14 +35,14 @@ def told(claude: ClaudeHome, clock: FakeClock, tmp_path: Path):
         )
 
 
-def test_no_word_of_the_talk_is_in_the_spool(tmp_path: Path):
+def test_the_spool_contains_no_text_of_the_conversation(tmp_path: Path):
     spool_event(tmp_path, "Stop", "/log", last_assistant_message="secret")
 
     (file,) = (tmp_path / spool.FOLDER).iterdir()
     assert "secret" not in file.read_text()
 
 
-def test_too_many_words_are_not_kept(tmp_path: Path):
+def test_the_number_of_spooled_events_is_limited(tmp_path: Path):
     folder = tmp_path / spool.FOLDER
     folder.mkdir(parents=True)
     for number in range(spool.MAX_FILES):
@@ -53,58 +53,66 @@ def test_too_many_words_are_not_kept(tmp_path: Path):
     assert len(list(folder.iterdir())) == spool.MAX_FILES
 
 
-def test_a_log_that_a_hook_named_is_read_at_once(told: HookEvents, claude: ClaudeHome):
-    talk = ClaudeLogBuilder()
-    log = claude.write(talk.prompt("one"), talk.answer("two"))
-    spool_event(told.data_dir, "Stop", log)
-
-    heard = told.run()
-
-    assert (heard.events, heard.stopped, heard.ingest.added.records) == (1, 0, 3)
-    assert told.run().events == 0
-
-
-def test_a_session_that_says_so_is_over(told: HookEvents, claude: ClaudeHome):
-    talk = ClaudeLogBuilder()
-    log = claude.write(talk.prompt("one"), talk.answer("two"))
-    spool_event(told.data_dir, "SessionEnd", log, reason="other")
-
-    assert told.run().stopped == 1
-    with StoreReader(claude.store_path) as reader:
-        assert reader.list_sessions()[0].is_stopped
-
-
-def test_what_it_writes_on_its_way_out_does_not_open_it_again(
-    told: HookEvents, claude: ClaudeHome
+def test_a_log_named_by_a_hook_is_read_at_once(
+    hook_events: HookEvents, claude: ClaudeHome
 ):
-    talk = ClaudeLogBuilder()
-    log = claude.write(talk.prompt("one"), talk.answer("two"))
-    spool_event(told.data_dir, "SessionEnd", log)
-    told.run()
-    claude.write(talk.answer("late"))
+    builder = ClaudeLogBuilder()
+    log = claude.write(builder.prompt("one"), builder.answer("two"))
+    spool_event(hook_events.data_dir, "Stop", log)
 
-    told.ingests[0].scan()
-    told.stop_detection.run()
+    report = hook_events.run()
+
+    assert (report.events, report.stopped, report.ingest.added.records) == (1, 0, 3)
+    assert hook_events.run().events == 0
+
+
+def test_a_session_end_event_marks_the_session_as_stopped(
+    hook_events: HookEvents, claude: ClaudeHome
+):
+    builder = ClaudeLogBuilder()
+    log = claude.write(builder.prompt("one"), builder.answer("two"))
+    spool_event(hook_events.data_dir, "SessionEnd", log, reason="other")
+
+    assert hook_events.run().stopped == 1
+    with StoreReader(claude.store_path) as reader:
+        assert reader.list_sessions()[0].is_stopped
+
+
+def test_entries_after_the_end_do_not_reopen_a_session(
+    hook_events: HookEvents, claude: ClaudeHome
+):
+    builder = ClaudeLogBuilder()
+    log = claude.write(builder.prompt("one"), builder.answer("two"))
+    spool_event(hook_events.data_dir, "SessionEnd", log)
+    hook_events.run()
+    claude.write(builder.answer("late"))
+
+    hook_events.ingests[0].scan()
+    hook_events.stop_detection.run()
 
     with StoreReader(claude.store_path) as reader:
         assert reader.list_sessions()[0].is_stopped
 
 
-def test_a_log_in_a_folder_nobody_reads_is_named(told: HookEvents, tmp_path: Path):
-    spool_event(told.data_dir, "Stop", tmp_path / "elsewhere" / "x.jsonl")
+def test_a_log_outside_of_all_roots_is_reported(
+    hook_events: HookEvents, tmp_path: Path
+):
+    spool_event(hook_events.data_dir, "Stop", tmp_path / "elsewhere" / "x.jsonl")
 
-    assert told.run().unknown_folders == {tmp_path / "elsewhere"}
+    assert hook_events.run().unknown_folders == {tmp_path / "elsewhere"}
 
 
 @pytest.mark.parametrize("path", ["", "relative", "/a\0b", "/" + "x" * 5000])
-def test_a_path_that_is_none_harms_nobody(told: HookEvents, path: str):
-    spool_event(told.data_dir, "Stop", path)
+def test_an_invalid_path_does_no_harm(hook_events: HookEvents, path: str):
+    spool_event(hook_events.data_dir, "Stop", path)
 
-    assert told.run().events == 1
+    assert hook_events.run().events == 1
 
 
-def test_garbage_is_removed_and_counted(told: HookEvents, tmp_path: Path):
-    folder = told.spool_dir
+def test_invalid_files_are_removed_and_reported(
+    hook_events: HookEvents, tmp_path: Path
+):
+    folder = hook_events.spool_dir
     folder.mkdir(parents=True)
     (folder / "1.json").write_bytes(b"\xff")
     (folder / "2.json").write_bytes(b"[]")
@@ -114,20 +122,20 @@ def test_garbage_is_removed_and_counted(told: HookEvents, tmp_path: Path):
     (folder / "folder").mkdir()
     os.mkfifo(folder / "7.json")
 
-    assert told.run().dropped == [f"{n}.json" for n in (1, 2, 3, 4, 5, 7)]
+    assert hook_events.run().dropped == [f"{n}.json" for n in (1, 2, 3, 4, 5, 7)]
     assert [path.name for path in folder.iterdir()] == ["folder"]
-    assert told.run().dropped == []
+    assert hook_events.run().dropped == []
 
 
-def test_a_word_that_is_just_being_written_is_left_alone(told: HookEvents):
-    told.spool_dir.mkdir(parents=True)
-    half = told.spool_dir / ".1.json.99.new"
-    half.touch()
-    now = told.clock.now().timestamp()
-    os.utime(half, (now, now))
+def test_a_file_that_is_still_being_written_is_kept(hook_events: HookEvents):
+    hook_events.spool_dir.mkdir(parents=True)
+    partial = hook_events.spool_dir / ".1.json.99.new"
+    partial.touch()
+    now = hook_events.clock.now().timestamp()
+    os.utime(partial, (now, now))
 
-    told.run()
-    assert half.exists()
-    os.utime(half, (now - 61, now - 61))
-    told.run()
-    assert not half.exists()
+    hook_events.run()
+    assert partial.exists()
+    os.utime(partial, (now - 61, now - 61))
+    hook_events.run()
+    assert not partial.exists()

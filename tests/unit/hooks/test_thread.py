@@ -1,4 +1,4 @@
-"""The hook's own rules give the answers of the rooms they stand for."""
+"""The hook's rules for projects and threads agree with `sinks` and `store`."""
 
 from __future__ import annotations
 
@@ -16,29 +16,31 @@ from leslied.store.session_totals import propose_thread_id
 
 
 @given(st.uuids(version=4).map(str) | st.uuids(version=1).map(str) | st.text())
-def test_a_session_has_the_thread_that_the_store_gives_it(session_id: str):
+def test_a_session_has_the_thread_that_the_store_assigns(session_id: str):
     for length in (8, 12):
-        wanted = propose_thread_id(SessionKey(AGENT, session_id), length)
-        assert make_thread_id(session_id, length) == wanted
+        expected = propose_thread_id(SessionKey(AGENT, session_id), length)
+        assert make_thread_id(session_id, length) == expected
 
 
-def test_the_marks_of_a_project_are_the_same():
+def test_the_project_markers_are_the_same():
     assert PROJECT_MARKERS == _policy.PROJECT_MARKERS
 
 
-@pytest.mark.parametrize("below", ["", "/a", "/a/b", "/a/", "//a", "/a/./b", "/a/../b"])
-@pytest.mark.parametrize("mark", ["", ".git", "a/.git", "a/b/CLAUDE.md", "Makefile"])
+@pytest.mark.parametrize(
+    "subfolder", ["", "/a", "/a/b", "/a/", "//a", "/a/./b", "/a/../b"]
+)
+@pytest.mark.parametrize("marker", ["", ".git", "a/.git", "a/b/CLAUDE.md", "Makefile"])
 def test_a_folder_has_the_project_that_the_sinks_find(
-    tmp_path: Path, below: str, mark: str
+    tmp_path: Path, subfolder: str, marker: str
 ):
     (tmp_path / "a/b").mkdir(parents=True)
-    if mark:
-        (tmp_path / mark).touch()
-    cwd = f"{tmp_path}{below}"
+    if marker:
+        (tmp_path / marker).touch()
+    cwd = f"{tmp_path}{subfolder}"
 
     assert find_project(cwd) == str(find_in_sinks(cwd) or "")
 
 
 @pytest.mark.parametrize("cwd", ["", "relative", "/nowhere/at/all", "/a\0b", "/"])
-def test_what_is_no_folder_has_no_project(cwd: str):
+def test_a_path_that_is_not_a_folder_has_no_project(cwd: str):
     assert find_project(cwd) == str(find_in_sinks(cwd) or "")

@@ -1,4 +1,4 @@
-"""The words of a search, understood."""
+"""Parsing of search queries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ A, B, C = Term("a"), Term("b"), Term("c")
 
 
 @pytest.mark.parametrize(
-    ("text", "parts", "without"),
+    ("text", "parts", "excluded"),
     [
         ("a b", (A, B), ()),
         ("a AND b", (A, B), ()),
@@ -40,8 +40,8 @@ A, B, C = Term("a"), Term("b"), Term("c")
         ("()", (), ()),
     ],
 )
-def test_operators_are_understood(text: str, parts: tuple, without: tuple):
-    assert parse_query(text, {}).words == AllOf(parts, without)
+def test_operators_are_parsed(text: str, parts: tuple, excluded: tuple):
+    assert parse_query(text, {}).words == AllOf(parts, excluded)
 
 
 @pytest.mark.parametrize(
@@ -59,21 +59,21 @@ def test_operators_are_understood(text: str, parts: tuple, without: tuple):
         ("toll:Bash", []),
     ],
 )
-def test_filters_are_taken_out_of_the_words(text: str, filters: list[Filter]):
+def test_filters_are_separated_from_words(text: str, filters: list[Filter]):
     assert list(parse_query(text, {"after": int}).filters) == filters
 
 
 @pytest.mark.parametrize("text", ["role:robot", "status:dead", "is:fine"])
-def test_a_filter_that_cannot_be_is_refused_with_those_that_can(text: str):
-    with pytest.raises(UserError) as refused:
+def test_an_invalid_filter_is_refused_with_the_valid_ones(text: str):
+    with pytest.raises(UserError) as caught:
         parse_query(text, {})
 
-    assert text in refused.value.message
-    assert text.partition(":")[0] + ":" in refused.value.hint
+    assert text in caught.value.message
+    assert text.partition(":")[0] + ":" in caught.value.hint
 
 
 @pytest.mark.parametrize(
-    ("text", "is_more"),
+    ("text", "is_syntax"),
     [
         ("merge conflict", False),
         ("a or b", False),
@@ -85,13 +85,13 @@ def test_a_filter_that_cannot_be_is_refused_with_those_that_can(text: str):
         ("tool:Bash rm", True),
     ],
 )
-def test_words_without_operators_are_a_phrase(text: str, is_more: bool):  # noqa: FBT001
-    assert has_syntax(text) is is_more
+def test_plain_words_have_no_syntax(text: str, is_syntax: bool):  # noqa: FBT001
+    assert has_syntax(text) is is_syntax
 
 
 @pytest.mark.parametrize("text", ["tool:\udcff", "\udcff", "project:/a\0b", "a\0"])
-def test_what_is_no_text_is_made_one(text: str):
-    """A5: a shell gives bytes that are no characters."""
+def test_invalid_characters_are_replaced(text: str):
+    """A5: a shell can pass bytes that are not valid UTF-8."""
     query = parse_query(text, {})
 
     words = [*(term.text for term in query.terms), *(f.value for f in query.filters)]
@@ -100,7 +100,7 @@ def test_what_is_no_text_is_made_one(text: str):
 
 @given(st.text())
 def test_any_text_is_a_query(text: str):
-    """Only a filter with an impossible value is refused."""
+    """Only a filter with an invalid value is refused."""
     try:
         query = parse_query(text, {})
     except UserError:

@@ -1,4 +1,4 @@
-"""The sessions that a list shows."""
+"""Lists of sessions: order, filters and totals."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ NAMES = {"aaaa-1": "app", "bbbb-2": "lib", "cccc-3": "app"}
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
-    """Three sessions, one with a subagent that was active last of all."""
-    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
+def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    """Yield a store with three sessions; the subagent of one was active last."""
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as harness:
         for number, (name, project) in enumerate(NAMES.items(), 1):
             key = make_key(name)
             usage = Usage(output_tokens=10 * (5 - number))
-            told = {"cwd": f"/w/{project}"}
-            shelf.commit(
-                make_event("context", f"e{number}", session=key, metadata=told),
+            metadata = {"cwd": f"/w/{project}"}
+            harness.commit(
+                make_event("context", f"e{number}", session=key, metadata=metadata),
                 make_prompt(
                     f"title {9 - number}",
                     f"p{number}",
@@ -56,31 +56,31 @@ def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
                 ],
                 log=name,
             )
-        below = make_key("aaaa-1", "subagent:a17")
+        subagent = make_key("aaaa-1", "subagent:a17")
         usage = Usage(output_tokens=100)
-        shelf.commit(
+        harness.commit(
             make_record(
                 "sub",
                 "s1",
-                session=below,
+                session=subagent,
                 created_at=time_at(90),
                 usage=usage,
                 message_id="s",
             ),
-            log="below",
+            log="subagent",
         )
-        yield shelf
+        yield harness
 
 
-def list_ids(shelf: StoreHarness, *filters: Filter, **wanted) -> list[str]:
-    with shelf.reader() as reader:
-        found = list_sessions(reader, Selection(filters=filters, **wanted))
-    return [session.key.session_id[:4] for session in found]
+def list_ids(harness: StoreHarness, *filters: Filter, **options) -> list[str]:
+    with harness.reader() as reader:
+        sessions = list_sessions(reader, Selection(filters=filters, **options))
+    return [session.key.session_id[:4] for session in sessions]
 
 
-def test_a_session_is_as_recent_as_its_subagents(shelf: StoreHarness):
-    assert list_ids(shelf) == ["aaaa", "cccc", "bbbb"]
-    assert list_ids(shelf, limit=2) == ["aaaa", "cccc"]
+def test_a_session_is_as_recent_as_its_subagents(harness: StoreHarness):
+    assert list_ids(harness) == ["aaaa", "cccc", "bbbb"]
+    assert list_ids(harness, limit=2) == ["aaaa", "cccc"]
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,11 @@ def test_a_session_is_as_recent_as_its_subagents(shelf: StoreHarness):
         ("tokens", ["aaaa", "bbbb", "cccc"]),
     ],
 )
-def test_sessions_stand_in_the_order_asked_for(
-    shelf: StoreHarness, order: str, names: list
-):
-    assert list_ids(shelf, order=order) == names
-    assert list_ids(shelf, order=order, limit=2) == names[:2]
-    assert list_ids(shelf, order=order, is_reversed=True) == names[::-1]
-    assert list_ids(shelf, order=order, is_reversed=True, limit=2) == names[::-1][:2]
+def test_sessions_are_sorted(harness: StoreHarness, order: str, names: list):
+    assert list_ids(harness, order=order) == names
+    assert list_ids(harness, order=order, limit=2) == names[:2]
+    assert list_ids(harness, order=order, is_reversed=True) == names[::-1]
+    assert list_ids(harness, order=order, is_reversed=True, limit=2) == names[::-1][:2]
 
 
 @pytest.mark.parametrize(
@@ -121,27 +119,27 @@ def test_sessions_stand_in_the_order_asked_for(
         ([Filter("session", "bb")], ["bbbb"]),
     ],
 )
-def test_filters_narrow_the_list(
-    shelf: StoreHarness, filters: list[Filter], names: list
+def test_sessions_are_filtered(
+    harness: StoreHarness, filters: list[Filter], names: list
 ):
-    assert list_ids(shelf, *filters, quiet_us=to_us(time_at(50))) == names
+    assert list_ids(harness, *filters, quiet_us=to_us(time_at(50))) == names
 
 
-def test_subagents_stand_by_their_own_time(shelf: StoreHarness):
-    with shelf.reader() as reader:
-        found = list_sessions(reader, Selection(limit=2), with_subagents=True)
+def test_subagents_are_sorted_by_their_own_time(harness: StoreHarness):
+    with harness.reader() as reader:
+        sessions = list_sessions(reader, Selection(limit=2), with_subagents=True)
 
-    assert [session.key.source for session in found] == ["main", "subagent:a17"]
+    assert [session.key.source for session in sessions] == ["main", "subagent:a17"]
 
 
 @pytest.mark.parametrize("limit", [None, 1, 2])
-def test_the_sums_of_a_part_are_those_of_the_whole(
-    shelf: StoreHarness, limit: int | None
+def test_totals_do_not_depend_on_the_selection(
+    harness: StoreHarness, limit: int | None
 ):
-    """A fork's shared message counts once, for its owner, however few are listed."""
+    """A message that forks share counts once, for its owner, in any selection."""
     fork = make_key("dddd-4")
     for key, log in ((make_key("aaaa-1"), "aaaa-1"), (fork, "fork")):
-        shelf.commit(
+        harness.commit(
             make_record(
                 "shared",
                 "shared",
@@ -152,35 +150,37 @@ def test_the_sums_of_a_part_are_those_of_the_whole(
             ),
             log=log,
         )
-    with shelf.reader() as reader:
-        every = {s.key: s.usage for s in list_sessions(reader)}
-        found = list_sessions(reader, Selection(limit=limit, order="started"))
+    with harness.reader() as reader:
+        usages = {s.key: s.usage for s in list_sessions(reader)}
+        sessions = list_sessions(reader, Selection(limit=limit, order="started"))
         costs = list_sessions(reader, Selection(limit=limit), with_costs=True)
 
-    assert sum(usage.output_tokens for usage in every.values()) == 1190
-    assert all(session.usage == every[session.key] for session in found)
-    assert all(session.usage == every[session.key] for session in costs)
+    assert sum(usage.output_tokens for usage in usages.values()) == 1190
+    assert all(session.usage == usages[session.key] for session in sessions)
+    assert all(session.usage == usages[session.key] for session in costs)
 
 
-def test_an_old_subagent_of_a_new_session_is_the_first_from_the_end(
-    shelf: StoreHarness,
+def test_an_old_subagent_of_a_recent_session_is_first_in_reverse_order(
+    harness: StoreHarness,
 ):
     old = make_key("cccc-3", "subagent:old")
-    shelf.commit(
+    harness.commit(
         make_record("sub", "o1", session=old, created_at=time_at(0)), log="old"
     )
-    wanted = Selection(limit=1, is_reversed=True)
+    selection = Selection(limit=1, is_reversed=True)
 
-    with shelf.reader() as reader:
-        (found,) = list_sessions(reader, wanted, with_subagents=True)
+    with harness.reader() as reader:
+        (session,) = list_sessions(reader, selection, with_subagents=True)
 
-    assert found.key == old
+    assert session.key == old
 
 
-def test_a_session_whose_own_log_is_gone_is_told_as_it_is_found(shelf: StoreHarness):
+def test_a_session_without_a_main_log_has_the_folder_of_the_matching_subagent(
+    harness: StoreHarness,
+):
     for number, folder in enumerate(("one", "two")):
         key = make_key("lost", f"subagent:s{number}")
-        shelf.commit(
+        harness.commit(
             make_event(
                 "context", f"c{number}", session=key, metadata={"cwd": f"/w/{folder}"}
             ),
@@ -191,7 +191,7 @@ def test_a_session_whose_own_log_is_gone_is_told_as_it_is_found(shelf: StoreHarn
         )
 
     for folder in ("one", "two"):
-        with shelf.reader() as reader:
-            wanted = Selection(filters=(Filter("project", folder),))
-            found = list_sessions(reader, wanted)
-        assert all(session.cwd == f"/w/{folder}" for session in found)
+        with harness.reader() as reader:
+            selection = Selection(filters=(Filter("project", folder),))
+            sessions = list_sessions(reader, selection)
+        assert all(session.cwd == f"/w/{folder}" for session in sessions)

@@ -1,4 +1,4 @@
-"""The launchd agent: its description, and what is asked of launchctl."""
+"""The launchd agent: its property list and the calls of launchctl."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leslied.service import ProgramResult
 from leslied.service.launchd import Launchd, render_plist
 
 PROGRAM = ("/My Apps/100%/leslied",)
-PRINTED = """gui/501/io.leslied = {
+LAUNCHCTL_PRINT = """gui/501/io.leslied = {
 \tactive count = 1
 \tpath = /x/io.leslied.plist
 \tstate = running
@@ -25,16 +25,16 @@ PRINTED = """gui/501/io.leslied = {
 
 
 class FakeLaunchd:
-    """Answers as launchctl would, and remembers what it was asked."""
+    """Answers like launchctl, and records its calls."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.calls: list[str] = []
         self.answers: dict[str, ProgramResult] = {}
 
-    def __call__(self, words, *, seconds=30.0, is_shown=False) -> ProgramResult:
-        asked = " ".join(words).removeprefix("launchctl ")
-        self.asked.append(asked)
-        return self.answers.get(asked, ProgramResult(0))
+    def __call__(self, command, *, seconds=30.0, is_shown=False) -> ProgramResult:
+        call = " ".join(command).removeprefix("launchctl ")
+        self.calls.append(call)
+        return self.answers.get(call, ProgramResult(0))
 
 
 @pytest.fixture
@@ -52,16 +52,16 @@ def path(home: Path) -> Path:
     return home / "Library/LaunchAgents/io.leslied.plist"
 
 
-def test_making_a_manager_changes_nothing(manager, fake, home):
-    assert fake.asked == []
+def test_creating_a_manager_changes_nothing(manager, fake, home):
+    assert fake.calls == []
     assert list(home.iterdir()) == []
 
 
-def test_installing_replaces_what_is_loaded(manager, fake, path):
-    done = manager.install({"CODEX_HOME": "/my codex"})
+def test_installing_replaces_a_loaded_agent(manager, fake, path):
+    installation = manager.install({"CODEX_HOME": "/my codex"})
 
-    assert done.path == path
-    assert fake.asked == [
+    assert installation.path == path
+    assert fake.calls == [
         "print gui/501",
         "bootout gui/501/io.leslied",
         "enable gui/501/io.leslied",
@@ -72,7 +72,7 @@ def test_installing_replaces_what_is_loaded(manager, fake, path):
     assert plist["EnvironmentVariables"] == {"CODEX_HOME": "/my codex"}
 
 
-def test_the_agent_is_a_quiet_guest(tmp_path):
+def test_the_agent_has_a_low_priority_and_limited_restarts(tmp_path):
     plist = render_plist(PROGRAM, {}, tmp_path / "log")
 
     assert plist["Label"] == "io.leslied"
@@ -96,7 +96,7 @@ def test_without_a_login_session_nothing_is_written(manager, fake, home):
     assert list(home.iterdir()) == []
 
 
-def test_an_agent_that_launchd_refuses_leaves_nothing(manager, fake, path):
+def test_an_agent_that_launchd_refuses_leaves_no_file(manager, fake, path):
     fake.answers[f"bootstrap gui/501 {path}"] = ProgramResult(
         5, err="Bootstrap failed: 5\n"
     )
@@ -108,7 +108,7 @@ def test_an_agent_that_launchd_refuses_leaves_nothing(manager, fake, path):
     assert list(path.parent.iterdir()) == []
 
 
-def test_uninstalling_twice_leaves_nothing_and_is_fine(manager, fake, home, path):
+def test_uninstalling_twice_is_harmless(manager, fake, home, path):
     manager.install({})
     log = home / "Library/Logs/leslied.log"
     log.parent.mkdir()
@@ -117,43 +117,43 @@ def test_uninstalling_twice_leaves_nothing_and_is_fine(manager, fake, home, path
     assert [manager.uninstall(), manager.uninstall()] == [True, False]
     assert not path.exists()
     assert not log.exists()
-    assert fake.asked[-1] == "bootout gui/501/io.leslied"
+    assert fake.calls[-1] == "bootout gui/501/io.leslied"
 
 
-def test_the_status_tells_since_when_it_is_active(manager, fake):
+def test_the_status_contains_the_start_time(manager, fake):
     manager.install({})
-    fake.answers["print gui/501/io.leslied"] = ProgramResult(0, PRINTED)
+    fake.answers["print gui/501/io.leslied"] = ProgramResult(0, LAUNCHCTL_PRINT)
     fake.answers["ps -o lstart= -p 4242"] = ProgramResult(
         0, "Mon Nov 16 05:08:53 2026\n"
     )
 
-    state = manager.status()
+    status = manager.status()
 
-    assert (state.is_installed, state.is_enabled, state.is_active) == (True,) * 3
-    assert state.since == datetime(2026, 11, 16, 5, 8, 53, tzinfo=UTC)
-    assert (state.pid, state.description) == (4242, "running")
+    assert (status.is_installed, status.is_enabled, status.is_active) == (True,) * 3
+    assert status.since == datetime(2026, 11, 16, 5, 8, 53, tzinfo=UTC)
+    assert (status.pid, status.description) == (4242, "running")
 
 
-@pytest.mark.parametrize("word", ["true", "disabled"])
-def test_an_agent_that_was_switched_off_is_not_enabled(manager, fake, word: str):
+@pytest.mark.parametrize("value", ["true", "disabled"])
+def test_a_disabled_agent_is_not_enabled(manager, fake, value: str):
     manager.install({})
     fake.answers["print-disabled gui/501"] = ProgramResult(
-        0, f'\t"io.leslied" => {word}\n'
+        0, f'\t"io.leslied" => {value}\n'
     )
     fake.answers["print gui/501/io.leslied"] = ProgramResult(
         113, err="Could not find service"
     )
 
-    state = manager.status()
+    status = manager.status()
 
-    assert (state.is_installed, state.is_enabled, state.is_active) == (
+    assert (status.is_installed, status.is_enabled, status.is_active) == (
         *(True, False),
         False,
     )
-    assert (state.since, state.description) == (None, "not loaded")
+    assert (status.since, status.description) == (None, "not loaded")
 
 
-def test_logs_come_from_the_file(manager, fake, home):
+def test_logs_are_read_from_the_log_file(manager, fake, home):
     log = home / "Library/Logs/leslied.log"
     with pytest.raises(UserError, match="no log"):
         manager.show_logs(20, is_followed=False)
@@ -162,4 +162,4 @@ def test_logs_come_from_the_file(manager, fake, home):
 
     manager.show_logs(20, is_followed=True)
 
-    assert fake.asked == [f"tail -n 20 -F {log}"]
+    assert fake.calls == [f"tail -n 20 -F {log}"]

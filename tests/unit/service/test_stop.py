@@ -1,4 +1,4 @@
-"""How a running leslied is ended."""
+"""The command that stops a running daemon."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from leslied.service import format_stop_command
 
 
 @pytest.mark.parametrize(
-    ("platform", "said"),
+    ("platform", "command"),
     [
         ("linux", "systemctl --user stop leslied.service"),
         ("darwin", "launchctl bootout gui/$UID/io.leslied"),
         ("other", "Ctrl-C"),
     ],
 )
-def test_each_platform_has_its_way(platform: str, said: str):
-    assert format_stop_command(platform).startswith(said)
+def test_each_platform_has_a_stop_command(platform: str, command: str):
+    assert format_stop_command(platform).startswith(command)

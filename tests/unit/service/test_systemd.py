@@ -1,4 +1,4 @@
-"""The user unit: its text, and what is asked of systemctl."""
+"""The systemd user unit: its text and the calls of systemctl."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from leslied.service.systemd import (
 )
 
 PROGRAM = ("/opt/bin/leslied",)
-SHOWN = """MainPID=42
+ACTIVE_PROPERTIES = """MainPID=42
 ActiveState=active
 SubState=running
 UnitFileState=enabled
@@ -29,29 +29,33 @@ ActiveEnterTimestamp=Mon 2026-11-16 05:08:53 UTC
 
 
 class FakeSystemd:
-    """Answers as systemctl would, and remembers what it was asked."""
+    """Answers like systemctl, and records its calls."""
 
     def __init__(self, home: Path) -> None:
         self.path = home / ".config/systemd/user/leslied.service"
-        self.asked: list[str] = []
+        self.calls: list[str] = []
         self.answers: dict[str, ProgramResult] = {
             "show --property=UnitPath": ProgramResult(
                 0, f"UnitPath=/etc {self.path.parent}\n"
             ),
-            "show leslied.service --property=ActiveState": ProgramResult(0, SHOWN),
+            "show leslied.service --property=ActiveState": ProgramResult(
+                0, ACTIVE_PROPERTIES
+            ),
         }
         self.can_start: Callable[[str], bool] = lambda _: True
         self.status = "226"
 
-    def __call__(self, words, *, seconds=30.0, is_shown=False) -> ProgramResult:
-        asked = " ".join(words).removeprefix("systemctl --user ")
-        self.asked.append(asked)
-        if asked == "restart leslied.service":
+    def __call__(self, command, *, seconds=30.0, is_shown=False) -> ProgramResult:
+        call = " ".join(command).removeprefix("systemctl --user ")
+        self.calls.append(call)
+        if call == "restart leslied.service":
             return ProgramResult(0 if self.can_start(self.path.read_text()) else 1)
-        if asked.endswith("--property=Result,ExecMainStatus"):
+        if call.endswith("--property=Result,ExecMainStatus"):
             return ProgramResult(0, f"Result=exit-code\nExecMainStatus={self.status}\n")
-        found = (ran for key, ran in self.answers.items() if asked.startswith(key))
-        return next(found, ProgramResult(0))
+        matching = (
+            result for prefix, result in self.answers.items() if call.startswith(prefix)
+        )
+        return next(matching, ProgramResult(0))
 
 
 @pytest.fixture
@@ -64,105 +68,107 @@ def manager(home: Path, fake: FakeSystemd) -> Systemd:
     return Systemd(home=home, config="", user=7, program=PROGRAM, run=fake)
 
 
-def keys(text: str) -> set[str]:
+def list_directives(text: str) -> set[str]:
     return {line.split("=")[0] for line in text.split("\n") if "=" in line}
 
 
-def test_making_a_manager_changes_nothing(manager, fake, home):
-    assert fake.asked == []
+def test_creating_a_manager_changes_nothing(manager, fake, home):
+    assert fake.calls == []
     assert list(home.iterdir()) == []
 
 
 def test_installing_writes_enables_and_starts_in_this_order(manager, fake):
-    done = manager.install({})
+    installation = manager.install({})
 
-    verbs = [asked.split()[0] for asked in fake.asked]
+    verbs = [call.split()[0] for call in fake.calls]
     assert verbs == [
         *("show", "daemon-reload", "reset-failed", "enable", "restart"),
         "loginctl",
     ]
-    assert done.path == fake.path
-    assert done.notes == ()
+    assert installation.path == fake.path
+    assert installation.notes == ()
     assert "\nExecStart=/opt/bin/leslied run\n" in fake.path.read_text()
     assert fake.path.stat().st_mode & 0o777 == 0o644
     assert list(fake.path.parent.iterdir()) == [fake.path]
 
 
-def test_where_namespaces_are_refused_a_lighter_unit_is_installed(manager, fake):
+def test_without_user_namespaces_an_unsandboxed_unit_is_installed(manager, fake):
     fake.can_start = lambda text: "ProtectSystem" not in text
 
-    done = manager.install({"CODEX_HOME": "/c"})
+    installation = manager.install({"CODEX_HOME": "/c"})
 
     text = fake.path.read_text()
-    assert not keys(text) & NAMESPACE_DIRECTIVES
-    assert {"SystemCallFilter", "NoNewPrivileges", "MemoryMax"} <= keys(text)
+    assert not list_directives(text) & NAMESPACE_DIRECTIVES
+    assert {"SystemCallFilter", "NoNewPrivileges", "MemoryMax"} <= list_directives(text)
     assert "Environment=CODEX_HOME=/c\n" in text
-    assert "exit-code, status 226" in done.notes[0]
-    assert "lighter" in done.notes[0]
+    assert "exit-code, status 226" in installation.notes[0]
+    assert "without a sandbox" in installation.notes[0]
 
 
-def test_a_unit_that_never_starts_leaves_nothing(manager, fake, home):
+def test_a_unit_that_never_starts_leaves_no_file(manager, fake, home):
     fake.can_start = lambda _: False
 
     with pytest.raises(LesliedError, match="did not start: exit-code, status 226"):
         manager.install({})
 
-    assert "disable --now leslied.service" in fake.asked
+    assert "disable --now leslied.service" in fake.calls
     assert list((home / ".config").iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("status", "said"), [("4", "another leslied"), ("78", "config file is wrong")]
+    ("status", "reason"), [("4", "another leslied"), ("78", "config file is invalid")]
 )
-def test_when_leslied_itself_refuses_no_lighter_unit_is_tried(
-    manager, fake, status: str, said: str
+def test_if_leslied_itself_fails_no_other_unit_is_tried(
+    manager, fake, status: str, reason: str
 ):
     fake.can_start, fake.status = lambda _: False, status
 
-    with pytest.raises(LesliedError, match=said):
+    with pytest.raises(LesliedError, match=reason):
         manager.install({})
 
-    assert fake.asked.count("restart leslied.service") == 1
+    assert fake.calls.count("restart leslied.service") == 1
     assert not manager.is_installed()
 
 
 def test_without_a_user_manager_nothing_is_written(manager, fake, home):
     fake.answers["show"] = fake.answers["show --property=UnitPath"] = ProgramResult(
-        1, err="Failed to connect to bus: No medium found\n"
+        1, err="Failed to connect to bus: No medium program\n"
     )
 
-    with pytest.raises(UserError, match="No systemd user manager") as caught:
+    with pytest.raises(
+        UserError, match="systemd user manager does not answer"
+    ) as caught:
         manager.install({})
 
     assert caught.value.exit_code == 2
-    assert "No medium found" in caught.value.message
+    assert "No medium program" in caught.value.message
     assert "leslied run" in caught.value.hint
     assert list(home.iterdir()) == []
 
 
-def test_logout_is_mentioned_where_it_would_end_the_service(manager, fake):
+def test_a_note_warns_if_a_logout_stops_the_service(manager, fake):
     fake.answers["loginctl show-user 7"] = ProgramResult(0, "Linger=no\n")
 
     assert "loginctl enable-linger" in manager.install({}).notes[0]
 
 
-def test_the_shells_config_folder_is_used_only_if_the_manager_looks_there(
+def test_the_shells_config_folder_is_used_only_if_the_manager_searches_it(
     home, fake, tmp_path
 ):
-    def install(seen: Path) -> Path:
-        fake.path = seen / "systemd/user/leslied.service"
+    def make_manager(searched: Path) -> Systemd:
+        fake.path = searched / "systemd/user/leslied.service"
         answer = ProgramResult(0, f"UnitPath=/etc {fake.path.parent} /usr\n")
         fake.answers["show --property=UnitPath"] = answer
         config = str(tmp_path / "elsewhere")
         return Systemd(home=home, config=config, user=7, program=PROGRAM, run=fake)
 
-    shell = install(tmp_path / "elsewhere")
-    assert shell.install({}).path.is_relative_to(tmp_path / "elsewhere")
-    assert shell.uninstall()
-    assert install(home / ".config").install({}).path.is_relative_to(home)
+    manager = make_manager(tmp_path / "elsewhere")
+    assert manager.install({}).path.is_relative_to(tmp_path / "elsewhere")
+    assert manager.uninstall()
+    assert make_manager(home / ".config").install({}).path.is_relative_to(home)
 
 
-def test_uninstalling_twice_leaves_nothing_and_is_fine(manager, fake, home):
+def test_uninstalling_twice_is_harmless(manager, fake, home):
     manager.install({})
     wants = fake.path.parent / "default.target.wants"
     wants.mkdir()
@@ -170,14 +176,14 @@ def test_uninstalling_twice_leaves_nothing_and_is_fine(manager, fake, home):
 
     assert [manager.uninstall(), manager.uninstall()] == [True, False]
     assert list((home / ".config").iterdir()) == []
-    assert fake.asked[-3:] == [
+    assert fake.calls[-3:] == [
         "disable --now leslied.service",
         "daemon-reload",
         "reset-failed leslied.service",
     ]
 
 
-def test_uninstalling_spares_other_peoples_units(manager, fake):
+def test_uninstalling_keeps_other_units(manager, fake):
     manager.install({})
     other = fake.path.with_name("other.service")
     other.touch()
@@ -187,36 +193,36 @@ def test_uninstalling_spares_other_peoples_units(manager, fake):
     assert other.exists()
 
 
-def test_the_status_tells_since_when_it_is_active(manager):
+def test_the_status_contains_the_start_time(manager):
     manager.install({})
-    state = manager.status()
+    status = manager.status()
 
-    assert (state.is_installed, state.is_enabled, state.is_active) == (True,) * 3
-    assert state.since == datetime(2026, 11, 16, 5, 8, 53, tzinfo=UTC)
-    assert state.pid == 42
+    assert (status.is_installed, status.is_enabled, status.is_active) == (True,) * 3
+    assert status.since == datetime(2026, 11, 16, 5, 8, 53, tzinfo=UTC)
+    assert status.pid == 42
 
 
-def test_a_unit_nobody_installed_has_a_status_too(manager, fake):
+def test_a_unit_that_is_not_installed_has_a_status(manager, fake):
     answer = "MainPID=0\nActiveState=inactive\nSubState=dead\nUnitFileState=\n"
     fake.answers["show leslied.service --property=ActiveState"] = ProgramResult(
         0, answer
     )
 
-    state = manager.status()
+    status = manager.status()
 
-    assert (state.is_installed, state.is_enabled, state.is_active) == (False,) * 3
-    assert (state.since, state.pid, state.description) == (
+    assert (status.is_installed, status.is_enabled, status.is_active) == (False,) * 3
+    assert (status.since, status.pid, status.description) == (
         None,
         None,
         "inactive (dead)",
     )
 
 
-def test_logs_come_from_the_journal(manager, fake):
+def test_logs_are_read_from_the_journal(manager, fake):
     manager.show_logs(20, is_followed=True)
     manager.show_logs(5, is_followed=False)
 
-    assert fake.asked == [
+    assert fake.calls == [
         "journalctl --user -u leslied -n 20 -f",
         "journalctl --user -u leslied -n 5",
     ]
@@ -234,24 +240,24 @@ def test_logs_come_from_the_journal(manager, fake):
         ("漢", '"漢"'),
     ],
 )
-def test_a_word_is_quoted_as_systemd_reads_it(word: str, quoted: str):
+def test_a_word_is_quoted_for_systemd(word: str, quoted: str):
     assert quote_word(word) == quoted
 
 
-def test_a_dollar_in_the_program_is_no_variable():
+def test_a_dollar_in_the_program_is_not_expanded():
     text = render_unit(("/a $HOME/leslied",), {})
 
     assert '\nExecStart=":/a $HOME/leslied" run\n' in text
 
 
-def test_folders_outside_the_home_can_be_written():
+def test_folders_outside_the_home_can_be_made_writable():
     text = render_unit(PROGRAM, {}, [Path("/srv/my 5%")])
 
     assert '\nReadWritePaths=%h\nReadWritePaths="-/srv/my 5%%"\n' in text
 
 
 def test_restarts_are_limited():
-    """F4, F5."""
+    """F4, F5: a failing service is not restarted forever."""
     text = render_unit(PROGRAM, {})
     head, service = text.split("[Service]")
 
@@ -263,21 +269,21 @@ def test_restarts_are_limited():
         assert f"\n{line}\n" in service
 
 
-def test_a_value_that_is_no_text_is_refused_before_anything_is_written(manager, home):
+def test_a_value_that_is_not_utf8_is_refused_before_a_file_is_written(manager, home):
     with pytest.raises(UserError, match="not UTF-8"):
         manager.install({"CODEX_HOME": "/\udcff"})
 
     assert list(home.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made_is_told(manager, home):
+def test_a_folder_that_cannot_be_created_is_an_error(manager, home):
     (home / ".config").touch()
 
     with pytest.raises(LesliedError, match="cannot be written"):
         manager.install({})
 
 
-def test_the_platform_decides_about_the_manager(home):
+def test_the_platform_selects_the_manager(home):
     names = [
         find_manager(home=home, environ={}, platform=platform, program=PROGRAM).name
         for platform in ("linux", "darwin")
@@ -305,25 +311,25 @@ def test_the_program_is_the_script_that_was_called(tmp_path, monkeypatch):
     assert find_program("leslied", "/nowhere/python", "") == (str(link),)
 
 
-def test_called_as_a_module_the_script_beside_python_is_found(tmp_path):
+def test_for_a_module_the_script_next_to_python_is_found(tmp_path):
     script = make_script(tmp_path / "venv")
     make_script(tmp_path / "path")
 
-    found = find_program(
+    program = find_program(
         "/x/leslied/__main__.py", str(script.with_name("python")), str(tmp_path)
     )
 
-    assert found == (str(script),)
+    assert program == (str(script),)
 
 
-def test_else_the_one_on_the_path_or_the_module(tmp_path):
+def test_the_script_on_the_path_or_the_module_is_the_fallback(tmp_path):
     script = make_script(tmp_path / "path")
 
     assert find_program("-c", "/no/python", str(script.parent)) == (str(script),)
     assert find_program("-c", "/no/python", "") == ("/no/python", "-m", "leslied")
 
 
-def test_a_runner_answers_for_programs_that_are_missing_or_too_slow():
+def test_a_runner_returns_a_result_for_missing_and_slow_programs():
     run = SubprocessRunner({"PATH": os.environ["PATH"]})
 
     missing = run(["leslied-no-such-program"])
@@ -331,10 +337,10 @@ def test_a_runner_answers_for_programs_that_are_missing_or_too_slow():
 
     assert (missing.code, slow.code) == (127, 124)
     assert "No such file" in missing.err
-    assert "no answer" in slow.err
+    assert "did not end" in slow.err
 
 
-def test_a_runner_asks_in_english_and_utc():
+def test_a_runner_sets_the_language_to_english_and_the_zone_to_utc():
     run = SubprocessRunner({"LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Tokyo"})
     code = "import os; print(os.environ['LC_ALL'], os.environ['TZ'])"
 

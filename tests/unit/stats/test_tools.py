@@ -1,4 +1,4 @@
-"""How tools did."""
+"""Statistics of tool calls."""
 
 from __future__ import annotations
 
@@ -16,49 +16,48 @@ from tests.support.records import StoreHarness, make_key, make_record, time_at
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
-    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
-        yield shelf
+def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as harness:
+        yield harness
 
 
 def call(name: str, second: float = 0, tool: str = "Bash", **fields) -> Record:
-    known = {"type": "tool_use", "tool_name": tool, "tool_call_id": name}
-    return make_record(name, f"c{name}", **known, created_at=time_at(second), **fields)
+    fields |= {"type": "tool_use", "tool_name": tool, "tool_call_id": name}
+    return make_record(name, f"c{name}", created_at=time_at(second), **fields)
 
 
 def result(name: str, second: float, *, is_error: bool = False, **fields) -> Record:
-    known = {"type": "tool_result", "role": "tool", "tool_call_id": name}
-    told = {"is_error": True} if is_error else {}
-    known |= {"created_at": time_at(second), "metadata": told}
-    return make_record(f"r{name}", f"r{name}", **known, **fields)
+    fields |= {"type": "tool_result", "role": "tool", "tool_call_id": name}
+    fields |= {"metadata": {"is_error": True} if is_error else {}}
+    return make_record(f"r{name}", f"r{name}", created_at=time_at(second), **fields)
 
 
-def tools(shelf: StoreHarness) -> list[ToolUsageSummary]:
-    with shelf.reader() as reader:
+def summarize_tools(harness: StoreHarness) -> list[ToolUsageSummary]:
+    with harness.reader() as reader:
         return sum_tools(
             UsageStats(reader.usage, load_prices()).list_calls(UsageFilters())
         )
 
 
-def test_calls_are_counted_with_how_they_went(shelf: StoreHarness):
-    shelf.commit(
+def test_calls_failures_and_missing_results_are_counted(harness: StoreHarness):
+    harness.commit(
         *(call("1"), result("1", 2)),
         *(call("2"), result("2", 6, is_error=True)),
         call("3"),
         *(call("4", 0, "Read"), result("4", 1)),
     )
 
-    bash, read = tools(shelf)
+    bash, read = summarize_tools(harness)
 
     assert (bash.tool, bash.calls, bash.failed, bash.unanswered) == ("Bash", 3, 1, 1)
     assert (read.tool, read.calls, read.failed) == ("Read", 1, 0)
 
 
-def test_the_slow_ones_are_told(shelf: StoreHarness):
+def test_durations_are_summarized(harness: StoreHarness):
     for n in range(1, 101):
-        shelf.commit(call(f"{n}"), result(f"{n}", n), log=f"{n}.jsonl")
+        harness.commit(call(f"{n}"), result(f"{n}", n), log=f"{n}.jsonl")
 
-    (bash,) = tools(shelf)
+    (bash,) = summarize_tools(harness)
 
     assert (bash.median_seconds, bash.p95_seconds, bash.max_seconds) == (50, 95, 100)
     assert bash.total_seconds == 5050
@@ -66,30 +65,30 @@ def test_the_slow_ones_are_told(shelf: StoreHarness):
     assert bash.slowest.took_us == 100_000_000
 
 
-def test_a_call_that_a_fork_shows_too_counts_once(shelf: StoreHarness):
-    shelf.commit(call("1"), result("1", 2), log="a.jsonl")
+def test_a_call_that_forks_share_counts_once(harness: StoreHarness):
+    harness.commit(call("1"), result("1", 2), log="a.jsonl")
     fork = make_key("fork")
-    shelf.commit(call("1", session=fork), result("1", 2, session=fork), log="b.jsonl")
+    harness.commit(call("1", session=fork), result("1", 2, session=fork), log="b.jsonl")
 
-    (bash,) = tools(shelf)
+    (bash,) = summarize_tools(harness)
 
     assert (bash.calls, bash.unanswered) == (1, 0)
 
 
-def test_equal_call_ids_of_two_sessions_are_two_calls(shelf: StoreHarness):
+def test_equal_call_ids_in_two_sessions_are_two_calls(harness: StoreHarness):
     for name in ("a", "b"):
         key = make_key(name)
-        known = {"session": key, "scope": name}
-        shelf.commit(call("1", **known), result("1", 3, **known), log=f"{name}.jsonl")
+        own = {"session": key, "scope": name}
+        harness.commit(call("1", **own), result("1", 3, **own), log=f"{name}.jsonl")
 
-    (bash,) = tools(shelf)
+    (bash,) = summarize_tools(harness)
 
     assert (bash.calls, bash.unanswered, bash.sessions) == (2, 0, 2)
 
 
-def test_a_result_older_than_its_call_has_no_duration(shelf: StoreHarness):
-    shelf.commit(call("1", 5), result("1", 2))
+def test_a_result_older_than_its_call_has_no_duration(harness: StoreHarness):
+    harness.commit(call("1", 5), result("1", 2))
 
-    (bash,) = tools(shelf)
+    (bash,) = summarize_tools(harness)
 
     assert (bash.timed, bash.max_seconds) == (0, None)

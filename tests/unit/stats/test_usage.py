@@ -1,4 +1,4 @@
-"""Sums over messages: true totals, however they are grouped."""
+"""Sums of usage and cost are correct in every grouping."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ GROUPS = ("day", "week", "month", "model", "project", "agent", "session")
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
-    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
-        yield shelf
+def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as harness:
+        yield harness
 
 
 def make_message(
     name: str, usage: Usage, when: datetime | None = None, **fields
 ) -> Record:
-    known = {"message_id": name, "model": OPUS, "usage": usage}
+    defaults = {"message_id": name, "model": OPUS, "usage": usage}
     return make_record(
-        name, name, **{**known, "created_at": when or time_at(0), **fields}
+        name, name, **{**defaults, "created_at": when or time_at(0), **fields}
     )
 
 
@@ -49,24 +49,24 @@ def make_cwd_event(folder: str, name: str = "s") -> Record:
 
 
 @pytest.fixture
-def add_up(
-    shelf: StoreHarness,
+def sum_groups(
+    harness: StoreHarness,
 ) -> Callable[..., tuple[list[UsageSummary], UsageSummary]]:
-    def add_up(by: str = "day", zone=UTC, **filters):
-        with shelf.reader() as reader:
-            ledger = UsageStats(reader.usage, load_prices(), zone)
-            return ledger.sum_groups(by, UsageFilters(**filters))
+    def sum_groups(by: str = "day", zone=UTC, **filters):
+        with harness.reader() as reader:
+            stats = UsageStats(reader.usage, load_prices(), zone)
+            return stats.sum_groups(by, UsageFilters(**filters))
 
-    return add_up
+    return sum_groups
 
 
-def test_a_day_sums_its_messages_and_their_cost(shelf: StoreHarness, add_up):
-    shelf.commit(
+def test_a_day_sums_its_messages_and_their_cost(harness: StoreHarness, sum_groups):
+    harness.commit(
         make_message("a", Usage(1_000_000)),
         make_message("b", Usage(0, 1_000_000), time_at(60)),
     )
 
-    ((day,), total) = add_up()
+    ((day,), total) = sum_groups()
 
     assert (day.key, day.messages, day.sessions) == ("2026-11-16", 2, 1)
     assert day.usage == Usage(1_000_000, 1_000_000)
@@ -74,13 +74,15 @@ def test_a_day_sums_its_messages_and_their_cost(shelf: StoreHarness, add_up):
     assert (total.usage, total.cost) == (day.usage, day.cost)
 
 
-def test_a_day_is_a_local_one_also_when_the_clocks_change(shelf: StoreHarness, add_up):
+def test_days_are_local_across_a_clock_change(harness: StoreHarness, sum_groups):
     berlin = ZoneInfo("Europe/Berlin")
     late = datetime(2026, 10, 24, 23, 30, tzinfo=berlin)  # summer, UTC+2
     early = datetime(2026, 10, 26, 0, 30, tzinfo=berlin)  # winter, UTC+1
-    shelf.commit(make_message("a", Usage(1), late), make_message("b", Usage(2), early))
+    harness.commit(
+        make_message("a", Usage(1), late), make_message("b", Usage(2), early)
+    )
 
-    sums, _ = add_up(zone=berlin)
+    sums, _ = sum_groups(zone=berlin)
 
     assert [(s.key, s.usage.input_tokens) for s in sums] == [
         ("2026-10-24", 1),
@@ -88,64 +90,66 @@ def test_a_day_is_a_local_one_also_when_the_clocks_change(shelf: StoreHarness, a
     ]
 
 
-def test_a_week_begins_on_monday(shelf: StoreHarness, add_up):
+def test_a_week_starts_on_monday(harness: StoreHarness, sum_groups):
     sunday = datetime(2026, 11, 15, 23, 59, tzinfo=UTC)
-    shelf.commit(
+    harness.commit(
         make_message("a", Usage(1), sunday), make_message("b", Usage(2), time_at(0))
     )
 
-    sums, _ = add_up("week")
+    sums, _ = sum_groups("week")
 
     assert [s.key for s in sums] == ["2026-11-09", "2026-11-16"]
 
 
-def test_messages_without_a_time_are_counted_under_none(shelf: StoreHarness, add_up):
-    shelf.commit(
+def test_messages_without_a_time_are_counted_under_none(
+    harness: StoreHarness, sum_groups
+):
+    harness.commit(
         make_message("a", Usage(7), created_at=None), make_message("b", Usage(1))
     )
 
-    sums, total = add_up()
+    sums, total = sum_groups()
 
     assert [s.key for s in sums] == [None, "2026-11-16"]
     assert total.usage == Usage(8)
 
 
-def test_a_subagent_counts_for_its_session(shelf: StoreHarness, add_up):
+def test_a_subagent_counts_for_its_session(harness: StoreHarness, sum_groups):
     child = make_key(source="subagent:x")
-    shelf.commit(
+    harness.commit(
         make_message("a", Usage(1)), make_message("b", Usage(2), session=child)
     )
 
-    ((session,), _) = add_up("session")
+    ((session,), _) = sum_groups("session")
 
     assert (session.key, session.usage, session.sessions) == ("s", Usage(3), 1)
 
 
-def test_what_a_fork_shares_counts_once(shelf: StoreHarness, add_up):
+def test_a_message_that_forks_share_counts_once(harness: StoreHarness, sum_groups):
     shared = make_message("a", Usage(5), session=make_key("one"))
-    shelf.commit(shared, log="one.jsonl")
+    harness.commit(shared, log="one.jsonl")
     copy = make_message("a", Usage(5), session=make_key("two"))
     more = make_message("b", Usage(1), time_at(9), session=make_key("two"))
-    shelf.commit(copy, more, log="two.jsonl")
+    harness.commit(copy, more, log="two.jsonl")
 
     for by in GROUPS:
-        sums, total = add_up(by)
+        sums, total = sum_groups(by)
         assert sum(s.usage.input_tokens for s in sums) == 6, by
         assert total.usage == Usage(6), by
 
 
-def test_every_grouping_comes_to_the_same(shelf: StoreHarness, add_up):
+def test_every_grouping_has_the_same_total(harness: StoreHarness, sum_groups):
     for n in range(1, 41):
         when = time_at(n * 40_000)
         model = (OPUS, SONNET, "mock-model")[n % 3]
         usage = Usage(n * 9_000, n, n * 100, n * 7, n)
         key = make_key(f"s{n % 4}", "main" if n % 5 else "subagent:x")
-        shelf.commit(
+        harness.commit(
             make_message(f"{n}", usage, when, model=model, session=key),
             log=f"{n}.jsonl",
         )
 
-    totals = {by: add_up(by) for by in GROUPS}
+    totals = {by: sum_groups(by) for by in GROUPS}
 
     first = totals["day"][1]
     for by, (sums, total) in totals.items():
@@ -155,102 +159,108 @@ def test_every_grouping_comes_to_the_same(shelf: StoreHarness, add_up):
         assert total.sessions == 4, by
 
 
-def test_a_list_of_sessions_costs_what_the_days_do(shelf: StoreHarness, add_up):
+def test_the_cost_of_sessions_equals_the_cost_of_days(
+    harness: StoreHarness, sum_groups
+):
     child = make_key(source="subagent:x")
-    shelf.commit(
+    harness.commit(
         make_message("a", Usage(900)),
         make_message("b", Usage(70), session=child, model=SONNET),
     )
-    with shelf.reader() as reader:
+    with harness.reader() as reader:
         (session,) = list_sessions(reader, with_costs=True)
 
-    assert session.cost == add_up()[1].cost
+    assert session.cost == sum_groups()[1].cost
 
 
-def test_a_session_on_two_days_is_one_in_the_total(shelf: StoreHarness, add_up):
-    shelf.commit(
+def test_a_session_on_two_days_counts_once_in_the_total(
+    harness: StoreHarness, sum_groups
+):
+    harness.commit(
         make_message("a", Usage(1)), make_message("b", Usage(1), time_at(100_000))
     )
 
-    sums, total = add_up()
+    sums, total = sum_groups()
 
     assert [s.sessions for s in sums] == [1, 1]
     assert total.sessions == 1
 
 
-def test_a_message_without_a_price_is_counted_and_costs_nothing_known(
-    shelf: StoreHarness, add_up
+def test_a_message_without_a_price_is_counted_without_a_cost(
+    harness: StoreHarness, sum_groups
 ):
-    shelf.commit(make_message("a", Usage(10), model="mock-model"))
+    harness.commit(make_message("a", Usage(10), model="mock-model"))
 
-    ((day,), _) = add_up()
+    ((day,), _) = sum_groups()
 
     assert day.usage == Usage(10)
     assert day.cost.usd is None
     assert day.cost.unpriced == 1
 
 
-def test_each_request_has_the_price_of_its_own_size(shelf: StoreHarness, add_up):
+def test_each_request_is_priced_by_its_own_size(harness: StoreHarness, sum_groups):
     small, large = Usage(150_000), Usage(250_000)
-    shelf.commit(
+    harness.commit(
         make_message("a", small, model=SONNET), make_message("b", large, model=SONNET)
     )
 
-    assert add_up()[1].cost.usd == 0.15 * 3 + 0.25 * 6
+    assert sum_groups()[1].cost.usd == 0.15 * 3 + 0.25 * 6
 
 
-def test_the_sum_of_many_requests_is_no_large_request(shelf: StoreHarness, add_up):
-    told = {"is_sum": True}
-    shelf.commit(make_message("a", Usage(1_000_000), model=SONNET, metadata=told))
+def test_a_sum_of_requests_is_not_priced_as_a_large_request(
+    harness: StoreHarness, sum_groups
+):
+    metadata = {"is_sum": True}
+    harness.commit(make_message("a", Usage(1_000_000), model=SONNET, metadata=metadata))
 
-    assert add_up()[1].cost.usd == 3
+    assert sum_groups()[1].cost.usd == 3
 
 
-def test_a_price_holds_from_its_day_on(shelf: StoreHarness, add_up):
+def test_a_price_applies_from_its_start_date(harness: StoreHarness, sum_groups):
     change = datetime(2026, 3, 13, tzinfo=UTC)
     before = change - timedelta(seconds=1)
     model, usage = "claude-opus-4-6", Usage(250_000)
-    shelf.commit(
+    harness.commit(
         make_message("a", usage, before, model=model),
         make_message("b", usage, change, model=model),
     )
     tariff = load_prices().find_tariff(model)
 
-    sums, _ = add_up()
+    sums, _ = sum_groups()
 
     costs = [s.cost.pico for s in sums]
     assert tariff is not None
     assert costs[0] > costs[1]
 
 
-def test_only_what_was_asked_for_counts(shelf: StoreHarness, add_up):
+def test_only_selected_messages_count(harness: StoreHarness, sum_groups):
     one, two = make_key("one"), make_key("two")
-    shelf.commit(
+    harness.commit(
         make_cwd_event("/src/app", "one"),
         make_message("a", Usage(1), session=one),
         log="1.jsonl",
     )
-    shelf.commit(
+    harness.commit(
         make_cwd_event("/src/lib", "two"),
         make_message("b", Usage(2), session=two),
         log="2.jsonl",
     )
 
-    sums, total = add_up("project", sessions=frozenset({two[:2]}))
+    sums, total = sum_groups("project", sessions=frozenset({two[:2]}))
 
     assert [(s.key, s.usage) for s in sums] == [("/src/lib", Usage(2))]
     assert (total.usage, total.sessions) == (Usage(2), 1)
-    assert add_up(agent="codex") == ([], UsageSummary(key=None))
+    assert sum_groups(agent="codex") == ([], UsageSummary(key=None))
     late = int(time_at(1).timestamp() * 1_000_000)
-    assert add_up(since_us=late)[1].usage == Usage()
-    assert add_up(until_us=late)[1].usage == Usage(3)
+    assert sum_groups(since_us=late)[1].usage == Usage()
+    assert sum_groups(until_us=late)[1].usage == Usage(3)
 
 
-def test_blocks_begin_at_the_hour_and_last_five(shelf: StoreHarness):
+def test_blocks_start_at_the_hour_and_last_five_hours(harness: StoreHarness):
     hours = (0.5, 4, 5.2, 11)
-    shelf.commit(*(make_message(f"{h}", Usage(1), time_at(h * 3600)) for h in hours))
+    harness.commit(*(make_message(f"{h}", Usage(1), time_at(h * 3600)) for h in hours))
 
-    with shelf.reader() as reader:
+    with harness.reader() as reader:
         blocks, total = UsageStats(reader.usage, load_prices()).sum_blocks(
             UsageFilters()
         )
@@ -263,11 +273,11 @@ def test_blocks_begin_at_the_hour_and_last_five(shelf: StoreHarness):
     assert total.messages == 4
 
 
-def test_a_block_is_active_until_it_ends(shelf: StoreHarness):
-    shelf.commit(
+def test_a_block_is_active_until_it_ends(harness: StoreHarness):
+    harness.commit(
         make_message("a", Usage(1)), make_message("b", Usage(99), time_at(1800))
     )
-    with shelf.reader() as reader:
+    with harness.reader() as reader:
         ((block,), _) = UsageStats(reader.usage, load_prices()).sum_blocks(
             UsageFilters()
         )
