@@ -59,6 +59,9 @@ golden: setup ## rewrite the golden files; review the diff
 docs: setup ## regenerate tables and command pages
 	$(BIN)/python -m tests.support.docs
 
+picture: setup ## redraw the README's picture
+	$(BIN)/python -m tests.support.picture docs/images/terminal.svg
+
 prices: setup ## regenerate the price table from genai-prices
 	$(BIN)/python -m tests.support.prices
 

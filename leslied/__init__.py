@@ -1,4 +1,4 @@
-"""leslied reads what coding agents write on disk and makes it worth reading."""
+"""leslied collects the logs of coding agents and turns them into transcripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m leslied` is the `leslied` command."""
+"""Entry point of `python -m leslied`, the same as the `leslied` command."""
 
 from __future__ import annotations
 

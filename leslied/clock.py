@@ -1,4 +1,4 @@
-"""The only room that may ask what time it is, or let it pass."""
+"""The clock: the only module that reads the time or sleeps, so tests can replace it."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Wall time for stamps, monotonic time for durations."""
+    """Source of wall time for timestamps and monotonic time for durations."""
 
     def now(self) -> datetime:
-        """The wall time, aware, in UTC."""
+        """Return the wall time as an aware datetime in UTC."""
 
     def monotonic(self) -> float:
-        """Seconds that never jump."""
+        """Return the seconds of a clock that never goes backwards."""
 
     def sleep(self, seconds: float) -> None:
-        """So many seconds have passed."""
+        """Wait for so many seconds."""
 
 
 class SystemClock:
-    """The machine's own clocks."""
+    """The clock of the operating system."""
 
     def now(self) -> datetime:
-        """The wall time, aware, in UTC."""
+        """Return the wall time as an aware datetime in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Seconds that never jump."""
+        """Return the seconds of a clock that never goes backwards."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """So many seconds have passed."""
+        """Wait for so many seconds."""
         time.sleep(seconds)

@@ -1,7 +1,7 @@
-"""The config file: TOML in, frozen settings out. The only reader of user options.
+"""The config file: the settings, their defaults, and loading them from TOML.
 
-The settings are plain dataclasses and pydantic checks a file against them, so that a
-program without a config file never pays for loading pydantic.
+The settings are plain dataclasses and pydantic validates a file against them, so that a
+program without a config file never has to import pydantic.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ExportFormat = Literal[
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """One agent."""
+    """Settings of one agent."""
 
     __pydantic_config__: ClassVar = _STRICT
     enabled: bool = True
@@ -37,7 +37,7 @@ class AgentSettings:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSettings:
-    """Which projects are kept out."""
+    """Projects that leslied ignores."""
 
     __pydantic_config__: ClassVar = _STRICT
     exclude: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class ProjectSettings:
 
 @dataclass(frozen=True, slots=True)
 class OutputSettings:
-    """Transcripts."""
+    """Settings of transcripts and exports."""
 
     __pydantic_config__: ClassVar = _STRICT
     location: Literal["project", "central"] = "project"
@@ -57,7 +57,7 @@ class OutputSettings:
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """The store."""
+    """Settings of the store."""
 
     __pydantic_config__: ClassVar = _STRICT
     warn_bytes: int = 5_000_000_000
@@ -65,7 +65,7 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a person can choose."""
+    """All settings that a user can change."""
 
     __pydantic_config__: ClassVar = _STRICT
     agents: dict[str, AgentSettings] = field(default_factory=dict)
@@ -74,15 +74,18 @@ class Settings:
     store: StoreSettings = field(default_factory=StoreSettings)
 
     def agent(self, name: str) -> AgentSettings:
-        """The agent's settings, or the usual ones."""
+        """Return the agent's settings, or the defaults."""
         return self.agents.get(name, AgentSettings())
 
 
 def load_settings(path: Path, agents: Iterable[str]) -> Settings:
-    """The settings in the file, checked; the usual ones where there is no file."""
+    """Load the settings; return the defaults if there is no file.
+
+    `agents` are the supported agents. Raises ConfigError, with a line if possible.
+    """
     try:
         if path.exists() and not path.is_file():
-            raise ConfigError(f"{path} is no file.", f"Remove it: {path}")
+            raise ConfigError(f"{path} is not a file.", f"Remove it: {path}")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return Settings()
@@ -99,14 +102,15 @@ def load_settings(path: Path, agents: Iterable[str]) -> Settings:
 
 
 def _reject_relative_paths(settings: Settings, text: str, path: Path) -> None:
-    """A folder that is meant must be told whole: half of one would match nothing."""
-    told = [("exclude", each) for each in settings.projects.exclude]
-    told += [("roots", str(r)) for a in settings.agents.values() for r in a.roots]
-    for key, folder in told:
+    """Raise ConfigError for a relative folder, which would never match anything."""
+    folders = [("exclude", folder) for folder in settings.projects.exclude]
+    folders += [("roots", str(r)) for a in settings.agents.values() for r in a.roots]
+    for key, folder in folders:
         if not folder.startswith(("/", "~")):
+            line = _format_line_number(key, text)
             raise ConfigError(
-                f"{path}{_format_line_number(key, text)}: {key}: {folder!r} is no whole path.",
-                "Let it begin with / or ~",
+                f"{path}{line}: {key}: {folder!r} is not an absolute path.",
+                "Start the path with / or ~",
             )
 
 
@@ -115,7 +119,7 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(
-            f"{path} is not TOML: {error}.", f"Mend that line in {path}"
+            f"{path} is not valid TOML: {error}.", f"Correct that line in {path}"
         ) from error
 
 
@@ -126,44 +130,46 @@ def _validate(data: dict[str, Any], text: str, path: Path) -> Settings:
         return TypeAdapter(Settings).validate_python(data)
     except ValidationError as error:
         first = error.errors()[0]
-        where = [str(part) for part in first["loc"]]
+        location = [str(part) for part in first["loc"]]
+        key = ".".join(location)
         if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
             raise _make_unknown_key_error(
-                ".".join(where), where[-1], _list_valid_keys(where), text, path
+                key, location[-1], _list_valid_keys(location), text, path
             ) from error
+        line = _format_line_number(location[-1], text)
         raise ConfigError(
-            f"{path}{_format_line_number(where[-1], text)}: {'.'.join(where)}: {first['msg']}.",
-            "Every key and its default is in config.example.toml",
+            f"{path}{line}: {key}: {first['msg']}.",
+            "config.example.toml lists every key and its default.",
         ) from error
 
 
 def _make_unknown_key_error(
     key: str, name: str, valid_keys: Iterable[str], text: str, path: Path
 ) -> ConfigError:
-    near = difflib.get_close_matches(name, list(valid_keys), 1)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
+    matches = difflib.get_close_matches(name, list(valid_keys), 1)
+    guess = f" Did you mean {matches[0]!r}?" if matches else ""
     return ConfigError(
         f"{path}{_format_line_number(name, text)}: unknown key {key!r}.{guess}",
-        "Every key and its default is in config.example.toml",
+        "config.example.toml lists every key and its default.",
     )
 
 
-def _list_valid_keys(where: list[str]) -> list[str]:
-    """The keys that may stand where an unknown one stood."""
+def _list_valid_keys(location: list[str]) -> list[str]:
+    """Return the keys that are valid in the table of an unknown key."""
     tables: Mapping[str, Any] = {
         "agents": AgentSettings,
         "projects": ProjectSettings,
         "output": OutputSettings,
         "store": StoreSettings,
     }
-    table = tables.get(where[0], Settings) if len(where) > 1 else Settings
+    table = tables.get(location[0], Settings) if len(location) > 1 else Settings
     return [field.name for field in fields(table)]
 
 
-def _format_line_number(word: str, text: str) -> str:
-    """`, line N` where the word stands as a key or table."""
+def _format_line_number(key: str, text: str) -> str:
+    """Return `, line N` for the first line with the key or table, else nothing."""
     pattern = re.compile(
-        rf"^[ \t]*(\[.*)?\"?{re.escape(word)}\"?[ \t]*[=\].]", re.MULTILINE
+        rf"^[ \t]*(\[.*)?\"?{re.escape(key)}\"?[ \t]*[=\].]", re.MULTILINE
     )
-    found = pattern.search(text)
-    return f", line {text.count(chr(10), 0, found.start()) + 1}" if found else ""
+    match = pattern.search(text)
+    return f", line {text.count(chr(10), 0, match.start()) + 1}" if match else ""

@@ -1,22 +1,22 @@
-"""The error tree.
+"""The hierarchy of errors that leslied raises on purpose.
 
 LesliedError
-  UserError            a wrong argument or setting: one sentence, no traceback, exit 2
-    ConfigError        the config file: exit 78, so that a service manager gives up
-  SourceError          a source cannot be read now: counted, shown, tried again
-    DecodeError        one entry makes no sense: rejected, reading goes on
-  SinkError            one output cannot be written now: tried again
-  StoreUnusable        the store is broken or newer than the program: exit 3
+  UserError            an invalid argument or setting: a message, no traceback, exit 2
+    ConfigError        an invalid config file: exit 78, a service manager gives up
+  SourceError          a source cannot be read now: counted, shown, retried
+    DecodeError        one entry cannot be decoded: rejected, reading continues
+  SinkError            one output cannot be written now: retried
+  StoreUnusable        the store is damaged or newer than the program: exit 3
   AlreadyRunning       another leslied holds the store: exit 4
 
-An error is handled on the floor that can decide; below it is raised, never logged.
+Code that cannot handle an error raises it and does not log it.
 """
 
 from __future__ import annotations
 
 
 class LesliedError(Exception):
-    """Anything leslied raises on purpose: a sentence, and what to do next."""
+    """Base of all expected errors: a message, and a hint what to do next."""
 
     exit_code = 1
 
@@ -27,36 +27,36 @@ class LesliedError(Exception):
 
 
 class UserError(LesliedError):
-    """The person asked for something that cannot be."""
+    """An invalid argument or setting."""
 
     exit_code = 2
 
 
 class ConfigError(UserError):
-    """The config file cannot be used as it is."""
+    """An invalid config file."""
 
     exit_code = 78
 
 
 class SourceError(LesliedError):
-    """A source cannot be read now; it will be tried again."""
+    """A source cannot be read now; leslied retries."""
 
 
 class DecodeError(SourceError):
-    """One entry cannot be understood."""
+    """One entry cannot be decoded."""
 
 
 class SinkError(LesliedError):
-    """One output cannot be written now; it will be tried again."""
+    """One output cannot be written now; leslied retries."""
 
 
-class StoreUnusable(LesliedError):  # noqa: N818 - a state, not an accident
+class StoreUnusable(LesliedError):  # noqa: N818 - a state, not a failure
     """The store cannot be opened or written."""
 
     exit_code = 3
 
 
-class AlreadyRunning(LesliedError):  # noqa: N818 - a state, not an accident
+class AlreadyRunning(LesliedError):  # noqa: N818 - a state, not a failure
     """Another process writes to this store."""
 
     exit_code = 4

@@ -1,7 +1,7 @@
-"""Named points at which a test may kill the program.
+"""Failpoints: named points at which a test can kill the program.
 
-`LESLIED_CRASH_AT=name:n` ends the process, as SIGKILL does, the nth time it reaches the
-point. Without the variable a point costs a comparison.
+`LESLIED_CRASH_AT=name:n` kills the process with SIGKILL when it reaches the failpoint
+for the nth time. Without the variable a failpoint costs one comparison.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _remaining = [int(_COUNT or 1)]
 
 
 def failpoint(name: str) -> None:
-    """Go on, or die here."""
+    """Kill the process if the environment asks for it at this point."""
     if name != _NAME:
         return
     _remaining[0] -= 1

@@ -1,4 +1,4 @@
-"""One line per event on standard error, and never a word of what a log says."""
+"""Logging: one line per event on standard error, never with content of agents' logs."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
 
 
 def make_logger(*, as_json: bool = False) -> FilteringBoundLogger:
-    """A logger for this process; a closed standard error is no reason to die."""
-    import structlog  # noqa: PLC0415 - 80 ms that only the daemon pays
+    """Configure structlog for this process; a closed standard error is ignored."""
+    import structlog  # noqa: PLC0415 - 80 ms, needed by the daemon only
 
-    render: Any = structlog.processors.JSONRenderer()
+    renderer: Any = structlog.processors.JSONRenderer()
     if not as_json:
-        render = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.ExceptionRenderer(),
-            render,
+            renderer,
         ],
         logger_factory=structlog.PrintLoggerFactory(_Stderr()),  # type: ignore[arg-type]
         cache_logger_on_first_use=True,
@@ -31,7 +31,7 @@ def make_logger(*, as_json: bool = False) -> FilteringBoundLogger:
 
 
 class _Stderr:
-    """Standard error that swallows its own failure."""
+    """Standard error, with write errors ignored."""
 
     def write(self, text: str) -> int:
         try:

@@ -1,6 +1,6 @@
-"""JSON without the `json` module, whose regular expressions cost half of a hook's time.
+"""JSON without importing `json`, which would take half of a hook's time.
 
-The same C code that `json` itself uses; where a Python has none, `json` it is.
+It calls the C functions behind `json`, and falls back to `json` if Python lacks them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class _Rules:
-    """What `json.loads` asks of the scanner by default."""
+class _ScannerOptions:
+    """The default options of `json.loads`, in the form that the scanner expects."""
 
     strict = True
     object_hook = None
@@ -24,7 +24,7 @@ class _Rules:
 
 
 def loads(data: bytes) -> Any:
-    """The value; ValueError or RecursionError where it is no JSON."""
+    """Parse JSON; raises ValueError, or RecursionError if it is nested too deep."""
     text = data.decode("utf-8").removeprefix("\ufeff").strip(" \t\r\n")
     try:
         from _json import make_scanner  # noqa: PLC0415
@@ -33,16 +33,16 @@ def loads(data: bytes) -> Any:
 
         return json.loads(text)
     try:
-        value, end = make_scanner(_Rules)(text, 0)  # type: ignore[arg-type]
+        value, end = make_scanner(_ScannerOptions)(text, 0)  # type: ignore[arg-type]
     except StopIteration as error:
-        raise ValueError("no JSON") from error
+        raise ValueError("not JSON") from error
     if end != len(text):
-        raise ValueError("more than JSON")
+        raise ValueError("extra data after JSON")
     return value
 
 
 def dumps(value: Mapping[str, Any]) -> bytes:
-    """An object of texts, truths and such objects, in ASCII."""
+    """Encode an object of strings, booleans and such objects as ASCII JSON."""
     return _dump(value).encode("ascii")
 
 
@@ -51,7 +51,7 @@ def _dump(value: Any) -> str:
         return _quote(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    members = [f"{_quote(name)}: {_dump(each)}" for name, each in value.items()]
+    members = [f"{_quote(name)}: {_dump(member)}" for name, member in value.items()]
     return "{" + ", ".join(members) + "}"
 
 

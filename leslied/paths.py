@@ -1,4 +1,4 @@
-"""Where leslied keeps its own files, and what it sees of the machine."""
+"""Paths of leslied's own files, and access to the environment and the platform."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppPaths:
-    """Every folder and file leslied may write."""
+    """The folders and files that leslied writes outside of projects."""
 
     config_file: Path
     data_dir: Path
@@ -24,61 +24,61 @@ class AppPaths:
 
     @property
     def archive_dir(self) -> Path:
-        """The bytes of the logs themselves, kept when agents delete them."""
+        """Copies of the agents' logs, kept when agents delete them."""
         return self.data_dir / "archive"
 
     @property
     def central_dir(self) -> Path:
-        """Transcripts of sessions whose project must not be written to."""
+        """Transcripts of sessions that are not written into their project."""
         return self.data_dir / "central"
 
     @property
     def key_file(self) -> Path:
-        """The key that makes redaction marks meaningless elsewhere."""
+        """The key of redaction placeholders, which other machines cannot match."""
         return self.data_dir / "redact.key"
 
     @property
     def pause_file(self) -> Path:
-        """While it exists, the daemon reads and writes nothing."""
+        """A file that pauses the daemon while it exists."""
         return self.state_dir / "paused"
 
     @property
     def store_file(self) -> Path:
-        """The one SQLite file."""
+        """The store's SQLite file."""
         return self.data_dir / "store.db"
 
 
 def get_paths(environ: Mapping[str, str], config: Path | None = None) -> AppPaths:
-    """The places that the environment asks for; nothing is created."""
-    from platformdirs import PlatformDirs  # noqa: PLC0415 - 10 ms a bare --help saves
+    """Return the paths that the environment selects; nothing is created."""
+    from platformdirs import PlatformDirs  # noqa: PLC0415 - 10 ms
 
     get_home(environ)
     dirs = PlatformDirs("leslied", appauthor=False)
-    chosen = config or environ.get("LESLIED_CONFIG")
-    data = environ.get("LESLIED_DATA_DIR")
+    config_file = config or environ.get("LESLIED_CONFIG")
+    data_dir = environ.get("LESLIED_DATA_DIR")
     return AppPaths(
-        config_file=Path(chosen) if chosen else dirs.user_config_path / "config.toml",
-        data_dir=Path(data) if data else dirs.user_data_path,
+        config_file=Path(config_file or dirs.user_config_path / "config.toml"),
+        data_dir=Path(data_dir or dirs.user_data_path),
         state_dir=dirs.user_state_path,
     )
 
 
 def get_home(environ: Mapping[str, str]) -> Path:
-    """The home folder, or a sentence about why there is none."""
+    """Return the home folder; raises UserError if HOME is not a folder."""
     home = environ.get("HOME", "")
     if home and Path(home).is_dir():
         return Path(home)
-    said = f"HOME is {home!r}, which is no folder" if home else "HOME is not set"
-    raise UserError(f"{said}.", "Set HOME to your home folder and try again.")
+    problem = f"HOME is {home!r}, which is not a folder" if home else "HOME is not set"
+    raise UserError(f"{problem}.", "Set HOME to your home folder and try again.")
 
 
 def read_environ() -> dict[str, str]:
-    """A copy of the process environment: rooms get values, never os.environ."""
+    """Return a copy of the process environment; nothing else reads os.environ."""
     return dict(os.environ)
 
 
 def load_key(path: Path) -> bytes:
-    """The key in the file, made at random on first use."""
+    """Return the key in the file; create a random one on first use."""
     make_private_dir(path.parent)
     try:
         fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
@@ -91,7 +91,7 @@ def load_key(path: Path) -> bytes:
 
 
 def make_private_dir(path: Path) -> None:
-    """The folder exists and only its owner can look inside."""
+    """Create the folder and its parents with mode 0700; restrict it if it exists."""
     for folder in (*reversed(path.parents), path):
         if not folder.exists():
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -104,7 +104,7 @@ PLATFORM = sys.platform
 
 
 def resolve_project(text: str, home: Path) -> str:
-    """A project's name as it is; a path, however it was typed, from the root on."""
+    """Return a project's name unchanged, and a path as an absolute path."""
     if "/" not in text and text not in (".", "..", "~"):
         return text
     path = text.replace("~", str(home), 1) if text[0] == "~" else text

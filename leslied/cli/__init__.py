@@ -1,7 +1,7 @@
-"""Talking to people and scripts.
+"""The command line: the `leslied` command and its subcommands.
 
-The door: `main` is the `leslied` command. Commands load when they are called, so
-`--help` costs what click costs.
+`main` is the entry point. A subcommand's module is imported only when it is called,
+so `leslied --help` imports little more than Click.
 """
 
 from __future__ import annotations
@@ -25,52 +25,56 @@ if TYPE_CHECKING:
 
 SECTIONS = {
     "Read": {
-        "list": "Show the sessions, newest first.",
-        "show": "Show one session, unit or subagent.",
-        "search": "Find words in what was said, called and answered.",
-        "follow": "Watch sessions as they happen.",
+        "list": "List sessions, newest first.",
+        "show": "Show a session, unit or subagent.",
+        "search": "Search prompts, answers, tool calls and results.",
+        "follow": "Follow sessions live.",
         "diff": "Compare two sessions, units or subagents.",
-        "replay": "Play a session again, as it happened.",
-        "stats": "Count tokens, cost and tools by day, model, project and more.",
-        "sql": "Ask the store in SQL; it can only be read.",
+        "replay": "Replay a session at its original pace.",
+        "stats": "Sum tokens, cost and tool calls by day, model, project and more.",
+        "sql": "Run a read-only SQL query on the store.",
         "statusline": "Print one line for Claude Code's status line.",
     },
-    "Take away": {
-        "export": "Take sessions away: Markdown, HTML, JSON and other forms.",
-        "bundle": "Pack what a bug report needs, without secrets.",
+    "Export": {
+        "export": "Export sessions as Markdown, HTML, JSON and other formats.",
+        "bundle": "Create a bug report archive without secrets.",
     },
     "Threads": {
-        "threads": "Show the threads of a project, and who came of whom.",
-        "assets": "Show the plans, designs and notes of threads, and their writers.",
-        "context": "Print what an agent is told of its thread.",
-        "resume": "Show where a thread stands, and how to go on with it.",
-        "inject": "Leave a message for a thread's agent.",
-        "inbox": "Show the messages for agents, and which arrived.",
-        "init": "Tell agents that work in a project about threads.",
-        "hooks": "Let Claude Code tell leslied, and hear from it, at once.",
+        "threads": "Show a project's threads and their parents.",
+        "assets": "Show the plans, designs and notes of threads and who wrote them.",
+        "context": "Print the context that an agent gets about its thread.",
+        "resume": "Show a thread's state and the command that resumes it.",
+        "inject": "Send a message to a thread's agent.",
+        "inbox": "Show messages to agents and their delivery state.",
+        "init": "Add the guide to threads to a project's AGENTS.md.",
+        "hooks": "Install Claude Code hooks: instant updates, context injection.",
     },
     "Run": {
-        "run": "Watch and keep what agents write, until stopped.",
-        "service": "Run leslied in the background, at every login.",
-        "sync": "Read everything that is new, once, and leave.",
-        "pause": "Let the daemon rest until `unpause`.",
-        "unpause": "Let a paused daemon go on.",
-        "demo": "See it work: a scripted session, live, in a minute.",
+        "run": "Run the daemon in the foreground.",
+        "service": "Install and control the background service.",
+        "sync": "Read new log entries once and exit.",
+        "pause": "Pause the daemon until `leslied unpause`.",
+        "unpause": "Resume a paused daemon.",
+        "demo": "Play a scripted session in a temporary home.",
     },
-    "Keep house": {
-        "status": "Show what is read, how far, and what could not be.",
-        "agents": "Show which agents are read, where, and how far.",
-        "doctor": "Check that everything is as it should be.",
-        "disk": "Show what takes how much room, and how to make it less.",
-        "prune": "Be rid of old sessions, in the store and the archive.",
-        "rebuild": "Make the store anew from the archive and the logs.",
-        "config": "Show the settings and where they are kept.",
-        "completion": "Let the shell complete commands, options and ids.",
-        "help": "Show the help of a command.",
+    "Maintenance": {
+        "status": "Show what has been read and what could not be read.",
+        "agents": "Show supported agents, their log folders and read progress.",
+        "doctor": "Check logs, store, settings and machine for problems.",
+        "disk": "Show disk usage and how to reduce it.",
+        "prune": "Delete old sessions from the store and the archive.",
+        "rebuild": "Rebuild the store from archive and logs.",
+        "config": "Show the settings and the path of the config file.",
+        "completion": "Print or install shell completion scripts.",
+        "help": "Show help for a command.",
     },
 }
-"""The commands, by what one wants, each in a line."""
-COMMANDS = {name: line for each in SECTIONS.values() for name, line in each.items()}
+"""One-line summary of each command, by section of `leslied --help`."""
+COMMANDS = {
+    name: summary
+    for commands in SECTIONS.values()
+    for name, summary in commands.items()
+}
 
 
 class _LazyGroup(LesliedGroup):
@@ -91,20 +95,25 @@ class _LazyGroup(LesliedGroup):
         longest = max(map(len, COMMANDS))
         for section, commands in SECTIONS.items():
             with formatter.section(section):
-                rows = [(f"{name:<{longest}}", line) for name, line in commands.items()]
-                formatter.write_dl(rows)
+                # Padded names align the summaries of all sections.
+                formatter.write_dl(
+                    [
+                        (f"{name:<{longest}}", summary)
+                        for name, summary in commands.items()
+                    ]
+                )
 
     def shell_complete(
         self, ctx: click.Context, incomplete: str
     ) -> list[CompletionItem]:
-        """The commands, none of them loaded; and the options, once one is begun."""
+        """Offer commands without importing them, or options after a `-`."""
         from click.shell_completion import CompletionItem  # noqa: PLC0415
 
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
         return [
-            CompletionItem(name, help=line)
-            for name, line in COMMANDS.items()
+            CompletionItem(name, help=summary)
+            for name, summary in COMMANDS.items()
             if name.startswith(incomplete)
         ]
 
@@ -113,42 +122,41 @@ class _LazyGroup(LesliedGroup):
     cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     examples=[
-        ("leslied sync", "read what agents have written"),
-        ("leslied list", "the sessions, newest first"),
-        ("leslied show last", "read the newest"),
-        ("leslied help export", "what `export` does, with examples"),
+        ("leslied sync", "read new log entries"),
+        ("leslied list", "list sessions, newest first"),
+        ("leslied show last", "show the newest session"),
+        ("leslied help export", "show help and examples for `export`"),
     ],
     exit_codes=[
-        (0, "done"),
-        (1, "failed"),
-        (2, "wrong use"),
+        (0, "success"),
+        (1, "failure"),
+        (2, "usage error"),
         (3, "the store cannot be used"),
-        (4, "another leslied is writing"),
-        (78, "the config file is wrong"),
+        (4, "another leslied process is writing to the store"),
+        (78, "the config file is invalid"),
     ],
-    epilog="NO_COLOR turns colour off and FORCE_COLOR on; COLUMNS sets the width.",
+    epilog="NO_COLOR disables colour, FORCE_COLOR forces it, COLUMNS sets the width.",
 )
 @click.version_option(__version__, "--version", prog_name="leslied")
 @click.option(
     "--config",
     type=click.Path(path_type=Path),
-    help="Use this config file instead of the usual one.",
+    help="Use this config file instead of the default one.",
 )
 @click.pass_context
 def leslied(ctx: click.Context, config: Path | None) -> None:
-    """Keep what coding agents write on disk, and make it worth reading.
+    """Collect, search and export the session logs of coding agents.
 
-    Most commands take --json and print {"success", "data", "warnings", "error"}.
-    Where one wants an ID, any unique beginning will do, and `last` is the newest
-    session.
+    Most commands accept --json and print {"success", "data", "warnings", "error"}.
+    An ID may be shortened to any unique prefix; `last` is the newest session.
     """
     if config and not config.exists():
-        raise ConfigError(f"There is no config file {config}.", "Check the path.")
+        raise ConfigError(f"Config file {config} does not exist.", "Check the path.")
     ctx.obj = config
 
 
 def _open_streams() -> None:
-    """Something to write to, which takes every character."""
+    """Make stdout and stderr exist and accept every character."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -162,7 +170,7 @@ def _discard_stdout() -> None:
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its exit code."""
     os.umask(0o077)
     _open_streams()
     as_json = "--json" in sys.argv
@@ -179,10 +187,10 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         code = 130
     except BrokenPipeError:
-        # The reader of our output left; nothing more can be said to it.
+        # Nobody reads our output any more, for example after `| head`.
         _discard_stdout()
         code = 0
     except OSError as error:
         _discard_stdout()
-        code = report_error(f"It cannot be done: {error}.", "", 1, as_json=False)
+        code = report_error(f"The command failed: {error}.", "", 1, as_json=False)
     sys.exit(code if isinstance(code, int) else 0)

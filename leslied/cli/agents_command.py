@@ -1,4 +1,4 @@
-"""`leslied agents`: which agents are read, where, and how far."""
+"""`leslied agents`: supported agents, their log folders and read progress."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ _COLUMNS = (
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied agents", "every agent, found or not"),
-        ("leslied agents --json", "the same for a script"),
+        ("leslied agents", "show all supported agents"),
+        ("leslied agents --json", "print the same as JSON"),
     ],
     see_also=["status", "doctor", "config path"],
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, as_json: bool) -> None:
-    """Show every agent leslied can read: found or not, where, and how far it is read.
+    """Show every supported agent, its log folders and how much has been read.
 
-    For when an agent's sessions are missing: FOUND says whether any of its folders,
-    told below the table, is there. Other folders than the usual ones are set in the
-    config file, see `leslied config path`.
+    Use it when an agent's sessions are missing. FOUND is `yes` if at least one of the
+    agent's folders, listed below the table, exists. Set other folders in the config
+    file; `leslied config path` prints its location.
     """
     app = get_app(ctx)
     settings = app.load_settings()
@@ -83,13 +83,15 @@ def _lines(agents: list[dict[str, Any]], app: App) -> Iterator[str]:
         )
         for agent in agents
     ]
-    least = ("NEWEST READ", "NEWEST LOG", "REJECTED", "LAST SEEN")
-    right = "LOGS SESSIONS REJECTED"
     yield from format_table(
-        _COLUMNS, rows, stretch=0, right_aligned=right, droppable=least
+        _COLUMNS,
+        rows,
+        stretch=0,
+        right_aligned="LOGS SESSIONS REJECTED",
+        droppable=("NEWEST READ", "NEWEST LOG", "REJECTED", "LAST SEEN"),
     )
     yield ""
     for agent in agents:
         for root in agent["roots"]:
-            where = sanitize(format_path(root["path"], str(app.home)))
-            yield f"{agent['title']}: {where}{'' if root['exists'] else ' (not there)'}"
+            path = sanitize(format_path(root["path"], str(app.home)))
+            yield f"{agent['title']}: {path}{'' if root['exists'] else ' (missing)'}"

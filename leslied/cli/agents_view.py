@@ -1,4 +1,4 @@
-"""What is known of each agent: on its disk, and in the store."""
+"""State of each agent: its log files on disk and its sources in the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 def list_agents(
     app: App, settings: Settings, reader: StoreReader | None
 ) -> list[dict[str, Any]]:
-    """Every agent, whether it was ever used here or not."""
+    """Return the JSON form of every supported agent, used on this machine or not.
+
+    `reader` is None if there is no store yet.
+    """
     stored_agents = (
         {agent["name"]: agent for agent in reader.summarize_agents()} if reader else {}
     )
@@ -33,8 +36,8 @@ def _agent_to_dict(
     adapter: AgentAdapter, roots: list[Root], stored: dict[str, Any]
 ) -> dict[str, Any]:
     paths, looked_ns = stored.get("paths", ()), stored.get("looked_ns", 0)
-    found = check_freshness(adapter.name, roots, paths, looked_ns)
-    source_at = _from_ns(found.newest_ns)
+    freshness = check_freshness(adapter.name, roots, paths, looked_ns)
+    source_at = _from_ns(freshness.newest_ns)
     ingested_at = _from_ns(stored.get("newest_ingested_ns"))
     lag = None
     if source_at and ingested_at:
@@ -42,12 +45,12 @@ def _agent_to_dict(
     return {
         "name": adapter.name,
         "title": adapter.title,
-        "found": len(found.missing_roots) < len(roots),
+        "found": len(freshness.missing_roots) < len(roots),
         "roots": [
-            {"path": str(root.path), "exists": root.path not in found.missing_roots}
+            {"path": str(root.path), "exists": root.path not in freshness.missing_roots}
             for root in roots
         ],
-        "logs": found.count,
+        "logs": freshness.count,
         "sources": stored.get("sources", 0),
         "sessions": stored.get("sessions", 0),
         "last_seen_at": encode_time(_from_ns(stored.get("last_seen_ns"))),
@@ -57,7 +60,7 @@ def _agent_to_dict(
         "rejected": stored.get("rejected", 0),
         "gone": stored.get("gone", 0),
         "waiting": stored.get("waiting", 0),
-        "unreadable": stored.get("unreadable", 0) + len(found.unreadable),
+        "unreadable": stored.get("unreadable", 0) + len(freshness.unreadable),
     }
 
 

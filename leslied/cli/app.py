@@ -1,4 +1,4 @@
-"""What every command starts from: the places, the clock, the store."""
+"""Composition root of the commands: paths, clock, settings, store and pipeline."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Archiver,
         AssetIndex,
         Exports,
+        HookEvents,
         Ingest,
         Pipeline,
         RelationsSync,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """The machine as one command sees it."""
+    """Environment, paths and clock of the running command."""
 
     environ: Mapping[str, str]
     paths: AppPaths
@@ -52,7 +53,7 @@ class App:
 
     @property
     def home(self) -> Path:
-        """The home folder."""
+        """Return the home directory."""
         return get_home(self.environ)
 
     @property
@@ -62,17 +63,17 @@ class App:
         return Environment(home=self.home, environ=self.environ, platform=PLATFORM)
 
     def redact(self, text: str) -> str:
-        """The text as it may reach a terminal or a script: without definite secrets."""
+        """Return the text with secrets of definite kinds replaced."""
         return _load_redactor(self.paths.key_file).redact(text)
 
     def open_reader(self) -> StoreReader:
-        """A read-only look at the store."""
-        from leslied.store import StoreReader  # noqa: PLC0415 - not every command looks
+        """Open the store read-only."""
+        from leslied.store import StoreReader  # noqa: PLC0415 - not always needed
 
         return StoreReader(self.paths.store_file)
 
     def load_settings(self) -> Settings:
-        """The person's settings."""
+        """Load and validate the user's settings."""
         from leslied.agents import load_adapters  # noqa: PLC0415
         from leslied.config import load_settings  # noqa: PLC0415
 
@@ -81,7 +82,7 @@ class App:
     def iter_agent_roots(
         self, settings: Settings
     ) -> Iterator[tuple[AgentAdapter, list[Root]]]:
-        """Every agent with the folders it writes in."""
+        """Yield every agent with the directories it writes logs to."""
         from leslied.agents import load_adapters  # noqa: PLC0415
 
         env = self._environment
@@ -92,15 +93,15 @@ class App:
     def list_registries(
         self, settings: Settings
     ) -> list[tuple[AgentAdapter, list[ProcessRegistry]]]:
-        """Every agent with the files that name its live processes."""
+        """Return every agent with the files that list its live processes."""
         from leslied.agents import load_adapters  # noqa: PLC0415
 
         env = self._environment
-        found = []
+        registries = []
         for name, adapter in load_adapters().items():
             configured = [path.expanduser() for path in settings.agent(name).roots]
-            found.append((adapter, list(adapter.live_registries(env, configured))))
-        return found
+            registries.append((adapter, list(adapter.live_registries(env, configured))))
+        return registries
 
     def make_pipeline(
         self,
@@ -111,8 +112,11 @@ class App:
         is_light: bool = False,
         on_progress: ProgressCallback | None = None,
     ) -> Pipeline:
-        """The daemon's work, as the settings want it now; `is_light` on memory."""
-        from leslied.pipeline import HookEvents, Pipeline, StopDetection  # noqa: PLC0415
+        """Build the pipeline from the current settings.
+
+        `is_final` settles unfinished turns as well; `is_light` uses less memory.
+        """
+        from leslied.pipeline import HookEvents, StopDetection  # noqa: PLC0415
         from leslied.pipeline.failures import Failures  # noqa: PLC0415
         from leslied.pipeline.progress import ignore_progress  # noqa: PLC0415
 
@@ -120,8 +124,10 @@ class App:
         on_progress = on_progress or ignore_progress
         failures = Failures(store, self.clock, ignores_pauses=not is_light)
         ingests = [
-            replace(each, is_final=is_final, failures=failures, on_progress=on_progress)
-            for each in self._make_ingests(store, settings, is_light=is_light)
+            replace(
+                ingest, is_final=is_final, failures=failures, on_progress=on_progress
+            )
+            for ingest in self._make_ingests(store, settings, is_light=is_light)
         ]
         stop_detection = StopDetection(
             store=store, registries=self.list_registries(settings)
@@ -136,20 +142,33 @@ class App:
             failures=failures,
             on_progress=on_progress,
         )
+        return self._assemble_pipeline(hook_events, settle, settings, is_light=is_light)
+
+    def _assemble_pipeline(
+        self,
+        hook_events: HookEvents,
+        settle: Settle,
+        settings: Settings,
+        *,
+        is_light: bool,
+    ) -> Pipeline:
+        """Add the stages that follow the transcripts."""
+        from leslied.pipeline import Pipeline  # noqa: PLC0415
+
         return Pipeline(
-            ingests=ingests,
+            ingests=hook_events.ingests,
             hook_events=hook_events,
-            stop_detection=stop_detection,
+            stop_detection=hook_events.stop_detection,
             settle=settle,
             relations_sync=self._make_relations_sync(settle, is_light=is_light),
             asset_index=self._make_asset_index(settle, settings),
             exports=self._make_exports(settle, settings),
             archiver=replace(
-                self._make_archiver(store, settings),
-                failures=failures,
-                on_progress=on_progress,
+                self._make_archiver(settle.store, settings),
+                failures=settle.failures,
+                on_progress=settle.on_progress,
             ),
-            failures=failures,
+            failures=settle.failures,
         )
 
     def _make_ingests(
@@ -197,15 +216,17 @@ class App:
     def _make_asset_index(self, settle: Settle, settings: Settings) -> AssetIndex:
         from leslied.pipeline import AssetIndex  # noqa: PLC0415
 
-        found = list(self.iter_agent_roots(settings))
+        agent_roots = list(self.iter_agent_roots(settings))
         return AssetIndex(
             store=settle.store,
             reader=settle.reader,
             redact=settle.redact,
             clock=self.clock,
             zone=settle.zone,
-            agent_titles={adapter.name: adapter.title for adapter, _ in found},
-            plan_folders=[r.path.parent / "plans" for _, roots in found for r in roots],
+            agent_titles={adapter.name: adapter.title for adapter, _ in agent_roots},
+            plan_folders=[
+                root.path.parent / "plans" for _, roots in agent_roots for root in roots
+            ],
             live_sessions=settle.live_sessions,
             failures=settle.failures,
             on_progress=settle.on_progress,
@@ -214,7 +235,10 @@ class App:
     def _make_archiver(self, store: Store, settings: Settings) -> Archiver:
         from leslied.pipeline import Archiver  # noqa: PLC0415
 
-        roots = {a.name: tuple(found) for a, found in self.iter_agent_roots(settings)}
+        roots = {
+            adapter.name: tuple(agent_roots)
+            for adapter, agent_roots in self.iter_agent_roots(settings)
+        }
         excludes = {name: make_exclude_predicate(settings, name) for name in roots}
         return Archiver(
             store=store,
@@ -222,7 +246,7 @@ class App:
             roots=roots,
             clock=self.clock,
             key_id=_load_redactor(self.paths.key_file).key_id,
-            is_excluded=lambda agent, cwd: _is_kept_out(excludes[agent], cwd),
+            is_excluded=lambda agent, cwd: _is_unarchived(excludes[agent], cwd),
         )
 
     def _make_settle(
@@ -233,11 +257,14 @@ class App:
         from leslied.sinks.leslie import TranscriptLimits  # noqa: PLC0415
 
         output = settings.output
-        roots = [root for _, found in self.iter_agent_roots(settings) for root in found]
         policy = OutputPolicy(
             home=self.home,
             central=self.paths.central_dir,
-            agent_folders=tuple(root.path.parent for root in roots),
+            agent_folders=tuple(
+                root.path.parent
+                for _, roots in self.iter_agent_roots(settings)
+                for root in roots
+            ),
             user=os.getuid(),
             is_central=output.location == "central",
         )
@@ -261,7 +288,7 @@ def _load_redactor(key_file: Path) -> Redactor:
 
 
 def get_app(ctx: click.Context) -> App:
-    """The desk of the running command."""
+    """Return the app of the running command, honouring `--config`."""
     environ = read_environ()
     paths = get_paths(environ, ctx.find_root().obj)
     return App(environ, paths, SystemClock())
@@ -270,7 +297,7 @@ def get_app(ctx: click.Context) -> App:
 def make_exclude_predicate(
     settings: Settings, agent: str
 ) -> Callable[[str], bool] | None:
-    """Return whether sessions in a folder keep no content; None if all may be kept."""
+    """Return a predicate for folders whose content must not be stored, or None."""
     from leslied.pipeline.exclude import make_folder_matcher  # noqa: PLC0415
 
     if not settings.agent(agent).enabled:
@@ -279,6 +306,9 @@ def make_exclude_predicate(
     return make_folder_matcher(globs) if globs else None
 
 
-def _is_kept_out(is_excluded: Callable[[str], bool] | None, cwd: str) -> bool:
-    """Return whether a source is not archived: an unknown folder may be excluded."""
+def _is_unarchived(is_excluded: Callable[[str], bool] | None, cwd: str) -> bool:
+    """Return whether a source must not be archived.
+
+    A source whose folder is unknown might belong to an excluded one.
+    """
     return is_excluded is not None and (not cwd or is_excluded(cwd))

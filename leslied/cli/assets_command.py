@@ -1,4 +1,4 @@
-"""`leslied assets`: the plans, designs and notes of threads, and who wrote them."""
+"""`leslied assets`: plans, designs and notes of threads, and who wrote them."""
 
 from __future__ import annotations
 
@@ -42,60 +42,64 @@ _MAX_THREADS = 200
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied assets", "those of every thread of the project here"),
-        ("leslied assets last", "those of the newest session's thread"),
-        ("leslied assets last --json", "the same, with hashes and calls"),
-        ("leslied assets lint", "check the names of all of them"),
+        ("leslied assets", "show the assets of the current project"),
+        ("leslied assets last", "show those of the newest session's thread"),
+        ("leslied assets last --json", "include hashes and tool calls"),
+        ("leslied assets lint", "check the names of all assets"),
     ],
-    exit_codes=[(1, "`lint` found something")],
+    exit_codes=[(1, "`lint` found a problem")],
     see_also=["threads", "context", "show"],
 )
 @click.argument(
-    "words", nargs=-1, metavar="[lint] [THREAD|last]", shell_complete=complete_thread
+    "arguments",
+    nargs=-1,
+    metavar="[lint] [THREAD|last]",
+    shell_complete=complete_thread,
 )
 @json_option
 @click.pass_context
-def command(ctx: click.Context, *, words: tuple[str, ...], as_json: bool) -> None:
-    """Show the assets of a thread, or of every thread of the project you are in.
+def command(ctx: click.Context, *, arguments: tuple[str, ...], as_json: bool) -> None:
+    """Show the assets of a thread, or of every thread of the current project.
 
-    For when you want to know what agents left behind beside code, and which of them
-    did. Outside of any project, it shows every thread.
+    An asset is a plan, progress, design, learnings, discuss or transcript file in the
+    thread's folder. BY names the tool call that changed it last. Outside a project,
+    the assets of all threads are shown.
 
-    An asset is a plan, progress, design, learnings, discuss or transcript in the
-    thread's folder; BY names the call that changed it last. `leslied assets lint`
-    checks their names and ends with 1 where it finds something.
+    `leslied assets lint` checks the names of assets and exits with 1 if it finds a
+    problem.
     """
     app = get_app(ctx)
-    is_lint = words[:1] == ("lint",)
-    wanted = words[1:] if is_lint else words
-    if len(wanted) > 1:
+    is_lint = arguments[:1] == ("lint",)
+    thread_ids = arguments[1:] if is_lint else arguments
+    if len(thread_ids) > 1:
         raise UserError(
-            f"One thread at a time, not {len(wanted)}.", "Try: leslied assets --help"
+            f"Name one thread, not {len(thread_ids)}.", "Try: leslied assets --help"
         )
-    sessions = _select_sessions(app, wanted[0] if wanted else "")
+    sessions = _select_sessions(app, thread_ids[0] if thread_ids else "")
     if is_lint:
         ctx.exit(_lint(sessions, as_json=as_json))
-    threads = [index for each in sessions if (index := _load_index(each, app))]
-    if wanted and not threads:
+    threads = [index for session in sessions if (index := _load_index(session, app))]
+    if thread_ids and not threads:
         raise UserError(
-            f"{sessions[0].thread_id} has no index yet.", "Write it: leslied sync"
+            f"{sessions[0].thread_id} has no asset index yet.",
+            "Write it with: leslied sync",
         )
     emit(
         {"threads": threads},
-        lambda: _lines(threads, is_one=bool(wanted)),
+        lambda: _lines(threads, is_one=bool(thread_ids)),
         as_json=as_json,
     )
 
 
-def _select_sessions(app: App, wanted: str) -> list[SessionSummary]:
-    """The thread that is asked for, else those of the project here, else all."""
+def _select_sessions(app: App, thread_id: str) -> list[SessionSummary]:
+    """Return one thread's session, or those of the current project, or all."""
     with app.open_reader() as reader:
-        if wanted:
-            return [resolve_id(reader, wanted).session]
+        if thread_id:
+            return [resolve_id(reader, thread_id).session]
         sessions = [s for s in list_sessions(reader) if s.folder]
     project = find_project(str(Path.cwd()))
-    here = [s for s in sessions if project and _is_in(s, project)]
-    return (here or sessions)[:_MAX_THREADS]
+    project_sessions = [s for s in sessions if project and _is_in(s, project)]
+    return (project_sessions or sessions)[:_MAX_THREADS]
 
 
 def _is_in(session: SessionSummary, project: Path) -> bool:
@@ -111,25 +115,31 @@ def _load_index(session: SessionSummary, app: App) -> dict[str, Any] | None:
 
 def _lines(threads: Sequence[dict[str, Any]], *, is_one: bool) -> Iterator[str]:
     if not threads:
-        yield "No thread has an index yet. Work with an agent, then run: leslied sync"
+        yield (
+            "No thread has an asset index yet. "
+            "Use an agent in a project, then run: leslied sync"
+        )
         return
-    # A thread that holds nothing but its transcripts has no news in a long list.
+    # Threads with nothing but transcripts would hide the others in a long list.
     shown = [thread for thread in threads if is_one or _has_own_assets(thread)]
     for number, thread in enumerate(shown):
         if not is_one:
             yield from [""] if number else []
             title = sanitize(thread.get("title") or "").replace("\n", " ")
             yield click.style(f"{sanitize(str(thread['thread']))}  {title}", bold=True)
-        rows, least = list(_rows(thread)), ("SIZE", "BY", "CHANGED")
         yield from format_table(
-            _COLUMNS, rows, stretch=2, right_aligned="SIZE", droppable=least
+            _COLUMNS,
+            list(_rows(thread)),
+            stretch=2,
+            right_aligned="SIZE",
+            droppable=("SIZE", "BY", "CHANGED"),
         )
         yield from _progress_lines(thread)
-    left = len(threads) - len(shown)
-    if left:
-        noun = "thread holds" if left == 1 else "threads hold"
+    hidden = len(threads) - len(shown)
+    if hidden:
+        noun = "thread has" if hidden == 1 else "threads have"
         yield from [""] if shown else []
-        yield f"{left} {noun} transcripts only. See them: leslied list"
+        yield f"{hidden} {noun} only transcripts. List sessions with: leslied list"
 
 
 def _has_own_assets(thread: dict[str, Any]) -> bool:
@@ -138,7 +148,7 @@ def _has_own_assets(thread: dict[str, Any]) -> bool:
 
 def _rows(thread: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     prefix = f".leslie/threads/{thread['thread']}/"
-    # The agent's own first; what leslied wrote stands last.
+    # The agent's own files come first, then the transcripts that leslied wrote.
     assets = sorted(thread["assets"], key=lambda a: a["type"] == "transcript")
     for asset in assets:
         files = asset.get("files", [asset])
@@ -171,15 +181,15 @@ def _transcript_row(
 
 
 def _format_call(file: dict[str, Any]) -> str:
-    """The call that led to the file as it is; nobody's, if none is known."""
-    calls = {call["call_id"]: call["tool"] for call in file.get("calls", [])}
+    """Format the tool call that changed the file last, `-` if it is unknown."""
+    tools = {call["call_id"]: call["tool"] for call in file.get("calls", [])}
     history = file.get("history", [])
-    last = history[-1]["calls"] if history else list(calls)
-    known = [call for call in last if call in calls]
-    if not known:
+    last_calls = history[-1]["calls"] if history else list(tools)
+    call_ids = [call_id for call_id in last_calls if call_id in tools]
+    if not call_ids:
         return "-"
-    more = f" (+{len(calls) - 1})" if len(calls) > 1 else ""
-    return f"{calls[known[-1]]} {known[-1]}{more}"
+    more = f" (+{len(tools) - 1})" if len(tools) > 1 else ""
+    return f"{tools[call_ids[-1]]} {call_ids[-1]}{more}"
 
 
 def _progress_lines(thread: dict[str, Any]) -> Iterator[str]:
@@ -195,8 +205,8 @@ def _progress_lines(thread: dict[str, Any]) -> Iterator[str]:
     )
     for item in progress["items"]:
         mark = {"done": "✓", "blocked": "!"}.get(item["state"], "·")
-        why = f" (blocked: {item['reason']})" if item.get("reason") else ""
-        yield sanitize(f"{'  ' * item['depth']}{mark} {item['text']}{why}")
+        reason = f" (blocked: {item['reason']})" if item.get("reason") else ""
+        yield sanitize(f"{'  ' * item['depth']}{mark} {item['text']}{reason}")
 
 
 def _lint(sessions: Sequence[SessionSummary], *, as_json: bool) -> int:
@@ -220,11 +230,12 @@ def _lint(sessions: Sequence[SessionSummary], *, as_json: bool) -> int:
 
 def _lint_lines(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
     for (thread, path), group in groupby(findings, itemgetter("thread", "path")):
-        here = list(group)
-        messages = "; ".join(each["message"] for each in here)
-        better = next((each["better"] for each in here if each["better"]), "")
+        file_findings = list(group)
+        messages = "; ".join(finding["message"] for finding in file_findings)
+        suggestion = next((f["better"] for f in file_findings if f["better"]), "")
         yield sanitize(
-            f"{thread}/{path}: {messages}" + (f". Try: {better}" if better else "")
+            f"{thread}/{path}: {messages}"
+            + (f". Try: {suggestion}" if suggestion else "")
         )
     if not findings:
-        yield "All assets are named as they should be."
+        yield "All asset names are valid."

@@ -1,4 +1,4 @@
-"""`leslied bundle`: what a bug report needs, without what nobody should send."""
+"""`leslied bundle`: a zip file for bug reports, without secrets."""
 
 from __future__ import annotations
 
@@ -37,30 +37,31 @@ if TYPE_CHECKING:
     from leslied.cli.app import App
 
 _MAX_REJECTED = 1000
-_README = """This is a bug report of leslied {version}.
+_README = """This is a bug report for leslied {version}.
 
 about.json     versions of leslied, Python and the system
 status.json    per agent: sources, sessions, newest times, rejected entries
-rejected.json  where entries stand that could not be read, and why; not what they say
-config.toml    the settings, if there are any
-session.json   one session, if it was asked for
-manifest.json  the sha256 of each of these files
+rejected.json  positions of entries that could not be read, and why; not their content
+config.toml    the settings, if there is a config file
+session.json   one session, if its ID was given
+manifest.json  the SHA-256 of each of these files
 
-Secrets of definite kinds are replaced, and the home folder is written as ~. Titles,
-words and code of a session are only in session.json. Look through it before you send.
+Secrets of definite kinds are replaced, and the home directory is written as ~. Titles,
+text and code of a session are only in session.json. Review the files before you send
+them.
 """
 
 
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied bundle", "leslied-bundle.zip, without any talk"),
-        ("leslied bundle last -o report.zip", "with the newest session in it"),
+        ("leslied bundle", "write leslied-bundle.zip without any session"),
+        ("leslied bundle last -o report.zip", "include the newest session"),
     ],
     see_also=["doctor", "status", "export"],
 )
 @click.argument(
-    "wanted",
+    "session_id",
     metavar="[ID|last]",
     required=False,
     default="",
@@ -73,39 +74,44 @@ words and code of a session are only in session.json. Look through it before you
     type=click.Path(),
     default="leslied-bundle.zip",
     show_default=True,
-    help="The file to write.",
+    help="Write to this file.",
 )
 @json_option
 @click.pass_context
-def command(ctx: click.Context, *, wanted: str, output: str, as_json: bool) -> None:
-    """Pack what a bug report needs into one file: no secrets, and no talk.
+def command(ctx: click.Context, *, session_id: str, output: str, as_json: bool) -> None:
+    """Create a zip file for a bug report, without secrets and conversations.
 
-    It holds versions, settings, what is read of each agent, and where entries stand
-    that could not be understood.
+    It contains versions, settings, the read state of each agent, and the positions of
+    entries that could not be parsed.
 
-    With an ID, that session is in it too, with its secrets replaced. Nothing is sent:
-    you look through the file and send it, or not.
+    With an ID, it also contains that session, with secrets replaced. Nothing is sent:
+    review the file, then attach it to your report.
     """
     app = get_app(ctx)
     target = Path(output).expanduser().absolute()
     if target.is_symlink() or (target.exists() and not target.is_file()):
-        raise UserError(f"{target} is no file.", "Name another: -o PATH")
+        raise UserError(
+            f"{target} is not a regular file.", "Choose another file with: -o PATH"
+        )
     if not target.parent.is_dir():
         raise UserError(
-            f"There is no folder {target.parent}.", f"mkdir -p {target.parent}"
+            f"Folder {target.parent} does not exist.",
+            f"Create it with: mkdir -p {target.parent}",
         )
     with ProgressBar(app.clock) as bar:
         bar.start("Packing")
-        gathered = bar.track([*_iter_files(app, wanted)])
-        files = {name: _redact_file(tell(), app) for name, tell in gathered}
+        files = {
+            name: _redact_file(make_text(), app)
+            for name, make_text in bar.track([*_iter_files(app, session_id)])
+        }
     data = _make_zip(files)
     sinks.write_file(target.parent.resolve(), target.name, data)
     summary = {"path": str(target), "bytes": len(data), "files": sorted(files)}
     emit(summary, lambda: _lines(summary, str(app.home)), as_json=as_json)
 
 
-def _iter_files(app: App, wanted: str) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Each file's name, and how to get its text; what cannot be told says why."""
+def _iter_files(app: App, session_id: str) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Yield (name, text factory) of each file; a text may be an error message."""
     yield "README.txt", lambda: _README.format(version=__version__)
     yield "about.json", lambda: _dump_json(_describe_versions)
     yield "status.json", lambda: _dump_json(lambda: _describe_status(app))
@@ -113,8 +119,8 @@ def _iter_files(app: App, wanted: str) -> Iterator[tuple[str, Callable[[], str]]
     config = app.paths.config_file
     if config.is_file():
         yield "config.toml", lambda: config.read_text("utf-8", "replace")
-    if wanted:
-        yield "session.json", lambda: _dump_session_or_error(app, wanted)
+    if session_id:
+        yield "session.json", lambda: _dump_session_or_error(app, session_id)
 
 
 def _dump_json(make_value: Callable[[], Any]) -> str:
@@ -126,7 +132,7 @@ def _dump_json(make_value: Callable[[], Any]) -> str:
 
 
 def _describe_versions() -> dict[str, Any]:
-    import sqlite3  # noqa: PLC0415 - asked for its version, nothing else
+    import sqlite3  # noqa: PLC0415 - only its version is needed
 
     return {
         "leslied": __version__,
@@ -158,45 +164,48 @@ def _describe_rejected(app: App) -> list[dict[str, Any]]:
         return reader.list_rejected(_MAX_REJECTED)
 
 
-def _dump_session_or_error(app: App, wanted: str) -> str:
-    """The session; a store that cannot be opened is what the report is about."""
+def _dump_session_or_error(app: App, session_id: str) -> str:
+    """Return the session as JSON, or the error if the store cannot be opened.
+
+    An unusable store may be the reason for the bug report, so it must not prevent one.
+    """
     try:
-        return _dump_session(app, wanted)
+        return _dump_session(app, session_id)
     except StoreUnusable as error:
         return json.dumps({"error": error.message}) + "\n"
 
 
-def _dump_session(app: App, wanted: str) -> str:
+def _dump_session(app: App, session_id: str) -> str:
     now = app.clock.now()
     with app.open_reader() as reader:
-        found = load_session(reader, resolve_id(reader, wanted), now, UTC)
-    (artifact,) = sinks.load_sinks()["json"].render(redact_session(found, app.redact))
+        session = load_session(reader, resolve_id(reader, session_id), now, UTC)
+    (artifact,) = sinks.load_sinks()["json"].render(redact_session(session, app.redact))
     return artifact.body.decode()
 
 
 def _redact_file(text: str, app: App) -> bytes:
-    """Without secrets, and without the name that the home folder tells."""
+    """Replace secrets, and the home directory, which contains the user's name."""
     home = str(app.home)
-    plain = text.replace(home, "~") if home != "/" else text
-    return app.redact(plain).encode(errors="replace")
+    without_home = text.replace(home, "~") if home != "/" else text
+    return app.redact(without_home).encode(errors="replace")
 
 
 def _make_zip(files: dict[str, bytes]) -> bytes:
-    """One zip, the same bytes for the same files, with what proves them whole."""
+    """Return a reproducible zip of the files and a manifest with their hashes."""
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     manifest = json.dumps({"leslied": __version__, "sha256": sums}, indent=2) + "\n"
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in {**files, "manifest.json": manifest.encode()}.items():
             entry = zipfile.ZipInfo(name)
             entry.external_attr = 0o600 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)
-    return packed.getvalue()
+    return buffer.getvalue()
 
 
 def _lines(summary: dict[str, Any], home: str) -> Iterator[str]:
     size = format_bytes(summary["bytes"])
     count = format_count(len(summary["files"]), "file")
     yield f"{format_path(summary['path'], home)} ({count}, {size})"
-    yield "Look through it before you send it. Nothing was sent."
+    yield "Nothing was sent. Review the file before you send it."

@@ -1,6 +1,7 @@
-"""What a shell may offer after Tab: ids, agents and projects.
+"""Completers for ids, agents and projects.
 
-Whatever goes wrong, nothing is offered and nothing is said: a person is typing.
+A completer never fails and never prints anything but completions, because its output
+appears while the user types; on an error it offers nothing.
 """
 
 from __future__ import annotations
@@ -27,35 +28,36 @@ if TYPE_CHECKING:
 
 MAX_ITEMS = 50
 _SHELL_SAFE = re.compile(r"[\w.][\w.@+-]*", re.ASCII)
-"""A word that no shell reads anything into: ids come from logs, and get typed."""
+"""Words without special characters: ids come from logs and end up in a shell."""
 _MAX_TITLE_CHARS = 70
 
 
 def _completer(
     list_items: Callable[[AppPaths, str], Iterator[CompletionItem]],
 ) -> Completer:
-    """The completer that offers what is told, or nothing at all."""
+    """Turn a function that lists items into a completer that never fails."""
 
     def complete(
         ctx: click.Context, _param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        found: list[CompletionItem] = []
+        matches: list[CompletionItem] = []
         with suppress(Exception):
             config = ctx.find_root().params.get("config")
-            told = list_items(get_paths(read_environ(), config), incomplete)
-            found = [item for item in told if _is_safe_match(item, incomplete)]
-        return found
+            items = list_items(get_paths(read_environ(), config), incomplete)
+            matches = [item for item in items if _is_safe_match(item, incomplete)]
+        return matches
 
     return complete
 
 
 def _is_safe_match(item: CompletionItem, incomplete: str) -> bool:
-    is_plain = item.value.startswith(incomplete) and _SHELL_SAFE.fullmatch(item.value)
-    return item.type == "dir" or bool(is_plain)
+    match = item.value.startswith(incomplete) and _SHELL_SAFE.fullmatch(item.value)
+    return item.type == "dir" or bool(match)
 
 
-def _open_names(paths: AppPaths) -> CompletionReader:
-    from leslied.store.completion_queries import CompletionReader  # noqa: PLC0415 - most words need no store
+def _open_store(paths: AppPaths) -> CompletionReader:
+    # Imported late because completing commands and options needs no store.
+    from leslied.store.completion_queries import CompletionReader  # noqa: PLC0415
 
     return CompletionReader(paths.store_file)
 
@@ -63,38 +65,41 @@ def _open_names(paths: AppPaths) -> CompletionReader:
 def _list_ids(
     paths: AppPaths, incomplete: str, *, prefer_threads: bool
 ) -> Iterator[CompletionItem]:
-    """The newest ids of one kind, and of the other once it is begun."""
-    from leslied.redact import Redactor  # noqa: PLC0415 - as above
+    """Yield `last` and the newest ids of one kind; of both kinds after a first letter.
 
-    with _open_names(paths) as names:
-        found = names.list_sessions(incomplete, MAX_ITEMS)
-    # A key of the moment: a look must not make the one in the data folder.
+    The caller drops those that do not match.
+    """
+    from leslied.redact import Redactor  # noqa: PLC0415
+
+    with _open_store(paths) as store:
+        sessions = store.list_sessions(incomplete, MAX_ITEMS)
+    # A temporary key, because completion must not create the key file.
     redact = Redactor(os.urandom(32)).redact
     yield CompletionItem("last", help="the newest session")
-    for each in found:
-        first = redact(each.title).strip().split("\n")[0]
-        title = sanitize(" ".join(first.split()))[:_MAX_TITLE_CHARS]
+    for session in sessions:
+        first_line = redact(session.title).strip().split("\n")[0]
+        title = sanitize(" ".join(first_line.split()))[:_MAX_TITLE_CHARS]
         if prefer_threads or incomplete:
-            yield CompletionItem(each.thread_id, help=title or None)
+            yield CompletionItem(session.thread_id, help=title or None)
         if incomplete or not prefer_threads:
-            yield CompletionItem(each.session_id, help=title or None)
+            yield CompletionItem(session.session_id, help=title or None)
 
 
 @_completer
 def complete_session(paths: AppPaths, incomplete: str) -> Iterator[CompletionItem]:
-    """The ids of sessions, newest first, and `last`."""
+    """Complete session ids, newest first, and `last`."""
     return _list_ids(paths, incomplete, prefer_threads=False)
 
 
 @_completer
 def complete_thread(paths: AppPaths, incomplete: str) -> Iterator[CompletionItem]:
-    """The ids of threads, newest first, and `last`."""
+    """Complete thread ids, newest first, and `last`."""
     return _list_ids(paths, incomplete, prefer_threads=True)
 
 
 @_completer
 def complete_recipient(paths: AppPaths, _: str) -> Iterator[CompletionItem]:
-    """The threads that were ever sent a message."""
+    """Complete ids of threads that have messages in the inbox."""
     from leslied.hooks.inbox import list_threads  # noqa: PLC0415
 
     return map(CompletionItem, list_threads(str(paths.data_dir)))
@@ -102,16 +107,16 @@ def complete_recipient(paths: AppPaths, _: str) -> Iterator[CompletionItem]:
 
 @_completer
 def complete_agent(paths: AppPaths, _: str) -> Iterator[CompletionItem]:
-    """The agents that have sessions."""
-    with _open_names(paths) as names:
-        return map(CompletionItem, names.list_agents())
+    """Complete names of agents that have sessions."""
+    with _open_store(paths) as store:
+        return map(CompletionItem, store.list_agents())
 
 
 @_completer
 def complete_project(paths: AppPaths, incomplete: str) -> Iterator[CompletionItem]:
-    """The names of projects, last active first; folders, once a path is begun."""
+    """Complete project names, last active first, or folders if a path is typed."""
     if "/" in incomplete or incomplete[:1] in (".", "~"):
         return iter([CompletionItem(incomplete, type="dir")])
-    with _open_names(paths) as names:
-        found = dict.fromkeys(cwd.rpartition("/")[2] for cwd in names.list_folders())
-    return map(CompletionItem, list(found)[:MAX_ITEMS])
+    with _open_store(paths) as store:
+        names = dict.fromkeys(cwd.rpartition("/")[2] for cwd in store.list_folders())
+    return map(CompletionItem, list(names)[:MAX_ITEMS])

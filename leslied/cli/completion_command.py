@@ -1,4 +1,4 @@
-"""`leslied completion`: what the shell needs to complete `leslied`."""
+"""`leslied completion`: print, install and remove shell completion scripts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ function _leslied_completion
 end
 complete --keep-order --no-files --command leslied --arguments "(_leslied_completion)"
 """
-"""Click's own sorts what is newest first, and cuts a description at a comma."""
+"""Replaces Click's fish script, which sorts items and cuts descriptions at a comma."""
 
 _shell = click.argument(
     "shell", metavar="[SHELL]", type=click.Choice(SHELLS), required=False
@@ -55,32 +55,32 @@ _shell = click.argument(
 _folder = click.option(
     "--folder",
     metavar="FOLDER",
-    help="A folder in zsh's fpath instead of ~/.zfunc; only for zsh.",
+    help="Use this folder of zsh's fpath instead of ~/.zfunc. Only for zsh.",
 )
 
 
 @click.group(
     cls=LesliedGroup,
     examples=[
-        ("leslied completion install", "for the shell you use"),
-        ('eval "$(leslied completion zsh)"', "only now, in a running zsh"),
+        ("leslied completion install", "install for the shell in $SHELL"),
+        ('eval "$(leslied completion zsh)"', "enable in the running zsh only"),
     ],
 )
 def command() -> None:
-    """Let the shell complete commands, options and ids when you press Tab.
+    """Print, install or remove shell completion scripts.
 
-    Ids are those of the newest sessions, with their titles in zsh and fish; `last`
-    is always one of them. Nothing is written while you type.
+    The scripts complete commands, options, agents, projects and the ids of the newest
+    sessions; zsh and fish also show titles. Completion writes no files.
     """
 
 
-def _add_printer(shell: str, use: str, needs: str) -> None:
+def _add_printer(shell: str, use: str, requirement: str) -> None:
     @command.command(
         name=shell,
-        help=f"Print the script for {shell}{needs}.",
+        help=f"Print the completion script for {shell}{requirement}.",
         examples=[
-            (f"leslied completion {shell}", "see it"),
-            (use, "use it in this shell"),
+            (f"leslied completion {shell}", "print the script"),
+            (use, "enable completion in this shell"),
         ],
         see_also=["completion install"],
     )
@@ -89,15 +89,15 @@ def _add_printer(shell: str, use: str, needs: str) -> None:
 
 
 _add_printer("bash", 'eval "$(leslied completion bash)"', ", 4.4 or newer")
-_add_printer("zsh", 'eval "$(leslied completion zsh)"', "; it wants compinit before it")
+_add_printer("zsh", 'eval "$(leslied completion zsh)"', "; run compinit before it")
 _add_printer("fish", "leslied completion fish | source", "")
 
 
 @command.command(
     examples=[
-        ("leslied completion install", "for the shell in $SHELL"),
-        ("leslied completion install fish", "for another one"),
-        ("leslied completion install zsh --folder ~/.zsh", "where fpath looks"),
+        ("leslied completion install", "install for the shell in $SHELL"),
+        ("leslied completion install fish", "install for fish"),
+        ("leslied completion install zsh --folder ~/.zsh", "use another fpath folder"),
     ],
     see_also=["completion uninstall"],
 )
@@ -108,34 +108,33 @@ _add_printer("fish", "leslied completion fish | source", "")
 def install(
     ctx: click.Context, *, shell: str | None, folder: str | None, as_json: bool
 ) -> None:
-    """Put the script where the shell finds it; no file of yours is changed.
+    """Write the completion script to the shell's completion folder.
 
-    SHELL is bash, zsh or fish; without it, the one in $SHELL. bash and fish look
-    there by themselves; for zsh you are told the lines that make it look. Shells that
-    start from then on complete.
+    SHELL is bash, zsh or fish; the default is the shell in $SHELL. Existing files such
+    as ~/.zshrc are not changed: if lines must be added to one, they are printed. Start
+    a new shell to use completion.
     """
     app = get_app(ctx)
     chosen = shell or _find_shell(app)
-    path = _find_file(app, chosen, folder)
+    path = _get_script_path(app, chosen, folder)
     before = _read_installed(path)
     text = _make_script(chosen).encode()
     if before != text:
         sinks.make_folder(path.parent)
         sinks.write_file(path.parent.resolve(), path.name, text)
-    to_add = [*_find_lines_to_add(chosen, path, app)]
     data = {
         "shell": chosen,
         "path": str(path),
         "changed": before != text,
-        "lines_to_add": to_add,
+        "lines_to_add": [*_list_lines_to_add(chosen, path, app)],
     }
     emit(data, lambda: _lines(data, app), as_json=as_json)
 
 
 @command.command(
     examples=[
-        ("leslied completion uninstall", "from every shell that has it"),
-        ("leslied completion uninstall zsh --folder ~/.zsh", "from there"),
+        ("leslied completion uninstall", "remove the scripts of all shells"),
+        ("leslied completion uninstall zsh --folder ~/.zsh", "remove it from ~/.zsh"),
     ],
     see_also=["completion install"],
 )
@@ -146,26 +145,29 @@ def install(
 def uninstall(
     ctx: click.Context, *, shell: str | None, folder: str | None, as_json: bool
 ) -> None:
-    """Remove what `leslied completion install` put there.
+    """Remove the scripts that `leslied completion install` wrote.
 
-    Without SHELL, for every shell.
+    Without SHELL, those of all shells are removed.
     """
     app = get_app(ctx)
     shells = [shell] if shell else ["zsh"] if folder else SHELLS
-    paths = [_find_file(app, each, folder) for each in shells]
+    paths = [_get_script_path(app, name, folder) for name in shells]
     removed = [path for path in paths if _read_installed(path) is not None]
     for path in removed:
         path.unlink()
     names = [format_path(str(path), str(app.home)) for path in removed]
     emit(
         {"removed": [str(path) for path in removed]},
-        lambda: [sanitize(f"Removed {path}") for path in names] or ["There was none."],
+        lambda: (
+            [sanitize(f"Removed {path}") for path in names]
+            or ["No completion script is installed."]
+        ),
         as_json=as_json,
     )
 
 
 def _make_script(shell: str) -> str:
-    """What the shell has to read."""
+    """Return the completion script of the shell."""
     if shell == "fish":
         return _FISH
     complete = BashComplete if shell == "bash" else ZshComplete
@@ -175,64 +177,68 @@ def _make_script(shell: str) -> str:
 def _find_shell(app: App) -> str:
     name = Path(app.environ.get("SHELL", "")).name
     if name not in SHELLS:
-        said = f"{name} is not one of them" if name else "$SHELL does not say"
+        reason = f"{name} is not supported" if name else "$SHELL is not set"
         raise UserError(
-            f"Which shell? {said}.", f"Say it: leslied completion install {SHELLS[0]}"
+            f"No shell to install for: {reason}.",
+            f"Name one: leslied completion install {SHELLS[0]}",
         )
     return name
 
 
-def _find_file(app: App, shell: str, folder: str | None) -> Path:
-    """Where the shell looks for what completes `leslied`."""
+def _get_script_path(app: App, shell: str, folder: str | None) -> Path:
+    """Return the path where the shell looks for the completion of `leslied`."""
     if folder and shell != "zsh":
-        raise UserError(
-            f"{shell} knows where to look.", "Leave --folder out; it is for zsh."
-        )
+        raise UserError(f"--folder works only for zsh, not {shell}.", "Omit --folder.")
     environ, home = app.environ, app.home
     if shell == "bash":
         data = Path(environ.get("XDG_DATA_HOME") or home / ".local/share")
-        own = environ.get("BASH_COMPLETION_USER_DIR") or data / "bash-completion"
-        return Path(own) / "completions" / "leslied"
+        user_dir = environ.get("BASH_COMPLETION_USER_DIR") or data / "bash-completion"
+        return Path(user_dir) / "completions" / "leslied"
     if shell == "fish":
         config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
         return config / "fish" / "completions" / "leslied.fish"
-    chosen = Path(folder).expanduser().absolute() if folder else home / ".zfunc"
-    return chosen / "_leslied"
+    zsh_dir = Path(folder).expanduser().absolute() if folder else home / ".zfunc"
+    return zsh_dir / "_leslied"
 
 
 def _read_installed(path: Path) -> bytes | None:
-    """What we once put there; None where nothing is, a refusal where another's is."""
+    """Return the installed script, or None.
+
+    Raises UserError if the file was not written by leslied.
+    """
     if not path.exists():
         return None
     text = path.read_bytes() if path.is_file() else b""
     if _OWN_MARK.encode() not in text:
-        raise UserError(f"{path} is not leslied's.", "Look at it, and move it away.")
+        raise UserError(
+            f"{path} was not written by leslied.", "Check the file and move it away."
+        )
     return text
 
 
-def _find_lines_to_add(shell: str, path: Path, app: App) -> Iterator[str]:
-    """What the shell's own settings must say, where they might not."""
+def _list_lines_to_add(shell: str, path: Path, app: App) -> Iterator[str]:
+    """Yield lines that the shell's startup file may need."""
     if shell == "zsh":
         yield f"fpath=({_quote(path.parent, app)} $fpath)"
         yield "autoload -Uz compinit && compinit"
     elif shell == "bash" and not any(
-        Path(each).exists() for each in _BASH_COMPLETION_FILES
+        Path(file).exists() for file in _BASH_COMPLETION_FILES
     ):
         yield f"source {_quote(path, app)}"
 
 
 def _quote(path: Path, app: App) -> str:
-    """The path as a shell reads it, with `~` where that is as good."""
-    said = format_path(str(path), str(app.home))
-    return said if shlex.quote(said[1:]) == said[1:] else shlex.quote(str(path))
+    """Quote the path for a shell, starting with `~` where no quotes are needed."""
+    short = format_path(str(path), str(app.home))
+    return short if shlex.quote(short[1:]) == short[1:] else shlex.quote(str(path))
 
 
 def _lines(data: dict[str, Any], app: App) -> Iterator[str]:
     path = sanitize(format_path(data["path"], str(app.home)))
-    yield f"{path} is there; {data['shell']} completes leslied when it starts."
+    yield f"{path} is installed. Start a new {data['shell']} to use completion."
     if data["shell"] == "zsh":
-        yield "If it does not, your ~/.zshrc needs these lines, in this order:"
+        yield "If it does not work, add these lines to ~/.zshrc, in this order:"
     elif data["lines_to_add"]:
-        yield "But bash-completion is not installed: ~/.bashrc needs this line."
+        yield "bash-completion is not installed, so add this line to ~/.bashrc:"
     for line in data["lines_to_add"]:
         yield sanitize(f"  {line}")

@@ -1,4 +1,4 @@
-"""`leslied config`: the settings and where they are kept."""
+"""`leslied config`: the settings and the path of the config file."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ if TYPE_CHECKING:
 
 @click.group(cls=LesliedGroup, see_also=["doctor", "service install"])
 def command() -> None:
-    """Show the settings and where they are kept.
+    """Show the settings and the path of the config file.
 
-    The file is config.toml in the usual folder for settings, unless --config or the
-    variable LESLIED_CONFIG names another. The store is in the usual folder for data,
-    or in LESLIED_DATA_DIR. The daemon reads the file again every half minute.
+    The config file is config.toml in the user's config folder, unless --config or the
+    environment variable LESLIED_CONFIG names another. The store is in the user's data
+    folder or in LESLIED_DATA_DIR. The daemon rereads the config file every 30 seconds.
     """
 
 
 @command.command(
     examples=[
-        ("leslied config show", "every setting in force"),
-        ("leslied config show > my-config.toml", "a file to begin with"),
-        ("leslied --config my-config.toml config show", "what that file makes of it"),
+        ("leslied config show", "print all settings"),
+        ("leslied config show > my-config.toml", "create a config file to edit"),
+        ("leslied --config my-config.toml config show", "check a config file"),
     ],
     see_also=["config path"],
 )
 @json_option
 @click.pass_context
 def show(ctx: click.Context, *, as_json: bool) -> None:
-    """Print every setting in force, as TOML.
+    """Print the effective settings as TOML.
 
-    What the file does not say has its default. The output is a config file itself.
+    Settings missing from the config file have their default values. The output is a
+    valid config file.
     """
     app = get_app(ctx)
     settings = app.load_settings()
@@ -49,7 +50,7 @@ def show(ctx: click.Context, *, as_json: bool) -> None:
     emit(
         {"path": str(file), "exists": file.exists(), "settings": data},
         lambda: _toml_lines(
-            data, f"# {file}" + ("" if file.exists() else " (no such file)")
+            data, f"# {file}" + ("" if file.exists() else " (does not exist)")
         ),
         as_json=as_json,
     )
@@ -57,22 +58,22 @@ def show(ctx: click.Context, *, as_json: bool) -> None:
 
 @command.command(
     examples=[
-        ("leslied config path", "where it is looked for"),
-        ('$EDITOR "$(leslied config path)"', "change it"),
+        ("leslied config path", "print the path"),
+        ('$EDITOR "$(leslied config path)"', "edit the config file"),
     ],
     see_also=["config show"],
 )
 @json_option
 @click.pass_context
 def path(ctx: click.Context, *, as_json: bool) -> None:
-    """Print where the config file is looked for; it need not be there."""
+    """Print the path of the config file, whether it exists or not."""
     file = get_app(ctx).paths.config_file
     data = {"path": str(file), "exists": file.exists()}
     emit(data, lambda: [str(file)], as_json=as_json)
 
 
-def _toml_lines(data: dict[str, Any], head: str) -> Iterator[str]:
-    yield head
+def _toml_lines(data: dict[str, Any], header: str) -> Iterator[str]:
+    yield header
     tables = {f"agents.{name}": value for name, value in data["agents"].items()}
     tables |= {name: value for name, value in data.items() if name != "agents"}
     for name, values in tables.items():

@@ -1,4 +1,4 @@
-"""`leslied context`: what an agent is told of its thread."""
+"""`leslied context`: the context that an agent gets about its thread."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied context", "that of the thread last active here"),
-        ("leslied context thread-1a2b3c4d", "that of one thread"),
+        ("leslied context", "print that of the last active thread"),
+        ("leslied context thread-1a2b3c4d", "print that of a given thread"),
         (
             "leslied context --ref thread-5e6f7a8b",
-            "with the assets of another one, too",
+            "include the assets of another thread",
         ),
     ],
     see_also=["resume", "assets", "hooks", "threads"],
@@ -42,34 +42,36 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="THREAD",
     shell_complete=complete_thread,
-    help="Refer to it too; may be given again.",
+    help="Include the assets of this thread. May be repeated.",
 )
 @json_option
 @click.pass_context
 def command(
     ctx: click.Context, *, thread: str | None, refs: tuple[str, ...], as_json: bool
 ) -> None:
-    """Print the <thread_context> of a thread: its assets, and those it refers to.
+    """Print the <thread_context> of a thread: its assets and those of its references.
 
-    This is what the hooks tell an agent when it starts; print it to see that, or to
-    give it to an agent without hooks.
+    The hooks give this text to an agent when it starts. Print it to check it, or to
+    pass it to an agent without hooks.
 
-    Without a thread: the one that was last active in this folder's project. What
-    `--ref` names is shown for this once and noted nowhere.
+    Without THREAD, the thread last active in the current project is used. Threads named
+    by `--ref` are included in this output only; the reference is not saved.
     """
-    app, here = get_app(ctx), Path.cwd()
-    location = get_thread(app, thread, here) if thread else get_latest_thread(app, here)
-    more = [_find_ref(app, ref, location) for ref in refs]
+    app, folder = get_app(ctx), Path.cwd()
+    if thread:
+        location = get_thread(app, thread, folder)
+    else:
+        location = get_latest_thread(app, folder)
     is_central = location.base.is_relative_to(app.paths.central_dir)
     try:
         context = build_context(
             location.base,
             location.thread_id,
-            extra_refs=more,
+            extra_refs=[_find_ref(app, ref, location) for ref in refs],
             prefix=f"{location.base}/" if is_central else "",
         )
     except CycleError as error:
-        raise LesliedError(str(error), "Leave that --ref out.") from error
+        raise LesliedError(str(error), "Omit that --ref.") from error
     emit(
         _context_to_dict(context, location),
         lambda: map(sanitize, context.xml.split("\n")),
@@ -78,12 +80,16 @@ def command(
     )
 
 
-def _find_ref(app: App, wanted: str, own: ThreadLocation) -> ThreadLocation:
-    """The thread to refer to; one that is nowhere is left to be warned of."""
+def _find_ref(app: App, ref: str, location: ThreadLocation) -> ThreadLocation:
+    """Return the location of a referenced thread.
+
+    An unknown thread gets the location of the referring one, so that building the
+    context warns about it.
+    """
     try:
-        return get_thread(app, wanted, own.base)
+        return get_thread(app, ref, location.base)
     except UserError:
-        return ThreadLocation(wanted, own.base)
+        return ThreadLocation(ref, location.base)
 
 
 def _context_to_dict(

@@ -1,4 +1,4 @@
-"""`leslied demo`: see it work, in a home that is thrown away."""
+"""`leslied demo`: play a scripted session in a temporary home directory."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ _MAX_ATTEMPTS = 200
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied demo", "watch it at an agent's pace"),
-        ("leslied demo --fast", "see the result"),
-        ("leslied demo --keep", "and look around in it afterwards"),
+        ("leslied demo", "play at the pace of an agent"),
+        ("leslied demo --fast", "play without pauses"),
+        ("leslied demo --keep", "keep the temporary home to inspect it"),
     ],
     see_also=["service install", "sync", "list"],
 )
-@click.option("--fast", is_flag=True, help="Do not wait between the lines.")
-@click.option("--keep", is_flag=True, help="Leave the folder for a look around.")
+@click.option("--fast", is_flag=True, help="Do not pause between lines.")
+@click.option("--keep", is_flag=True, help="Do not delete the temporary home.")
 def command(*, fast: bool, keep: bool) -> None:
-    """Play a scripted session with a subagent and show its transcript appear.
+    """Play a scripted session with a subagent and print its transcript.
 
-    For a first look, before anything is installed. Nothing of yours is read or
-    written: it all happens in a temporary home.
+    A daemon runs in a temporary home directory while an agent's log is written there.
+    Your own files are neither read nor changed.
     """
     home = Path(tempfile.mkdtemp(prefix="leslied-demo-"))
     try:
         _run_demo(home, pause=0.0 if fast else 0.6)
     finally:
         if keep:
-            click.echo(f"\nEverything is in {home}")
+            click.echo(f"\nThe files of the demo are in {home}")
         else:
             shutil.rmtree(home, ignore_errors=True)
 
@@ -58,7 +58,7 @@ def _run_demo(home: Path, pause: float) -> None:
     project = home / "mill"
     (project / ".git").mkdir(parents=True)
     with _running_daemon(home):
-        _print_heading("The daemon runs. An agent begins to write its log:")
+        _print_heading("The daemon is running. An agent starts to write its log:")
         for line, path in iter_log_lines(project):
             log = home / ".claude" / "projects" / "-mill" / path
             log.parent.mkdir(parents=True, exist_ok=True)
@@ -66,19 +66,19 @@ def _run_demo(home: Path, pause: float) -> None:
                 file.write(json.dumps(line) + "\n")
             click.echo(click.style(_shorten(line), dim=True))
             threading.Event().wait(pause)
-        _print_heading("The turn has ended. In the project there is now:")
+        _print_heading("The turn has ended. The project now contains:")
         folder = project / ".leslie" / "threads" / f"thread-{SESSION_ID[:8]}" / ".meta"
-        for written in _wait_for_files(folder):
-            click.echo(f"  {written.relative_to(project)}")
+        for file_path in _wait_for_files(folder):
+            click.echo(f"  {file_path.relative_to(project)}")
         (transcript,) = (folder / "transcripts").glob("*.txt")
         _print_heading(f"{transcript.name}:")
         click.echo(sanitize(transcript.read_text(encoding="utf-8")))
-    _print_heading("Your own sessions: leslied sync && leslied list")
+    _print_heading("See your own sessions with: leslied sync && leslied list")
 
 
 @contextmanager
 def _running_daemon(home: Path) -> Iterator[None]:
-    """A daemon of its own, for this home alone."""
+    """Run a daemon for this home directory; stop it at the end."""
     environ = {k: v for k, v in read_environ().items() if not _is_agent_variable(k)}
     environ["HOME"] = str(home)
     process = subprocess.Popen(
@@ -97,16 +97,19 @@ def _is_agent_variable(name: str) -> bool:
 
 
 def _wait_for_files(folder: Path, pattern: str = "**/*.txt") -> list[Path]:
-    """The files, once there are any and they no longer change in number."""
-    found: list[Path] = []
+    """Return the matching files once there are some and their number is stable.
+
+    Raises LesliedError if none appear.
+    """
+    previous: list[Path] = []
     for _ in range(_MAX_ATTEMPTS):
-        now = sorted(folder.glob(pattern)) if folder.is_dir() else []
-        if now and now == found:
-            return now
-        found = now
+        current = sorted(folder.glob(pattern)) if folder.is_dir() else []
+        if current and current == previous:
+            return current
+        previous = current
         threading.Event().wait(0.3)
     raise LesliedError(
-        "The demo's transcript did not appear.", f"See: leslied doctor ({os.name})"
+        "The transcript of the demo did not appear.", f"Run: leslied doctor ({os.name})"
     )
 
 

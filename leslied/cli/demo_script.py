@@ -1,4 +1,4 @@
-"""The demo's session: a prompt, a tool, a subagent, an answer."""
+"""The log of the demo's session: a prompt, tool calls, a subagent and an answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Block = dict[str, Any]
 
 
 def iter_log_lines(project: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """The log's lines, one by one, each with the file it belongs to."""
+    """Yield the log's lines in order, each with the name of its file."""
     writer = _LogWriter(project)
     main, child = (
         f"{SESSION_ID}.jsonl",
@@ -44,16 +44,19 @@ def iter_log_lines(project: Path) -> Iterator[tuple[dict[str, Any], str]]:
         writer.tool_result("toolu_3", "The mill wheel turns left.", is_child=True),
         child,
     )
-    done = {"type": "text", "text": "The notes are about the mill."}
-    yield writer.assistant(done, "end_turn", is_child=True), child
+    report = {"type": "text", "text": "The notes are about the mill."}
+    yield writer.assistant(report, "end_turn", is_child=True), child
     link = {"agentId": _SUBAGENT_ID, "status": "completed"}
     yield writer.tool_result("toolu_2", "The notes are about the mill.", link), main
-    end = {"type": "text", "text": "Twelve words, and they are about the mill wheel."}
-    yield writer.assistant(end, "end_turn"), main
+    answer = {
+        "type": "text",
+        "text": "Twelve words, and they are about the mill wheel.",
+    }
+    yield writer.assistant(answer, "end_turn"), main
 
 
 class _LogWriter:
-    """Lines as Claude Code writes them."""
+    """Builder of log lines in Claude Code's format."""
 
     def __init__(self, project: Path) -> None:
         self._project = project

@@ -1,4 +1,4 @@
-"""`leslied diff`: two sessions, units or subagents, side by side."""
+"""`leslied diff`: compare two sessions, units or subagents."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied diff last 4f0d9df4", "the newest session beside another"),
-        ("leslied diff 4f0d9df4 1ae3259b --summary", "only which units differ"),
-        ("leslied diff chat-51c2 chat-90ab -U 10", "two units, with more around"),
-        ("leslied diff last 4f0d9df4 --json | jq .data.is_same", "for a script"),
+        ("leslied diff last 4f0d9df4", "compare the newest session with another"),
+        ("leslied diff 4f0d9df4 1ae3259b --summary", "list the units that differ"),
+        ("leslied diff chat-51c2 chat-90ab -U 10", "show ten lines of context"),
+        ("leslied diff last 4f0d9df4 --json | jq .data.is_same", "use in a script"),
     ],
-    exit_codes=[(0, "compared, whether they differ or not: see data.is_same")],
+    exit_codes=[(0, "compared, with or without differences; see data.is_same")],
     see_also=["show", "replay", "threads"],
 )
 @click.argument("a", metavar="A", shell_complete=complete_session)
 @click.argument("b", metavar="B", shell_complete=complete_session)
-@click.option("--summary", is_flag=True, help="Tell which units differ, not how.")
+@click.option("--summary", is_flag=True, help="Show which units differ, not how.")
 @click.option(
     "-U",
     "--context",
@@ -46,67 +46,74 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     default=3,
     show_default=True,
-    help="Show so many equal lines around each change.",
+    help="Show N unchanged lines around each change.",
 )
-@click.option("--thinking", is_flag=True, help="Compare what the agents thought, too.")
-@click.option("--no-subagents", is_flag=True, help="Leave subagents out.")
-@click.option("--full", is_flag=True, help="Show long texts and long lines uncut.")
-@click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")
+@click.option("--thinking", is_flag=True, help="Compare thinking too.")
+@click.option("--no-subagents", is_flag=True, help="Do not compare subagents.")
+@click.option("--full", is_flag=True, help="Do not truncate long texts and lines.")
+@click.option("--reveal", is_flag=True, help="Do not redact secrets.")
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
-    """Compare two sessions, units or subagents: what was asked, said and done.
+    """Compare two sessions, units or subagents.
 
-    A and B are ids as `leslied show` takes them: any unique beginning will do, or
-    `last`. First come the facts about both, side by side, then what differs, unit by
-    unit: `-` marks what only A has, `+` what only B has. What two forks of a session
-    share is told in one line.
+    A and B are ids as for `leslied show`: any unique prefix, or `last`. The output
+    starts with the metadata of both, followed by the units that differ: `-` marks
+    entries that only A has, `+` those that only B has. Units that two forks of a
+    session share are summed up in one line.
 
-    Prompts, answers, calls, results, errors, stop reasons and models are compared.
-    Other times and other ids are no difference. Units belong together that share
-    entries, or whose prompts are alike.
+    Prompts, answers, tool calls, results, errors, stop reasons and models are compared;
+    times and ids are not. Units are paired if they share entries or have similar
+    prompts.
 
-    Texts that differ over more than 2,000 lines are not compared line by line, and
-    lines of more than 4,000 characters not word by word: it says so where it happens.
+    Texts that differ in more than 2,000 lines are not compared line by line, and lines
+    of more than 4,000 characters not word by word; the output says so.
     """
     app = get_app(ctx)
     redact = str if options["reveal"] else app.redact
     with app.open_reader() as reader:
-        ours, theirs = (_load(app, reader, wanted, redact) for wanted in (a, b))
+        side_a, side_b = (_load_side(app, reader, ref, redact) for ref in (a, b))
     scope = DiffScope(
         include_thinking=options["thinking"],
         include_subagents=not options["no_subagents"],
     )
-    units = align_units(ours.units, theirs.units, scope)
-    facts = compare_metadata(ours, theirs)
     diff_options = DiffOptions(
         context=options["context"],
         is_full=options["full"],
         is_summary=options["summary"],
         home=str(app.home),
     )
+    _emit_diff(side_a, side_b, scope, diff_options, as_json=options["as_json"])
+
+
+def _emit_diff(
+    side_a: DiffSide,
+    side_b: DiffSide,
+    scope: DiffScope,
+    options: DiffOptions,
+    *,
+    as_json: bool,
+) -> None:
+    units = align_units(side_a.units, side_b.units, scope)
+    metadata = compare_metadata(side_a, side_b)
     data = {
-        "a": ours.to_dict(),
-        "b": theirs.to_dict(),
+        "a": side_a.to_dict(),
+        "b": side_b.to_dict(),
         "is_same": all(unit.status == "same" for unit in units),
-        "metadata": fields_to_dicts(facts),
-        "units": units_to_dicts(units, diff_options) if options["as_json"] else [],
+        "metadata": fields_to_dicts(metadata),
+        "units": units_to_dicts(units, options) if as_json else [],
     }
-    emit(
-        data,
-        lambda: render_diff(facts, units, diff_options),
-        as_json=options["as_json"],
-    )
+    emit(data, lambda: render_diff(metadata, units, options), as_json=as_json)
 
 
-def _load(
-    app: App, reader: StoreReader, wanted: str, redact: Callable[[str], str]
+def _load_side(
+    app: App, reader: StoreReader, ref: str, redact: Callable[[str], str]
 ) -> DiffSide:
-    """What the id names, as it may be shown."""
-    found = resolve_id(reader, wanted, with_costs=True)
+    """Load and redact the session, unit or subagent that the id names."""
+    target = resolve_id(reader, ref, with_costs=True)
     return DiffSide(
-        target=found,
-        session=redact_summary(found.session, redact),
-        units=tuple(redact_unit(unit, redact) for unit in load_units(reader, found)),
-        status=compute_status(found.session, app.clock.now()),
+        target=target,
+        session=redact_summary(target.session, redact),
+        units=tuple(redact_unit(unit, redact) for unit in load_units(reader, target)),
+        status=compute_status(target.session, app.clock.now()),
     )

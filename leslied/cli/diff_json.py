@@ -1,4 +1,4 @@
-"""What differs between two sessions, as plain values for scripts."""
+"""The differences between two sessions in JSON form."""
 
 from __future__ import annotations
 
@@ -23,24 +23,28 @@ if TYPE_CHECKING:
     from leslied.model.session import Unit
 
 
-def fields_to_dicts(facts: Iterable[FieldDifference]) -> list[dict[str, Any]]:
-    """The facts for scripts."""
+def fields_to_dicts(fields: Iterable[FieldDifference]) -> list[dict[str, Any]]:
+    """Return the JSON form of compared fields."""
     return [
-        {"field": fact.field, "a": _to_json_value(fact.a), "b": _to_json_value(fact.b)}
-        for fact in facts
+        {
+            "field": field.field,
+            "a": _to_json_value(field.a),
+            "b": _to_json_value(field.b),
+        }
+        for field in fields
     ]
 
 
-def _to_json_value(fact: Any) -> Any:
-    if isinstance(fact, Cost):
-        return fact.usd
-    return encode_time(fact) if isinstance(fact, datetime) else fact
+def _to_json_value(value: Any) -> Any:
+    if isinstance(value, Cost):
+        return value.usd
+    return encode_time(value) if isinstance(value, datetime) else value
 
 
 def units_to_dicts(
     units: Iterable[UnitDifference], options: DiffOptions
 ) -> list[dict[str, Any]]:
-    """The units for scripts, those that are the same among them."""
+    """Return the JSON form of compared units, including identical ones."""
     return [
         {
             "status": unit.status,
@@ -71,7 +75,7 @@ def _unit_to_dict(unit: Unit | None) -> dict[str, Any] | None:
 
 
 def _entry_to_dict(entry: EntryDifference, options: DiffOptions) -> dict[str, Any]:
-    compared = diff_entry(entry)
+    text_diff = diff_entry(entry)
     record = entry.either.record
     return {
         "status": entry.status,
@@ -80,8 +84,8 @@ def _entry_to_dict(entry: EntryDifference, options: DiffOptions) -> dict[str, An
         "a": _side_to_dict(entry.a),
         "b": _side_to_dict(entry.b),
         "fields": fields_to_dicts(entry.fields),
-        "diff": list(_format_hunks(make_hunks(compared.lines, options.context))),
-        "uncompared_lines": list(compared.uncompared),
+        "diff": list(_format_hunks(make_hunks(text_diff.lines, options.context))),
+        "uncompared_lines": list(text_diff.uncompared),
     }
 
 
@@ -92,7 +96,7 @@ def _side_to_dict(placed: PlacedRecord | None) -> dict[str, Any] | None:
 
 
 def _format_hunks(hunks: Iterable[Hunk]) -> Iterator[str]:
-    """As `diff -u` writes them."""
+    """Yield the hunks as lines of a unified diff."""
     for hunk in hunks:
-        yield (f"@@ -{hunk.start_a},{hunk.count_a} +{hunk.start_b},{hunk.count_b} @@")
+        yield f"@@ -{hunk.start_a},{hunk.count_a} +{hunk.start_b},{hunk.count_b} @@"
         yield from (line.sign + line.text for line in hunk.lines)

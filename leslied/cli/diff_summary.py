@@ -1,4 +1,4 @@
-"""One side of a comparison: what was asked for, and what is known of it."""
+"""The two sides of a comparison and their metadata."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffSide:
-    """A session, or one unit or subagent of it."""
+    """One side of a comparison: a session, or one unit or subagent of it."""
 
     target: ResolvedId
     session: SessionSummary
@@ -24,29 +24,29 @@ class DiffSide:
 
     @property
     def part(self) -> str:
-        """The id of the unit or subagent that was asked for; empty for a session."""
+        """Return the id of the compared unit or subagent; empty for a session."""
         if self.target.unit is not None and self.units:
             return self.units[0].chat_id
         return self.target.subagent
 
     def to_dict(self) -> dict[str, Any]:
-        """The session as lists show it, and which part of it is compared."""
+        """Return the session's JSON form with the id of the compared part."""
         data = session_to_dict(self.session, self.status, self.session.cwd)
         return data | {"part": self.part or None}
 
 
 def compare_metadata(a: DiffSide, b: DiffSide) -> list[FieldDifference]:
-    """What is known of both, side by side."""
-    theirs = _collect_metadata(b)
+    """Return the metadata of both sides, field by field."""
+    metadata_b = _collect_metadata(b)
     return [
-        FieldDifference(name, fact, theirs[name])
-        for name, fact in _collect_metadata(a).items()
+        FieldDifference(name, value, metadata_b[name])
+        for name, value in _collect_metadata(a).items()
     ]
 
 
 def _collect_metadata(side: DiffSide) -> dict[str, Any]:
     session = side.session
-    facts: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "session": session.key.session_id,
         "part": None,
         "title": session.title or None,
@@ -66,12 +66,15 @@ def _collect_metadata(side: DiffSide) -> dict[str, Any]:
         "status": side.status,
     }
     if side.part and side.units:
-        facts |= {"part": side.part, **_collect_part_metadata(side.units[0])}
-    return facts
+        metadata |= {"part": side.part, **_collect_part_metadata(side.units[0])}
+    return metadata
 
 
 def _collect_part_metadata(unit: Unit) -> dict[str, Any]:
-    """What is not the whole session's; tokens and cost are known of sessions only."""
+    """Return the fields in which a part differs from its session.
+
+    Tokens and cost are recorded for whole sessions only, so they are None.
+    """
     models = dict.fromkeys(p.record.model for p in unit.entries if p.record.model)
     tokens = ("input_tokens", "output_tokens", "cache_read_tokens")
     return {

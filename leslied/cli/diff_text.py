@@ -1,4 +1,4 @@
-"""What differs between two sessions, as lines for people."""
+"""The differences between two sessions as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from leslied.model.session import Unit
 
 _MAX_LINES = 40
-_WIDTH = 160
+_MAX_LINE_CHARS = 160
 _CHARS_BEFORE_CHANGE = 60
-"""So many characters stand before the first change in a line that is cut."""
+"""Characters shown before the first change of a truncated line."""
 _COLORS = {"-": "red", "+": "green"}
 _STATUS_LABELS = {
     "same": "the same",
@@ -70,7 +70,7 @@ _TYPE_LABELS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffOptions:
-    """How much of it is shown."""
+    """Options that decide how much of a diff is shown."""
 
     context: int
     is_full: bool
@@ -79,48 +79,48 @@ class DiffOptions:
 
 
 def render_diff(
-    facts: Sequence[FieldDifference],
+    metadata: Sequence[FieldDifference],
     units: Sequence[UnitDifference],
     options: DiffOptions,
 ) -> Iterator[str]:
-    """The facts side by side, and what differs, unit by unit."""
-    yield from _fact_lines(facts, options.home)
+    """Yield the metadata side by side, then the differences unit by unit."""
+    yield from _metadata_lines(metadata, options.home)
     if all(unit.status == "same" for unit in units):
-        yield from ("", "The sessions say the same.")
+        yield from ("", "The sessions have the same content.")
     else:
         yield from _unit_lines(units, options, "")
 
 
-def _fact_lines(facts: Sequence[FieldDifference], home: str) -> Iterator[str]:
+def _metadata_lines(metadata: Sequence[FieldDifference], home: str) -> Iterator[str]:
     rows = [
         (
-            _FIELD_LABELS.get(fact.field, fact.field),
-            _format_value(fact.a, home),
-            _format_value(fact.b, home),
+            _FIELD_LABELS.get(field.field, field.field),
+            _format_value(field.a, home),
+            _format_value(field.b, home),
         )
-        for fact in facts
-        if (fact.a, fact.b) != (None, None)
+        for field in metadata
+        if (field.a, field.b) != (None, None)
     ]
-    head, *lines = format_table(("", "A", "B"), rows, stretch=1)
-    yield head
-    for line, (_, said_a, said_b) in zip(lines, rows, strict=True):
-        yield click.style(line, dim=True) if said_a == said_b else line
+    header, *lines = format_table(("", "A", "B"), rows, stretch=1)
+    yield header
+    for line, (_, text_a, text_b) in zip(lines, rows, strict=True):
+        yield click.style(line, dim=True) if text_a == text_b else line
 
 
-def _format_value(fact: Any, home: str) -> str:
-    match fact:
+def _format_value(value: Any, home: str) -> str:
+    match value:
         case None:
             return "-"
         case Cost():
-            return format_cost(fact)
+            return format_cost(value)
         case datetime():
-            return format_time(fact)
+            return format_time(value)
         case int():
-            return format_number(fact)
+            return format_number(value)
         case float():
-            return str(timedelta(seconds=round(fact)))
+            return str(timedelta(seconds=round(value)))
         case _:
-            return format_path(str(fact), home)
+            return format_path(str(value), home)
 
 
 def _unit_lines(
@@ -141,21 +141,21 @@ def _unit_lines(
 
 
 def _format_same(units: Sequence[UnitDifference]) -> str:
-    thing = "subagent" if units[0].either.summary.is_subagent else "unit"
+    noun = "subagent" if units[0].either.summary.is_subagent else "unit"
     verb = "is" if len(units) == 1 else "are"
-    return click.style(f"{format_count(len(units), thing)} {verb} the same.", dim=True)
+    return click.style(f"{format_count(len(units), noun)} {verb} the same.", dim=True)
 
 
 def _format_unit_header(unit: UnitDifference) -> str:
-    names = dict.fromkeys(_format_unit_name(each) for each in (unit.a, unit.b) if each)
-    head = f"{_STATUS_LABELS[unit.status]}: {' ↔ '.join(names)}"
+    names = dict.fromkeys(_format_unit_name(side) for side in (unit.a, unit.b) if side)
+    header = f"{_STATUS_LABELS[unit.status]}: {' ↔ '.join(names)}"
     counts = ", ".join(
         f"{count} {_STATUS_LABELS[status]}"
         for status, count in unit.counts.items()
         if count
     )
     detail = counts or format_count(unit.either.tool_calls, "tool call")
-    return click.style(sanitize(f"── {head} · {detail} ──"), bold=True)
+    return click.style(sanitize(f"── {header} · {detail} ──"), bold=True)
 
 
 def _format_unit_name(unit: Unit) -> str:
@@ -168,7 +168,7 @@ def _format_unit_name(unit: Unit) -> str:
 def _prompt_lines(
     unit: UnitDifference, options: DiffOptions, indent: str
 ) -> Iterator[str]:
-    """What was asked, where that is not told below as a change."""
+    """Yield the prompts, unless they are shown below as a changed entry."""
     prompts = {
         "-": unit.a.prompt if unit.a else "",
         "+": unit.b.prompt if unit.b else "",
@@ -188,15 +188,15 @@ def _prompt_lines(
 def _one_sided_lines(
     unit: UnitDifference, options: DiffOptions, indent: str
 ) -> Iterator[str]:
-    """All that followed a prompt which only one of them has."""
+    """Yield the entries of a unit that only one side has, without its prompts."""
     if unit.a and unit.b:
         return
     sign = "-" if unit.a else "+"
     for placed, result in pair_results(unit.either.entries):
-        for each in filter(None, (placed, result)):
-            if each.record.type == "user_message":
+        for entry in filter(None, (placed, result)):
+            if entry.record.type == "user_message":
                 continue
-            for line in render_record(each.record, "", is_full=options.is_full):
+            for line in render_record(entry.record, "", is_full=options.is_full):
                 plain = click.unstyle(line)
                 if plain.strip():
                     text = click.style(f"{sign} {plain}", fg=_COLORS.get(sign))
@@ -210,29 +210,30 @@ def _field_lines(unit: UnitDifference, indent: str) -> Iterator[str]:
 
 
 def _truncate(line: str) -> str:
-    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
+    return line if len(line) <= _MAX_LINE_CHARS else line[: _MAX_LINE_CHARS - 1] + "…"
 
 
 def _entries_lines(
     entries: Sequence[EntryDifference], options: DiffOptions, indent: str
 ) -> Iterator[str]:
-    """What differs; a call stands above its result, also where it is the same."""
-    alike: list[EntryDifference] = []
+    """Yield the changed entries; an unchanged call is shown above a changed result."""
+    unchanged: list[EntryDifference] = []
     for entry in entries:
         if entry.status == "same":
-            alike.append(entry)
+            unchanged.append(entry)
             continue
-        call = alike.pop() if alike and _is_result_of(entry, alike[-1]) else None
-        yield from _same_lines(len(alike), indent)
+        has_call = unchanged and _is_result_of(entry, unchanged[-1])
+        call = unchanged.pop() if has_call else None
+        yield from _same_lines(len(unchanged), indent)
         if call:
             yield from render_record(call.either.record, indent + "  ", is_full=False)
         yield from _entry_lines(entry, options, indent)
-        alike = []
-    yield from _same_lines(len(alike), indent)
+        unchanged = []
+    yield from _same_lines(len(unchanged), indent)
 
 
 def _is_result_of(result: EntryDifference, call: EntryDifference) -> bool:
-    """Whether the one answers the other, on the side that it is told of."""
+    """Return whether `result` is the result of `call` on the side that has it."""
     side = call.a if result.a else call.b
     if side is None or side.record.type != "tool_use":
         return False
@@ -250,31 +251,31 @@ def _same_lines(count: int, indent: str) -> Iterator[str]:
 def _entry_lines(
     entry: EntryDifference, options: DiffOptions, indent: str
 ) -> Iterator[str]:
-    compared = diff_entry(entry)
-    lines = list(_hunk_lines(make_hunks(compared.lines, options.context), options))
+    text_diff = diff_entry(entry)
+    lines = list(_hunk_lines(make_hunks(text_diff.lines, options.context), options))
     limit = len(lines) if options.is_full else _MAX_LINES
     yield indent + click.style(sanitize(_format_entry_header(entry)), fg="cyan")
     yield from (indent + line for line in lines[:limit])
-    for note in _iter_notes(compared, len(lines) - limit):
-        yield indent + click.style(f"  … {note}", dim=True)
+    for remark in _iter_remarks(text_diff, len(lines) - limit):
+        yield indent + click.style(f"  … {remark}", dim=True)
 
 
 def _format_entry_header(entry: EntryDifference) -> str:
     record = entry.either.record
-    words = [f"{_TYPE_LABELS.get(record.type, record.type)} {record.tool_name}".strip()]
+    parts = [f"{_TYPE_LABELS.get(record.type, record.type)} {record.tool_name}".strip()]
     if entry.a is None or entry.b is None:
-        words.append(_STATUS_LABELS[entry.status])
-    words += [f"failed in {'A' if field.a else 'B'} only" for field in entry.fields]
-    return f"@@ {' '.join(', '.join(words).split())} @@"
+        parts.append(_STATUS_LABELS[entry.status])
+    parts += [f"failed in {'A' if field.a else 'B'} only" for field in entry.fields]
+    return f"@@ {' '.join(', '.join(parts).split())} @@"
 
 
-def _iter_notes(compared: TextDifference, hidden: int) -> Iterator[str]:
+def _iter_remarks(text_diff: TextDifference, hidden: int) -> Iterator[str]:
     if hidden > 0:
         yield f"{format_count(hidden, 'more line')}; --full shows all"
-    if any(compared.uncompared):
-        a, b = (format_count(count, "more line") for count in compared.uncompared)
+    if any(text_diff.uncompared):
+        a, b = (format_count(count, "more line") for count in text_diff.uncompared)
         yield f"too long to be compared line by line: {a} in A, {b} in B"
-    if compared.is_coarse:
+    if text_diff.is_coarse:
         yield "too long to be compared word by word"
 
 
@@ -286,7 +287,7 @@ def _hunk_lines(hunks: Iterable[Hunk], options: DiffOptions) -> Iterator[str]:
 
 
 def _format_line(line: TextDiffLine, options: DiffOptions) -> str:
-    """The line with its sign; what differs in it from its partner stands out."""
+    """Format the line with its sign; highlight the words that differ."""
     begin, end = _find_window(line, options)
     color, is_dim = _COLORS.get(line.sign), line.sign == " "
     pieces = [
@@ -302,21 +303,22 @@ def _format_line(line: TextDiffLine, options: DiffOptions) -> str:
 
 
 def _find_window(line: TextDiffLine, options: DiffOptions) -> tuple[int, int]:
-    """The part of a long line in which it differs first."""
-    if options.is_full or len(line.text) <= _WIDTH:
+    """Return the start and end of the part to show: that with the first change."""
+    if options.is_full or len(line.text) <= _MAX_LINE_CHARS:
         return 0, len(line.text)
     first = line.marks[0][0] if line.marks else 0
-    begin = max(min(first - _CHARS_BEFORE_CHANGE, len(line.text) - _WIDTH), 0)
-    return begin, begin + _WIDTH
+    begin = max(min(first - _CHARS_BEFORE_CHANGE, len(line.text) - _MAX_LINE_CHARS), 0)
+    return begin, begin + _MAX_LINE_CHARS
 
 
 def _split_at_marks(
     line: TextDiffLine, begin: int, end: int
 ) -> Iterator[tuple[str, bool]]:
-    at = begin
+    """Yield the pieces of the line, each with whether it is highlighted."""
+    position = begin
     for mark in line.marks:
-        start, stop = (min(max(place, at), end) for place in mark)
-        yield line.text[at:start], False
+        start, stop = (min(max(offset, position), end) for offset in mark)
+        yield line.text[position:start], False
         yield line.text[start:stop], True
-        at = stop
-    yield line.text[at:end], False
+        position = stop
+    yield line.text[position:end], False

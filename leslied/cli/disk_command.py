@@ -1,4 +1,4 @@
-"""`leslied disk`: what takes how much room, and how to make it less."""
+"""`leslied disk`: disk usage of leslied's files and the largest sessions."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ _MAX_SESSIONS = 10
 
 @click.command(
     cls=LesliedCommand,
-    examples=[("leslied disk", "store, archive, transcripts, the largest sessions")],
+    examples=[("leslied disk", "show disk usage and the largest sessions")],
     see_also=["prune", "status"],
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, as_json: bool) -> None:
-    """Show what takes how much room: store, archive, transcripts, largest sessions.
+    """Show the disk usage of store, archive and transcripts, and the largest sessions.
 
-    A session's bytes are its share of the store, by what it says, and its logs in the
-    archive. Nothing is changed; to have it smaller see `leslied prune`.
+    A session's bytes are its share of the store, estimated from its text, plus its logs
+    in the archive. Nothing is changed; `leslied prune` frees disk space.
     """
     app = get_app(ctx)
     with app.open_reader() as reader:
         data = _collect_usage(app, reader)
-        ids = reader.list_similar_ids([each["id"] for each in data["sessions"]])
+        ids = reader.list_similar_ids([session["id"] for session in data["sessions"]])
     emit(data, lambda: _lines(data, app, ids), as_json=as_json)
 
 
@@ -61,14 +61,14 @@ def _collect_usage(app: App, reader: StoreReader) -> dict[str, Any]:
     folders = [
         Path(os.fsdecode(folder)) for folder in reader.sizes.list_transcript_folders()
     ]
-    outside = [each for each in folders if not each.is_relative_to(central)]
+    project_folders = [f for f in folders if not f.is_relative_to(central)]
     parts = {
         "store": _measure_size(store),
         "wal": _measure_size(store.with_name(store.name + "-wal")),
         "copies": sum(map(_measure_size, find_store_copies(store))),
         "archive": _measure_size(paths.archive_dir),
         "central": _measure_size(central),
-        "projects": sum(_measure_size(folder / ".leslie") for folder in outside),
+        "projects": sum(_measure_size(f / ".leslie") for f in project_folders),
         "state": _measure_size(paths.state_dir),
     }
     return {
@@ -77,17 +77,19 @@ def _collect_usage(app: App, reader: StoreReader) -> dict[str, Any]:
         "total_bytes": sum(parts.values()),
         "free_bytes": shutil.disk_usage(store.parent).free,
         "store": _split_store(reader),
-        "project_folders": len(outside),
-        "sessions": list(_find_largest(app, reader)),
+        "project_folders": len(project_folders),
+        "sessions": list(_iter_largest(app, reader)),
         "command": _suggest_command(parts["store"] + parts["archive"]),
     }
 
 
 def _split_store(reader: StoreReader) -> dict[str, Any]:
-    """The store's bytes by what they are for; nothing where SQLite cannot tell."""
-    weights = reader.sizes
-    tables = weights.get_table_bytes()
-    size, used = reader.path.stat().st_size, weights.get_used_bytes()
+    """Return the store's bytes by purpose.
+
+    Only unused bytes are returned if SQLite was built without table sizes.
+    """
+    tables = reader.sizes.get_table_bytes()
+    size, used = reader.path.stat().st_size, reader.sizes.get_used_bytes()
     sizes: dict[str, Any] = {"unused_bytes": max(size - used, 0)}
     if tables:
         sizes["text_bytes"] = tables.get("record", 0)
@@ -97,25 +99,26 @@ def _split_store(reader: StoreReader) -> dict[str, Any]:
     return sizes
 
 
-def _find_largest(app: App, reader: StoreReader) -> Iterator[dict[str, Any]]:
-    found = measure_sizes(reader)
-    sizes = {name: found.get_session_size(name) for name in found.store_by_session}
-    for name in sorted(sizes, key=lambda name: (-sizes[name], name))[:_MAX_SESSIONS]:
-        agent, session_id = name
-        # A subagent whose parent's log is gone has no session to ask.
+def _iter_largest(app: App, reader: StoreReader) -> Iterator[dict[str, Any]]:
+    usage = measure_sizes(reader)
+    sizes = {group: usage.get_session_size(group) for group in usage.store_by_session}
+    largest = sorted(sizes, key=lambda group: (-sizes[group], group))[:_MAX_SESSIONS]
+    for group in largest:
+        agent, session_id = group
+        # A subagent whose parent's log was deleted belongs to no known session.
         session = reader.find_session(SessionKey(agent, session_id))
         yield {
             "id": session_id,
             "agent": agent,
             "title": (app.redact(session.title) if session else "") or None,
             "ended_at": encode_time(session.ended_at) if session else None,
-            "bytes": sizes[name],
-            "archive_bytes": found.archive_by_session.get(name, 0),
+            "bytes": sizes[group],
+            "archive_bytes": usage.archive_by_session.get(group, 0),
         }
 
 
 def _suggest_command(size: int) -> str:
-    """What to type to be left with about half, told in round numbers."""
+    """Return the command that prunes to about half the size; empty below 1 MB."""
     half = max(size // 2, 1)
     for factor, name in ((10**9, "GB"), (10**6, "MB")):
         if half >= factor:
@@ -124,7 +127,7 @@ def _suggest_command(size: int) -> str:
 
 
 def _measure_size(path: Path) -> int:
-    """The bytes of a file, or of all files below a folder; links are not followed."""
+    """Return the bytes of a file or of all files below a folder; ignore links."""
     try:
         if not path.is_dir() or path.is_symlink():
             return path.lstat().st_size
@@ -140,28 +143,28 @@ def _measure_entry(entry: os.DirEntry[str]) -> int:
 
 
 def _lines(data: dict[str, Any], app: App, ids: list[str]) -> Iterator[str]:
-    parts, store = data["bytes"], data["store"]
+    projects = format_count(data["project_folders"], "project")
     descriptions = {
-        "store": _format_store(store),
-        "wal": "not yet in the store's file",
+        "store": _format_store(data["store"]),
+        "wal": "write-ahead log of the store",
         "copies": "older copies of the store",
-        "archive": "the logs' own bytes",
+        "archive": "copies of the agents' logs",
         "central": "transcripts outside projects",
-        "projects": f"transcripts in {format_count(data['project_folders'], 'project')}",
+        "projects": f"transcripts in {projects}",
         "state": "logs and runtime state",
     }
-    for name, size in parts.items():
+    for name, size in data["bytes"].items():
         if size or name in ("store", "archive"):
             yield f"{name:<9}{format_bytes(size):>9}  {descriptions[name]}".rstrip()
-    where = format_path(data["path"], str(app.home))
+    path = format_path(data["path"], str(app.home))
     free = format_bytes(data["free_bytes"])
-    yield f"{'all':<9}{format_bytes(data['total_bytes']):>9}  {where}; {free} are free"
+    yield f"{'all':<9}{format_bytes(data['total_bytes']):>9}  {path}; {free} free"
     if data["sessions"]:
         yield ""
         yield from _session_lines(data["sessions"], ids)
     if data["command"]:
         yield ""
-        yield f"To see what would go for half of it: {data['command']}"
+        yield f"To see what to delete to free half of it: {data['command']}"
 
 
 def _format_store(store: dict[str, Any]) -> str:
@@ -178,16 +181,16 @@ def _format_store(store: dict[str, Any]) -> str:
 
 def _session_lines(sessions: list[dict[str, Any]], ids: list[str]) -> Iterator[str]:
     names = ("LARGEST", "AGENT", "LAST ACTIVE", "TITLE", "BYTES", "ARCHIVE")
-    shorts = shorten_ids((each["id"] for each in sessions), ids)
+    short_ids = shorten_ids((session["id"] for session in sessions), ids)
     rows = [
         (
-            shorts[each["id"]],
-            each["agent"],
-            format_time(parse_time(each["ended_at"])),
-            each["title"] or "-",
-            format_bytes(each["bytes"]),
-            format_bytes(each["archive_bytes"]),
+            short_ids[session["id"]],
+            session["agent"],
+            format_time(parse_time(session["ended_at"])),
+            session["title"] or "-",
+            format_bytes(session["bytes"]),
+            format_bytes(session["archive_bytes"]),
         )
-        for each in sessions
+        for session in sessions
     ]
     yield from format_table(names, rows, stretch=3, right_aligned="BYTES ARCHIVE")

@@ -1,4 +1,4 @@
-"""`leslied doctor`: whether everything is as it should be."""
+"""`leslied doctor`: check logs, store, settings and machine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red"
 
 
 class CheckResult(NamedTuple):
-    """One thing that was looked at."""
+    """Result of one check; the field names are those of `--json`."""
 
     verdict: Verdict
     what: str
@@ -42,25 +42,25 @@ class CheckResult(NamedTuple):
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied doctor", "check, and be told what to do"),
-        ("leslied doctor --json", "the findings for a script"),
+        ("leslied doctor", "check and print what to do"),
+        ("leslied doctor --json", "print the results as JSON"),
     ],
-    exit_codes=[(1, "something is broken")],
+    exit_codes=[(1, "a check failed")],
     see_also=["status", "agents", "bundle"],
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, as_json: bool) -> None:
-    """Check logs, store, settings and machine, and say what to do.
+    """Check logs, store, settings and machine, and suggest repairs.
 
-    The first thing to run when anything seems wrong. It changes nothing: it reads the
-    whole store and archive for damage, so it may take a while.
+    Run this first if leslied does not work as expected. Nothing is changed. The whole
+    store and archive are read to find damage, which may take a while.
     """
     app = get_app(ctx)
-    found = list(_run_checks(app))
-    data: dict[str, Any] = {"findings": [each._asdict() for each in found]}
-    emit(data, lambda: _lines(found), as_json=as_json)
-    if any(each.verdict == "fail" for each in found):
+    results = list(_run_checks(app))
+    data: dict[str, Any] = {"findings": [result._asdict() for result in results]}
+    emit(data, lambda: _lines(results), as_json=as_json)
+    if any(result.verdict == "fail" for result in results):
         ctx.exit(1)
 
 
@@ -77,28 +77,26 @@ def _check_logs(app: App) -> Iterator[CheckResult]:
         yield CheckResult("fail", error.message, error.hint)
         return
     home = str(app.home)
-    absent = []
+    unused_agents = []
     for adapter, roots in app.iter_agent_roots(settings):
-        found = discover(adapter.name, roots)
-        where = ", ".join(format_path(str(root.path), home) for root in roots)
-        if found.sources:
-            message = f"{adapter.title}: {len(found.sources)} logs in {where}"
+        discovery = discover(adapter.name, roots)
+        paths = ", ".join(format_path(str(root.path), home) for root in roots)
+        if discovery.sources:
+            message = f"{adapter.title}: {len(discovery.sources)} logs in {paths}"
             yield CheckResult("ok", message)
-        elif not found.unreadable:
-            absent.append(adapter.title)
-        yield from _check_sources(found)
-    if len(absent) == len(load_adapters()):
-        yield CheckResult(
-            "warn", "no agent has written anything", "See: leslied agents"
-        )
-    elif absent:
-        yield CheckResult("ok", f"not used here: {', '.join(absent)}")
+        elif not discovery.unreadable:
+            unused_agents.append(adapter.title)
+        yield from _check_sources(discovery)
+    if len(unused_agents) == len(load_adapters()):
+        yield CheckResult("warn", "no agent has written a log", "Run: leslied agents")
+    elif unused_agents:
+        yield CheckResult("ok", f"no logs of: {', '.join(unused_agents)}")
 
 
-def _check_sources(found: Discovery) -> Iterator[CheckResult]:
-    for path, reason in found.unreadable.items():
+def _check_sources(discovery: Discovery) -> Iterator[CheckResult]:
+    for path, reason in discovery.unreadable.items():
         yield CheckResult("fail", f"{path}: {reason}", "Check its permissions.")
-    for source in found.sources:
+    for source in discovery.sources:
         if not os.access(source.path, os.R_OK):
             hint = f"chmod u+r '{source.path}'"
             yield CheckResult("fail", f"{source.path}: cannot be read", hint)
@@ -118,15 +116,17 @@ def _check_store(app: App) -> Iterator[CheckResult]:
         return
     if damage:
         yield CheckResult(
-            "fail", f"the store is damaged: {damage}", "Move it aside and sync."
+            "fail",
+            f"the store is damaged: {damage}",
+            "Move it away, then run: leslied sync",
         )
     else:
         yield CheckResult(
-            "ok", f"the store is sound, {format_bytes(path.stat().st_size)}"
+            "ok", f"the store is undamaged, {format_bytes(path.stat().st_size)}"
         )
     if rejected:
-        hint = "See them: leslied status --rejected"
-        yield CheckResult("warn", f"{rejected} entries could not be understood", hint)
+        hint = "List them with: leslied status --rejected"
+        yield CheckResult("warn", f"{rejected} entries could not be parsed", hint)
     if not os.access(path, os.W_OK):
         yield CheckResult("fail", f"{path} cannot be written", f"chmod u+w '{path}'")
     yield from _check_modes(path.parent)
@@ -144,45 +144,45 @@ def _check_archive(folder: Path) -> Iterator[CheckResult]:
             yield CheckResult("fail", error.message, error.hint)
             continue
         if damage:
-            hint = "What is whole in it is used. With the log still there: remove it."
+            hint = "Undamaged parts remain usable. If its log still exists, delete it."
             yield CheckResult("fail", f"{path} is damaged: {damage[0]}", hint)
     yield CheckResult("ok", f"{count} logs in the archive")
 
 
 def _check_modes(folder: Path) -> Iterator[CheckResult]:
-    open_ones = [
-        path
-        for path in (folder, *folder.iterdir())
-        if stat.S_IMODE(path.stat().st_mode) & 0o077
-    ]
-    for path in open_ones:
-        yield CheckResult(
-            "fail", f"{path} can be read by others", f"chmod go= '{path}'"
-        )
+    for path in (folder, *folder.iterdir()):
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            yield CheckResult(
+                "fail", f"{path} is accessible to other users", f"chmod go= '{path}'"
+            )
 
 
 def _check_machine(app: App) -> Iterator[CheckResult]:
     is_running = "pid" in (read_lock_info(app.paths.store_file) or "")
     if is_running:
-        yield CheckResult("ok", "the daemon runs")
+        yield CheckResult("ok", "the daemon is running")
     else:
-        yield CheckResult("warn", "the daemon does not run", "Start it: leslied run")
+        yield CheckResult(
+            "warn", "the daemon is not running", "Start it with: leslied run"
+        )
     if app.paths.pause_file.exists():
-        yield CheckResult("warn", "leslied is paused", "Go on with: leslied unpause")
+        yield CheckResult("warn", "leslied is paused", "Resume with: leslied unpause")
     folder = app.paths.data_dir
-    near = next(p for p in (folder, *folder.parents) if p.exists())
-    free = shutil.disk_usage(near).free
+    existing = next(p for p in (folder, *folder.parents) if p.exists())
+    free = shutil.disk_usage(existing).free
     verdict: Verdict = "ok" if free > _MIN_FREE_BYTES else "warn"
     yield CheckResult(verdict, f"{format_bytes(free)} free for the store")
     if sqlite3.sqlite_version_info < (3, 51, 3):
         yield CheckResult(
-            "ok", f"SQLite {sqlite3.sqlite_version}: only leslied may open the store"
+            "ok",
+            f"SQLite {sqlite3.sqlite_version}: "
+            "do not open the store with other programs",
         )
 
 
-def _lines(found: list[CheckResult]) -> Iterator[str]:
-    for verdict, what, hint in found:
+def _lines(results: list[CheckResult]) -> Iterator[str]:
+    for verdict, message, hint in results:
         mark, color = _MARKS[verdict]
-        yield f"{click.style(mark, fg=color)} {sanitize(what)}"
+        yield f"{click.style(mark, fg=color)} {sanitize(message)}"
         if hint:
             yield f"  {sanitize(hint)}"

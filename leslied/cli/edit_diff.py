@@ -1,4 +1,4 @@
-"""Show file edits as coloured diff lines on a terminal."""
+"""File edits as coloured diff lines for a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLORS: dict[str, dict[str, Any]] = {
 def render_edits(
     edits: Sequence[FileEdit], indent: str, options: RenderOptions
 ) -> Iterator[str]:
-    """The changes, and above those of each file its name where there are several."""
+    """Yield the changed lines, below file names if there are several edits."""
     for edit in edits:
         if len(edits) > 1:
             name = options.truncate(
@@ -39,14 +39,14 @@ def _change_lines(
 ) -> Iterator[str]:
     is_whole = options.tool_output == "whole"
     shown = changes if is_whole else changes[: options.max_edit_lines]
-    room = options.width_after(indent) - 2
+    width = options.width_after(indent) - 2
     for sign, text in shown:
         if sign == "@":
             yield indent + options.paint("⋮", dim=True)
             continue
         line = sanitize(text)
         for piece in (
-            options.wrap(line, room) if is_whole else [options.truncate(line, room)]
+            options.wrap(line, width) if is_whole else [options.truncate(line, width)]
         ):
             yield indent + options.paint(f"{sign} {piece}".rstrip(), **_COLORS[sign])
     if len(shown) < len(changes):

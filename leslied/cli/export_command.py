@@ -1,4 +1,4 @@
-"""`leslied export`: sessions as files, in the form that somebody asked for."""
+"""`leslied export`: write sessions as files in one of several formats."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from leslied.sinks import Sink
     from leslied.store import StoreReader
 
+_MAX_LISTED_FILES = 10
 FORMATS = (
     "leslie",
     "markdown",
@@ -50,23 +51,23 @@ FORMATS = (
     "weakincentives",
     "atif",
 )
-"""In the order people are told; a test holds it to the sinks that there are."""
+"""Formats in the order of the help text; a test compares them with the sinks."""
 
 
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied export last -f markdown", "the newest session, on the screen"),
-        ("leslied export last -f html -o talk.html", "a page to send to somebody"),
-        ("leslied export chat-01922cb7 -f json", "one unit, for a program"),
-        ("leslied export --all -f html -o talks/", "every session, each a page"),
-        ("leslied export --all --project app -f jsonl -o app/", "one project's"),
-        ("leslied export last -f jsonl | jq .type", "its records, one a line"),
+        ("leslied export last -f markdown", "print the newest session"),
+        ("leslied export last -f html -o session.html", "write a page to share"),
+        ("leslied export chat-01922cb7 -f json", "print one unit as JSON"),
+        ("leslied export --all -f html -o sessions/", "write a page per session"),
+        ("leslied export --all --project app -f jsonl -o app/", "export one project"),
+        ("leslied export last -f jsonl | jq .type", "process records with jq"),
     ],
     see_also=["list", "show", "bundle"],
 )
 @click.argument(
-    "wanted",
+    "session_id",
     metavar="[ID|last]",
     required=False,
     default="",
@@ -75,11 +76,11 @@ FORMATS = (
 @click.option(
     "-f",
     "--format",
-    "form",
+    "format_name",
     type=click.Choice(FORMATS),
-    metavar="FORM",
+    metavar="FORMAT",
     required=True,
-    help=f"What to make of it: {', '.join(FORMATS)}.",
+    help=f"Write this format: {', '.join(FORMATS)}.",
 )
 @click.option(
     "-o",
@@ -87,33 +88,34 @@ FORMATS = (
     metavar="PATH",
     default="",
     type=click.Path(),
-    help="The file or folder to write.",
+    help="Write to this file or folder instead of standard output.",
 )
-@click.option("--all", "has_all", is_flag=True, help="Every session, into a folder.")
+@click.option("--all", "is_all", is_flag=True, help="Export all sessions to a folder.")
 @filter_options
-@click.option("--reveal", is_flag=True, help="Leave secrets as they are in the log.")
+@click.option("--reveal", is_flag=True, help="Do not redact secrets.")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, /, wanted: str, form: str, **options: Any) -> None:
-    """Take a session, unit or subagent away, or all sessions, or some of them.
+def command(
+    ctx: click.Context, /, session_id: str, format_name: str, **options: Any
+) -> None:
+    """Export a session, unit or subagent, or many sessions with --all.
 
-    For reading elsewhere, for sending, or for another program: markdown and html are
-    for people, json, jsonl and atif for programs; leslie, devflow, chibi and
-    weakincentives are what the tools of these names read.
+    The formats markdown and html are for people; json, jsonl and atif are for programs;
+    leslie, devflow, chibi and weakincentives are read by the tools of these names.
 
-    Without -o, a form that is one text goes to standard output. A PATH that ends in /
-    or is a folder gets all files below it; any other is the file itself. With --all,
-    filters narrow the sessions down as they do for `leslied list`. Secrets are replaced
-    unless you ask to --reveal them.
+    Without -o, formats that consist of one file are printed to standard output. If PATH
+    ends in / or is a folder, all files are written below it; otherwise PATH is the
+    file. With --all, filters select sessions as in `leslied list`. Secrets are redacted
+    unless --reveal is given.
     """
     app = get_app(ctx)
     request = _ExportRequest(
         app=app,
-        sink=sinks.load_sinks()[form],
-        session_ref=wanted,
+        sink=sinks.load_sinks()[format_name],
+        session_ref=session_id,
         filters=parse_filters(app, options),
         output=options["output"],
-        is_all=options["has_all"],
+        is_all=options["is_all"],
         reveal=options["reveal"],
         as_json=options["as_json"],
     )
@@ -121,18 +123,14 @@ def command(ctx: click.Context, /, wanted: str, form: str, **options: Any) -> No
     if request.output in ("", "-"):
         request.print()
         return
-    written = list(request.write())
-    data = {
-        "format": form,
-        "sessions": request.sessions,
-        "files": [{"path": str(path), "bytes": size} for path, size in written],
-    }
+    files = [{"path": str(path), "bytes": size} for path, size in request.write()]
+    data = {"format": format_name, "sessions": request.sessions, "files": files}
     emit(data, lambda: _lines(data, request), as_json=request.as_json)
 
 
 @dataclass(slots=True, kw_only=True)
 class _ExportRequest:
-    """What was asked for."""
+    """The arguments of one export, and the number of sessions rendered so far."""
 
     app: App
     sink: Sink
@@ -145,54 +143,59 @@ class _ExportRequest:
     sessions: int = 0
 
     def check(self) -> None:
-        """Words that contradict each other are refused before anything is read."""
+        """Raise UserError if the arguments contradict each other."""
         if self.is_all and self.session_ref:
-            raise UserError(
-                "Either an ID or --all, not both.", "Leave one of them out."
-            )
+            raise UserError("An ID cannot be combined with --all.", "Omit one of them.")
         if not self.is_all and not self.session_ref:
-            raise UserError("Which session?", "See the ids: leslied list")
+            raise UserError(
+                "No session was named.",
+                "Name one, or use --all. List ids with: leslied list",
+            )
         if self.filters and not self.is_all:
             raise UserError(
-                "An ID needs no filters: they choose among all sessions.",
-                "Say --all instead of the ID, or leave them out.",
+                "Filters cannot be combined with an ID.",
+                "Use --all instead of the ID, or omit the filters.",
             )
         if self.is_all and self.output in ("", "-"):
-            raise UserError("--all makes many files.", "Say where: -o FOLDER")
+            raise UserError("--all writes many files.", "Name a folder: -o FOLDER")
         if self.as_json and self.output in ("", "-"):
             raise UserError(
-                "--json tells which files were written, and none would be.",
-                "Say where: -o PATH, or leave --json out.",
+                "--json lists the written files, but no file would be written.",
+                "Name a file or folder with -o PATH, or omit --json.",
             )
 
     def print(self) -> None:
-        """The one text, on standard output."""
+        """Print a single-file export to standard output."""
         (artifacts,) = self._render()
-        needed = [artifact for artifact in artifacts if not artifact.is_derived]
-        if len(needed) != 1 or needed[0].path.endswith(".gz"):
+        primary = [artifact for artifact in artifacts if not artifact.is_derived]
+        if len(primary) != 1 or primary[0].path.endswith(".gz"):
             raise UserError(
-                f"{self.sink.name} makes {format_count(len(artifacts), 'file')} of it.",
-                "Say where: -o FOLDER",
+                f"The format {self.sink.name} consists of "
+                f"{format_count(len(artifacts), 'file')}.",
+                "Name a folder: -o FOLDER",
             )
-        sys.stdout.buffer.write(needed[0].body)
+        sys.stdout.buffer.write(primary[0].body)
         sys.stdout.buffer.flush()
 
     def write(self) -> Iterator[tuple[Path, int]]:
-        """Every file stands where it was wanted."""
-        target = self._find_target()
+        """Write all files; yield the path and size of each."""
+        target = self._resolve_target()
         for artifacts in self._render():
-            needed = [artifact for artifact in artifacts if not artifact.is_derived]
+            primary = [artifact for artifact in artifacts if not artifact.is_derived]
             if target.is_dir():
                 yield from _write_artifacts(target, artifacts)
-            elif len(needed) == 1:
-                _write_artifact(target, needed[0])
-                yield target, len(needed[0].body)
+            elif len(primary) == 1:
+                _write_artifact(target, primary[0])
+                yield target, len(primary[0].body)
             else:
                 sinks.make_folder(target)
                 yield from _write_artifacts(target, artifacts)
 
-    def _find_target(self) -> Path:
-        """The place as it really is; an agent's folder, or no file, is refused."""
+    def _resolve_target(self) -> Path:
+        """Return the resolved target; create the folder for several files.
+
+        Raises UserError for special files and for folders that belong to an agent.
+        """
         path = Path(self.output).expanduser()
         target = path.parent.resolve() / path.name if path.name else path.resolve()
         _check_target(target, self.output)
@@ -200,14 +203,15 @@ class _ExportRequest:
         for adapter, roots in self.app.iter_agent_roots(settings):
             if any(target.is_relative_to(root.path.resolve()) for root in roots):
                 raise UserError(
-                    f"{target} is {adapter.name}'s own folder.",
-                    "leslied never writes there; choose another place.",
+                    f"{target} is inside a folder of {adapter.name}.",
+                    "leslied never writes to an agent's folder; choose another path.",
                 )
         if self.is_all or self.output.endswith("/"):
             sinks.make_folder(target)
         elif not target.parent.is_dir():
             raise UserError(
-                f"There is no folder {target.parent}.", f"mkdir -p {target.parent}"
+                f"Folder {target.parent} does not exist.",
+                f"Create it with: mkdir -p {target.parent}",
             )
         return target
 
@@ -215,38 +219,41 @@ class _ExportRequest:
         with self.app.open_reader() as reader:
             for session in self._load_sessions(reader):
                 self.sessions += 1
-                clean = session
-                if not self.reveal:
-                    clean = redact_session(session, self.app.redact)
-                yield self.sink.render(clean)
+                if self.reveal:
+                    yield self.sink.render(session)
+                else:
+                    yield self.sink.render(redact_session(session, self.app.redact))
 
     def _load_sessions(self, reader: StoreReader) -> Iterator[Session]:
         now = self.app.clock.now()
         is_utc = self.app.load_settings().output.timezone == "utc"
-        for found in self._resolve_targets(reader):
-            at = found.session.started_at or now
+        for resolved in self._resolve_sessions(reader):
+            at = resolved.session.started_at or now
             zone = UTC if is_utc else at.astimezone().tzinfo or UTC
-            yield load_session(reader, found, now, zone)
+            yield load_session(reader, resolved, now, zone)
 
-    def _resolve_targets(self, reader: StoreReader) -> Iterable[ResolvedId]:
+    def _resolve_sessions(self, reader: StoreReader) -> Iterable[ResolvedId]:
         if not self.is_all:
             return [resolve_id(reader, self.session_ref, with_costs=True)]
         now = self.app.clock.now()
-        chosen = Selection(filters=self.filters, quiet_us=stopped_before_us(now))
-        found = list_sessions(reader, chosen, with_costs=True)
-        return self._with_progress([ResolvedId(each) for each in found])
+        selection = Selection(filters=self.filters, quiet_us=stopped_before_us(now))
+        sessions = list_sessions(reader, selection, with_costs=True)
+        return self._with_progress([ResolvedId(session) for session in sessions])
 
-    def _with_progress(self, found: Sequence[ResolvedId]) -> Iterator[ResolvedId]:
+    def _with_progress(self, resolved: Sequence[ResolvedId]) -> Iterator[ResolvedId]:
         with ProgressBar(self.app.clock) as bar:
             bar.start("Writing sessions")
-            yield from bar.track(found)
+            yield from bar.track(resolved)
 
 
 def _check_target(target: Path, shown_path: str) -> None:
     if target.is_symlink():
-        raise UserError(f"{shown_path} is a link.", "Name the place it leads to.")
+        raise UserError(f"{shown_path} is a symbolic link.", "Name its target instead.")
     if target.exists() and not (target.is_file() or target.is_dir()):
-        raise UserError(f"{shown_path} is no file.", "Name a file or a folder.")
+        raise UserError(
+            f"{shown_path} is not a regular file or folder.",
+            "Name a file or a folder.",
+        )
 
 
 def _write_artifacts(
@@ -263,18 +270,16 @@ def _write_artifact(target: Path, artifact: Artifact) -> None:
 
 def _lines(data: dict[str, Any], request: _ExportRequest) -> Iterator[str]:
     files, home = data["files"], str(request.app.home)
-    size = format_bytes(sum(each["bytes"] for each in files))
+    size = format_bytes(sum(file["bytes"] for file in files))
     if len(files) == 1:
         yield f"{format_path(files[0]['path'], home)} ({size})"
         return
     if not files:
         yield format_no_sessions(request.filters)
         return
-    yield (
-        f"{format_count(data['sessions'], 'session')}, {format_count(len(files), 'file')} "
-        f"({size})"
-    )
-    for each in files[:10]:
-        yield f"  {format_path(each['path'], home)}"
-    if len(files) > 10:
-        yield f"  … and {len(files) - 10} more"
+    sessions = format_count(data["sessions"], "session")
+    yield f"{sessions}, {format_count(len(files), 'file')} ({size})"
+    for file in files[:_MAX_LISTED_FILES]:
+        yield f"  {format_path(file['path'], home)}"
+    if len(files) > _MAX_LISTED_FILES:
+        yield f"  … and {len(files) - _MAX_LISTED_FILES} more"

@@ -1,4 +1,4 @@
-"""Options that choose sessions, the same for every command that lists them."""
+"""Options that select sessions, shared by all commands that list sessions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
-NO_MATCH = "No session is like that."
+NO_MATCH = "No session matches these filters."
 AGENT_PROJECT_NAMES = ("agent", "project")
 _FILTER_KEYS: dict[str, FilterKey] = {
     "agent": "agent",
@@ -37,36 +37,48 @@ _AGENT_PROJECT_OPTIONS = (
         "--agent",
         metavar="NAME",
         shell_complete=complete_agent,
-        help="Only this agent's sessions.",
+        help="Select sessions of this agent.",
     ),
     click.option(
         "--project",
         metavar="PATH|NAME",
         shell_complete=complete_project,
-        help="Only those in this folder or below it, or in any folder of this name.",
+        help="Select sessions in this folder or below, or in any folder of this name.",
     ),
 )
 _OTHER_OPTIONS = (
     click.option(
-        "--model", metavar="TEXT", help="Only those of a model so named, in part."
+        "--model",
+        metavar="TEXT",
+        help="Select sessions whose model name contains TEXT.",
     ),
-    click.option("--status", type=click.Choice(get_args(Status)), help="Only these."),
     click.option(
-        "--since", metavar="WHEN", help="Active since: 2026-01-31, today, 7d."
+        "--status",
+        type=click.Choice(get_args(Status)),
+        help="Select sessions with this status.",
     ),
-    click.option("--until", metavar="WHEN", help="Begun by the end of that day."),
+    click.option(
+        "--since",
+        metavar="WHEN",
+        help="Select sessions active since WHEN: 2026-01-31, today, 7d.",
+    ),
+    click.option(
+        "--until",
+        metavar="WHEN",
+        help="Select sessions started by the end of that day.",
+    ),
 )
 
 
 def agent_project_options(command: F) -> F:
-    """The command takes `--agent` and `--project`."""
+    """Add the options `--agent` and `--project` to a command."""
     for option in reversed(_AGENT_PROJECT_OPTIONS):
         command = option(command)
     return command
 
 
 def filter_options(command: F) -> F:
-    """The command takes `--agent`, `--project`, `--model`, `--status`, and times."""
+    """Add all filter options to a command."""
     for option in reversed(_OTHER_OPTIONS):
         command = option(command)
     return agent_project_options(command)
@@ -75,34 +87,38 @@ def filter_options(command: F) -> F:
 def parse_filters(
     app: App, options: Mapping[str, Any], names: Iterable[str] = tuple(_FILTER_KEYS)
 ) -> tuple[Filter, ...]:
-    """The conditions among the options of these names.
+    """Return the filters set by the options of these names.
 
-    An empty one is refused: a shell's variable that is not set must not mean all.
+    Raises UserError for an empty value: an unset shell variable must not select all
+    sessions.
     """
-    from leslied.lookup import make_filter  # noqa: PLC0415 - help needs no look-ups
+    from leslied.lookup import make_filter  # noqa: PLC0415 - not needed for --help
 
     value_parsers = make_value_parsers(app, is_end=True)
-    given_options = {name: options[name] for name in names if options[name] is not None}
-    for name, text in given_options.items():
+    values = {name: options[name] for name in names if options[name] is not None}
+    for name, text in values.items():
         if not text:
-            raise UserError(f"--{name} says nothing.", "Say which, or leave it out.")
+            raise UserError(f"--{name} needs a value.", "Give one, or omit the option.")
     return tuple(
         make_filter(_FILTER_KEYS[name], text, value_parsers)
-        for name, text in given_options.items()
+        for name, text in values.items()
     )
 
 
 def format_no_sessions(filters: Sequence[Filter]) -> str:
-    """Why there is no session to show."""
+    """Return a message that explains an empty list of sessions."""
     if filters:
         return NO_MATCH
-    return "No sessions yet. Work with an agent, then run: leslied sync"
+    return "There are no sessions yet. Use an agent, then run: leslied sync"
 
 
 def make_value_parsers(
     app: App, *, is_end: bool = False
 ) -> Mapping[str, Callable[[str], str | int]]:
-    """How the values of filters are meant; `is_end`: up to the end of a day."""
+    """Return the parsers of filter values by filter key.
+
+    With `is_end`, a `before` date includes the whole day.
+    """
     now = app.clock.now()
     return {
         "after": partial(parse_time_arg, now=now, zone=None),

@@ -1,4 +1,4 @@
-"""`leslied follow`: sessions as they happen."""
+"""`leslied follow`: print new entries of sessions as they arrive."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ _SHOWN_TYPES = ("user_message", "assistant_message", "tool_use", "tool_result", 
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied follow", "everything, in a second terminal"),
-        ("leslied follow last --last 20", "the last session, and what it did before"),
-        ("leslied follow --project app", "only what works in a folder named app"),
-        ("leslied follow --json | jq .type", "one record a line"),
+        ("leslied follow", "follow all sessions"),
+        ("leslied follow last --last 20", "follow the newest, 20 old entries first"),
+        ("leslied follow --project app", "follow sessions in folders named app"),
+        ("leslied follow --json | jq .type", "process records with jq"),
     ],
     see_also=["show", "run", "service"],
 )
 @click.argument(
-    "wanted", metavar="[ID|last]...", nargs=-1, shell_complete=complete_session
+    "session_ids", metavar="[ID|last]...", nargs=-1, shell_complete=complete_session
 )
 @agent_project_options
 @click.option(
@@ -62,28 +62,30 @@ _SHOWN_TYPES = ("user_message", "assistant_message", "tool_use", "tool_result", 
     metavar="N",
     help="Show the last N entries first.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print each record as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON record per line.")
 @click.option("--once", is_flag=True, hidden=True)
 @click.pass_context
-def command(ctx: click.Context, /, wanted: tuple[str, ...], **options: Any) -> None:
-    """Show what is said and done in all sessions, or in those named, from now on.
+def command(
+    ctx: click.Context, /, session_ids: tuple[str, ...], **options: Any
+) -> None:
+    """Print new entries of all sessions, or of those named, until interrupted.
 
-    Each line begins with its session: the start of its id and its folder, or for a
-    subagent the id it works under and its name. Sessions that begin meanwhile appear.
-    The daemon must run. Ctrl-C ends it.
+    Each line starts with a label: the short id and folder of the session, or the
+    session's id and the name of the subagent. New sessions appear automatically. The
+    daemon must be running. Press Ctrl-C to stop.
     """
     app = get_app(ctx)
     once = options.pop("once")
     if not once and read_lock_info(app.paths.store_file) is None:
         click.echo(
-            "The daemon does not run: nothing new will come. "
-            "Start it: leslied service install, or leslied run",
+            "The daemon is not running, so no new entries will appear. "
+            "Start it with: leslied service install, or: leslied run",
             err=True,
         )
     with app.open_reader() as reader:
         session_filter = _SessionFilter(
             reader,
-            _resolve_streams(reader, wanted),
+            _resolve_streams(reader, session_ids),
             parse_filters(app, options, AGENT_PROJECT_NAMES),
         )
         follower = _Follower(app, reader, session_filter, as_json=options["as_json"])
@@ -95,7 +97,7 @@ def command(ctx: click.Context, /, wanted: tuple[str, ...], **options: Any) -> N
 
 
 def _wait() -> bool:
-    """A moment has passed; False where nobody reads what we print any more."""
+    """Wait for the poll interval; return False once nobody reads our output."""
     if sys.stdout.isatty():
         threading.Event().wait(_POLL_SECONDS)
         return True
@@ -105,67 +107,68 @@ def _wait() -> bool:
 
 
 def _resolve_streams(
-    reader: StoreReader, wanted: Sequence[str]
+    reader: StoreReader, session_ids: Sequence[str]
 ) -> frozenset[tuple[str, ...]] | None:
+    """Return the keys to follow, as in `_SessionFilter.streams`."""
     streams: set[tuple[str, ...]] = set()
-    for each in wanted:
-        found = resolve_id(reader, each)
-        key = found.session.key
-        name = f"subagent:{found.subagent}"
-        streams.add(SessionKey(*key[:2], name) if found.subagent else key[:2])
-    return frozenset(streams) if wanted else None
+    for session_id in session_ids:
+        resolved = resolve_id(reader, session_id)
+        key = resolved.session.key
+        name = f"subagent:{resolved.subagent}"
+        streams.add(SessionKey(*key[:2], name) if resolved.subagent else key[:2])
+    return frozenset(streams) if session_ids else None
 
 
 @dataclass(slots=True)
 class _SessionFilter:
-    """Which sessions are followed."""
+    """Decides which sessions are followed, and caches the answers of the store."""
 
     reader: StoreReader
     streams: frozenset[tuple[str, ...]] | None
-    """Sessions by agent and id, or subagents by their whole key; None for all."""
+    """Sessions by agent and id, or subagents by their full key; None for all."""
     filters: tuple[Filter, ...]
     matching: set[SessionGroup] = field(default_factory=set)
-    """What the filters leave, as far as it was asked for."""
+    """Sessions that match the filters, as of the last query."""
     decided: set[SessionGroup] = field(default_factory=set)
-    """Those of which the answer stays."""
+    """Sessions that need no further query, matching or not."""
 
     def __post_init__(self) -> None:
         check_agents(self.reader, self.filters)
 
     @property
     def is_all(self) -> bool:
-        """Whether none is left out."""
+        """Return whether all sessions are followed."""
         return self.streams is None and not self.filters
 
     def update(self, keys: Iterable[SessionKey]) -> None:
-        """The store was asked about those of which nothing was known."""
-        new = {SessionGroup(*key[:2]) for key in keys} - self.decided
-        if self.filters and new:
+        """Query the store if any of these sessions is not decided yet."""
+        undecided = {SessionGroup(*key[:2]) for key in keys} - self.decided
+        if self.filters and undecided:
             self.refresh()
-            self.decided |= {each for each in new if self._is_decided(each)}
+            self.decided |= {group for group in undecided if self._is_decided(group)}
 
     def refresh(self) -> None:
-        """What the filters leave is known."""
+        """Query the store for the sessions that match the filters."""
         self.matching = set(
             self.reader.select_sessions(Selection(filters=self.filters))
         )
 
-    def _is_decided(self, family: SessionGroup) -> bool:
-        """A session's folder may be told only after its first entry."""
-        main = self.reader.find_session(SessionKey(*family))
-        return family in self.matching or bool(main and main.cwd)
+    def _is_decided(self, group: SessionGroup) -> bool:
+        # A session's folder may be unknown until after its first entry.
+        main = self.reader.find_session(SessionKey(*group))
+        return group in self.matching or bool(main and main.cwd)
 
     def includes(self, key: SessionKey) -> bool:
-        """Whether this one, of which was learnt, is followed."""
-        named = self.streams
-        if named is not None and key[:2] not in named and key not in named:
+        """Return whether the session is followed; call `update` first."""
+        streams = self.streams
+        if streams is not None and key[:2] not in streams and key not in streams:
             return False
         return not self.filters or key[:2] in self.matching
 
 
 @dataclass(slots=True)
 class _Follower:
-    """How far everything was told."""
+    """Prints new entries and remembers the position in the change feed."""
 
     app: App
     reader: StoreReader
@@ -188,7 +191,7 @@ class _Follower:
         )
 
     def start(self, last: int | None, *, is_all: bool) -> None:
-        """What is there is old, but for the last of it."""
+        """Skip the existing entries except the last ones; with `is_all`, skip none."""
         if is_all:
             return
         self.cursor = self.feed.get_newest_placement()
@@ -207,14 +210,14 @@ class _Follower:
             self.cursor = max(self.cursor, placed.placement)
 
     def poll(self) -> None:
-        """Everything new is told; where nothing was written, nothing is asked."""
+        """Print new entries; do nothing if the store did not change."""
         version = self.feed.get_data_version()
         if version == self.version:
             return
         self.version = version
-        while found := self.feed.list_after(self.cursor):
-            self.session_filter.update(placed.record.session for placed in found)
-            for placed in found:
+        while records := self.feed.list_after(self.cursor):
+            self.session_filter.update(placed.record.session for placed in records)
+            for placed in records:
                 self.cursor = placed.placement
                 if self.session_filter.includes(placed.record.session):
                     self._print_record(placed)
@@ -222,9 +225,10 @@ class _Follower:
             self._print_stops()
 
     def _print_record(self, placed: PlacedRecord) -> None:
-        clean = redact_entry(placed, self.app.redact)
+        redacted = redact_entry(placed, self.app.redact)
         if self.as_json:
-            numbered = structs.replace(clean, sequence=self.feed.get_sequence(placed))
+            sequence = self.feed.get_sequence(placed)
+            numbered = structs.replace(redacted, sequence=sequence)
             line = json.dumps(record_to_dict(numbered), default=str)
             click.echo(line.replace("\x7f", "\\u007f"))
             return
@@ -234,17 +238,17 @@ class _Follower:
             self.seen_sessions.add(key)
             if self.feed.get_sequence(placed) == 1:
                 click.echo(self.view.format_start(key, summary))
-        for line in self.view.render_record(clean.record, summary):
+        for line in self.view.render_record(redacted.record, summary):
             click.echo(line)
 
     def _print_stops(self) -> None:
-        found = self.feed.list_stopped(self.stopped_us)
-        self.session_filter.update(key for key, _ in found)
-        for key, stopped_us in found:
+        stops = self.feed.list_stopped(self.stopped_us)
+        self.session_filter.update(key for key, _ in stops)
+        for key, stopped_us in stops:
             self.stopped_us = stopped_us
             if self.session_filter.includes(key):
                 click.echo(self.view.format_stop(key, self._load_summary(key)))
 
     def _load_summary(self, key: SessionKey) -> SessionSummary | None:
-        found = self.reader.find_session(key)
-        return redact_summary(found, self.app.redact) if found else None
+        session = self.reader.find_session(key)
+        return redact_summary(session, self.app.redact) if session else None

@@ -1,4 +1,4 @@
-"""Entries of many sessions as they come, each line under its session's name."""
+"""Lines of `leslied follow`: entries of many sessions, each with a label."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class FollowView:
-    """What is said and done in sessions that go on side by side.
+    """Renderer for interleaved entries of many sessions.
 
-    Of a turn's end there are often several signs: the first is told.
+    A log often marks the end of a turn more than once; only the first is shown.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class FollowView:
     def render_record(
         self, record: Record, summary: SessionSummary | None
     ) -> Iterator[str]:
-        """One entry."""
+        """Yield the labelled lines of one record."""
         key = record.session
         if key not in self._renderers:
             folder = summary.cwd if summary else ""
@@ -55,35 +55,35 @@ class FollowView:
             self._busy_sessions.add(key)
 
     def format_start(self, key: SessionKey, summary: SessionSummary | None) -> str:
-        """That a session, or a subagent, begins."""
+        """Format the notice that a session or subagent started."""
         if summary is None:
             return self._format_notice(key, summary, "begins")
         if summary.is_subagent:
-            words = ["subagent begins", summary.description, summary.subagent_id]
+            parts = ["subagent begins", summary.description, summary.subagent_id]
         else:
             folder = format_path(summary.cwd, self._home)
-            words = ["session begins", key.agent, folder, key.session_id]
+            parts = ["session begins", key.agent, folder, key.session_id]
         return self._format_notice(
-            key, summary, " · ".join(word for word in words if word)
+            key, summary, " · ".join(part for part in parts if part)
         )
 
     def format_stop(self, key: SessionKey, summary: SessionSummary | None) -> str:
-        """That a session is over."""
+        """Format the notice that a session stopped."""
         self._busy_sessions.discard(key)
         return self._format_notice(key, summary, "session stopped")
 
     def _format_notice(
-        self, key: SessionKey, summary: SessionSummary | None, words: str
+        self, key: SessionKey, summary: SessionSummary | None, text: str
     ) -> str:
         options = self._options
-        line = sanitize(f"· {words}")
-        cut = options.truncate(line, options.width) if options.is_rich else line
-        return self._format_label(key, summary) + options.paint(cut, dim=True)
+        line = sanitize(f"· {text}")
+        if options.is_rich:
+            line = options.truncate(line, options.width)
+        return self._format_label(key, summary) + options.paint(line, dim=True)
 
     def _format_label(self, key: SessionKey, summary: SessionSummary | None) -> str:
-        name = self._labels.format_label(key, summary)
-        colour = pick_color(key.session_id)
-        return self._options.paint(name, fg=colour) + " "
+        label = self._labels.format_label(key, summary)
+        return self._options.paint(label, fg=pick_color(key.session_id)) + " "
 
 
 def _is_turn_end(record: Record) -> bool:

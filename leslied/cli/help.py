@@ -1,4 +1,4 @@
-"""Commands whose help reads like a small man page, and which guess what was meant."""
+"""Click commands and groups with examples, exit codes and spelling suggestions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_SENTENCE_CHARS = 200
 
 
 class LesliedCommand(click.Command):
-    """A command with examples, exit codes of its own, and what to read next."""
+    """Command whose help shows examples, exit codes and related commands."""
 
     def __init__(
         self,
@@ -28,20 +28,21 @@ class LesliedCommand(click.Command):
     ) -> None:
         super().__init__(*args, **settings)
         self.examples = examples
-        """What to type, and what it does."""
+        """Pairs of a command line and its description."""
         self.exit_codes = exit_codes
-        """Only those that mean something else than with every command."""
+        """Exit codes whose meaning is specific to this command."""
         self.see_also = see_also
-        """Other commands, without `leslied` before them."""
+        """Names of related commands, without `leslied`."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The sections after the options."""
+        """Write the sections after the options."""
         if self.examples:
             with formatter.section("Examples"):
                 formatter.write_dl(self.examples, col_max=_MAX_EXAMPLE_WIDTH)
         if self.exit_codes:
             with formatter.section("Exit codes"):
-                formatter.write_dl([(str(code), why) for code, why in self.exit_codes])
+                rows = [(str(code), meaning) for code, meaning in self.exit_codes]
+                formatter.write_dl(rows)
         if self.see_also:
             with formatter.section("See also"):
                 names = ", ".join(f"leslied {name}" for name in self.see_also)
@@ -50,30 +51,28 @@ class LesliedCommand(click.Command):
 
 
 class LesliedGroup(LesliedCommand, click.Group):
-    """Commands under one name; alone, the name tells which there are."""
+    """Group of commands that prints its help when called without a command."""
 
     command_class = LesliedCommand
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """The commands, in the order they were written down."""
+        """Return the command names in the order of their definition."""
         return list(self.commands)
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        """Each command with its whole first sentence."""
-        found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        """Write each command with the first sentence of its help, unabridged."""
+        rows = [
+            (name, command.get_short_help_str(_MAX_SENTENCE_CHARS))
+            for name in self.list_commands(ctx)
+            if (command := self.get_command(ctx, name))
+        ]
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [
-                    (n, c.get_short_help_str(_MAX_SENTENCE_CHARS))
-                    for n, c in found.items()
-                    if c
-                ]
-            )
+            formatter.write_dl(rows)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The words, taken apart; without any, the help is all there is to say."""
+        """Parse the arguments; without any, print the help and exit."""
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help(), color=ctx.color)
             ctx.exit()
@@ -82,20 +81,23 @@ class LesliedGroup(LesliedCommand, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first word names, or a guess at what was meant."""
-        word = args[0]
-        is_known = self.get_command(ctx, word) is not None
-        if is_known or ctx.resilient_parsing or not word[:1].isalnum():
+        """Return the command that the first argument names.
+
+        Raises UserError with a suggestion if there is no such command.
+        """
+        name = args[0]
+        exists = self.get_command(ctx, name) is not None
+        if exists or ctx.resilient_parsing or not name[:1].isalnum():
             return super().resolve_command(ctx, args)
         raise UserError(
-            f"There is no command `{ctx.command_path} {word}`.",
-            self._suggest(ctx, word),
+            f"There is no command `{ctx.command_path} {name}`.",
+            self._suggest(ctx, name),
         )
 
-    def _suggest(self, ctx: click.Context, word: str) -> str:
-        from difflib import get_close_matches  # noqa: PLC0415 - few mistype
+    def _suggest(self, ctx: click.Context, name: str) -> str:
+        from difflib import get_close_matches  # noqa: PLC0415 - rarely needed
 
-        near = get_close_matches(word, self.list_commands(ctx), n=2)
-        if not near:
-            return f"See which there are: {ctx.command_path} --help"
-        return f"Did you mean `{'` or `'.join(near)}`?"
+        matches = get_close_matches(name, self.list_commands(ctx), n=2)
+        if not matches:
+            return f"List all commands with: {ctx.command_path} --help"
+        return f"Did you mean `{'` or `'.join(matches)}`?"

@@ -1,4 +1,4 @@
-"""`leslied help`: the help of a command, also for those who put the word first."""
+"""`leslied help COMMAND`: the same output as `leslied COMMAND --help`."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from leslied.errors import UserError
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied help", "all commands"),
-        ("leslied help export", "one of them"),
-        ("leslied help service install", "one of a group"),
+        ("leslied help", "list all commands"),
+        ("leslied help export", "show help for `leslied export`"),
+        ("leslied help service install", "show help for a subcommand"),
     ],
 )
-@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@click.argument("names", nargs=-1, metavar="[COMMAND]...")
 @click.pass_context
-def command(ctx: click.Context, *, words: tuple[str, ...]) -> None:
-    """Show the help of a command, or all commands.
+def command(ctx: click.Context, *, names: tuple[str, ...]) -> None:
+    """Show help for a command, or list all commands.
 
-    It is what `leslied COMMAND --help` shows.
+    `leslied help COMMAND` is the same as `leslied COMMAND --help`.
     """
     context = ctx.find_root()
-    for word in words:
+    for name in names:
         if not isinstance(context.command, LesliedGroup):
             raise UserError(
-                f"`{context.command_path}` has no commands of its own.",
+                f"`{context.command_path}` has no subcommands.",
                 f"Try: {context.command_path} --help",
             )
-        _, found, _ = context.command.resolve_command(context, [word])
-        if found:
-            context = click.Context(found, parent=context, info_name=word)
+        _, subcommand, _ = context.command.resolve_command(context, [name])
+        if subcommand:
+            context = click.Context(subcommand, parent=context, info_name=name)
     click.echo(context.get_help())

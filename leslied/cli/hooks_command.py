@@ -1,4 +1,4 @@
-"""`leslied hooks`: entries in Claude Code's settings, put in and taken out."""
+"""`leslied hooks`: install, remove and check hooks in Claude Code's settings."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ scope_option = click.option(
     type=click.Choice(get_args(Scope)),
     default="user",
     show_default=True,
-    help="All of your projects; this project, for everybody; this project, for you.",
+    help="Use your settings, the project's shared settings, or its local settings.",
 )
 
 
 @click.group(cls=LesliedGroup, see_also=["inject", "inbox", "context"])
 def command() -> None:
-    """Let Claude Code tell leslied at once, and hear of its thread and inbox.
+    """Install Claude Code hooks: instant updates, context injection.
 
-    The hooks tell the agent which plan, design and transcripts its thread has, bring
-    it the messages of `leslied inject`, and tell the daemon when a turn ends. They
-    never make the agent wait or fail. Without them everything else works, a little
-    later.
+    The hooks list the plan, design and transcripts of its thread to the agent, deliver
+    the messages of `leslied inject`, and notify the daemon when a turn ends. They never
+    block the agent or make it fail. Without hooks, updates arrive a little later, and
+    nothing is injected.
     """
 
 
 @command.command(
     examples=[
-        ("leslied hooks install", "for all of your projects"),
-        ("leslied hooks install --scope local", "for you, in the project here"),
+        ("leslied hooks install", "install for all projects"),
+        ("leslied hooks install --scope local", "install for this project, for you"),
     ],
     see_also=["hooks status", "hooks uninstall"],
 )
@@ -55,28 +55,27 @@ def command() -> None:
 @json_option
 @click.pass_context
 def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
-    """Add leslied's hooks to the settings; every other byte stays as it is.
+    """Add the hooks to Claude Code's settings; the rest of the file is not changed.
 
-    Sessions that start from then on use them. Installing again brings them up to
-    date, as after an update of leslied.
+    New sessions use the hooks. Install again after an update of leslied to update them.
     """
     app = get_app(ctx)
     file = SettingsFile(_find_settings_file(app, scope))
-    call = _make_call(app)
+    hook_command = _make_hook_command(app)
     make_private_dir(app.paths.data_dir / FOLDER)
-    is_changed = file.update(lambda text: settings.install(text, call))
+    is_changed = file.update(lambda text: settings.install(text, hook_command))
     path = sanitize(format_path(str(file.path), str(app.home)))
-    message = f"The hooks are in {path}. Sessions that start from now on use them."
+    message = f"The hooks are installed in {path}. New sessions will use them."
     if not is_changed:
-        message = f"The hooks were in {path} already."
+        message = f"The hooks are already installed in {path}."
     data = {"path": str(file.path), "changed": is_changed}
     emit(data, lambda: [message], as_json=as_json, warnings=_list_warnings(app, scope))
 
 
 @command.command(
     examples=[
-        ("leslied hooks uninstall", "take them out of your own settings"),
-        ("leslied hooks uninstall --scope local", "take them out of the project here"),
+        ("leslied hooks uninstall", "remove from your settings"),
+        ("leslied hooks uninstall --scope local", "remove from this project"),
     ],
     see_also=["hooks install", "hooks status"],
 )
@@ -84,30 +83,30 @@ def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def uninstall(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
-    """Take leslied's hooks out again; the settings are as they were."""
+    """Remove the hooks from Claude Code's settings; keep the rest of the file."""
     app = get_app(ctx)
     file = SettingsFile(_find_settings_file(app, scope))
     is_changed = file.update(lambda text: text and settings.uninstall(text))
     path = sanitize(format_path(str(file.path), str(app.home)))
-    message = f"The hooks are gone from {path}."
+    message = f"The hooks were removed from {path}."
     if not is_changed:
-        message = f"There were no hooks of leslied's in {path}."
+        message = f"No hooks of leslied are installed in {path}."
     data = {"path": str(file.path), "changed": is_changed}
     emit(data, lambda: [message], as_json=as_json)
 
 
 @command.command(
     examples=[
-        ("leslied hooks status", "which settings have them"),
+        ("leslied hooks status", "show where the hooks are installed"),
     ],
     see_also=["hooks install", "doctor"],
 )
 @json_option
 @click.pass_context
 def status(ctx: click.Context, *, as_json: bool) -> None:
-    """Show which settings have leslied's hooks, and whether they can run.
+    """Show where the hooks are installed and whether they can run.
 
-    It looks at your own settings and, inside a project, at both of the project's.
+    Your own settings are checked and, inside a project, its shared and local settings.
     """
     app = get_app(ctx)
     states = [_read_state(app, scope) for scope in get_args(Scope)]
@@ -128,6 +127,8 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _HooksState:
+    """State of the hooks in one settings file; `path` is None outside a project."""
+
     scope: Scope
     path: Path | None
     is_installed: bool = False
@@ -138,7 +139,8 @@ def _find_settings_file(app: App, scope: Scope) -> Path:
     project = find_project(str(Path.cwd()))
     if scope != "user" and not project:
         raise UserError(
-            "There is no project in this folder.", "Go into one and try again."
+            "The current folder is not in a project.",
+            "Change to a project's folder and try again.",
         )
     return find_settings_file(scope, app.home, app.environ, Path(project))
 
@@ -150,44 +152,52 @@ def _read_state(app: App, scope: Scope) -> _HooksState:
         return _HooksState(scope, None)
     try:
         text = SettingsFile(path).read()
-        found = settings.find_commands(text) if text else {}
-        is_off = bool(text) and settings.are_hooks_disabled(str(text))
+        commands = settings.find_commands(text) if text else {}
+        is_disabled = bool(text) and settings.are_hooks_disabled(str(text))
     except UserError as error:
         return _HooksState(scope, path, error=error.message)
-    if not found:
+    if not commands:
         return _HooksState(scope, path)
-    return _HooksState(scope, path, True, _find_error(app, found, is_off=is_off))
+    return _HooksState(
+        scope,
+        path,
+        is_installed=True,
+        error=_find_error(app, commands, is_disabled=is_disabled),
+    )
 
 
-def _find_error(app: App, found: dict[str, str], *, is_off: bool) -> str:
-    """Why installed hooks may not do what they should."""
-    if is_off:
+def _find_error(app: App, commands: dict[str, str], *, is_disabled: bool) -> str:
+    """Return why installed hooks may not work; empty if they should."""
+    if is_disabled:
         return "disableAllHooks is set"
-    if set(found) != set(settings.EVENTS):
-        return "some are missing; install again"
-    call = _make_call(app)
-    if not all(call.is_current(each) for each in found.values()):
-        return "made by another leslied; install again"
+    if set(commands) != set(settings.EVENTS):
+        return "some hooks are missing; install again"
+    hook_command = _make_hook_command(app)
+    if not all(hook_command.is_current(command) for command in commands.values()):
+        return "installed by another version of leslied; install again"
     return ""
 
 
-def _make_call(app: App) -> settings.HookCommand:
+def _make_hook_command(app: App) -> settings.HookCommand:
     return settings.HookCommand(sys.executable, str(app.paths.data_dir.absolute()))
 
 
 def _list_warnings(app: App, scope: Scope) -> list[str]:
-    """What the person should know before relying on it."""
-    states = [_read_state(app, each) for each in get_args(Scope)]
+    """Return warnings about hooks that were just installed."""
+    states = [_read_state(app, name) for name in get_args(Scope)]
     warnings = [
-        f"The {s.scope} settings have the hooks too: the agent hears everything twice."
-        for s in states
-        if s.is_installed and s.scope != scope
+        f"The hooks are also installed in the {state.scope} settings: "
+        "the agent will get everything twice."
+        for state in states
+        if state.is_installed and state.scope != scope
     ]
-    warnings += [s.error for s in states if s.scope == scope and s.error]
+    warnings += [
+        state.error for state in states if state.scope == scope and state.error
+    ]
     if scope == "project":
         warnings.append(
-            "These settings are shared through Git, and name paths of this machine; "
-            "--scope local is yours alone."
+            "These settings are shared through Git but contain paths of this machine. "
+            "Settings of --scope local are not shared."
         )
     return warnings
 
@@ -207,4 +217,4 @@ def _lines(states: list[_HooksState], app: App) -> Iterator[str]:
         ("SCOPE", "INSTALLED", "SETTINGS", "TROUBLE"), rows, stretch=3
     )
     if not any(state.is_installed for state in states):
-        yield "To install: leslied hooks install"
+        yield "Install the hooks with: leslied hooks install"

@@ -1,4 +1,4 @@
-"""`leslied inbox`: what was left for agents, and what arrived."""
+"""`leslied inbox`: messages to agents and their delivery state."""
 
 from __future__ import annotations
 
@@ -26,44 +26,46 @@ _COLUMNS = ("ID", "THREAD", "STATE", "QUEUED", "TEXT")
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied inbox", "all messages"),
-        ("leslied inbox thread-5e551e11", "those of one thread"),
+        ("leslied inbox", "show all messages"),
+        ("leslied inbox thread-5e551e11", "show the messages to one thread"),
     ],
     see_also=["inject", "hooks"],
 )
 @click.argument(
-    "wanted", metavar="[THREAD]", default="", shell_complete=complete_recipient
+    "thread", metavar="[THREAD]", default="", shell_complete=complete_recipient
 )
 @json_option
 @click.pass_context
-def command(ctx: click.Context, *, wanted: str, as_json: bool) -> None:
-    """Show messages for agents: queued, claimed by a prompt, or delivered.
+def command(ctx: click.Context, *, thread: str, as_json: bool) -> None:
+    """Show messages sent with `leslied inject` and their delivery state.
 
-    For when you left a message with `leslied inject` and wonder what became of it.
-    Claimed means said to the agent, but not yet seen in its log; an agent that dies
-    before it writes the message down gets it again.
+    A message is `queued` until the thread's next prompt, `claimed` once a hook has
+    passed it to the agent, and `delivered` once it appears in the agent's log. If the
+    agent dies before it writes the message to its log, the message is sent again.
     """
     app = get_app(ctx)
-    messages = _load_messages(app, wanted)
+    messages = _load_messages(app, thread)
     data = {"messages": [_message_to_dict(message, app) for message in messages]}
     emit(data, lambda: _lines(messages, app), as_json=as_json)
 
 
-def _load_messages(app: App, wanted: str) -> list[inbox.InboxMessage]:
-    """The messages, newest last, as the logs prove them now."""
+def _load_messages(app: App, prefix: str) -> list[inbox.InboxMessage]:
+    """Return the messages, newest last, with states updated from the agents' logs."""
     folder = str(app.paths.data_dir)
-    threads = [t for t in inbox.list_threads(folder) if t.startswith(wanted)]
-    if wanted and not threads:
+    threads = [t for t in inbox.list_threads(folder) if t.startswith(prefix)]
+    if prefix and not threads:
         raise UserError(
-            f"There is no message for a thread that starts with {wanted!r}.",
-            "See all of them: leslied inbox",
+            f"No message was sent to a thread that starts with {prefix!r}.",
+            "List all messages with: leslied inbox",
         )
     now_ns = int(app.clock.now().timestamp() * 1e9)
-    found = [m for each in threads for m in inbox.list_messages(folder, each)]
+    messages = [
+        message for thread in threads for message in inbox.list_messages(folder, thread)
+    ]
     inbox.settle(
-        found, now_ns, lambda name: injection_state.load(folder, name).transcript
+        messages, now_ns, lambda name: injection_state.load(folder, name).transcript
     )
-    return sorted(found, key=lambda message: message.at_ns)
+    return sorted(messages, key=lambda message: message.at_ns)
 
 
 def _message_to_dict(message: inbox.InboxMessage, app: App) -> dict[str, Any]:
@@ -83,7 +85,7 @@ def _queued_at(message: inbox.InboxMessage) -> datetime:
 
 def _lines(messages: list[inbox.InboxMessage], app: App) -> Iterable[str]:
     if not messages:
-        return ['No messages. Leave one: leslied inject THREAD "text"']
+        return ['There are no messages. Send one with: leslied inject THREAD "text"']
     now = app.clock.now()
     rows = [
         (

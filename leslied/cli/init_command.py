@@ -1,4 +1,4 @@
-"""`leslied init`: the guide in the project's AGENTS.md."""
+"""`leslied init`: add the guide for agents to a project's AGENTS.md."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 _FILES = ("AGENTS.md", "CLAUDE.md")
 _RESULT_MESSAGES = {
-    "created": "{file} is new, with the guide for agents in it, version {next}.",
-    "appended": "The guide for agents stands at the end of {file}, version {next}.",
-    "updated": "The guide in {file} went from version {previous} to {next}; "
-    "the rest of the file is as it was.",
-    "unchanged": "{file} has the guide already, version {next}. Nothing was changed.",
+    "created": "Created {file} with version {next} of the guide for agents.",
+    "appended": "Appended version {next} of the guide for agents to {file}.",
+    "updated": "Updated the guide in {file} from version {previous} to {next}; "
+    "the rest of the file was not changed.",
+    "unchanged": "{file} already has version {next} of the guide. Nothing was changed.",
     "skipped": "Nothing was changed: {file} keeps version {previous}.",
-    "removed": "The guide is out of {file}; the rest is as it was.",
-    "deleted": "{file} held nothing but the guide, and is gone.",
+    "removed": "Removed the guide from {file}; the rest of the file was not changed.",
+    "deleted": "Deleted {file}, which contained only the guide.",
     "absent": "There is no guide in {file}. Nothing was changed.",
 }
 
@@ -46,10 +46,10 @@ _RESULT_MESSAGES = {
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied init --diff", "see what it would do"),
-        ("leslied init", "do it"),
-        ("leslied init --file CLAUDE.md", "in the file that Claude Code reads"),
-        ("leslied init --remove", "take it out again"),
+        ("leslied init --diff", "show the change without making it"),
+        ("leslied init", "add or update the guide"),
+        ("leslied init --file CLAUDE.md", "use the file that Claude Code reads"),
+        ("leslied init --remove", "remove the guide"),
     ],
     see_also=["context", "assets", "hooks"],
 )
@@ -59,60 +59,65 @@ _RESULT_MESSAGES = {
     type=click.Choice(_FILES),
     default=_FILES[0],
     show_default=True,
-    help="The file that your agents read.",
+    help="Change this file; choose the one that your agents read.",
 )
-@click.option("--yes", is_flag=True, help="Replace the guide of another major version.")
-@click.option("--remove", is_flag=True, help="Take the guide out again.")
-@click.option("--diff", is_flag=True, help="Show what would change, change nothing.")
+@click.option("--yes", is_flag=True, help="Replace a guide of another major version.")
+@click.option("--remove", is_flag=True, help="Remove the guide.")
+@click.option("--diff", is_flag=True, help="Show the change without making it.")
 @json_option
 @click.pass_context
 def command(
     ctx: click.Context, *, name: str, yes: bool, remove: bool, diff: bool, as_json: bool
 ) -> None:
-    """Tell agents that work in this project about threads.
+    """Add the guide to threads to a project's AGENTS.md.
 
-    Puts a block of text at the end of AGENTS.md, in the top folder of the Git
-    repository, or in this folder where there is none; a newer leslied replaces it.
-    What stands outside the block is never touched.
+    The guide is a marked block at the end of AGENTS.md in the top folder of the Git
+    repository, or in the current folder outside a repository. Run the command again
+    after an update of leslied to update the guide. Text outside the block is never
+    changed.
     """
     app = get_app(ctx)
     snapshot = read_snapshot(_find_folder(app.home), name)
-    change = _plan(snapshot, is_removed=remove)
+    plan = _plan(snapshot, is_removed=remove)
     file = format_path(str(snapshot.folder / name), str(app.home))
     data: dict[str, Any] = {
         "file": str(snapshot.folder / name),
-        **_change_to_dict(change),
+        **_plan_to_dict(plan),
     }
     if diff:
-        # A key of the moment: even our own, in the data folder, is not made for a look.
+        # A temporary key, because a preview must not create the key file.
         redact = Redactor(os.urandom(32)).redact
-        data["diff"] = redact("".join(_diff(snapshot, change)))
+        data["diff"] = redact("".join(_diff(snapshot, plan)))
         emit(data, lambda: _color_diff(data["diff"]), as_json=as_json)
         return
-    if change.needs_consent and not yes and not _confirm(change, file, as_json=as_json):
+    if plan.needs_consent and not yes and not _confirm(plan, file, as_json=as_json):
         data["status"] = "skipped"
-    elif change.data != snapshot.data:
-        replace_file(snapshot, change.data)
-    message = sanitize(_format_result(data, change, file))
-    warnings = (
-        [*_iter_warnings(snapshot, change)] if data["status"] != "skipped" else []
-    )
+    elif plan.data != snapshot.data:
+        replace_file(snapshot, plan.data)
+    message = sanitize(_format_result(data, plan, file))
+    warnings = [*_iter_warnings(snapshot, plan)] if data["status"] != "skipped" else []
     emit(data, lambda: [message], as_json=as_json, warnings=warnings)
 
 
 def _find_folder(home: Path) -> Path:
-    """The project's top folder, else this one; a stranger's folder above is not it."""
-    here = Path.cwd()
-    nowhere = (home.resolve(), Path("/"))
-    if here in nowhere:
-        raise UserError(f"{here} is no project.", "Go to a project's folder first.")
-    top = find_project(str(here)) or here
-    if top in nowhere:
-        return here
-    if top != here and os.getuid() not in (0, top.stat().st_uid):
+    """Return the project's top folder, or the current folder outside a project.
+
+    Raises UserError in the home directory and in the root directory, and if the top
+    folder belongs to another user.
+    """
+    current = Path.cwd()
+    not_projects = (home.resolve(), Path("/"))
+    if current in not_projects:
         raise UserError(
-            f"The project's top folder {top} is not yours.",
-            "If it is the right one, go there and try again.",
+            f"{current} is not a project.", "Change to a project's folder first."
+        )
+    top = find_project(str(current)) or current
+    if top in not_projects:
+        return current
+    if top != current and os.getuid() not in (0, top.stat().st_uid):
+        raise UserError(
+            f"The project's top folder {top} belongs to another user.",
+            "If it is the right one, change to it and try again.",
         )
     return top
 
@@ -123,64 +128,65 @@ def _plan(snapshot: FileSnapshot, *, is_removed: bool) -> GuidePlan:
             return plan_remove(snapshot.data)
         return plan_init(snapshot.data, load_guide())
     except UserError as error:
-        hint = error.hint.replace("leslied init", _format_command(snapshot.name))
+        hint = error.hint.replace("leslied init", _format_command_line(snapshot.name))
         raise UserError(f"{snapshot.name}: {error.message}", hint) from error
 
 
-def _change_to_dict(change: GuidePlan) -> dict[str, Any]:
+def _plan_to_dict(plan: GuidePlan) -> dict[str, Any]:
     return {
-        "status": change.status,
-        "previous_version": change.previous_version,
-        "next_version": change.next_version,
+        "status": plan.status,
+        "previous_version": plan.previous_version,
+        "next_version": plan.next_version,
     }
 
 
-def _confirm(change: GuidePlan, file: str, *, as_json: bool) -> bool:
-    """The person's word; where nobody can be asked, a sentence about what to do."""
-    had = change.previous_version or "unknown"
-    about = f"The guide in {file} is version {had}"
+def _confirm(plan: GuidePlan, file: str, *, as_json: bool) -> bool:
+    """Ask whether to replace the guide; raise UserError if nobody can answer."""
+    previous = plan.previous_version or "unknown"
+    fact = f"The guide in {file} is version {previous}"
     if as_json or not sys.stdin.isatty():
-        call = _format_command(Path(file).name)
+        command_line = _format_command_line(Path(file).name)
         raise UserError(
-            f"{about}; replacing it with {change.next_version} needs your word.",
-            f"To see the change: {call} --diff. To agree: {call} --yes",
+            f"{fact}; replacing it with {plan.next_version} needs confirmation.",
+            f"Show the change with: {command_line} --diff. "
+            f"Confirm with: {command_line} --yes",
         )
-    question = f"{about}. Replace it with {change.next_version}?"
+    question = f"{fact}. Replace it with {plan.next_version}?"
     return click.confirm(sanitize(question), err=True)
 
 
-def _format_command(name: str) -> str:
-    """The words that call this command for a file."""
+def _format_command_line(name: str) -> str:
+    """Format the command line of `leslied init` for a file."""
     return "leslied init" + ("" if name == _FILES[0] else f" --file {name}")
 
 
-def _format_result(data: dict[str, Any], change: GuidePlan, file: str) -> str:
-    is_gone = change.status == "removed" and change.data is None
-    said = _RESULT_MESSAGES["deleted" if is_gone else data["status"]]
-    previous = change.previous_version or "unknown"
-    return said.format(file=file, previous=previous, next=change.next_version)
+def _format_result(data: dict[str, Any], plan: GuidePlan, file: str) -> str:
+    is_deleted = plan.status == "removed" and plan.data is None
+    message = _RESULT_MESSAGES["deleted" if is_deleted else data["status"]]
+    previous = plan.previous_version or "unknown"
+    return message.format(file=file, previous=previous, next=plan.next_version)
 
 
-def _iter_warnings(snapshot: FileSnapshot, change: GuidePlan) -> Iterator[str]:
-    if change.was_edited:
+def _iter_warnings(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[str]:
+    if plan.was_edited:
         yield (
-            "The text between the tags had been changed by hand and was put back. "
-            "Your own words belong above or below the block."
+            "The text between the tags had been edited and was restored. "
+            "Put your own text above or below the block."
         )
-    if change.status not in ("removed", "absent"):
-        yield from _iter_claude_warnings(snapshot, change)
+    if plan.status not in ("removed", "absent"):
+        yield from _iter_claude_warnings(snapshot, plan)
 
 
-def _iter_claude_warnings(snapshot: FileSnapshot, change: GuidePlan) -> Iterator[str]:
-    """Claude Code reads AGENTS.md only in a folder without CLAUDE.md."""
+def _iter_claude_warnings(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[str]:
+    # Claude Code reads AGENTS.md only in a folder without CLAUDE.md.
     other = snapshot.folder / next(name for name in _FILES if name != snapshot.name)
     if other.is_symlink() or not other.is_file():
         return
     if snapshot.name == "CLAUDE.md":
-        if change.status == "created":
+        if plan.status == "created":
             yield (
                 "Claude Code now reads CLAUDE.md and no longer AGENTS.md. "
-                "If it should read both, add this line to CLAUDE.md: @AGENTS.md"
+                "To make it read both, add this line to CLAUDE.md: @AGENTS.md"
             )
         return
     try:
@@ -189,16 +195,16 @@ def _iter_claude_warnings(snapshot: FileSnapshot, change: GuidePlan) -> Iterator
         return
     if b"AGENTS.md" not in text and b"<leslie_system_guide" not in text:
         yield (
-            "Claude Code reads CLAUDE.md here, not AGENTS.md. Add this line to "
-            "CLAUDE.md: @AGENTS.md, or: leslied init --file CLAUDE.md"
+            "Claude Code reads CLAUDE.md in this folder, not AGENTS.md. Add this line "
+            "to CLAUDE.md: @AGENTS.md, or run: leslied init --file CLAUDE.md"
         )
 
 
-def _diff(snapshot: FileSnapshot, change: GuidePlan) -> Iterator[str]:
-    """The change as a unified diff, line by line."""
-    before, after = _split_lines(snapshot.data), _split_lines(change.data)
+def _diff(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[str]:
+    """Yield the lines of the change as a unified diff."""
+    before, after = _split_lines(snapshot.data), _split_lines(plan.data)
     old = f"a/{snapshot.name}" if snapshot.data is not None else "/dev/null"
-    new = f"b/{snapshot.name}" if change.data is not None else "/dev/null"
+    new = f"b/{snapshot.name}" if plan.data is not None else "/dev/null"
     for line in difflib.unified_diff(before, after, old, new, lineterm=""):
         yield sanitize(line) + "\n"
 
@@ -212,7 +218,7 @@ def _split_lines(data: bytes | None) -> list[str]:
 
 
 def _color_diff(diff: str) -> Iterator[str]:
-    """The diff in colours."""
+    """Yield the lines of a unified diff in colour."""
     colors = {"+": "green", "-": "red", "@": "cyan"}
     for line in diff.removesuffix("\n").split("\n") if diff else ():
         yield click.style(line, fg=colors.get(line[:1]))

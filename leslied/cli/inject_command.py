@@ -1,4 +1,4 @@
-"""`leslied inject`: a message for a thread's agent."""
+"""`leslied inject`: send a message to a thread's agent."""
 
 from __future__ import annotations
 
@@ -26,30 +26,31 @@ if TYPE_CHECKING:
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ('leslied inject last "Use the new API"', "for the newest session"),
-        ('leslied inject thread-5e551e11 "Stop, please"', "for one thread"),
+        ('leslied inject last "Use the new API"', "send to the newest session"),
+        ('leslied inject thread-5e551e11 "Stop, please"', "send to a given thread"),
     ],
     see_also=["inbox", "hooks install"],
 )
-@click.argument("wanted", metavar="THREAD|last", shell_complete=complete_thread)
+@click.argument("recipient", metavar="THREAD|last", shell_complete=complete_thread)
 @click.argument("text")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, *, wanted: str, text: str, as_json: bool) -> None:
-    """Leave a message that the thread's agent gets with its next prompt, once.
+def command(ctx: click.Context, *, recipient: str, text: str, as_json: bool) -> None:
+    """Send a message to a thread's agent, to be delivered once with its next prompt.
 
-    For telling an agent something from another terminal, or from a script. It needs
-    the hooks, which only Claude Code has: leslied hooks install
+    Use it from another terminal or from a script. It needs the hooks, which only Claude
+    Code supports; install them with `leslied hooks install`.
     """
     app = get_app(ctx)
     text = text.strip()
     if not text or len(text) > inbox.MAX_TEXT_CHARACTERS:
         raise UserError(
-            f"A message has 1 to {inbox.MAX_TEXT_CHARACTERS} characters; this one {len(text)}.",
-            "Put it into a file and tell the agent which.",
+            f"The message has {len(text)} characters; "
+            f"it must have 1 to {inbox.MAX_TEXT_CHARACTERS}.",
+            "Write a long text to a file and send the path of the file.",
         )
     with app.open_reader() as reader:
-        session = resolve_id(reader, wanted).session
+        session = resolve_id(reader, recipient).session
     now_ns = int(app.clock.now().timestamp() * 1e9)
     thread = session.thread_id
     message_id = inbox.enqueue(str(app.paths.data_dir), thread, text, now_ns)
@@ -62,13 +63,16 @@ def command(ctx: click.Context, *, wanted: str, text: str, as_json: bool) -> Non
 
 
 def _find_warning(app: App, session: SessionSummary) -> str:
-    """Why nobody may ever bring the message."""
+    """Return why the message may not be delivered; empty if it should be."""
     if session.key.agent != AGENT:
-        return "Only Claude Code has hooks: no prompt will bring the message."
+        return "The message will not be delivered: only Claude Code supports hooks."
     project = Path(find_project(session.cwd))
     for scope in get_args(Scope):
         file = SettingsFile(find_settings_file(scope, app.home, app.environ, project))
         with suppress(UserError):
             if settings.find_commands(file.read() or "{}"):
                 return ""
-    return "The message waits for the hooks: leslied hooks install"
+    return (
+        "The message will not be delivered until the hooks are installed. "
+        "Install them with: leslied hooks install"
+    )

@@ -1,4 +1,4 @@
-"""Single keys from the terminal, which is left as it was found, whatever happens."""
+"""Read single keys from the terminal and restore its settings afterwards."""
 
 from __future__ import annotations
 
@@ -34,42 +34,43 @@ _TERMINATION_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def parse_keys(data: bytes) -> list[Key]:
-    """What the bytes of a terminal mean here; keys without a meaning are left out."""
-    found = (_KEYS.get(pressed, "") for pressed in _KEY_SEQUENCE.findall(data))
-    return [key for key in found if key]
+    """Return the keys for the bytes of a terminal; ignore keys without a meaning."""
+    keys = (_KEYS.get(sequence, "") for sequence in _KEY_SEQUENCE.findall(data))
+    return [key for key in keys if key]
 
 
 @contextmanager
 def open_keyboard() -> Iterator[Keyboard]:
-    """The terminal on standard input gives single keys, and afterwards is as before."""
-    file = sys.stdin.fileno()
-    found = termios.tcgetattr(file)
+    """Switch the terminal on standard input to single keys; restore it at the end."""
+    fd = sys.stdin.fileno()
+    attributes = termios.tcgetattr(fd)
     handlers = {
-        each: signal.getsignal(each) for each in (*_TERMINATION_SIGNALS, signal.SIGCONT)
+        number: signal.getsignal(number)
+        for number in (*_TERMINATION_SIGNALS, signal.SIGCONT)
     }
     try:
-        # A signal must not end the process before the terminal is what it was.
+        # A signal must not end the process before the terminal is restored.
         for number in _TERMINATION_SIGNALS:
             signal.signal(number, _exit_on_signal)
-        # A shell gives the terminal back as it uses it itself.
-        signal.signal(signal.SIGCONT, lambda *_: tty.setcbreak(file))
-        tty.setcbreak(file)
-        yield Keyboard(file)
+        # After Ctrl-Z and `fg`, the shell has changed the mode of the terminal.
+        signal.signal(signal.SIGCONT, lambda *_: tty.setcbreak(fd))
+        tty.setcbreak(fd)
+        yield Keyboard(fd)
     finally:
-        termios.tcsetattr(file, termios.TCSAFLUSH, found)
+        termios.tcsetattr(fd, termios.TCSAFLUSH, attributes)
         for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
 class Keyboard:
-    """Whoever sits at the terminal."""
+    """Source of key presses."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._pending_keys: list[Key] = []
 
     def wait(self, seconds: float | None) -> Key:
-        """The key that was pressed within the time; empty where none was."""
+        """Return the next key, or "" if none is pressed in time; None waits forever."""
         if not self._pending_keys and select.select([self._fd], [], [], seconds)[0]:
             data = os.read(self._fd, 1024)
             self._pending_keys = parse_keys(data) if data else ["quit"]

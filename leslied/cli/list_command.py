@@ -1,4 +1,4 @@
-"""`leslied list`: the sessions, newest first."""
+"""`leslied list`: a table of sessions."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ _COLUMNS = (
     cls=LesliedCommand,
     examples=[
         ("leslied list", "the latest sessions"),
-        ("leslied list --project . --since 7d", "this folder's, of the last week"),
-        ("leslied list --sort cost -n 5", "the five dearest"),
-        ("leslied list --status active", "those at work now"),
-        ("leslied list --json | jq .data.sessions[0]", "the newest, with its cost"),
+        ("leslied list --project . --since 7d", "this folder, last 7 days"),
+        ("leslied list --sort cost -n 5", "the five most expensive sessions"),
+        ("leslied list --status active", "sessions that are active now"),
+        ("leslied list --json | jq .data.sessions[0]", "the newest one, with its cost"),
     ],
     see_also=["show", "search", "stats"],
 )
@@ -65,60 +65,64 @@ _COLUMNS = (
     type=click.Choice(get_args(Order)),
     default="recent",
     show_default=True,
-    help="What comes first.",
+    help="Set the sort order.",
 )
-@click.option("--reverse", "is_reversed", is_flag=True, help="What comes last, first.")
+@click.option("--reverse", "is_reversed", is_flag=True, help="Reverse the sort order.")
 @click.option(
     "-n",
     "--limit",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"Show so many; without it {_DEFAULT_LIMIT}, as JSON all.",
+    help=f"Show at most N sessions.  [default: {_DEFAULT_LIMIT}; all with --json]",
 )
-@click.option("--all", "has_all", is_flag=True, help="Show all.")
-@click.option("--subagents", is_flag=True, help="Show subagents too.")
+@click.option("--all", "show_all", is_flag=True, help="Show all sessions.")
+@click.option("--subagents", is_flag=True, help="List subagents too.")
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
-    """Show the sessions, last active first.
+    """Show sessions, most recently active first.
 
-    Tokens include the subagents'; what forks share counts once. Filters narrow the
-    list down: all of those given must hold.
+    Token counts include subagents; tokens that forks share are counted once. A session
+    is listed if it matches all filters.
     """
     app = get_app(ctx)
     as_json = options["as_json"]
     selection = _make_selection(app, options)
     with app.open_reader() as reader:
-        found = list_sessions(
+        summaries = list_sessions(
             reader, selection, with_subagents=options["subagents"], with_costs=as_json
         )
-        ids = (
+        similar_ids = (
             []
             if as_json
-            else reader.list_similar_ids([_get_id(each) for each in found])
+            else reader.list_similar_ids([_get_id(each) for each in summaries])
         )
     now = app.clock.now()
-    shown = None if as_json or selection.limit is None else selection.limit - 1
-    # Most folders and models are those of the session before.
+    max_shown = None if as_json or selection.limit is None else selection.limit - 1
+    # Folders and models repeat from session to session.
     redact = lru_cache(maxsize=4096)(app.redact)
-    sessions = [redact_summary(each, redact) for each in found[:shown]]
+    sessions = [redact_summary(each, redact) for each in summaries[:max_shown]]
     emit(
         {"sessions": [_session_to_dict(each, now) for each in sessions]}
         if as_json
         else {},
         lambda: _lines(
-            app, sessions, ids, selection, has_more=len(found) > len(sessions)
+            app,
+            sessions,
+            similar_ids,
+            selection,
+            has_more=len(summaries) > len(sessions),
         ),
         as_json=as_json,
     )
 
 
 def _make_selection(app: App, options: dict[str, Any]) -> Selection:
-    if options["has_all"] and options["limit"]:
-        raise UserError("Either --all or --limit, not both.", "Leave one of them out.")
+    if options["show_all"] and options["limit"]:
+        raise UserError("--all cannot be combined with --limit.", "Choose one of them.")
     limit = options["limit"]
-    if not options["as_json"] and not options["has_all"]:
-        # One more than is shown tells whether there are more.
+    if not options["as_json"] and not options["show_all"]:
+        # Load one session more than is shown, to know whether there are more.
         limit = (limit or _DEFAULT_LIMIT) + 1
     return Selection(
         filters=parse_filters(app, options),
@@ -144,7 +148,7 @@ def _get_id(session: SessionSummary) -> str:
 def _lines(
     app: App,
     sessions: list[SessionSummary],
-    ids: list[str],
+    similar_ids: list[str],
     selection: Selection,
     *,
     has_more: bool,
@@ -152,12 +156,12 @@ def _lines(
     if not sessions:
         yield format_no_sessions(selection.filters)
         return
-    shorts = shorten_ids(map(_get_id, sessions), ids)
+    short_ids = shorten_ids(map(_get_id, sessions), similar_ids)
     now, home = app.clock.now(), str(app.home)
     shows_cost = selection.order == "cost"
     rows = [
         (
-            shorts[_get_id(session)],
+            short_ids[_get_id(session)],
             session.key.agent,
             format_time(session.ended_at),
             compute_status(session, now),
@@ -169,16 +173,16 @@ def _lines(
         )
         for session in sessions
     ]
-    last = "COST" if shows_cost else "OUT"
+    last_column = "COST" if shows_cost else "OUT"
     yield from format_table(
-        (*_COLUMNS, last),
+        (*_COLUMNS, last_column),
         rows,
         stretch=5,
-        right_aligned=f"UNITS TOOLS {last}",
+        right_aligned=f"UNITS TOOLS {last_column}",
         droppable=("OUT", "TOOLS", "UNITS", "AGENT", "STATUS", "PROJECT"),
     )
     if has_more:
-        yield click.style("There are more; --all shows them.", dim=True)
+        yield click.style("There are more sessions. Show them with --all.", dim=True)
 
 
 def _format_title(session: SessionSummary) -> str:

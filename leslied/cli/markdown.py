@@ -1,9 +1,9 @@
-"""An answer's Markdown, as a terminal shows it.
+"""Rendering of Markdown for a terminal.
 
-Nothing is hidden that a page would hide: raw HTML, the addresses of links and pictures,
-definitions of links, every line break. Colours are the terminal's own sixteen, without
-backgrounds, so that it can be read on light and dark. Nothing but colours is ever sent
-to the terminal.
+Everything in the text stays visible, also what a web page would hide: raw HTML, the
+URLs of links and images, link definitions and every line break. Only the terminal's
+sixteen colours are used, without backgrounds, so the output is readable on light and
+dark terminals. No escape sequences other than colours are written.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from rich.markdown import MarkdownElement
 
 _MAX_CHARS = 40_000
-"""Longer texts are for programs; to lay them out would take long."""
+"""Longer texts are shown unrendered: rendering them takes too long."""
 _MAX_NESTING = 20
-"""What is nested deeper has no room on a terminal."""
+"""Text nested deeper than this is shown unrendered: it does not fit a terminal."""
 _LANGUAGES = frozenset(
     """
     bash c cpp css diff docker dockerfile go graphql html ini java javascript js json
     jsx kotlin lua make makefile php py python rb rs ruby rust scss sh shell sql swift
     toml ts tsx typescript xml yaml yml zsh
-    """.split()  # noqa: SIM905 - forty lines of names say no more
+    """.split()  # noqa: SIM905 - a list would take forty lines
 )
-"""Known by name: a search for the others would look through all that is installed."""
+"""Highlighted languages. Looking up any other name would load every lexer."""
 _STYLES = {
     "markdown.block_quote": "dim",
     "markdown.code": "cyan",
@@ -80,18 +80,21 @@ _CODE_THEME = ANSISyntaxTheme(
 
 
 def render_markdown(text: str, width: int) -> Iterator[str] | None:
-    """The text laid out in so many columns, line by line; None where it cannot be."""
+    """Yield the text's lines, rendered to fit `width` columns.
+
+    Return None for text that is too long or too deeply nested to render.
+    """
     if len(text) > _MAX_CHARS:
         return None
-    parsed = _parser().parse(sanitize(text))
-    if any(token.level >= _MAX_NESTING for token in parsed):
+    tokens = _parser().parse(sanitize(text))
+    if any(token.level >= _MAX_NESTING for token in tokens):
         return None
     options = _console().options.update(width=width)
-    found = _console().render_lines(_TerminalMarkdown(parsed), options, pad=False)
-    lines = [_trim_line(line) for line in found]
-    full = [number for number, line in enumerate(lines) if line]
-    shown = lines[full[0] : full[-1] + 1] if full else []
-    return ("".join(_render_segments(line)) for line in shown)
+    rendered = _console().render_lines(_TerminalMarkdown(tokens), options, pad=False)
+    lines = [_trim_line(line) for line in rendered]
+    nonempty = [number for number, line in enumerate(lines) if line]
+    visible = lines[nonempty[0] : nonempty[-1] + 1] if nonempty else []
+    return ("".join(_render_segments(line)) for line in visible)
 
 
 class _LeftHeading(Heading):
@@ -99,11 +102,11 @@ class _LeftHeading(Heading):
 
 
 class _IndentedCodeBlock(CodeBlock):
-    """Code, indented instead of framed."""
+    """Code block that is indented instead of framed."""
 
     @classmethod
     def create(cls, markdown: Markdown, token: Token) -> _IndentedCodeBlock:
-        """One for this token."""
+        """Create the block of a fence or code token."""
         del markdown
         return cls(sanitize(token.info).strip(), "")
 
@@ -111,12 +114,12 @@ class _IndentedCodeBlock(CodeBlock):
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
         del console, options
-        name, _, more = self.lexer_name.lower().partition(" ")
-        if more:
+        language, _, attributes = self.lexer_name.lower().partition(" ")
+        if attributes:
             yield Text(f"  {self.lexer_name}", style="dim")
         yield Syntax(
             str(self.text).rstrip(),
-            name if name in _LANGUAGES else "text",
+            language if language in _LANGUAGES else "text",
             theme=_CODE_THEME,
             word_wrap=True,
             padding=(0, 0, 0, 2),
@@ -131,24 +134,24 @@ class _TerminalMarkdown(Markdown):
         "code_block": _IndentedCodeBlock,
     }
 
-    def __init__(self, parsed: list[Token]) -> None:
+    def __init__(self, tokens: list[Token]) -> None:
         super().__init__("", hyperlinks=False)
-        self.parsed = parsed
-        for token in parsed:
+        self.parsed = tokens
+        for token in tokens:
             for child in token.children or ():
                 _harden_break(child)
 
 
 def _harden_break(token: Token) -> None:
-    """An agent ends a line where it means to."""
+    """Make a soft line break a hard one: agents break lines on purpose."""
     if token.type == "softbreak":
         token.type = "hardbreak"
 
 
 @cache
 def _parser() -> MarkdownIt:
-    more = {"html": False, "maxNesting": _MAX_NESTING + 2}
-    parser = MarkdownIt("commonmark", more)
+    options = {"html": False, "maxNesting": _MAX_NESTING + 2}
+    parser = MarkdownIt("commonmark", options)
     return parser.enable(["strikethrough", "table"]).disable(["image", "reference"])
 
 
@@ -165,20 +168,21 @@ def _console() -> Console:
 
 
 def _trim_line(line: Iterable[Segment]) -> list[Segment]:
-    """The line without the spaces that only fill it up."""
-    kept = [segment for segment in line if segment.text and not segment.control]
-    while kept and not kept[-1].text.rstrip():
-        kept.pop()
-    if kept:
-        kept[-1] = Segment(kept[-1].text.rstrip(), kept[-1].style)
-    return kept
+    """Drop empty segments and trailing spaces."""
+    segments = [segment for segment in line if segment.text and not segment.control]
+    while segments and not segments[-1].text.rstrip():
+        segments.pop()
+    if segments:
+        segments[-1] = Segment(segments[-1].text.rstrip(), segments[-1].style)
+    return segments
 
 
 def _render_segments(line: Iterable[Segment]) -> Iterator[str]:
     for text, style, _ in line:
-        # `&#13;` is a control character only now.
-        shown = sanitize(text)
+        # Character references such as `&#13;` are decoded by the parser, so control
+        # characters can appear after the text was sanitized.
+        safe = sanitize(text)
         colour = style.update_link(None) if style else None
         yield (
-            colour.render(shown, color_system=ColorSystem.STANDARD) if colour else shown
+            colour.render(safe, color_system=ColorSystem.STANDARD) if colour else safe
         )

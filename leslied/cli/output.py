@@ -1,4 +1,4 @@
-"""What reaches the terminal: envelopes for scripts, tables for people."""
+"""Output for scripts and people: JSON envelopes, CSV, tables, formatted values."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _CONTROL_CHARS = re.compile(
 _EMOJI_MODIFIERS = re.compile(
     "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d[\u2190-\u2bff\U0001f000-\U0001faff]"
 )
-"""What turns one emoji into another; some terminals draw both, side by side."""
+"""Characters that modify an emoji. Terminals disagree on the width of the result."""
 _DEFAULT_WIDTH = 120
 _MIN_ID_CHARS = 8
 _MIN_STRETCH_WIDTH = 24
-"""With less than this for its longest text, a table rather leaves columns out."""
+"""Columns are dropped before the stretch column gets narrower than this."""
 _MIN_COLUMN_WIDTH = 8
 _MIN_SHARED_WIDTH = 12
 _MAX_WIDTH = 1000
 _MAX_CELL_CHARS = 2000
-"""No terminal shows more of a cell, and laying it out takes its time."""
+"""Longer cells are cut before measuring, which is slow; no terminal shows more."""
 _FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -47,23 +47,23 @@ csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 
 
 def check_format_options(options: Mapping[str, Any]) -> None:
-    """Whoever asks for JSON and CSV at once is asked which."""
+    """Raise UserError if both --json and --csv are set."""
     if options["as_json"] and options["as_csv"]:
-        raise UserError("--json and --csv exclude each other.", "Choose one of them.")
+        raise UserError("--json cannot be combined with --csv.", "Choose one of them.")
 
 
 def find_color_setting(environ: Mapping[str, str]) -> bool | None:
-    """Whether colours are wanted; None where being a terminal decides."""
+    """Return whether to use colours, or None to use them on terminals only."""
     if environ.get("NO_COLOR"):
         return False
-    forces = ("FORCE_COLOR", "CLICOLOR_FORCE")
-    if any(environ.get(name, "0") not in ("", "0") for name in forces):
+    force_names = ("FORCE_COLOR", "CLICOLOR_FORCE")
+    if any(environ.get(name, "0") not in ("", "0") for name in force_names):
         return True
     return False if environ.get("TERM") == "dumb" else None
 
 
 def sanitize(text: str) -> str:
-    """The text with every control and direction mark made visible."""
+    """Replace control and bidirectional characters by visible ones."""
     return _CONTROL_CHARS.sub(_escape_char, text) if not text.isprintable() else text
 
 
@@ -81,7 +81,7 @@ def emit(
     as_json: bool,
     warnings: Sequence[str] = (),
 ) -> None:
-    """The answer: an envelope for scripts, or lines for a person."""
+    """Print `data` in a JSON envelope, or the lines and warnings as text."""
     if as_json:
         _print_envelope(data, warnings, None)
         return
@@ -91,14 +91,15 @@ def emit(
         click.echo(click.style("warning: ", fg="yellow") + sanitize(warning), err=True)
 
 
-def format_troubles(troubles: Iterable[tuple[object, str]]) -> list[str]:
-    """Return a line for each unreadable log, and one for all that wait for one reason.
+def format_source_errors(errors: Iterable[tuple[object, str]]) -> list[str]:
+    """Return a warning for each (path, reason).
 
-    Hundreds of old logs may wait; `leslied bundle` has the path of each.
+    Logs that wait for the same reason share one line, because there may be hundreds of
+    them; `leslied bundle` lists the path of each.
     """
     lines: list[str] = []
     waiting: dict[str, list[object]] = {}
-    for path, reason in troubles:
+    for path, reason in errors:
         if reason.startswith(WAITING):
             waiting.setdefault(reason, []).append(path)
         else:
@@ -110,7 +111,7 @@ def format_troubles(troubles: Iterable[tuple[object, str]]) -> list[str]:
 
 
 def report_error(message: str, hint: str, code: int, *, as_json: bool) -> int:
-    """One sentence and what to do next, or the same as an envelope."""
+    """Print an error with its hint, as text or JSON; return the exit code."""
     if as_json:
         error = {"message": message, "hint": hint or None, "exit_code": code}
         _print_envelope(None, (), error)
@@ -133,26 +134,26 @@ def _print_envelope(
         "error": error,
     }
     text = _encode_json(envelope).decode("utf-8", "replace")
-    # The same JSON, in which nothing speaks to a terminal.
+    # Escape what a terminal would interpret; the JSON value stays the same.
     safe = _CONTROL_CHARS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     sys.stdout.buffer.write(safe.encode("utf-8", "replace") + b"\n")
     sys.stdout.buffer.flush()
 
 
 def _encode_json(value: Any) -> bytes:
-    """The value as JSON that people can read, too."""
+    """Encode the value as indented JSON."""
     import msgspec  # noqa: PLC0415 - not every command prints JSON
 
     try:
         return msgspec.json.format(msgspec.json.encode(value, enc_hook=str))
     except (UnicodeEncodeError, RecursionError):
-        # A lone surrogate, or nested deeper than can be laid out.
+        # The value has a lone surrogate, or is nested too deeply for msgspec.
         text = json.dumps(value, ensure_ascii=False, default=str)
         return text.encode("utf-8", "replace")
 
 
 def print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """The rows for a spreadsheet, which takes none of them for a formula."""
+    """Print CSV; cells that a spreadsheet would take for a formula are quoted."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(map(_csv_cell, names))
@@ -182,11 +183,11 @@ def format_table(
     right_aligned: str = "",
     droppable: Sequence[str] = (),
 ) -> Iterable[str]:
-    """Aligned columns, no wider than the terminal.
+    """Yield the lines of a table that fits the terminal.
 
-    Columns whose name is in `right` are set to the right. Where room is short, the
-    `stretch` column gives way, then the columns of `least` go, the first one first;
-    without a `stretch` column the widest give way together.
+    `right_aligned` names columns, separated by spaces. If the terminal is too narrow,
+    the `stretch` column is cut first, then `droppable` columns are left out, the first
+    one first. Without a `stretch` column, the widest columns are cut.
     """
     from rich.cells import cell_len  # noqa: PLC0415
 
@@ -195,57 +196,58 @@ def format_table(
         for row in (headers, *rows)
     ]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
-    numbers = {at for at, name in enumerate(headers) if name in right_aligned.split()}
-    spare = [headers.index(name) for name in droppable if name in headers]
+    numeric = {i for i, name in enumerate(headers) if name in right_aligned.split()}
+    optional = [headers.index(name) for name in droppable if name in headers]
     if stretch is None:
-        kept, widths = list(range(len(headers))), _shrink_columns(widths)
+        visible, widths = list(range(len(headers))), _shrink_columns(widths)
     else:
-        kept = _fit_columns(widths, stretch, spare, numbers)
+        visible = _fit_columns(widths, stretch, optional, numeric)
     for number, row in enumerate(cells):
-        fitted = [_pad_cell(row[at], widths[at], is_right=at in numbers) for at in kept]
+        fitted = [_pad_cell(row[i], widths[i], is_right=i in numeric) for i in visible]
         line = "  ".join(fitted).rstrip()
         yield click.style(line, dim=True) if number == 0 else line
 
 
 def _flatten_cell(text: str) -> str:
-    """The text in one line of characters that every terminal draws equally wide."""
+    """Put the text on one line and drop characters of uncertain width."""
     return _EMOJI_MODIFIERS.sub(
         "", sanitize(text).replace("\n", " ").replace("\t", " ")
     )
 
 
 def _fit_columns(
-    widths: list[int], stretch: int, droppable: Sequence[int], numbers: set[int]
+    widths: list[int], stretch: int, droppable: Sequence[int], numeric: set[int]
 ) -> list[int]:
-    """The columns that are shown; `widths` is what each of them gets."""
-    kept = list(range(len(widths)))
+    """Return the indexes of visible columns; shrink their `widths` in place."""
+    visible = list(range(len(widths)))
     columns = _find_screen_width()
-    wanted, width = widths[stretch], columns or _DEFAULT_WIDTH
+    full_width, width = widths[stretch], columns or _DEFAULT_WIDTH
 
-    def room() -> int:
-        return width - sum(widths[at] + 2 for at in kept if at != stretch)
+    def width_left() -> int:
+        return width - sum(widths[i] + 2 for i in visible if i != stretch)
 
-    for at in droppable if columns else ():
-        if room() >= min(wanted, _MIN_STRETCH_WIDTH):
+    for index in droppable if columns else ():
+        if width_left() >= min(full_width, _MIN_STRETCH_WIDTH):
             break
-        kept.remove(at)
-    widths[stretch] = min(wanted, max(room(), _MIN_COLUMN_WIDTH))
-    # Words may be cut; never a number, nor the first column, which is to be typed.
-    words = [at for at in kept[1:] if at not in numbers] if columns else []
-    while words and room() < widths[stretch]:
-        widest = max(words, key=widths.__getitem__)
+        visible.remove(index)
+    widths[stretch] = min(full_width, max(width_left(), _MIN_COLUMN_WIDTH))
+    # Text may be cut, but not numbers, nor the first column: people type its ids.
+    textual = [i for i in visible[1:] if i not in numeric] if columns else []
+    while textual and width_left() < widths[stretch]:
+        widest = max(textual, key=widths.__getitem__)
         if widths[widest] <= _MIN_COLUMN_WIDTH:
             break
         widths[widest] -= 1
-    return kept
+    return visible
 
 
 def _shrink_columns(widths: list[int]) -> list[int]:
-    """The widths with the widest cut to one measure, so that a line fits."""
-    room = (_find_screen_width() or _DEFAULT_WIDTH) - 2 * (len(widths) - 1)
+    """Return widths with one upper limit, chosen so that a line fits."""
+    available = (_find_screen_width() or _DEFAULT_WIDTH) - 2 * (len(widths) - 1)
     limit = max(widths)
     while (
-        sum(min(width, limit) for width in widths) > room and limit > _MIN_SHARED_WIDTH
+        sum(min(width, limit) for width in widths) > available
+        and limit > _MIN_SHARED_WIDTH
     ):
         limit -= 1
     return [min(width, limit) for width in widths]
@@ -261,12 +263,12 @@ def _pad_cell(text: str, width: int, *, is_right: bool) -> str:
 
 
 def has_room(columns: int) -> bool:
-    """Whether lines of so many columns fit."""
+    """Return whether lines of this many columns fit the terminal."""
     return (_find_screen_width() or _DEFAULT_WIDTH) >= columns
 
 
 def _find_screen_width() -> int | None:
-    """The columns that lines must keep to; None where no one said."""
+    """Return the screen width, or None without both a terminal and COLUMNS."""
     if sys.stdout.isatty() or read_environ().get("COLUMNS"):
         from shutil import get_terminal_size  # noqa: PLC0415 - slow to load
 
@@ -275,17 +277,17 @@ def _find_screen_width() -> int | None:
 
 
 def parse_time(text: str | None) -> datetime | None:
-    """The time that was written down for scripts, to be told to people."""
+    """Parse a time in ISO format as the JSON output has it; None if there is none."""
     return datetime.fromisoformat(text) if text else None
 
 
 def format_time(time: datetime | None) -> str:
-    """Local time to the minute."""
+    """Format a time in the local zone, to the minute."""
     return time.astimezone().strftime("%Y-%m-%d %H:%M") if time else "-"
 
 
 def format_ago(time: datetime | None, now: datetime) -> str:
-    """How long ago, in the largest unit that fits."""
+    """Format the time since then in its largest unit: `3 h ago`."""
     if time is None:
         return "never"
     seconds = max(int((now - time.astimezone(UTC)).total_seconds()), 0)
@@ -296,7 +298,7 @@ def format_ago(time: datetime | None, now: datetime) -> str:
 
 
 def format_number(number: int) -> str:
-    """A count as people read it: 950, 12k, 3.4M."""
+    """Format a count: 950, 12k, 3.4M."""
     if number < 10_000:
         return str(number)
     if number < 1_000_000:
@@ -305,7 +307,7 @@ def format_number(number: int) -> str:
 
 
 def format_cost(cost: Cost) -> str:
-    """Dollars; `+` where part of it has no known price, `-` where all has none."""
+    """Format dollars; `+` marks an incomplete sum, `-` a sum without any price."""
     if cost.usd is None:
         return "-"
     mark = "+" if cost.unpriced else ""
@@ -313,7 +315,7 @@ def format_cost(cost: Cost) -> str:
 
 
 def format_bytes(size: int) -> str:
-    """A size as people read it."""
+    """Format a size: 512 B, 1.5 MB."""
     for limit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
         if size >= limit:
             return f"{size / limit:.1f} {name}"
@@ -321,35 +323,35 @@ def format_bytes(size: int) -> str:
 
 
 def format_path(path: str, home: str) -> str:
-    """The path with the home folder as `~`."""
+    """Abbreviate the home folder to `~`."""
     if home and (path == home or path.startswith(home + "/")):
         return "~" + path[len(home) :]
     return path
 
 
 def format_count(number: int, noun: str) -> str:
-    """`1 unit`, `2 units`."""
+    """Format a number with its noun: `1 unit`, `2 units`."""
     return f"{format_number(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def shorten_ids(ids: Iterable[str], among: Iterable[str]) -> dict[str, str]:
-    """Each id's shortest beginning that means it alone, of eight characters or more.
+    """Map each id to its shortest unique prefix of at least eight characters.
 
-    Alone among themselves and the others, which are all that begin like one of them.
+    The prefix is unique among `ids` and `among`, which must hold every other id that
+    starts like one of them.
     """
-    wanted = list(ids)
-    ordered = sorted({*wanted, *among})
-    return {each: each[: _find_prefix_length(each, ordered)] for each in wanted}
+    requested = list(ids)
+    ordered = sorted({*requested, *among})
+    return {each: each[: _compute_prefix_length(each, ordered)] for each in requested}
 
 
-def _find_prefix_length(each: str, ordered: Sequence[str]) -> int:
-    at = bisect_left(ordered, each)
-    beside = [*ordered[max(at - 1, 0) : at], *ordered[at + 1 : at + 2]]
-    return max(
-        [_MIN_ID_CHARS, *(_count_common_prefix(each, other) + 1 for other in beside)]
-    )
+def _compute_prefix_length(full_id: str, ordered: Sequence[str]) -> int:
+    index = bisect_left(ordered, full_id)
+    neighbours = [*ordered[max(index - 1, 0) : index], *ordered[index + 1 : index + 2]]
+    common = (_count_common_prefix(full_id, other) for other in neighbours)
+    return max([_MIN_ID_CHARS, *(length + 1 for length in common)])
 
 
-def _count_common_prefix(one: str, other: str) -> int:
-    pairs = zip(one, other, strict=False)
+def _count_common_prefix(first: str, second: str) -> int:
+    pairs = zip(first, second, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -1,4 +1,4 @@
-"""Lines for a person: in a pager where they sit at a terminal, else as they come."""
+"""Output of long texts: through a pager on a terminal, else directly."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 _PAGER = "less"
 _LESS_FLAGS = "FRX"
-"""No pager for less than a screen, colours as they are, nothing wiped at the end."""
+"""Quit if one screen is enough, pass colours through, keep the text on exit."""
 
 
 def show_lines(
     lines: Iterable[str], environ: Mapping[str, str], *, is_paged: bool
 ) -> None:
-    """The lines are seen; each is made when it is needed, and none after a `q`."""
+    """Show the lines, consuming them lazily; stop when the pager quits."""
     command = find_pager(environ) if is_paged and sys.stdout.isatty() else []
     pager = _start(command, environ) if command else None
     if pager is None:
@@ -32,26 +32,26 @@ def show_lines(
 
 
 def find_pager(environ: Mapping[str, str]) -> list[str]:
-    """The words that start the pager; none where nobody wants one."""
+    """Return the pager's command line, empty if no pager should run."""
     if environ.get("TERM", "dumb") == "dumb":
         return []
-    wanted = environ.get("LESLIED_PAGER", environ.get("PAGER", _PAGER))
+    setting = environ.get("LESLIED_PAGER", environ.get("PAGER", _PAGER))
     try:
-        words = shlex.split(wanted)
+        command = shlex.split(setting)
     except ValueError:
         return []
-    if words and words[0].rpartition("/")[2] == _PAGER:
-        # Also where the person's own LESS does not say so.
-        words.append("-R")
-    return [] if words == ["cat"] else words
+    if command and command[0].rpartition("/")[2] == _PAGER:
+        # The user's own LESS variable may lack it, and colours would be garbled.
+        command.append("-R")
+    return [] if command == ["cat"] else command
 
 
 def _start(
     command: list[str], environ: Mapping[str, str]
 ) -> subprocess.Popen[bytes] | None:
-    """The pager; None where it cannot be started."""
+    """Start the pager; return None if that fails."""
     try:
-        return subprocess.Popen(  # noqa: S603 - the person's own choice
+        return subprocess.Popen(  # noqa: S603 - the user chose the program
             command,
             stdin=subprocess.PIPE,
             env={"LESS": _LESS_FLAGS, "LV": "-c", "LESSCHARSET": "utf-8", **environ},
@@ -61,16 +61,17 @@ def _start(
 
 
 def _write_to_pager(pager: subprocess.Popen[bytes], lines: Iterable[str]) -> None:
-    # Ctrl-C is the pager's while it runs: without us it would lose the terminal.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Leave Ctrl-C to the pager: if this process exited, the pager would keep running
+    # without control of the terminal.
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with contextlib.suppress(BrokenPipeError), pager:
             for line in lines:
-                assert pager.stdin is not None  # noqa: S101 - it was asked for
+                assert pager.stdin is not None  # noqa: S101 - set by stdin=PIPE
                 pager.stdin.write(line.encode(errors="replace") + b"\n")
                 pager.stdin.flush()
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
 
 
 def _print(lines: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""`leslied pause`: the daemon rests."""
+"""`leslied pause`: suspend the daemon."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from leslied.paths import make_private_dir
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied pause", "let it rest"),
-        ("leslied unpause", "let it go on"),
+        ("leslied pause", "suspend the daemon"),
+        ("leslied unpause", "continue"),
     ],
     see_also=["unpause", "status"],
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, as_json: bool) -> None:
-    """Let the daemon read and write nothing until `leslied unpause`.
+    """Suspend the daemon until `leslied unpause`.
 
-    For when the machine has better things to do. What agents write meanwhile is read
-    afterwards; nothing is lost.
+    A paused daemon reads and writes nothing, so the machine is free for other work.
+    Nothing is lost: what agents write in the meantime is read afterwards.
     """
     file = get_app(ctx).paths.pause_file
     make_private_dir(file.parent)
     file.touch(mode=0o600)
-    message = "Paused. Go on with: leslied unpause"
+    message = "Paused. Continue with: leslied unpause"
     emit({"paused": True}, lambda: [message], as_json=as_json)

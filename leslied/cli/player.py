@@ -1,4 +1,4 @@
-"""Text that appears on a terminal bit by bit, with pauses, as it once did."""
+"""Playback of text on a terminal, piece by piece and with pauses."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
 
 Pacing = Literal["at once", "typed", "spoken"]
-"""How a text appears: whole, letter by letter, or word by word."""
+"""How a text appears: whole, character by character, or word by word."""
 _SECONDS_PER_PIECE: dict[Pacing, float] = {"at once": 0.0, "typed": 0.12, "spoken": 0.3}
-"""What a letter and a word take at the speed at which it happened."""
+"""Seconds for one character or word at speed 1."""
 _WORD = re.compile(r"\S+\s*|\s+")
 _STYLE = r"\x1b\[[0-9;]*m|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
 _MIN_SPEED, _MAX_SPEED = 1 / 8, 1024.0
@@ -23,7 +23,7 @@ _MIN_SPEED, _MAX_SPEED = 1 / 8, 1024.0
 
 @dataclass(frozen=True, slots=True)
 class ReplayEvent:
-    """A text, how it appears, and the seconds of the session before it."""
+    """A text, its pacing, and the pause before it in seconds of the session."""
 
     pause: float
     text: str
@@ -31,46 +31,46 @@ class ReplayEvent:
 
 
 class KeyInput(Protocol):
-    """Whoever may press a key."""
+    """Source of key presses."""
 
     def wait(self, seconds: float | None) -> Key:
-        """The key that was pressed within the time; empty where none was."""
+        """Wait for a key; return "" if none is pressed in time (None: no limit)."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoKeyInput:
-    """Nobody presses a key: time passes."""
+    """Key input without a keyboard: it only lets time pass."""
 
     clock: Clock
 
     def wait(self, seconds: float | None) -> Key:
-        """Nothing, when the time is over."""
+        """Sleep for this time and return ""."""
         self.clock.sleep(seconds or 0.0)
         return ""
 
 
-class _Quit(Exception):  # noqa: N818 - a wish, not an accident
-    """Somebody has seen enough."""
+class _Quit(Exception):  # noqa: N818 - a request, not an error
+    """Raised when the user quits the playback."""
 
 
 @dataclass(slots=True)
 class Player:
-    """Plays texts; `speed` 10 is ten times as fast as it was, 0 knows no pause."""
+    """Player of replay events; speed 10 is ten times as fast, 0 has no pauses."""
 
     keys: KeyInput
     clock: Clock
     write: Callable[[str], None]
     speed: float
     max_pause: float
-    """No pause is longer than so many seconds, nor does a text take longer."""
+    """Longest pause in seconds, and longest time a text may take to appear."""
     is_terminal: bool
-    """Whether text appears bit by bit."""
+    """Whether text appears piece by piece."""
     _is_skipping: bool = False
     _is_mid_line: bool = False
     _hint: str = ""
 
     def play(self, events: Iterable[ReplayEvent]) -> None:
-        """All of it was shown, or as much as anybody wanted to see."""
+        """Play the events until they end or the user quits."""
         try:
             for event in events:
                 self._wait(event.pause, self.max_pause)
@@ -96,17 +96,18 @@ class Player:
         self._is_mid_line = not text.endswith("\n")
 
     def _wait(self, seconds: float, limit: float) -> None:
-        """The pause is over, or somebody is in a hurry."""
-        share = 1.0
-        while not self._is_skipping and share > 0:
-            whole = min(seconds / self.speed, limit) if self.speed else 0.0
-            if not whole:
+        """Wait, handling keys, until the pause is over or skipped."""
+        # A fraction of the pause is kept, because a key may change the speed.
+        remaining = 1.0
+        while not self._is_skipping and remaining > 0:
+            duration = min(seconds / self.speed, limit) if self.speed else 0.0
+            if not duration:
                 return
-            began = self.clock.monotonic()
-            key = self.keys.wait(whole * share)
+            started_at = self.clock.monotonic()
+            key = self.keys.wait(duration * remaining)
             if not key:
                 return
-            share -= (self.clock.monotonic() - began) / whole
+            remaining -= (self.clock.monotonic() - started_at) / duration
             self._handle_key(key)
 
     def _handle_key(self, key: Key) -> None:
@@ -123,7 +124,7 @@ class Player:
                 raise _Quit
 
     def _wait_for_resume(self) -> None:
-        self._show_hint("paused: space goes on")
+        self._show_hint("paused: press space to continue")
         while (key := self.keys.wait(None)) != "pause":
             self._handle_key(key)
             if key == "next":
@@ -135,7 +136,7 @@ class Player:
         self._show_hint(f"speed {self.speed:g}")
 
     def _show_hint(self, text: str) -> None:
-        """A word that is gone with the next; none in the middle of a line."""
+        """Show a transient hint, unless the cursor is in the middle of a line."""
         if not self._is_mid_line:
             self._clear_hint()
             self._hint = text
@@ -152,7 +153,7 @@ def _split_text(event: ReplayEvent) -> Sequence[str]:
         return [event.text]
     if event.pacing == "spoken":
         return _WORD.findall(event.text)
-    import regex  # noqa: PLC0415 - only who types needs to know what a letter is
+    import regex  # noqa: PLC0415 - only typed text needs grapheme clusters
 
-    found: list[str] = regex.findall(rf"{_STYLE}|\X", event.text)
-    return found
+    graphemes: list[str] = regex.findall(rf"{_STYLE}|\X", event.text)
+    return graphemes

@@ -1,4 +1,4 @@
-"""A bar on stderr while long work is under way and a person looks on."""
+"""Progress bar on stderr, drawn only on a terminal."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _DELAY_SECONDS = 0.3
-"""Work that is done by then needs no bar."""
+"""Time before the bar first appears: short work needs none."""
 _REDRAW_SECONDS = 0.1
 _BAR_WIDTH = 24
 _ERASE = "\r\x1b[K"
 
 
 class ProgressBar:
-    """One line that is drawn again and again, and gone at the end."""
+    """Progress line that is redrawn in place and erased at the end."""
 
     def __init__(self, clock: Clock, stream: TextIO | None = None) -> None:
         self._clock = clock
@@ -45,14 +45,14 @@ class ProgressBar:
     def start(
         self, label: str, format_amount: Callable[[int], str] = format_number
     ) -> None:
-        """Other work begins; `say` tells its amounts."""
+        """Start a new task; `format_amount` formats its done and total amounts."""
         self._erase()
         self._label, self._format_amount = label, format_amount
         self._started_at = self._clock.monotonic()
         self._next_draw_at = self._started_at + _DELAY_SECONDS
 
     def update(self, done: int, total: int) -> None:
-        """So much is done; it is drawn where it is time to, and costs nothing else."""
+        """Set the progress; redraw at most ten times a second."""
         if (
             self._is_visible
             and total
@@ -65,14 +65,14 @@ class ProgressBar:
             self._stream.flush()
 
     def track(self, items: Sequence[T]) -> Iterator[T]:
-        """The items, one after the other."""
+        """Yield the items and show how many were taken."""
         for number, item in enumerate(items):
             self.update(number, len(items))
             yield item
 
     def _draw(self, done: int, total: int, seconds: float) -> str:
-        full = done * _BAR_WIDTH // total
-        bar = "█" * full + "░" * (_BAR_WIDTH - full)
+        filled = done * _BAR_WIDTH // total
+        bar = "█" * filled + "░" * (_BAR_WIDTH - filled)
         amounts = f"{self._format_amount(done)} of {self._format_amount(total)}"
         line = f"{self._label} {bar} {100 * done // total:3d}%  {amounts}"
         if done:

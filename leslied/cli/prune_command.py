@@ -1,4 +1,4 @@
-"""`leslied prune`: old sessions go, from the store and the archive."""
+"""`leslied prune`: delete sessions from the store and the archive."""
 
 from __future__ import annotations
 
@@ -59,66 +59,70 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)i?b?")
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KEEP_REASONS = {
-    "active": "still at work",
-    "idle": "not over yet",
-    "unread": "with a log that has news (run: leslied sync)",
-    "failed": "ended badly (--failed takes them too)",
+    "active": "still active",
+    "idle": "idle, not stopped yet",
+    "unread": "their logs have unread entries (run: leslied sync)",
+    "failed": "failed (use --failed to delete them too)",
 }
 
 
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied prune --older-than 90d", "what three months of silence would take"),
-        ("leslied prune --older-than 90d --yes", "do it"),
-        ("leslied prune --max-size 2GB --yes", "the oldest go until it is smaller"),
-        ("leslied prune --project old-app --keep 0 --yes", "all of one project"),
+        ("leslied prune --older-than 90d", "show sessions unused for three months"),
+        ("leslied prune --older-than 90d --yes", "delete them"),
+        ("leslied prune --max-size 2GB --yes", "delete the oldest, down to 2 GB"),
+        ("leslied prune --project old-app --keep 0 --yes", "delete all of one project"),
     ],
-    exit_codes=[(4, "the daemon runs: stop it first")],
+    exit_codes=[(4, "the daemon is running: stop it first")],
     see_also=["disk", "export", "rebuild"],
 )
 @click.option(
     "--older-than",
     metavar="WHEN",
-    help="Sessions that were last active before this: 90d, 4w, 2026-01-31.",
+    help="Delete sessions last active before this time: 90d, 4w, 2026-01-31.",
 )
 @click.option(
     "--keep",
     metavar="N",
     type=click.IntRange(min=0),
-    help="All but the last active N.",
+    help="Delete all but the N most recently active sessions.",
 )
 @click.option(
     "--max-size",
     metavar="SIZE",
-    help="The oldest, until store and archive take no more than this: 2GB, 500MB.",
+    help="Delete the oldest until store and archive fit this size: 2GB, 500MB.",
 )
 @agent_project_options
-@click.option("--failed", is_flag=True, help="Also those that ended badly.")
+@click.option("--failed", is_flag=True, help="Delete failed sessions too.")
 @click.option(
     "--transcripts",
     is_flag=True,
-    help="Also the transcripts that were written of them and that nobody changed.",
+    help="Delete their transcripts too, except those edited since they were written.",
 )
-@click.option("--yes", is_flag=True, help="Do it; without this it is only shown.")
+@click.option(
+    "--yes", is_flag=True, help="Delete; without it, only show what would be deleted."
+)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
-    """Be rid of whole sessions, with their subagents: first shown, then done.
+    """Delete sessions and their subagents. A dry run unless --yes is given.
 
-    A session goes when any of --older-than, --keep and --max-size names it. --agent
-    and --project say which sessions are looked at. What is still at work, has news in
-    its log, or ended badly stays. The agents' own logs are never touched, and what
-    has gone does not come back from them; what an agent adds later is kept.
+    A session is deleted if --older-than, --keep or --max-size selects it; --agent and
+    --project limit the choice. Sessions that are not stopped, that have unread log
+    entries, or that failed are kept.
+
+    The agents' own logs are never touched. Deleted entries are not imported from them
+    again; entries that an agent adds later are.
     """
     request = _PruneRequest(get_app(ctx), options)
     request.check()
-    choice, sizes, done = request.execute() if options["yes"] else request.plan()
-    data = request.to_dict(choice, sizes, done)
-    warnings = _list_warnings(done) if done else []
+    plan, sizes, report = request.execute() if options["yes"] else request.plan()
+    data = request.to_dict(plan, sizes, report)
+    warnings = _list_warnings(report) if report else []
     emit(
         data,
-        lambda: _done_lines(data) if done else _dry_run_lines(data, request),
+        lambda: _report_lines(data) if report else _dry_run_lines(data, request),
         as_json=options["as_json"],
         warnings=warnings,
     )
@@ -126,24 +130,24 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _PruneRequest:
-    """What was asked for."""
+    """The options of one call, and the app that carries them out."""
 
     app: App
     options: dict[str, Any]
 
     def check(self) -> None:
-        """Whoever does not say what is too much is asked."""
+        """Raise UserError if no option says what to prune."""
         if all(
             self.options[name] is None for name in ("older_than", "keep", "max_size")
         ):
             raise UserError(
-                "Which sessions are too many?",
-                "Try: leslied prune --older-than 90d, leslied prune --keep 500, "
-                "or leslied prune --max-size 2GB; without --yes they are only shown.",
+                "Say what to prune: --older-than, --keep or --max-size.",
+                "Try: leslied prune --older-than 90d. "
+                "Nothing is deleted without --yes.",
             )
 
     def plan(self) -> tuple[PrunePlan, StorageSizes, None]:
-        """Who would go."""
+        """Return what would be deleted, and current sizes. Read-only."""
         with self.app.open_reader() as reader:
             return *self._select_sessions(reader), None
 
@@ -151,9 +155,10 @@ class _PruneRequest:
         policy = self._make_policy()
         settings = self.app.load_settings()
         roots = {
-            a.name: tuple(found) for a, found in self.app.iter_agent_roots(settings)
+            adapter.name: tuple(paths)
+            for adapter, paths in self.app.iter_agent_roots(settings)
         }
-        reasons = PruneGuard(
+        guard = PruneGuard(
             reader=reader,
             roots=roots,
             live_sessions=find_live_sessions(self.app.list_registries(settings)),
@@ -163,63 +168,64 @@ class _PruneRequest:
         sizes = measure_sizes(reader)
         filters = parse_filters(self.app, self.options, AGENT_PROJECT_NAMES)
         sessions = list_sessions(reader, Selection(filters=filters))
-        return plan_pruning(sessions, policy, sizes, reasons.find_reason_to_keep), sizes
+        return plan_pruning(sessions, policy, sizes, guard.find_reason_to_keep), sizes
 
     def execute(self) -> tuple[PrunePlan, StorageSizes, PruneReport]:
-        """They are gone."""
+        """Delete the sessions; return the plan, sizes before, and a report."""
         with self._open_store() as store:
             with self.app.open_reader() as reader:
-                choice, sizes = self._select_sessions(reader)
-                keep = self.app.make_pipeline(store, reader).archiver
-            prune = Pruner(
+                plan, sizes = self._select_sessions(reader)
+                archiver = self.app.make_pipeline(store, reader).archiver
+            pruner = Pruner(
                 store=store,
-                archiver=keep,
+                archiver=archiver,
                 include_transcripts=self.options["transcripts"],
             )
-            with store.pruner() as pruning:
-                is_unfinished = pruning.needs_vacuum()
-            if choice.candidates or is_unfinished:
-                prune.check_free_space(sizes.compute_remaining_store(choice.candidates))
+            with store.pruner() as store_pruner:
+                is_unfinished = store_pruner.needs_vacuum()
+            if plan.candidates or is_unfinished:
+                pruner.check_free_space(sizes.compute_remaining_store(plan.candidates))
                 with ProgressBar(self.app.clock) as bar:
-                    bar.start("Removing sessions")
-                    for batch in bar.track(list(make_batches(choice.candidates))):
-                        prune.remove(batch)
-                prune.finish()
+                    bar.start("Deleting sessions")
+                    for batch in bar.track(list(make_batches(plan.candidates))):
+                        pruner.remove(batch)
+                pruner.finish()
             with self.app.open_reader() as reader:
-                choice.remaining_bytes = (
+                plan.remaining_bytes = (
                     reader.sizes.get_used_bytes() + reader.sizes.get_archive_bytes()
                 )
-        return choice, sizes, prune.report
+        return plan, sizes, pruner.report
 
     def to_dict(
-        self, choice: PrunePlan, sizes: StorageSizes, done: PruneReport | None
+        self, plan: PrunePlan, sizes: StorageSizes, report: PruneReport | None
     ) -> dict[str, Any]:
-        """What scripts are told, and people in other words."""
+        """Build the JSON data; the text output uses it too."""
         copies = find_store_copies(self.app.paths.store_file)
         data: dict[str, Any] = {
-            "done": done is not None,
-            "count": len(choice.candidates),
-            "bytes": sum(each.size for each in choice.candidates),
+            "done": report is not None,
+            "count": len(plan.candidates),
+            "bytes": sum(each.size for each in plan.candidates),
             "bytes_before": sizes.total,
-            "bytes_after": choice.remaining_bytes,
+            "bytes_after": plan.remaining_bytes,
             "copies_bytes": sum(copy.stat().st_size for copy in copies),
-            "sessions": [self._session_to_dict(each) for each in choice.candidates],
+            "sessions": [self._session_to_dict(each) for each in plan.candidates],
             "staying": {
-                why: len(found) for why, found in choice.kept_by_reason.items()
+                reason: len(sessions)
+                for reason, sessions in plan.kept_by_reason.items()
             },
             "command": self._format_command(),
         }
-        if done:
+        if report:
             data |= {
-                "records_removed": done.records,
-                "archive_files_removed": done.archive_files,
-                "transcripts_removed": done.transcripts,
-                "copies_removed": done.store_copies,
+                "records_removed": report.records,
+                "archive_files_removed": report.archive_files,
+                "transcripts_removed": report.transcripts,
+                "copies_removed": report.store_copies,
             }
         return data
 
     def make_short_ids(self, ids: list[str]) -> dict[str, str]:
-        """The ids as people type them."""
+        """Map each id to the shortest prefix that `leslied show` accepts."""
         with self.app.open_reader() as reader:
             return shorten_ids(ids, reader.list_similar_ids(ids))
 
@@ -227,28 +233,28 @@ class _PruneRequest:
         try:
             return Store(self.app.paths.store_file, self.app.clock)
         except AlreadyRunning as error:
-            from leslied.service import format_stop_command  # noqa: PLC0415 - few need it
+            from leslied.service import format_stop_command  # noqa: PLC0415
 
             raise AlreadyRunning(
                 error.message,
-                f"Nothing was removed. Stop it first: {format_stop_command(PLATFORM)}; "
-                "then start it again.",
+                f"Nothing was deleted. Stop it first: {format_stop_command(PLATFORM)}. "
+                "Start it again afterwards.",
             ) from error
 
     def _make_policy(self) -> RetentionPolicy:
-        older, size = self.options["older_than"], self.options["max_size"]
+        age, size = self.options["older_than"], self.options["max_size"]
         now = self.app.clock.now()
         before = None
-        if older is not None:
-            before = _EPOCH + timedelta(microseconds=parse_time_arg(older, now, None))
+        if age is not None:
+            before = _EPOCH + timedelta(microseconds=parse_time_arg(age, now, None))
         return RetentionPolicy(
             before=before,
             keep_newest=self.options["keep"],
             max_bytes=None if size is None else parse_size(size),
         )
 
-    def _session_to_dict(self, going: PruneCandidate) -> dict[str, Any]:
-        session = going.session
+    def _session_to_dict(self, candidate: PruneCandidate) -> dict[str, Any]:
+        session = candidate.session
         return {
             "id": session.key.session_id,
             "agent": session.key.agent,
@@ -256,99 +262,101 @@ class _PruneRequest:
             "title": self.app.redact(session.title) or None,
             "ended_at": encode_time(session.ended_at),
             "subagents": session.subagents,
-            "why": list(going.reasons),
-            "bytes": going.size,
+            "why": list(candidate.reasons),
+            "bytes": candidate.size,
         }
 
     def _format_command(self) -> str:
-        words = self._format_options(
+        args = self._format_options(
             "older_than", "keep", "max_size", *AGENT_PROJECT_NAMES
         )
-        words += [
+        args += [
             f"--{name}" for name in ("failed", "transcripts") if self.options[name]
         ]
-        return shlex.join(["leslied", "prune", *words, "--yes"])
+        return shlex.join(["leslied", "prune", *args, "--yes"])
 
     def format_export_command(self) -> str:
-        """The command that takes those away that were looked at."""
+        """Format the command that exports the sessions of this agent and project."""
         return shlex.join(
             ["leslied", "export", "--all", *self._format_options(*AGENT_PROJECT_NAMES)]
         )
 
     def _format_options(self, *names: str) -> list[str]:
-        """These options, as they were given."""
-        given = {name: self.options[name] for name in names}
+        """Return the arguments that set these options, leaving out unset ones."""
+        values = {name: self.options[name] for name in names}
         return [
-            word
-            for name, value in given.items()
+            arg
+            for name, value in values.items()
             if value is not None
-            for word in ("--" + name.replace("_", "-"), str(value))
+            for arg in ("--" + name.replace("_", "-"), str(value))
         ]
 
 
 def parse_size(text: str) -> int:
-    """Bytes, of a size as people type it."""
-    found = _SIZE.fullmatch(text.strip().lower())
-    if found is None:
-        raise UserError(f"{text!r} is no size.", "Try: 2GB, 500MB, 1.5G")
-    return int(float(found[1]) * _FACTORS[found[2]])
+    """Return the bytes of a size such as `2GB`; raise UserError for other text."""
+    match = _SIZE.fullmatch(text.strip().lower())
+    if match is None:
+        raise UserError(f"{text!r} is not a size.", "Try: 2GB, 500MB, 1.5G")
+    return int(float(match[1]) * _FACTORS[match[2]])
 
 
-def _list_warnings(done: PruneReport) -> list[str]:
+def _list_warnings(report: PruneReport) -> list[str]:
     warnings = [
-        f"{path} was changed since it was written; it stays."
-        for path in done.changed_transcripts
+        f"{path} was edited after it was written, so it was kept."
+        for path in report.changed_transcripts
     ]
-    if not done.is_store_shrunk:
+    if not report.is_store_shrunk:
         warnings.append(
-            "Another program still reads the store, and its file shrinks when that "
-            "ends. Then run the same command again."
+            "The store's file could not shrink, because another program is reading it. "
+            "Run the same command again when that program has ended."
         )
     return warnings
 
 
 def _dry_run_lines(data: dict[str, Any], request: _PruneRequest) -> Iterator[str]:
     if not data["count"]:
-        yield "No session would go."
+        yield "No sessions would be deleted."
         yield from _kept_lines(data)
         return
     yield from _session_table(data["sessions"], request)
     yield ""
     yield (
-        f"{format_count(data['count'], 'session')} would go, about "
+        f"{format_count(data['count'], 'session')} would be deleted, about "
         f"{format_bytes(data['bytes'])} of the {format_bytes(data['bytes_before'])} "
         "in store and archive."
     )
     if data["copies_bytes"]:
+        size = format_bytes(data["copies_bytes"])
         yield (
-            f"So would older copies of the store ({format_bytes(data['copies_bytes'])}): "
-            "they hold all of it."
+            f"Older copies of the store ({size}) would be deleted too, because they "
+            "contain the same sessions."
         )
     yield from _kept_lines(data)
-    yield f"Nothing was removed. To do it: {data['command']}"
-    yield f"To have them elsewhere first: {request.format_export_command()} -f jsonl -o FOLDER"
+    yield f"Nothing was deleted. To delete: {data['command']}"
+    yield f"To export first: {request.format_export_command()} -f jsonl -o FOLDER"
 
 
-def _done_lines(data: dict[str, Any]) -> Iterator[str]:
+def _report_lines(data: dict[str, Any]) -> Iterator[str]:
     if not data["count"]:
-        yield "No session went."
+        yield "No sessions were deleted."
     else:
         yield (
-            f"{format_count(data['count'], 'session')} gone, with "
+            f"Deleted {format_count(data['count'], 'session')} with "
             f"{format_count(data['records_removed'], 'record')} and "
             f"{format_count(data['archive_files_removed'], 'archived log')}. "
-            f"Store and archive: {format_bytes(data['bytes_after'])} now."
+            f"Store and archive now take {format_bytes(data['bytes_after'])}."
         )
     if data["transcripts_removed"]:
-        yield f"{format_count(data['transcripts_removed'], 'transcript')} removed"
+        yield f"Deleted {format_count(data['transcripts_removed'], 'transcript')}."
     if data["copies_removed"]:
-        yield f"{format_count(data['copies_removed'], 'older file')} of the store removed"
+        count = format_count(data["copies_removed"], "older file")
+        yield f"Deleted {count} of the store."
     yield from _kept_lines(data)
 
 
 def _kept_lines(data: dict[str, Any]) -> Iterator[str]:
-    for why, count in data["staying"].items():
-        yield f"{format_count(count, 'session')} {_KEEP_REASONS[why]}: not touched"
+    for reason, count in data["staying"].items():
+        yield f"Keeping {format_count(count, 'session')}: {_KEEP_REASONS[reason]}"
 
 
 def _session_table(
@@ -356,11 +364,11 @@ def _session_table(
 ) -> Iterator[str]:
     names = ("ID", "AGENT", "LAST ACTIVE", "PROJECT", "TITLE", "WHY", "FREES")
     shown = sessions[:_MAX_SHOWN]
-    shorts = request.make_short_ids([each["id"] for each in shown])
+    short_ids = request.make_short_ids([each["id"] for each in shown])
     now, home = request.app.clock.now(), str(request.app.home)
     rows = [
         (
-            shorts[each["id"]],
+            short_ids[each["id"]],
             each["agent"],
             _format_age(each["ended_at"], now),
             format_path(each["project"] or "", home).rpartition("/")[2] or "-",
@@ -372,7 +380,7 @@ def _session_table(
     ]
     yield from format_table(names, rows, stretch=4, right_aligned="FREES")
     if len(sessions) > _MAX_SHOWN:
-        yield f"… and {len(sessions) - _MAX_SHOWN} more (all of them: --json)"
+        yield f"… and {len(sessions) - _MAX_SHOWN} more (list all with --json)"
 
 
 def _format_age(text: str | None, now: datetime) -> str:

@@ -1,4 +1,4 @@
-"""`leslied rebuild`: the store made anew from the archive and the logs."""
+"""`leslied rebuild`: rebuild the store from the archive and the logs."""
 
 from __future__ import annotations
 
@@ -27,27 +27,26 @@ if TYPE_CHECKING:
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied rebuild", "make it anew; refused where that would lose"),
-        ("leslied rebuild --accept-loss", "even so"),
+        ("leslied rebuild", "rebuild, unless entries would be lost"),
+        ("leslied rebuild --accept-loss", "rebuild in any case"),
     ],
     see_also=["sync", "status", "doctor"],
 )
 @click.option(
     "--accept-loss",
     is_flag=True,
-    help="Go on although the old store has entries that nothing else has.",
+    help="Rebuild even if entries that exist only in the old store are lost.",
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
-    """Make the store anew from the archive and the logs.
+    """Rebuild the store from the archive and the logs.
 
-    For when the store is damaged, or when a newer leslied understands old logs
-    better. Where the old store holds entries that nothing else has, nothing happens
-    unless you accept their loss. The daemon must not run.
+    Use it if the store is damaged, or if a newer leslied understands old logs better.
+    If the old store holds entries that are in neither the archive nor the logs, the
+    command fails unless you accept their loss. The daemon must not be running.
 
-    Transcripts keep their names. The old store stays beside the new one, as
-    store.db.before-rebuild.
+    The old store is kept as store.db.before-rebuild. Transcripts keep their names.
     """
     app = get_app(ctx)
     settings = app.load_settings()
@@ -58,7 +57,7 @@ def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
         settle_report = _run_stages(app, bar)
     data = _report_to_dict(report, settle_report)
     warnings = report.warnings + [
-        f"{n}: {why}" for n, why in settle_report.errors.items()
+        f"{name}: {reason}" for name, reason in settle_report.errors.items()
     ]
     emit(data, lambda: _lines(data), as_json=as_json, warnings=warnings)
 
@@ -79,7 +78,7 @@ def _make_rebuild(app: App, settings: Settings) -> Rebuild:
 
 
 def _run_stages(app: App, bar: ProgressBar) -> SettleReport:
-    """Every unit has its file; one that says the same is not written again."""
+    """Write missing or changed transcripts, relations and thread indexes."""
     with (
         Store(app.paths.store_file, app.clock) as store,
         app.open_reader() as reader,
@@ -112,14 +111,18 @@ def _report_to_dict(
 
 def _lines(data: dict[str, Any]) -> Iterator[str]:
     yield (
-        f"{data['records']} records from {data['sources_archived']} archived logs "
-        "and the logs that are still there"
+        f"Read {data['records']} records from {data['sources_archived']} archived logs "
+        "and the agents' logs."
     )
-    where = data["names_from"]
-    yield f"Names of transcripts came from the {where}." if where else "No names yet."
+    source = data["names_from"]
     yield (
-        f"{data['sessions_same']} sessions say the same, "
-        f"{len(data['sessions_changed'])} changed, {data['sessions_new']} are new, "
-        f"{len(data['sessions_lost'])} are lost"
+        f"Took transcript names from the {source}."
+        if source
+        else "There were no transcript names to keep."
     )
-    yield f"{data['transcripts_written']} transcripts written"
+    yield (
+        f"Sessions: {data['sessions_same']} unchanged, "
+        f"{len(data['sessions_changed'])} changed, {data['sessions_new']} new, "
+        f"{len(data['sessions_lost'])} lost."
+    )
+    yield f"Wrote {data['transcripts_written']} transcripts."

@@ -1,4 +1,4 @@
-"""One record as a reader wants to see it; nothing for what only machines read."""
+"""Rendering of one record as lines of text, for the terminal or a pipe."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _KEY_ARGUMENTS = (
     "message",
     "input",
 )
-"""Arguments that say what a call does, the most telling first."""
+"""Arguments that summarize a call, the most informative first."""
 
 
 class RecordRenderer:
-    """Tells records one after the other; a shown edit needs no answer that it is done.
+    """Renderer of a sequence of records; hides the result of an edit it has shown.
 
-    In plain text every line is as the log has it. On a terminal answers are laid out,
-    edits are diffs, and lines keep their indent when they are wrapped.
+    Plain output has every line as it is in the log. On a terminal, answers are rendered
+    as Markdown, edits as diffs, and wrapped lines keep their indent.
     """
 
     def __init__(self, options: RenderOptions) -> None:
@@ -49,7 +49,7 @@ class RecordRenderer:
         self._shown_edit_ids: set[str] = set()
 
     def render(self, record: Record, indent: str) -> Iterator[str]:
-        """The lines of one record."""
+        """Yield the lines of one record, none if it is not shown."""
         options = self._options
         match record.type:
             case "user_message":
@@ -83,12 +83,12 @@ class RecordRenderer:
         from leslied.cli.markdown import render_markdown  # noqa: PLC0415
 
         yield Gap(indent.rstrip())
-        room = options.width_after(indent, is_prose=True)
-        laid_out = render_markdown(record.content.strip("\n"), room)
-        if laid_out is None:
+        width = options.width_after(indent, is_prose=True)
+        lines = render_markdown(record.content.strip("\n"), width)
+        if lines is None:
             yield from self._quote(record.content, indent)
         else:
-            yield from ((indent + line).rstrip() for line in laid_out)
+            yield from ((indent + line).rstrip() for line in lines)
         yield Gap(indent.rstrip())
 
     def _thought(self, record: Record, indent: str) -> Iterator[str]:
@@ -105,42 +105,42 @@ class RecordRenderer:
         name = sanitize(" ".join(record.tool_name.split()))
         arguments = _parse_json(record.tool_input)
         edits = find_edits(record.tool_name, arguments) if options.is_rich else []
-        words = self._format_arguments(record, arguments, edits)
+        summary = self._format_arguments(record, arguments, edits)
         if not options.is_rich:
-            yield f"{indent}● {name} {words}"
+            yield f"{indent}● {name} {summary}"
         else:
-            yield from self._call_lines(name, words, indent)
+            yield from self._call_lines(name, summary, indent)
         if edits:
             self._shown_edit_ids.add(record.tool_call_id)
             yield from render_edits(edits, indent, options)
         if record.metadata.get("is_unanswered"):
             yield indent + options.paint("  └ no answer", dim=True)
 
-    def _call_lines(self, name: str, words: str, indent: str) -> Iterator[str]:
+    def _call_lines(self, name: str, summary: str, indent: str) -> Iterator[str]:
         options = self._options
-        room = options.width_after(indent)
-        name = options.truncate(name, room - 12)
+        width = options.width_after(indent)
+        name = options.truncate(name, width - 12)
         head = options.paint("● ", fg="blue") + options.paint(
             name, fg="blue", bold=True
         )
-        left = room - measure_width(name) - 3
-        if not options.is_full or len(words) <= left:
-            yield indent + f"{head} {options.truncate(words, left)}".rstrip()
+        width_left = width - measure_width(name) - 3
+        if not options.is_full or len(summary) <= width_left:
+            yield indent + f"{head} {options.truncate(summary, width_left)}".rstrip()
             return
         yield indent + head
-        for piece in options.wrap(words, room - 2):
+        for piece in options.wrap(summary, width - 2):
             yield f"{indent}  {options.paint(piece, dim=True)}"
 
     def _format_arguments(
         self, record: Record, arguments: Any, edits: Sequence[FileEdit]
     ) -> str:
-        """The call's arguments on one line: the telling one alone, or all of them."""
+        """Format the most informative argument on one line, or all arguments."""
         options = self._options
         if edits:
-            only = edits[0] if len(edits) == 1 else None
+            edit = edits[0] if len(edits) == 1 else None
             return (
-                sanitize(f"{options.shorten_path(only.path)} {only.diffstat}")
-                if only
+                sanitize(f"{options.shorten_path(edit.path)} {edit.diffstat}")
+                if edit
                 else ""
             )
         if options.is_full or not isinstance(arguments, dict):
@@ -201,15 +201,15 @@ class RecordRenderer:
             yield indent + self._options.paint("≈ conversation compacted", fg="magenta")
         elif self._options.is_full:
             text = record.content.strip().replace("\n", " ")[:MAX_PLAIN_CHARS]
-            words = " ".join(str(word) for word in (kind, note, text) if word)
-            yield from self._quote(f"· {words}", indent, dim=True)
+            description = " ".join(str(part) for part in (kind, note, text) if part)
+            yield from self._quote(f"· {description}", indent, dim=True)
 
     def _quote(self, text: str, mark: str, **style: Any) -> Iterator[str]:
-        """Every line of the text behind the mark."""
+        """Yield the lines of the text, each after the mark."""
         options = self._options
-        room = options.width_after(mark, is_prose=True) if options.is_rich else 0
+        width = options.width_after(mark, is_prose=True) if options.is_rich else 0
         for line in text.strip("\n").split("\n"):
-            for piece in options.wrap(sanitize(line), room):
+            for piece in options.wrap(sanitize(line), width):
                 yield mark + options.paint(piece, **style)
 
 
@@ -221,7 +221,7 @@ def _parse_json(text: str) -> Any:
 
 
 def _format_argument(value: Any) -> str:
-    """An argument as words; a command may be given as a list of them."""
+    """Return a text argument, or a command that is a list of words, else ""."""
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
         is_shell = len(value) == 3 and value[1] in ("-c", "-lc")
         return str(value[2]) if is_shell else " ".join(value)

@@ -1,4 +1,4 @@
-"""How entries are to be seen: how much of them, how wide, in colour or plain."""
+"""Options for rendering records: how much is shown, width, colours."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 ToolOutput = Literal["none", "short", "whole"]
 MAX_PLAIN_CHARS = 160
 _MAX_PROSE_WIDTH = 100
-"""Longer lines of prose are hard to read, however wide the terminal is."""
+"""Longer lines of prose are hard to read, even on a wide terminal."""
 _MIN_WIDTH = 20
 
 _MAX_WIDTH = 1000
 
 
 class Gap(str):
-    """An empty line that keeps others apart: several in a row are one."""
+    """Empty separator line; several in a row are collapsed into one."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderOptions:
-    """How entries are shown; by default cut, and plain as for a pipe."""
+    """How records are rendered; by default shortened, and plain as for a pipe."""
 
     width: int = 0
-    """The terminal's columns; 0 where nothing is coloured, rendered or wrapped."""
+    """Columns of the terminal; 0 for plain text without colours and wrapping."""
     folder: str = ""
-    """Where the session works: paths below it are shown from there."""
+    """Working directory of the session; paths below it are shown relative to it."""
     is_full: bool = False
     include_thinking: bool = False
     tool_output: ToolOutput = "short"
@@ -45,20 +45,20 @@ class RenderOptions:
 
     @property
     def is_rich(self) -> bool:
-        """Whether a person looks on, at a terminal that shows colours."""
+        """Return whether the output is a terminal that shows colours."""
         return self.width > 0
 
     def paint(self, text: str, **style: Any) -> str:
-        """The text in colour, where there is any."""
+        """Style the text if the output is rich."""
         return click.style(text, **style) if text and self.width else text
 
     def width_after(self, indent: str, *, is_prose: bool = False) -> int:
-        """The columns that are left behind the indent."""
+        """Return the columns left after the indent, at least a minimum."""
         left = self.width - measure_width(indent)
         return max(min(left, _MAX_PROSE_WIDTH) if is_prose else left, _MIN_WIDTH)
 
     def wrap(self, line: str, width: int) -> Iterator[str]:
-        """The line in as many pieces as it takes; in one, where nothing is wrapped."""
+        """Yield the pieces of the wrapped line; plain output is not wrapped."""
         if not self.width or (
             line.isascii() and "\t" not in line and len(line) < width
         ):
@@ -67,7 +67,7 @@ class RenderOptions:
             yield from _wrap(line, width)
 
     def truncate(self, line: str, width: int) -> str:
-        """As much of the line as there is room for, with a mark where it was cut."""
+        """Cut the line to the width, with an ellipsis where it was cut."""
         if not self.width:
             return (
                 line
@@ -76,14 +76,14 @@ class RenderOptions:
             )
         from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
 
-        # Only so much can be seen; a line may be a whole file.
+        # Cut before measuring: a line may be a whole file.
         line = line[: 2 * width].expandtabs(4)
         if cell_len(line) <= width:
             return line
         return set_cell_size(line, width - 1).rstrip() + "…"
 
     def shorten_path(self, path: str) -> str:
-        """The path from the session's folder on, where it lies below it."""
+        """Make the path relative to the session's folder if it is below it."""
         base = self.folder.rstrip("/") + "/"
         if self.width and self.folder and path.startswith(base):
             return path[len(base) :] or path
@@ -91,16 +91,16 @@ class RenderOptions:
 
 
 def format_more_lines(number: int) -> str:
-    """How many lines are left out."""
+    """Format the number of lines that are left out."""
     return f"… {number} more line{'' if number == 1 else 's'}"
 
 
 def collapse_gaps(lines: Iterable[str]) -> Iterator[str]:
-    """The lines, with one empty line where several keep the same lines apart."""
+    """Yield the lines, with adjacent gaps collapsed into one."""
     gap: str | None = None
     for line in lines:
         if isinstance(line, Gap):
-            # The shorter one stands outside of what just ended.
+            # The shorter gap belongs to the outer block.
             gap = line if gap is None else min(gap, line, key=len)
             continue
         if gap is not None:
@@ -110,14 +110,14 @@ def collapse_gaps(lines: Iterable[str]) -> Iterator[str]:
 
 
 def measure_width(text: str) -> int:
-    """The columns that the text takes, colours aside."""
+    """Return the columns that the text takes, ignoring colours."""
     from rich.cells import cell_len  # noqa: PLC0415 - plain text is never measured
 
     return cell_len(click.unstyle(text))
 
 
 def find_terminal_width() -> int:
-    """The columns of the terminal that output goes to; 0 where it takes no colours."""
+    """Return the columns of stdout's terminal; 0 without colours or a terminal."""
     context = click.get_current_context(silent=True)
     is_muted = context is not None and context.color is False
     if is_muted or not sys.stdout.isatty():

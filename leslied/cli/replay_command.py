@@ -1,4 +1,4 @@
-"""`leslied replay`: a session as it happened."""
+"""`leslied replay`: play back a session."""
 
 from __future__ import annotations
 
@@ -29,14 +29,12 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary, Unit
 
 _DEFAULT_SPEED = 10.0
-_KEYS_HELP = (
-    "space pauses · → or Enter goes to the next entry · + and - change the speed"
-)
+_KEYS_HELP = "space: pause · → or Enter: next entry · + and -: change speed · q: quit"
 
 
 def _check_number(_: click.Context, __: click.Parameter, value: float | None) -> Any:
     if value is not None and not (math.isfinite(value) and value >= 0):
-        raise click.BadParameter(f"{value:g} is no number from 0 up.")
+        raise click.BadParameter(f"{value:g} is not a number >= 0.")
     return value
 
 
@@ -44,22 +42,22 @@ def _check_number(_: click.Context, __: click.Parameter, value: float | None) ->
     cls=LesliedCommand,
     examples=[
         ("leslied replay last", "the newest session, ten times as fast"),
-        ("leslied replay 4f0d9df4 --speed 1 --max-pause 10", "nearly as it was"),
-        ("leslied replay 4f0d9df4 --from 3", "from the third prompt on"),
-        ("leslied replay chat-51c2 --instant", "one unit, at once"),
+        ("leslied replay 4f0d9df4 --speed 1 --max-pause 10", "almost in real time"),
+        ("leslied replay 4f0d9df4 --from 3", "from the third prompt"),
+        ("leslied replay chat-51c2 --instant", "one unit, without pauses"),
     ],
     see_also=["show", "follow", "diff"],
 )
-@click.argument("wanted", metavar="ID|last", shell_complete=complete_session)
+@click.argument("id_prefix", metavar="ID|last", shell_complete=complete_session)
 @click.option(
     "--speed",
     metavar="X",
     type=float,
     callback=_check_number,
-    help="X times as fast as it was; 0 is without pauses.  "
+    help="Play X times as fast; 0 plays without pauses.  "
     "[default: 10 on a terminal, else 0]",
 )
-@click.option("--instant", is_flag=True, help="Without pauses, as --speed 0.")
+@click.option("--instant", is_flag=True, help="Play without pauses, like --speed 0.")
 @click.option(
     "--max-pause",
     metavar="SECONDS",
@@ -67,46 +65,46 @@ def _check_number(_: click.Context, __: click.Parameter, value: float | None) ->
     callback=_check_number,
     default=2.0,
     show_default=True,
-    help="Never wait longer than this.",
+    help="Limit pauses to this many seconds.",
 )
 @click.option(
     "--from",
     "first",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Begin with the session's unit N.",
+    help="Start with unit N of the session.",
 )
-@click.option("--full", is_flag=True, help="Show everything, thinking included, uncut.")
-@click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")
+@click.option(
+    "--full", is_flag=True, help="Show everything in full, including thinking."
+)
+@click.option("--reveal", is_flag=True, help="Show secrets unredacted.")
 @click.pass_context
-def command(ctx: click.Context, /, wanted: str, **options: Any) -> None:
-    """Play a session, unit or subagent on the terminal, as it happened.
+def command(ctx: click.Context, /, id_prefix: str, **options: Any) -> None:
+    """Play back a session, unit or subagent on the terminal.
 
-    The entries come one after the other with the pauses that were between them, ten
-    times as fast as they were unless you say otherwise, and never with a pause of more
-    than two seconds. Prompts are typed, answers are spoken word by word, and subagents
-    stand indented among the rest, when they came.
+    Entries appear in their original order with the original pauses, by default ten
+    times as fast and with no pause longer than two seconds. Prompts appear character by
+    character, answers word by word. Subagents are indented.
 
-    Piped, the lines come plain and at once; with --speed they take their time there,
-    too.
+    In a pipe, the output is plain and has no pauses unless --speed is given.
 
     \b
-    Keys, on a terminal:
-    space          pause, and go on
-    → or Enter     the rest of this entry, and the next one, now
-    + and -        twice and half the speed
-    q or Ctrl-C    enough
+    Keys on a terminal:
+    space          pause or continue
+    → or Enter     skip to the next entry
+    + and -        double or halve the speed
+    q or Ctrl-C    quit
     """  # noqa: D301 - click reads the character
     app = get_app(ctx)
     if options["instant"] and options["speed"]:
         raise UserError(
-            "--instant and --speed exclude each other.", "Choose one of them."
+            "--instant cannot be combined with --speed.", "Choose one of them."
         )
     with app.open_reader() as reader:
-        found = resolve_id(reader, wanted)
-        units = load_units(reader, found)
-    units = _skip_units(units, options["first"], wanted)
-    session = found.session
+        resolved = resolve_id(reader, id_prefix)
+        units = load_units(reader, resolved)
+    units = _skip_units(units, options["first"], id_prefix)
+    session = resolved.session
     if not options["reveal"]:
         session = replace(session, title=app.redact(session.title))
         units = tuple(redact_unit(unit, app.redact) for unit in units)
@@ -114,15 +112,15 @@ def command(ctx: click.Context, /, wanted: str, **options: Any) -> None:
 
 
 def _skip_units(
-    units: tuple[Unit, ...], first: int | None, wanted: str
+    units: tuple[Unit, ...], first: int | None, id_prefix: str
 ) -> tuple[Unit, ...]:
     if first is None:
         return units
     last = max((unit.number for unit in units), default=0)
     if first > last:
         raise UserError(
-            f"There is no unit {first}: it has {format_count(last, 'unit')}.",
-            f"Try: leslied replay {wanted} --from {max(last, 1)}",
+            f"There is no unit {first}: the session has {format_count(last, 'unit')}.",
+            f"Try: leslied replay {id_prefix} --from {max(last, 1)}",
         )
     return tuple(unit for unit in units if unit.number >= first)
 
@@ -134,10 +132,10 @@ def _play(
     options: dict[str, Any],
 ) -> None:
     is_terminal = sys.stdout.isatty()
-    usual = _DEFAULT_SPEED if is_terminal and not options["instant"] else 0.0
-    speed = usual if options["speed"] is None else options["speed"]
+    default = _DEFAULT_SPEED if is_terminal and not options["instant"] else 0.0
+    speed = default if options["speed"] is None else options["speed"]
     has_keys = is_terminal and sys.stdin.isatty() and speed > 0
-    for line in _head_lines(session, has_keys=has_keys):
+    for line in _header_lines(session, has_keys=has_keys):
         click.echo(line)
     with _open_key_input(clock, has_keys=has_keys) as keys:
         player = Player(
@@ -156,15 +154,15 @@ def _open_key_input(
 ) -> AbstractContextManager[KeyInput]:
     if not has_keys:
         return nullcontext(NoKeyInput(clock))
-    from leslied.cli.keyboard import open_keyboard  # noqa: PLC0415 - a terminal has one
+    from leslied.cli.keyboard import open_keyboard  # noqa: PLC0415
 
     return open_keyboard()
 
 
-def _head_lines(session: SessionSummary, *, has_keys: bool) -> Iterator[str]:
+def _header_lines(session: SessionSummary, *, has_keys: bool) -> Iterator[str]:
     yield click.style(sanitize(session.title or session.key.session_id), bold=True)
-    at = format_time(session.started_at)
-    facts = [session.key.session_id, session.key.agent, at]
+    started_at = format_time(session.started_at)
+    facts = [session.key.session_id, session.key.agent, started_at]
     yield click.style(sanitize(" · ".join(facts)), dim=True)
     if has_keys:
-        yield click.style(f"{_KEYS_HELP} · q ends", dim=True)
+        yield click.style(_KEYS_HELP, dim=True)

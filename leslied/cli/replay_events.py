@@ -1,4 +1,4 @@
-"""What is played of a session: its entries as the page shows them, one by one."""
+"""Events of a replay: a session's entries, rendered one by one."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _INDENT = "    "
 def make_replay_events(
     units: Sequence[Unit], *, is_full: bool
 ) -> Iterator[ReplayEvent]:
-    """The entries as they came, and a line where another has the word."""
+    """Yield entries in order, with a header when the speaker changes."""
 
     def is_visible(record: Record) -> bool:
         return any(render_record(record, "", is_full=is_full))
 
-    heads = _HeaderTracker()
+    headers = _HeaderTracker()
     for entry in build_timeline(units, is_visible):
         indent, pause = _INDENT * entry.depth, entry.pause.total_seconds()
-        head = [
+        header = [
             indent + click.style(sanitize(line), dim=True)
-            for line in heads.lines_before(entry)
+            for line in headers.lines_before(entry)
         ]
-        if head:
-            yield ReplayEvent(pause, _join(head))
+        if header:
+            yield ReplayEvent(pause, _join(header))
             pause = 0.0
         lines = render_record(entry.placed.record, indent, is_full=is_full)
         yield ReplayEvent(pause, _join(lines), _choose_pacing(entry))
@@ -49,7 +49,7 @@ def _join(lines: Iterable[str]) -> str:
 
 
 class _HeaderTracker:
-    """What stands above an entry that the one before it does not explain."""
+    """Tracker of speakers and calls, to know which entries need a header."""
 
     def __init__(self) -> None:
         self._speaker_by_depth: dict[int, str] = {}
@@ -57,8 +57,8 @@ class _HeaderTracker:
         self._last: Record | None = None
 
     def lines_before(self, entry: TimedEntry) -> tuple[str, ...]:
-        """Whose word it is, or which call it answers; nothing where that is plain."""
-        record, before = entry.placed.record, self._last
+        """Return a header for a new speaker, or for a result away from its call."""
+        record, previous = entry.placed.record, self._last
         self._last = record
         call = self._calls.get(record.tool_call_id)
         if record.type == "tool_use":
@@ -66,7 +66,7 @@ class _HeaderTracker:
         if self._speaker_by_depth.get(entry.depth) != entry.unit.chat_id:
             self._speaker_by_depth[entry.depth] = entry.unit.chat_id
             return "", _format_speaker(entry)
-        if record.type == "tool_result" and call and call is not before:
+        if record.type == "tool_result" and call and call is not previous:
             return (_format_call(call),)
         return ()
 
@@ -76,12 +76,12 @@ def _format_speaker(entry: TimedEntry) -> str:
     if summary.is_subagent:
         name = summary.description or summary.agent_type or "subagent"
         return f"── subagent {name} · {summary.subagent_id} ──"
-    at = format_time(entry.placed.record.created_at)
-    return f"── unit {entry.unit.number} · {entry.unit.chat_id} · {at} ──"
+    time = format_time(entry.placed.record.created_at)
+    return f"── unit {entry.unit.number} · {entry.unit.chat_id} · {time} ──"
 
 
 def _format_call(call: Record) -> str:
-    """The call in one line, as when it was made."""
+    """Format the call on one line, with a hollow mark."""
     line = next(render_record(call, "", is_full=False))
     return click.unstyle(line).replace("●", "○", 1)
 

@@ -1,4 +1,4 @@
-"""`leslied resume`: where a thread stands, for the agent that goes on with it."""
+"""`leslied resume`: a brief for the agent that continues a thread."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ _MAX_FILE_BYTES = 262_144
     examples=[
         ("leslied resume last", "the brief of the newest session"),
         ('claude "$(leslied resume last)"', "start Claude Code with it"),
-        ("leslied resume thread-5e551e11 --json", "its parts, for a script"),
+        ("leslied resume thread-5e551e11 --json", "the same as JSON"),
     ],
     see_also=["context", "show", "threads"],
 )
-@click.argument("wanted", metavar="THREAD|last", shell_complete=complete_thread)
+@click.argument("id_prefix", metavar="THREAD|last", shell_complete=complete_thread)
 @json_option
 @click.pass_context
-def command(ctx: click.Context, *, wanted: str, as_json: bool) -> None:
-    """Print a brief to start a new agent with, and the agent's own resume command.
+def command(ctx: click.Context, *, id_prefix: str, as_json: bool) -> None:
+    """Print a brief for a new agent, and the agent's own resume command.
 
-    For going on where a session ended, with the same agent or another one.
-    It names the thread's assets, the last prompt and answer, calls that were never
-    answered, and what is still open.
+    Use it to continue a session with the same agent or another one. The brief lists the
+    thread's assets, the last prompt and answer, tool calls without a result, and open
+    tasks.
     """
     app = get_app(ctx)
     with app.open_reader() as reader:
-        found = resolve_id(reader, wanted)
-        units = load_units(reader, found)
-    brief = _make_brief(app, found.session, units)
+        resolved = resolve_id(reader, id_prefix)
+        units = load_units(reader, resolved)
+    brief = _make_brief(app, resolved.session, units)
     emit(brief.to_dict(), brief.lines, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeBrief:
-    """What the next agent needs to know."""
+    """State of a thread, for the agent that continues it."""
 
     session: SessionSummary
     title: str
@@ -70,7 +70,7 @@ class ResumeBrief:
     command: str
 
     def to_dict(self) -> dict[str, Any]:
-        """For scripts."""
+        """Build the JSON form."""
         return {
             "thread_id": self.session.thread_id,
             "session_id": self.session.key.session_id,
@@ -87,18 +87,18 @@ class ResumeBrief:
         }
 
     def lines(self) -> Iterator[str]:
-        """For a person, or as the first prompt of an agent."""
-        yield sanitize(f"# Go on with {self.session.thread_id}: {self.title}")
+        """Yield the brief as Markdown, usable as an agent's first prompt."""
+        yield sanitize(f"# Continue {self.session.thread_id}: {self.title}")
         if self.context:
             yield ""
             yield from map(sanitize, self.context.split("\n"))
         if self.unit:
             yield from self._unit_lines(self.unit)
         yield from _section(
-            "Calls without an answer", map(_format_call, self.unanswered)
+            "Tool calls without a result", map(_format_call, self.unanswered)
         )
-        yield from _section("Still open", self.open_tasks)
-        yield from _section("The same agent goes on with", [self.command])
+        yield from _section("Open tasks", self.open_tasks)
+        yield from _section("Resume with the same agent", [self.command])
 
     def _unit_to_dict(self) -> dict[str, Any] | None:
         if self.unit is None:
@@ -112,14 +112,14 @@ class ResumeBrief:
         }
 
     def _unit_lines(self, unit: Unit) -> Iterator[str]:
-        at = format_time(unit.ended_at)
-        yield from _text_section("The last prompt", unit.prompt)
+        ended_at = format_time(unit.ended_at)
+        yield from _text_section("Last prompt", unit.prompt)
         yield from _text_section(
-            f"The last answer ({unit.stop_reason}, {at})", _find_answer(unit)
+            f"Last answer ({unit.stop_reason}, {ended_at})", _find_answer(unit)
         )
         if unit.transcript:
             yield ""
-            yield sanitize(f"The transcript: {unit.transcript}")
+            yield sanitize(f"Transcript: {unit.transcript}")
 
 
 def _make_brief(
@@ -129,7 +129,7 @@ def _make_brief(
     last = redact_unit(last, app.redact) if last else None
     folder = session.folder or find_project(session.cwd)
     records = [placed.record for placed in last.entries] if last else []
-    # In the central tree, paths from the project would lead nowhere.
+    # A central folder is not in the project, so relative paths would not resolve.
     is_central = Path(folder).is_relative_to(app.paths.central_dir)
     prefix = f"{folder}/" if is_central else ""
     return ResumeBrief(
@@ -146,44 +146,43 @@ def _make_brief(
 
 
 def _list_open_tasks(folder: str, thread: str) -> list[str]:
-    """What is not done yet, and what waits, with its reason."""
+    """Return open tasks, then blocked ones with their reason."""
     path = f"{folder}/.leslie/threads/{thread}/progress.md"
     text = (read_part(path, 0, _MAX_FILE_BYTES) or b"").decode("utf-8", "replace")
     progress = parse_progress(text)
-    waiting = [
+    blocked = [
         f"{item.text} (blocked{f': {item.reason}' if item.reason else ''})"
         for item in progress.list_items("blocked")
     ]
-    return [*(item.text for item in progress.list_items("open")), *waiting]
+    return [*(item.text for item in progress.list_items("open")), *blocked]
 
 
 def _find_answer(unit: Unit) -> str:
-    """The last thing the agent said in the unit."""
-    said = (placed.record for placed in reversed(unit.entries))
-    texts = (r.content for r in said if r.type == "assistant_message")
+    """Return the last nonempty answer of the unit, or ""."""
+    records = (placed.record for placed in reversed(unit.entries))
+    texts = (r.content for r in records if r.type == "assistant_message")
     return next((text for text in texts if text.strip()), "")
 
 
 def _format_call(record: Record) -> str:
-    given = " ".join(record.tool_input.split())
-    cut = (
-        given if len(given) <= _MAX_INPUT_CHARS else given[: _MAX_INPUT_CHARS - 1] + "…"
-    )
-    return f"{record.tool_name} {cut}"
+    text = " ".join(record.tool_input.split())
+    if len(text) > _MAX_INPUT_CHARS:
+        text = text[: _MAX_INPUT_CHARS - 1] + "…"
+    return f"{record.tool_name} {text}"
 
 
 def _text_section(title: str, text: str) -> Iterator[str]:
     if not text.strip():
         return
     yield from ("", f"## {title}", "")
-    shown = text.strip()
-    if len(shown) > _MAX_TEXT_CHARS:
-        shown = shown[: _MAX_TEXT_CHARS - 1] + "…"
-    yield from map(sanitize, shown.split("\n"))
+    text = text.strip()
+    if len(text) > _MAX_TEXT_CHARS:
+        text = text[: _MAX_TEXT_CHARS - 1] + "…"
+    yield from map(sanitize, text.split("\n"))
 
 
 def _section(title: str, items: Any) -> Iterator[str]:
-    shown = [sanitize(each).replace("\n", " ") for each in items if each]
-    if shown:
+    lines = [sanitize(item).replace("\n", " ") for item in items if item]
+    if lines:
         yield from ("", f"## {title}", "")
-        yield from (f"- {each}" for each in shown)
+        yield from (f"- {line}" for line in lines)

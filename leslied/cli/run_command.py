@@ -1,4 +1,4 @@
-"""`leslied run`: the daemon, in the foreground."""
+"""`leslied run`: run the daemon in the foreground."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied run", "in this terminal, until Ctrl-C"),
-        ("leslied run --log-json 2> leslied.log", "with a log for programs"),
+        ("leslied run", "run in this terminal until Ctrl-C"),
+        ("leslied run --log-json 2> leslied.log", "with a machine-readable log"),
     ],
     see_also=["service", "sync", "pause"],
 )
 @click.option("--log-json", is_flag=True, help="Write the log as JSON lines.")
 @click.pass_context
 def command(ctx: click.Context, *, log_json: bool) -> None:
-    """Watch every agent's logs and keep what they write, until stopped.
+    """Watch the agents' logs and store new entries, until stopped.
 
-    This is the daemon. `leslied service install` runs it for you; run it yourself
-    where there is no service manager, or to see what it says.
+    This is the daemon. `leslied service install` runs it in the background; run it
+    yourself if there is no service manager, or to see its log.
 
-    Stops within seconds on Ctrl-C or SIGTERM; whatever was not read yet is read at
-    the next start. The config file is read again every half minute and on SIGHUP.
+    It stops within seconds on Ctrl-C or SIGTERM; unread entries are read at the next
+    start. The config file is read again every 30 seconds and on SIGHUP.
     """
     app = get_app(ctx)
     notifier = Notifier(app.environ)
@@ -60,17 +60,17 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
             app.open_reader() as reader,
         ):
             _write_lock_info(store, app)
-            make = partial(
+            make_pipeline = partial(
                 app.make_pipeline,
                 store,
                 reader,
                 is_light=True,
                 on_progress=lambda *_: notifier.ping(),
             )
-            pipeline = make()
+            pipeline = make_pipeline()
             signals.loop = Loop(
                 pipeline=pipeline,
-                make_pipeline=make,
+                make_pipeline=make_pipeline,
                 watcher=Watcher(pipeline.watched_roots, _make_canary(app), app.clock),
                 clock=app.clock,
                 log=make_logger(as_json=log_json),
@@ -83,13 +83,13 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
 
 @dataclass(slots=True)
 class _SignalState:
-    """What signals asked for; they may come before there is a loop to obey."""
+    """Requests made by signals, which may arrive before the loop exists."""
 
     stopping: threading.Event = field(default_factory=threading.Event)
     loop: Loop | None = None
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
-        """A hangup means: look again, now. Any other signal means: stop."""
+        """Request a scan on SIGHUP, and a stop on any other signal."""
         if number != signal.SIGHUP:
             self.stopping.set()
         if self.loop:
@@ -112,7 +112,7 @@ def _run_initial_scan(app: App, on_progress: Callable[[], None]) -> None:
 
 
 def _write_lock_info(store: Store, app: App) -> None:
-    """`leslied status` can tell who holds the store."""
+    """Write pid and start time into the lock, for `leslied status`."""
     now = app.clock.now().isoformat(timespec="seconds")
     store.write_lock_info(json.dumps({"pid": os.getpid(), "since": now}))
 
@@ -126,10 +126,10 @@ def _make_canary(app: App) -> Path:
 @contextmanager
 def _handling_signals() -> Iterator[_SignalState]:
     signals = _SignalState()
-    wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    before = {number: signal.signal(number, signals.handle) for number in wanted}
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    previous = {number: signal.signal(number, signals.handle) for number in numbers}
     try:
         yield signals
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)

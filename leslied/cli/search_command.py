@@ -1,4 +1,4 @@
-"""`leslied search`: find words in what was said, called and answered."""
+"""`leslied search`: full-text search in entries."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _TYPE_LABELS = {
 }
 _NUMBER = re.compile(r"-n[0-9]+")
 _ESCAPE = "\0"
-"""Stands before a `-word`, which is no option; no argument can hold it."""
+"""Prefix that marks `-word` as a search term; arguments cannot contain it."""
 
 
 class _SearchCommand(LesliedCommand):
-    """A command whose words may begin with `-`."""
+    """A command that takes arguments such as `-word` as search terms."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -46,8 +46,8 @@ class _SearchCommand(LesliedCommand):
             if key not in get_args(FilterKey):
                 raise
             raise UserError(
-                "A search takes its filters as words.",
-                f"Write {key}:… instead of --{name} …, among the words.",
+                f"There is no option --{name}: filters are part of the query.",
+                f"Write {key}:VALUE instead of --{name} VALUE.",
             ) from error
 
 
@@ -60,11 +60,11 @@ def _escape_word(arg: str) -> str:
     cls=_SearchCommand,
     examples=[
         ("leslied search login bug", "entries with both words"),
-        ('leslied search "merge conflict"', "with this phrase"),
-        ("leslied search 'parse*' --rank", "with words that begin so, best first"),
-        ("leslied search timeout tool:Bash is:error", "in commands that failed"),
-        ("leslied search deploy project:. after:7d", "here, in the last week"),
-        ("leslied search --substring 'x = {'", "with these very characters"),
+        ('leslied search "merge conflict"', "entries with this phrase"),
+        ("leslied search 'parse*' --rank", "words with this prefix, best match first"),
+        ("leslied search timeout tool:Bash is:error", "only commands that failed"),
+        ("leslied search deploy project:. after:7d", "this project, last 7 days"),
+        ("leslied search --substring 'x = {'", "exactly these characters"),
     ],
     see_also=["show", "list", "sql"],
 )
@@ -76,59 +76,60 @@ def _escape_word(arg: str) -> str:
     metavar="N",
     default=20,
     show_default=True,
-    help="Show so many.",
+    help="Show at most N entries.",
 )
-@click.option("--rank", is_flag=True, help="Best match first instead of newest.")
+@click.option("--rank", is_flag=True, help="Show the best match first, not the newest.")
 @click.option(
-    "--substring", is_flag=True, help="Find any characters, also inside words; slower."
+    "--substring", is_flag=True, help="Match any characters, also inside words. Slower."
 )
-@click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")
+@click.option("--reveal", is_flag=True, help="Show secrets unredacted.")
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> None:
-    """Find what was said, thought, called and answered by the words in it.
+    """Search prompts, answers, thinking, tool calls and results.
 
     \b
-    "two words"        a phrase; so is an argument with spaces
-    begin*             every word that begins so
-    one OR other       either; (…) group, AND is understood
-    -word, NOT word    without it
-    agent:codex        of this agent; several are alternatives, -agent: is without
-    project:app        of this project, by name or path; also thread:, session:
-    tool:Bash          calls and results of a tool; tool:mcp__* of several
-    model:opus         of models so named; also role:user, role:assistant, role:tool
-    after:7d           since then; before:2026-01-31 before that day
-    status:active      in sessions that work; also idle, stopped
-    is:error           what failed; is:subagent what subagents did
+    "two words"        a phrase, like an argument with spaces
+    begin*             words that start with this
+    one OR other       either word; AND is the default, (…) groups
+    -word, NOT word    entries without this word
+    agent:codex        this agent; repeat it for alternatives, -agent: excludes
+    project:app        this project, by name or path; also thread:, session:
+    tool:Bash          calls and results of a tool; tool:mcp__* matches several
+    model:opus         models with this name
+    role:user          prompts; also role:assistant, role:tool
+    after:7d           since this time; before:2026-01-31 before this day
+    status:active      active sessions; also idle, stopped
+    is:error           errors; is:subagent entries of subagents
 
-    The newest entries come first. Any text is a query: what is no filter and no
-    operator is a word.
+    The newest entries come first. Everything that is not a filter or an operator is a
+    search term.
     """  # noqa: D301 - click reads the character
     app = get_app(ctx)
-    from leslied.lookup import parse_query  # noqa: PLC0415 - help is quicker
+    from leslied.lookup import parse_query  # noqa: PLC0415 - keeps --help fast
 
-    wanted = parse_query(_join_words(query), make_value_parsers(app))
+    parsed_query = parse_query(_join_arguments(query), make_value_parsers(app))
     with app.open_reader() as reader:
-        answer = _search(app, reader, wanted, options)
-        ids = {hit.key.session_id for hit in answer.hits}
-        shorts = shorten_ids(ids, reader.list_similar_ids(ids))
+        result = _search(app, reader, parsed_query, options)
+        ids = {hit.key.session_id for hit in result.hits}
+        short_ids = shorten_ids(ids, reader.list_similar_ids(ids))
     emit(
-        {"hits": [_hit_to_dict(hit) for hit in answer.hits]},
-        lambda: _lines(answer.hits, wanted.terms, shorts),
+        {"hits": [_hit_to_dict(hit) for hit in result.hits]},
+        lambda: _lines(result.hits, parsed_query.terms, short_ids),
         as_json=options["as_json"],
-        warnings=answer.notes,
+        warnings=result.notes,
     )
 
 
 def _search(
-    app: App, reader: StoreReader, wanted: Query, options: dict[str, Any]
+    app: App, reader: StoreReader, query: Query, options: dict[str, Any]
 ) -> SearchResult:
-    from leslied.lookup import search_entries  # noqa: PLC0415 - help is quicker
+    from leslied.lookup import search_entries  # noqa: PLC0415 - keeps --help fast
     from leslied.sessions import stopped_before_us  # noqa: PLC0415
 
     return search_entries(
         reader,
-        wanted,
+        query,
         _choose_mode(options),
         options["limit"],
         quiet_us=stopped_before_us(app.clock.now()),
@@ -139,18 +140,18 @@ def _search(
 def _choose_mode(options: dict[str, Any]) -> SearchMode:
     if options["rank"] and options["substring"]:
         raise UserError(
-            "--rank weighs words, --substring knows none.", "Choose one of them."
+            "--rank cannot be combined with --substring.", "Choose one of them."
         )
     if options["substring"]:
         return "substring"
     return "rank" if options["rank"] else "newest"
 
 
-def _join_words(words: Iterable[str]) -> str:
-    """One text; a shell takes quotes off, so an argument with spaces was a phrase."""
+def _join_arguments(args: Iterable[str]) -> str:
+    """Join the arguments; quote those with spaces, whose quotes the shell removed."""
     from leslied.lookup import has_syntax  # noqa: PLC0415
 
-    parts = [word.removeprefix(_ESCAPE) for word in words]
+    parts = [arg.removeprefix(_ESCAPE) for arg in args]
     return " ".join(
         f'"{part}"' if " " in part and not has_syntax(part) else part for part in parts
     )
@@ -175,25 +176,25 @@ def _hit_to_dict(hit: SearchHit) -> dict[str, Any]:
 
 
 def _lines(
-    hits: Iterable[SearchHit], terms: Iterable[Term], shorts: Mapping[str, str]
+    hits: Iterable[SearchHit], terms: Iterable[Term], short_ids: Mapping[str, str]
 ) -> Iterator[str]:
     if not hits:
-        yield "Nothing found. Words are whole; 'part*' finds more, --substring all."
+        yield "Nothing found. Terms match whole words; try 'part*' or --substring."
     highlight = _compile_highlight(terms)
     for hit in hits:
-        what = _TYPE_LABELS.get(hit.type, hit.tool_name)
+        label = _TYPE_LABELS.get(hit.type, hit.tool_name)
         if hit.type == "tool_result":
-            what = f"{hit.tool_name} result".strip()
-        ids = f"{shorts[hit.key.session_id]} {hit.entry_id[:_ENTRY_ID_CHARS]}"
-        head = f"{format_time(hit.at)}  {what}  {ids}  leslied show {hit.show_id}"
-        yield click.style(sanitize(head), dim=True)
+            label = f"{hit.tool_name} result".strip()
+        ids = f"{short_ids[hit.key.session_id]} {hit.entry_id[:_ENTRY_ID_CHARS]}"
+        header = f"{format_time(hit.at)}  {label}  {ids}  leslied show {hit.show_id}"
+        yield click.style(sanitize(header), dim=True)
         yield "  " + highlight.sub(_highlight, sanitize(hit.snippet))
 
 
 def _compile_highlight(terms: Iterable[Term]) -> re.Pattern[str]:
-    """What of a line was asked for; never, where nothing was."""
-    words = sorted((re.escape(term.text) for term in terms), key=len, reverse=True)
-    return re.compile("|".join(filter(None, words)) or "(?!)", re.IGNORECASE)
+    """Compile a pattern that matches the search terms, or nothing without terms."""
+    patterns = sorted((re.escape(term.text) for term in terms), key=len, reverse=True)
+    return re.compile("|".join(filter(None, patterns)) or "(?!)", re.IGNORECASE)
 
 
 def _highlight(match: re.Match[str]) -> str:

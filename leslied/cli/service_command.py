@@ -1,4 +1,4 @@
-"""`leslied service`: at every login, in the background."""
+"""`leslied service`: run the daemon as a user service."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _SAVED_VARIABLES = (
     "XDG_DATA_HOME",
     "XDG_STATE_HOME",
 )
-"""What a shell may say about our places; a service does not see the shell."""
+"""Variables that set leslied's directories; a service does not inherit the shell's."""
 
 
 @click.group(cls=LesliedGroup, see_also=["run", "status", "doctor"])
 def command() -> None:
-    """Run leslied in the background, at every login.
+    """Run leslied in the background, starting at login.
 
-    It is a systemd user unit or, on macOS, a launchd agent: yours alone, without root.
+    The service is a systemd user unit or, on macOS, a launchd agent. It needs no root.
     """
 
 
 @command.command(
     examples=[
-        ("leslied service install", "start it, now and at every login"),
-        ("leslied service install && leslied service status", "and see that it runs"),
+        ("leslied service install", "start now and at every login"),
+        ("leslied service install && leslied service status", "and check that it runs"),
     ],
     see_also=["service status", "service logs"],
 )
@@ -53,51 +53,55 @@ def command() -> None:
 def install(ctx: click.Context, *, as_json: bool) -> None:
     """Start leslied now and at every login.
 
-    The variables that say where agents write are saved with the service. Installing
-    again brings the service up to date.
+    Environment variables that set the agents' directories are saved with the service.
+    Run the command again to update it.
     """
     app = get_app(ctx)
     app.load_settings()
     manager = _get_manager(app)
     variables = _collect_variables(app, ctx.find_root().obj)
-    done = manager.install(variables, _make_outside_folders(app))
+    installation = manager.install(variables, _make_outside_folders(app))
     data = {
         "manager": manager.name,
-        "path": str(done.path),
+        "path": str(installation.path),
         "variables": variables,
     }
-    path = format_path(str(done.path), str(app.home))
+    path = format_path(str(installation.path), str(app.home))
     emit(
         data,
-        lambda: [f"leslied is running, and will at every login: {sanitize(path)}"],
+        lambda: [f"leslied is running and starts at every login: {sanitize(path)}"],
         as_json=as_json,
-        warnings=done.notes,
+        warnings=installation.notes,
     )
 
 
 @command.command(
     examples=[
-        ("leslied service uninstall", "stop it for good"),
+        ("leslied service uninstall", "stop it and remove it"),
     ],
     see_also=["service install"],
 )
 @json_option
 @click.pass_context
 def uninstall(ctx: click.Context, *, as_json: bool) -> None:
-    """Stop the service and remove it; what was kept stays.
+    """Stop the service and remove it.
 
-    Transcripts, store and settings are left as they are.
+    Transcripts, store and settings are kept.
     """
     manager = _get_manager(get_app(ctx))
-    was_there = manager.uninstall()
-    message = "The service is gone." if was_there else "There was no service."
-    data = {"manager": manager.name, "removed": was_there}
+    was_installed = manager.uninstall()
+    message = (
+        "The service was removed."
+        if was_installed
+        else "The service was not installed."
+    )
+    data = {"manager": manager.name, "removed": was_installed}
     emit(data, lambda: [message], as_json=as_json)
 
 
 @command.command(
     examples=[
-        ("leslied service status", "whether it runs, and since when"),
+        ("leslied service status", "show whether it runs, and since when"),
     ],
     see_also=["service logs", "status"],
 )
@@ -106,7 +110,7 @@ def uninstall(ctx: click.Context, *, as_json: bool) -> None:
 def status(ctx: click.Context, *, as_json: bool) -> None:
     """Show whether the service is installed, enabled and active.
 
-    How far the logs are read tells `leslied status`.
+    To see how far the logs are read, use `leslied status`.
     """
     app = get_app(ctx)
     manager = _get_manager(app)
@@ -126,8 +130,8 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
 
 @command.command(
     examples=[
-        ("leslied service logs", "the last 50 lines"),
-        ("leslied service logs -n 200 -f", "more, and what comes"),
+        ("leslied service logs", "show the last 50 lines"),
+        ("leslied service logs -n 200 -f", "more lines, then new ones"),
     ],
     see_also=["service status", "doctor"],
 )
@@ -138,12 +142,12 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
     type=click.IntRange(min=0),
     default=50,
     show_default=True,
-    help="How many of the last lines.",
+    help="Show the last N lines.",
 )
-@click.option("-f", "follow", is_flag=True, help="Go on showing new lines.")
+@click.option("-f", "follow", is_flag=True, help="Keep showing new lines.")
 @click.pass_context
 def logs(ctx: click.Context, *, lines: int, follow: bool) -> None:
-    """Show what the service has said, the newest last."""
+    """Show the log of the service, newest line last."""
     code = _get_manager(get_app(ctx)).show_logs(lines, is_followed=follow)
     ctx.exit(min(code, 1))
 
@@ -156,16 +160,19 @@ def _get_manager(app: App) -> ServiceManager:
 
 
 def _collect_variables(app: App, config: Path | None) -> dict[str, str]:
-    agents = chain.from_iterable(a.env_vars for a in load_adapters().values())
-    names = {*_SAVED_VARIABLES, *agents}
-    found = {name: app.environ[name] for name in names if app.environ.get(name)}
+    agent_names = chain.from_iterable(a.env_vars for a in load_adapters().values())
+    names = {*_SAVED_VARIABLES, *agent_names}
+    variables = {name: app.environ[name] for name in names if app.environ.get(name)}
     if config:
-        found["LESLIED_CONFIG"] = str(config.absolute())
-    return found
+        variables["LESLIED_CONFIG"] = str(config.absolute())
+    return variables
 
 
 def _make_outside_folders(app: App) -> list[Path]:
-    """Leslied's own folders outside the home folder; a sandbox lets in what exists."""
+    """Create leslied's folders that are outside the home folder, and return them.
+
+    The service's sandbox can only grant access to folders that exist.
+    """
     own = {app.paths.data_dir.absolute(), app.paths.state_dir.absolute()}
     outside = sorted(folder for folder in own if not folder.is_relative_to(app.home))
     for folder in outside:
@@ -175,7 +182,7 @@ def _make_outside_folders(app: App) -> list[Path]:
 
 def _lines(state: ServiceStatus, app: App) -> Iterator[str]:
     if not state.is_installed:
-        yield "not installed. To install: leslied service install"
+        yield "not installed. Install it with: leslied service install"
         return
     yield f"installed  {sanitize(format_path(str(state.path), str(app.home)))}"
     yield f"enabled    {'yes' if state.is_enabled else 'no'}"
@@ -183,4 +190,5 @@ def _lines(state: ServiceStatus, app: App) -> Iterator[str]:
         since = format_ago(state.since, app.clock.now()) if state.since else "unknown"
         yield f"active     since {since}, pid {state.pid}"
     else:
-        yield f"active     no, {sanitize(state.description)}. See why: leslied service logs"
+        description = sanitize(state.description)
+        yield f"active     no, {description}. See why: leslied service logs"

@@ -1,4 +1,4 @@
-"""A short name for every session that is followed, and a colour that stays its own."""
+"""Labels and colours of the sessions in `leslied follow`."""
 
 from __future__ import annotations
 
@@ -15,40 +15,38 @@ if TYPE_CHECKING:
 
 LABEL_WIDTH = 24
 _COLORS = ("cyan", "magenta", "green", "blue")
-"""Those that can be read on light and on dark; red is for errors."""
-
-
+"""Colours readable on light and dark terminals; red is for errors."""
 _SUBAGENT_MARK = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
 
 
 class SessionLabels:
-    """What stands before every line."""
+    """Maker of the labels in front of each line."""
 
     def __init__(self, find_similar_ids: Callable[[list[str]], Iterable[str]]) -> None:
         self._find_similar_ids = find_similar_ids
         self._short_ids: dict[str, str] = {}
 
     def format_label(self, key: SessionKey, summary: SessionSummary | None) -> str:
-        """Its id and folder, or for a subagent its parent's id and what it does."""
+        """Format id and folder of a session, or parent id and task of a subagent."""
         short = self._shorten_id(key.session_id)
         if summary is None or not summary.is_subagent:
             folder = summary.cwd.rstrip("/").rpartition("/")[2] if summary else ""
             return _pad_label(f"{short} {folder or key.agent}")
-        # Several of one type may work side by side.
+        # The type alone is ambiguous: several subagents of one type may run at once.
         name = summary.description or summary.agent_type
         name = name or self._shorten_id(summary.subagent_id)
         return _pad_label(f"{short} {_SUBAGENT_MARK} {name}")
 
-    def _shorten_id(self, name: str) -> str:
-        """A beginning that nothing before it has: a name never changes."""
-        if name not in self._short_ids:
-            others = [*self._short_ids, *self._find_similar_ids([name])]
-            self._short_ids |= shorten_ids([name], others)
-        return self._short_ids[name]
+    def _shorten_id(self, full_id: str) -> str:
+        """Return a prefix unique among all ids so far; it never changes later."""
+        if full_id not in self._short_ids:
+            others = [*self._short_ids, *self._find_similar_ids([full_id])]
+            self._short_ids |= shorten_ids([full_id], others)
+        return self._short_ids[full_id]
 
 
 def pick_color(session_id: str) -> str:
-    """The same for this session, today and tomorrow."""
+    """Return a colour that is always the same for this session."""
     return _COLORS[crc32(session_id.encode(errors="replace")) % len(_COLORS)]
 
 

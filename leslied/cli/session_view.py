@@ -1,4 +1,4 @@
-"""A session as a page: its head, unit by unit, and how to go on."""
+"""Rendering of a session as text: header, units, entries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CONVERSATION_TYPES = {
 def render_header(
     session: SessionSummary, status: Status, home: str, options: RenderOptions
 ) -> Iterator[str]:
-    """What the session is called, and what is known of it."""
+    """Yield the title and a summary of the session."""
     title = sanitize(" ".join((session.title or session.key.session_id).split()))
     yield from (
         options.paint(piece, bold=True) for piece in options.wrap(title, options.width)
@@ -65,7 +65,7 @@ def render_header(
 
 
 def render_units(units: Iterable[Unit], options: RenderOptions) -> Iterator[str]:
-    """The units one after the other; each is asked for when it is needed."""
+    """Yield the lines of the units, consuming the units lazily."""
     lines = (
         line
         for unit in units
@@ -76,7 +76,7 @@ def render_units(units: Iterable[Unit], options: RenderOptions) -> Iterator[str]
 
 
 def render_answers(units: Iterable[Unit], options: RenderOptions) -> Iterator[str]:
-    """What the agent answered, and nothing else."""
+    """Yield only the agent's answers, separated by empty lines."""
     renderer = RecordRenderer(options)
     is_first = True
     for unit in units:
@@ -89,7 +89,7 @@ def render_answers(units: Iterable[Unit], options: RenderOptions) -> Iterator[st
 
 
 def render_record(record: Record, indent: str, *, is_full: bool) -> Iterator[str]:
-    """One record as a reader wants to see it; nothing for what only machines read."""
+    """Render one record; nothing if readers do not need to see it."""
     tool_output: ToolOutput = "whole" if is_full else "short"
     options = RenderOptions(
         width=find_terminal_width(),
@@ -101,7 +101,7 @@ def render_record(record: Record, indent: str, *, is_full: bool) -> Iterator[str
 
 
 def has_conversation(unit: Unit) -> bool:
-    """Whether there is anything in it that people read."""
+    """Return whether the unit has prompts, answers, tool calls or errors."""
     return any(placed.record.type in _CONVERSATION_TYPES for placed in unit.entries)
 
 
@@ -112,20 +112,20 @@ def _render_unit(
     yield _format_unit_header(unit, indent, options)
     if options.is_rich:
         yield Gap(indent.rstrip())
-    below = indent + (options.paint("  │ ", dim=True) if options.is_rich else "    ")
-    waiting = list(unit.subagents)
+    inner = indent + (options.paint("  │ ", dim=True) if options.is_rich else "    ")
+    pending = list(unit.subagents)
     for record in _iter_reading_order(unit.entries):
         yield from renderer.render(record, indent)
-        for child in _list_spawned(record, waiting):
-            waiting.remove(child)
-            yield from _render_unit(child, below, renderer, options)
-    for child in waiting:
-        yield from _render_unit(child, below, renderer, options)
+        for child in _list_spawned(record, pending):
+            pending.remove(child)
+            yield from _render_unit(child, inner, renderer, options)
+    for child in pending:
+        yield from _render_unit(child, inner, renderer, options)
 
 
-def _list_spawned(record: Record, waiting: Sequence[Unit]) -> list[Unit]:
+def _list_spawned(record: Record, pending: Sequence[Unit]) -> list[Unit]:
     call = record.tool_call_id if record.type == "tool_use" else ""
-    return [child for child in waiting if call and child.summary.spawn_call_id == call]
+    return [child for child in pending if call and child.summary.spawn_call_id == call]
 
 
 def _format_unit_header(unit: Unit, indent: str, options: RenderOptions) -> str:
@@ -136,16 +136,16 @@ def _format_unit_header(unit: Unit, indent: str, options: RenderOptions) -> str:
         facts = [str(unit.number), unit.chat_id, format_time(unit.started_at)]
         facts.append(unit.stop_reason)
         facts += [unit.agent_mode] if unit.agent_mode != "agent" else []
-    head = f"── {sanitize(' · '.join(facts))} ──"
+    header = f"── {sanitize(' · '.join(facts))} ──"
     if options.is_rich:
-        room = options.width_after(indent)
-        head = options.truncate(head, room)
-        head += "─" * (room - measure_width(head))
-    return indent + options.paint(head, dim=True)
+        width = options.width_after(indent)
+        header = options.truncate(header, width)
+        header += "─" * (width - measure_width(header))
+    return indent + options.paint(header, dim=True)
 
 
 def _iter_reading_order(entries: Sequence[PlacedRecord]) -> Iterator[Record]:
-    """Every result right under its call, also when calls ran side by side."""
+    """Yield records with each result after its call, also for parallel calls."""
     for placed, result in pair_results(entries):
         yield placed.record
         if result:

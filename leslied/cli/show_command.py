@@ -1,4 +1,4 @@
-"""`leslied show`: one session, unit or subagent, to read."""
+"""`leslied show`: one session, unit, subagent or entry."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ STYLES = {
     "leslie": "leslie",
     "markdown": "markdown",
 }
-"""How it can be shown, and which output makes it; a page is made here."""
+"""Style to name of the sink that renders it; `page` is rendered by the CLI."""
 _CONFLICTING_OPTIONS = (
     ("unit", "first"),
     ("unit", "last"),
@@ -57,28 +57,33 @@ _CONFLICTING_OPTIONS = (
     ("assistant", "thinking"),
     ("assistant", "tool_output"),
 )
-"""Options that cannot both be meant."""
+"""Pairs of options that cannot be combined."""
 _PAGE_ONLY = ("full", "summary", "tool_output", "json")
-"""What the other styles do not have: each has a form of its own."""
+"""Options that only `--style page` supports."""
 
 
 @click.command(
     cls=LesliedCommand,
     examples=[
         ("leslied show last", "read the newest session"),
-        ("leslied show 3f2a91c0 --summary", "its units, a line each"),
-        ("leslied show 3f2a91c0 --unit -1 --full", "the last of them, uncut"),
-        ("leslied show last --assistant > answer.md", "only what the agent answered"),
-        ("leslied show last --style log", "every entry with its time"),
-        ("leslied show last --json", "all of it for a script"),
+        ("leslied show 3f2a91c0 --summary", "list its units"),
+        ("leslied show 3f2a91c0 --unit -1 --full", "its last unit, in full"),
+        ("leslied show last --assistant > answer.md", "only the agent's answers"),
+        ("leslied show last --style log", "every entry, with times"),
+        ("leslied show last --json", "everything, as JSON"),
     ],
     see_also=["list", "search", "follow", "export", "resume"],
 )
-@click.argument("wanted", metavar="ID|last", shell_complete=complete_session)
-@click.option("--full", is_flag=True, help="Show everything, thinking included, uncut.")
-@click.option("--summary", is_flag=True, help="Show a line for each unit.")
+@click.argument("id_prefix", metavar="ID|last", shell_complete=complete_session)
 @click.option(
-    "--unit", type=int, metavar="N", help="Show one unit; -1 is the last, 0 the start."
+    "--full", is_flag=True, help="Show everything in full, including thinking."
+)
+@click.option("--summary", is_flag=True, help="Show one line per unit.")
+@click.option(
+    "--unit",
+    type=int,
+    metavar="N",
+    help="Show unit N; -1 is the last, 0 precedes the first prompt.",
 )
 @click.option(
     "--first", type=click.IntRange(min=1), metavar="N", help="Show the first N units."
@@ -86,38 +91,38 @@ _PAGE_ONLY = ("full", "summary", "tool_output", "json")
 @click.option(
     "--last", type=click.IntRange(min=1), metavar="N", help="Show the last N units."
 )
-@click.option("--assistant", is_flag=True, help="Show only what the agent answered.")
-@click.option("--no-subagents", is_flag=True, help="Leave out what subagents did.")
-@click.option("--thinking", is_flag=True, help="Show what the agent thought, too.")
-@click.option("--tool-output", is_flag=True, help="Show all of what tools answered.")
-@click.option("--no-tools", is_flag=True, help="Leave out calls and their answers.")
+@click.option("--assistant", is_flag=True, help="Show only the agent's answers.")
+@click.option("--no-subagents", is_flag=True, help="Leave out subagents.")
+@click.option("--thinking", is_flag=True, help="Show thinking too.")
+@click.option("--tool-output", is_flag=True, help="Show tool results in full.")
+@click.option("--no-tools", is_flag=True, help="Leave out tool calls and results.")
 @click.option(
     "--style",
     type=click.Choice(list(STYLES)),
     default="page",
     show_default=True,
-    help="A page to read, a log with times, a Leslie transcript, or Markdown.",
+    help="Show a readable page, a log with times, a Leslie transcript, or Markdown.",
 )
-@click.option("--no-pager", is_flag=True, help="Print at once, also on a terminal.")
-@click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")
+@click.option("--no-pager", is_flag=True, help="Do not use a pager.")
+@click.option("--reveal", is_flag=True, help="Show secrets unredacted.")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, /, wanted: str, **options: Any) -> None:
-    """Show a session by its id, thread id, chat id or subagent id, or the last one.
+def command(ctx: click.Context, /, id_prefix: str, **options: Any) -> None:
+    """Show a session, unit, subagent or entry.
 
-    Any unique beginning of an id will do; `leslied list` shows them. A unit is a prompt
-    and all that followed from it; a chat id names one. The id of an entry, as `leslied
-    search` tells it, shows that entry alone, whole. Of what a tool answered you see
-    four lines, and nothing of what the agent thought, unless you ask for it.
+    ID is a session, thread, chat, subagent or entry id, or a unique prefix of one;
+    `last` is the newest session. `leslied list` shows session ids, `leslied search`
+    entry ids. A unit is a prompt and everything up to the next prompt; its id is a chat
+    id. An entry is shown in full.
 
-    On a terminal answers are laid out, edits are shown as diffs, and a pager opens:
-    LESLIED_PAGER, PAGER or less. In a pipe it is plain text. --json prints everything
-    that was chosen, thinking included.
+    By default, tool results are cut to four lines and thinking is left out. On a
+    terminal, answers are rendered as Markdown, edits as diffs, and the output goes
+    through a pager: LESLIED_PAGER, PAGER or less. --json includes thinking.
     """
     show_options = _ShowOptions(**options)
     show_options.check()
     app = get_app(ctx)
-    session_output = _load(app, wanted, show_options)
+    session_output = _load(app, id_prefix, show_options)
     if show_options.as_json:
         emit(session_output.to_dict(), list, as_json=True)
         return
@@ -126,7 +131,7 @@ def command(ctx: click.Context, /, wanted: str, **options: Any) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ShowOptions:
-    """The options, by their names."""
+    """Command-line options of `leslied show`."""
 
     full: bool
     summary: bool
@@ -144,29 +149,30 @@ class _ShowOptions:
     as_json: bool
 
     def check(self) -> None:
-        """Options that contradict each other are refused before anything is read."""
-        for one, other in _CONFLICTING_OPTIONS:
-            if self._is_given(one) and self._is_given(other):
+        """Raise UserError if options cannot be combined."""
+        for name, other in _CONFLICTING_OPTIONS:
+            if self._is_set(name) and self._is_set(other):
                 raise UserError(
-                    f"{_format_option(one)} and {_format_option(other)} contradict each other.",
+                    f"{_format_option(name)} cannot be combined with "
+                    f"{_format_option(other)}.",
                     "Leave one of them out.",
                 )
         if self.style == "page":
             return
         for name in (*_PAGE_ONLY, *["thinking"] * (self.style == "leslie")):
-            if self._is_given("as_json" if name == "json" else name):
+            if self._is_set("as_json" if name == "json" else name):
                 raise UserError(
-                    f"--style {self.style} knows no {_format_option(name)}.",
+                    f"--style {self.style} does not support {_format_option(name)}.",
                     "Leave one of them out.",
                 )
 
-    def _is_given(self, name: str) -> bool:
+    def _is_set(self, name: str) -> bool:
         value = getattr(self, name)
         return value is not None and value is not False
 
     @property
     def selection(self) -> UnitSelection:
-        """What is to be left of the session; a page sees to thinking itself."""
+        """Return the parts to show; for a page, the renderer leaves out thinking."""
         return UnitSelection(
             unit=self.unit,
             first=self.first,
@@ -178,7 +184,7 @@ class _ShowOptions:
         )
 
     def render_options(self, folder: str) -> RenderOptions:
-        """How it is to be seen here."""
+        """Build the options of the page renderer."""
         tool_output: ToolOutput = "whole" if self.full or self.tool_output else "short"
         return RenderOptions(
             width=find_terminal_width(),
@@ -193,54 +199,54 @@ def _format_option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _load(app: App, wanted: str, options: _ShowOptions) -> _SessionOutput:
+def _load(app: App, id_prefix: str, options: _ShowOptions) -> _SessionOutput:
     with app.open_reader() as reader:
-        found = resolve_id(reader, wanted, with_costs=True)
-        _check_part(found, options.selection)
-        zone = _find_zone(app, found, options.style)
-        session = load_session(reader, found, app.clock.now(), zone)
+        resolved = resolve_id(reader, id_prefix, with_costs=True)
+        _check_part(resolved, options.selection)
+        zone = _get_zone(app, resolved, options.style)
+        session = load_session(reader, resolved, app.clock.now(), zone)
     summary = session.summary
     if not options.reveal:
         summary = redact_summary(summary, app.redact)
     units = select_units(session.units, options.selection)
-    if found.entry:
-        # Whoever asks for one entry wants to see all of it.
+    if resolved.entry:
+        # A single entry is always shown in full.
         options = replace(options, full=True)
     return _SessionOutput(
         app, structs.replace(session, summary=summary, units=units), options
     )
 
 
-def _check_part(found: ResolvedId, selection: UnitSelection) -> None:
-    if found.is_whole_session or selection.is_whole:
+def _check_part(resolved: ResolvedId, selection: UnitSelection) -> None:
+    if resolved.is_whole_session or selection.is_whole:
         return
-    what = (
-        "a subagent" if found.subagent else "one entry" if found.entry else "one unit"
-    )
+    kind = "a unit"
+    if resolved.subagent or resolved.entry:
+        kind = "a subagent" if resolved.subagent else "an entry"
     raise UserError(
-        f"That id names {what}, and there is nothing in it to choose from.",
-        "Leave --unit, --first and --last out, or name the session.",
+        f"--unit, --first and --last need a session, but the id is that of {kind}.",
+        "Leave them out, or use the id of the session.",
     )
 
 
-def _find_zone(app: App, found: ResolvedId, style: Style) -> tzinfo:
-    """The zone that outputs tell times in; a page tells them as they are here."""
+def _get_zone(app: App, resolved: ResolvedId, style: Style) -> tzinfo:
+    """Return the zone of times in sink output; a page converts to local time itself."""
     if not STYLES[style] or app.load_settings().output.timezone == "utc":
         return UTC
-    at = found.session.started_at or app.clock.now()
-    return at.astimezone().tzinfo or UTC
+    time = resolved.session.started_at or app.clock.now()
+    return time.astimezone().tzinfo or UTC
 
 
 @dataclass(frozen=True, slots=True)
 class _SessionOutput:
-    """The session, with the units that were asked for, on its way out."""
+    """The session with its selected units, and how to print it."""
 
     app: App
     session: Session
     options: _ShowOptions
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as scripts get it."""
+        """Build the JSON form."""
         session = self.session.summary
         return {
             "session": session_to_dict(session, self.session.status, session.cwd)
@@ -252,7 +258,7 @@ class _SessionOutput:
         }
 
     def lines(self) -> Iterator[str]:
-        """All of it as people read it."""
+        """Yield the text form in the selected style."""
         render_options = self.options.render_options(self.session.summary.cwd)
         if STYLES[self.options.style]:
             yield from self._sink_lines()
@@ -273,10 +279,10 @@ class _SessionOutput:
         resume = format_resume_command(self.session.summary)
         if resume:
             yield ""
-            yield render_options.paint(sanitize(f"go on with it: {resume}"), dim=True)
+            yield render_options.paint(sanitize(f"resume with: {resume}"), dim=True)
 
     def _sink_lines(self) -> Iterator[str]:
-        from leslied.sinks import load_sinks  # noqa: PLC0415 - a page needs none
+        from leslied.sinks import load_sinks  # noqa: PLC0415 - not needed for a page
 
         style = self.options.style
         sink = load_sinks()[STYLES[style]]
@@ -288,11 +294,13 @@ class _SessionOutput:
                 yield from map(sanitize, text.removesuffix("\n").split("\n"))
 
     def _iter_units(self, *, is_filtered: bool = True) -> Iterator[Unit]:
-        """The units as they may be seen, one after the other as they are needed."""
-        # The same names and ids stand in every entry.
+        """Yield the units, filtered and redacted, lazily."""
+        # The same names and ids occur in every entry.
         redact = lru_cache(maxsize=4096)(self.app.redact)
-        for whole in self.session.units:
-            unit = filter_unit(whole, self.options.selection) if is_filtered else whole
+        for full_unit in self.session.units:
+            unit = full_unit
+            if is_filtered:
+                unit = filter_unit(full_unit, self.options.selection)
             yield unit if self.options.reveal else redact_unit(unit, redact)
 
     def _unit_to_dict(self, unit: Unit) -> dict[str, Any]:
@@ -300,12 +308,12 @@ class _SessionOutput:
         return data if unit.summary.is_subagent else {"number": unit.number, **data}
 
     def _filter_dict(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Counts and times stay the whole unit's, whatever is left out of it."""
+        """Drop unselected entries; counts and times remain those of the full unit."""
         selection = self.options.selection
         entries = [] if self.options.summary else data["entries"]
-        below = data["subagents"] if selection.shows_subagents else []
+        subagents = data["subagents"] if selection.shows_subagents else []
         return {
             **data,
             "entries": [each for each in entries if selection.includes(each["type"])],
-            "subagents": [self._filter_dict(child) for child in below],
+            "subagents": [self._filter_dict(child) for child in subagents],
         }

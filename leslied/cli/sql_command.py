@@ -1,4 +1,4 @@
-"""`leslied sql`: questions that no other command answers."""
+"""`leslied sql`: run read-only SQL queries over the store's views."""
 
 from __future__ import annotations
 
@@ -32,27 +32,30 @@ if TYPE_CHECKING:
 
 _DEFAULT_LIMIT = 100
 _MIN_COLUMN_WIDTH = 12
-"""A column needs so much room to be worth reading."""
+"""Columns narrower than this are not readable; rows are shown as cards instead."""
 _MAX_CELL_CHARS = 1000
 
 
 def _check_seconds(_: click.Context, __: click.Parameter, value: float) -> float:
     if math.isnan(value):
-        raise click.BadParameter("nan is no number of seconds.")
+        raise click.BadParameter("nan is not a number of seconds.")
     return value
 
 
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied sql --views", "what there is to ask"),
+        ("leslied sql --views", "list views and columns"),
         (
             'leslied sql "SELECT tool_name, count(*) FROM transcript_tools GROUP BY 1"',
-            "how often each tool was called",
+            "calls per tool",
         ),
-        ('leslied sql "SELECT * FROM error_summary"', "what failed, and how often"),
-        ('leslied sql --csv "SELECT * FROM usage_daily" > usage.csv', "a spreadsheet"),
-        ("leslied sql - < question.sql", "a longer question, from a file"),
+        ('leslied sql "SELECT * FROM error_summary"', "errors and their counts"),
+        (
+            'leslied sql --csv "SELECT * FROM usage_daily" > usage.csv',
+            "for a spreadsheet",
+        ),
+        ("leslied sql - < query.sql", "read the query from a file"),
     ],
     see_also=["search", "stats", "list"],
 )
@@ -63,7 +66,7 @@ def _check_seconds(_: click.Context, __: click.Parameter, value: float) -> float
     "--limit",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"Show so many rows; {_DEFAULT_LIMIT} in tables, all in JSON and CSV, unless told.",
+    help=f"Show at most N rows.  [default: {_DEFAULT_LIMIT}; all with --json or --csv]",
 )
 @click.option(
     "--timeout",
@@ -72,17 +75,17 @@ def _check_seconds(_: click.Context, __: click.Parameter, value: float) -> float
     default=SQL_TIMEOUT_SECONDS,
     show_default=True,
     metavar="SECONDS",
-    help="Stop a query that takes longer.",
+    help="Abort the query after this time.",
 )
-@click.option("--reveal", is_flag=True, help="Show secrets as they are in the log.")
+@click.option("--reveal", is_flag=True, help="Show secrets unredacted.")
 @csv_option
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
-    """Ask the store in SQL, as SQLite speaks it.
+    """Query the store with SQL (SQLite dialect). Read-only.
 
-    QUERY is one SELECT over the views that `--views` shows, or `-` to read it from
-    standard input. Nothing can be changed. docs/sql.md has more examples.
+    QUERY is one SELECT over the views that --views lists, or `-` to read it from
+    standard input. See docs/sql.md for more examples.
     """
     as_json, as_csv = options["as_json"], options["as_csv"]
     check_format_options(options)
@@ -93,27 +96,27 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     path = get_app(ctx).paths.store_file
     with open_store(path, redact=not options["reveal"]) as store:
         rows = store.sql(_read_query(options["query"]), timeout=options["timeout"])
-        found = _iter_json_rows(rows)
+        values = _iter_json_rows(rows)
         if as_csv:
-            print_csv(rows.columns, islice(found, limit and min(limit, sys.maxsize)))
+            print_csv(rows.columns, islice(values, limit and min(limit, sys.maxsize)))
             return
-        kept = list(islice(found, limit and min(limit, sys.maxsize)))
-        is_cut = limit is not None and next(found, None) is not None
-    _emit_rows(rows.columns, kept, is_cut=is_cut, as_json=as_json)
+        shown = list(islice(values, limit and min(limit, sys.maxsize)))
+        is_cut = limit is not None and next(values, None) is not None
+    _emit_rows(rows.columns, shown, is_cut=is_cut, as_json=as_json)
 
 
 def _emit_rows(
-    names: tuple[str, ...], kept: list[list[Any]], *, is_cut: bool, as_json: bool
+    names: tuple[str, ...], rows: list[list[Any]], *, is_cut: bool, as_json: bool
 ) -> None:
     data = {
         "columns": list(names),
-        "rows": [dict(zip(names, row, strict=True)) for row in kept] if as_json else [],
+        "rows": [dict(zip(names, row, strict=True)) for row in rows] if as_json else [],
     }
-    more = (
-        f"There are more than {format_count(len(kept), 'row')}: ask with -n or --csv."
-    )
-    warnings = [more] if is_cut else []
-    emit(data, lambda: _lines(names, kept), as_json=as_json, warnings=warnings)
+    warnings = []
+    if is_cut:
+        count = format_count(len(rows), "row")
+        warnings.append(f"There are more than {count}. Show more with -n or --csv.")
+    emit(data, lambda: _lines(names, rows), as_json=as_json, warnings=warnings)
 
 
 def _read_query(query: str) -> str:
@@ -123,7 +126,7 @@ def _read_query(query: str) -> str:
 
 
 def _iter_json_rows(rows: Rows) -> Iterator[list[Any]]:
-    """The cells as text and numbers: bytes as hexadecimal digits."""
+    """Yield rows of JSON values; bytes become hexadecimal digits."""
     for row in rows:
         yield [_to_json_value(cell) for cell in row.values()]
 
@@ -144,8 +147,8 @@ def _lines(names: tuple[str, ...], rows: list[list[Any]]) -> Iterable[str]:
         return _card_lines(names, cells)
     right = " ".join(
         name
-        for at, name in enumerate(names)
-        if all(isinstance(row[at], (int, float, type(None))) for row in rows)
+        for index, name in enumerate(names)
+        if all(isinstance(row[index], (int, float, type(None))) for row in rows)
     )
     return format_table(names, cells, stretch=None, right_aligned=right)
 
@@ -156,7 +159,7 @@ def _is_wide(names: tuple[str, ...], cells: list[list[str]]) -> bool:
 
 
 def _card_lines(names: tuple[str, ...], rows: list[list[str]]) -> Iterator[str]:
-    """Each row below the other, one line a column, where a table has no room."""
+    """Yield one line per column, row by row, for rows too wide for a table."""
     name_width = max(len(name) for name in names)
     for number, row in enumerate(rows, 1):
         yield click.style(f"row {number}", dim=True)
@@ -184,4 +187,4 @@ def _view_lines() -> Iterator[str]:
         for column in view.columns:
             yield f"    {column.name:<18}  {column.about}"
         yield ""
-    yield 'Ask them: leslied sql "SELECT title, cost_usd FROM sessions"'
+    yield 'Example: leslied sql "SELECT title, cost_usd FROM sessions"'

@@ -50,20 +50,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StatsQuery:
-    """What was asked, and with what it is answered."""
+    """The options of one call, and what is needed to answer it."""
 
     by: Grouping
     filters: UsageFilters
     limit: int | None
     app: App
     reader: StoreReader
-    ledger: UsageStats
+    stats: UsageStats
     now: datetime
     redact: Callable[[str], str]
 
     @property
     def is_filtered(self) -> bool:
-        """Whether not all sessions count."""
+        """Return whether an agent or project filter is set."""
         return bool(self.filters.agent) or self.filters.sessions is not None
 
 
@@ -78,10 +78,10 @@ class _StatsResult:
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied stats", "day by day"),
-        ("leslied stats --by model --since 7d", "by model, in the last seven days"),
-        ("leslied stats --by project -n 5", "the five dearest projects"),
-        ("leslied stats --by tool --agent codex", "how Codex's tools did"),
+        ("leslied stats", "usage per day"),
+        ("leslied stats --by model --since 7d", "per model, last 7 days"),
+        ("leslied stats --by project -n 5", "the five most expensive projects"),
+        ("leslied stats --by tool --agent codex", "Codex's tool calls and failures"),
         ("leslied stats --csv > stats.csv", "for a spreadsheet"),
     ],
     see_also=["list", "statusline"],
@@ -91,35 +91,37 @@ class _StatsResult:
     type=click.Choice(get_args(Grouping)),
     default="day",
     show_default=True,
-    help="What makes a line.",
+    help="Set the grouping.",
 )
 @click.option(
     "--since",
     metavar="WHEN",
-    help="From this day or time on: 2026-01-31, today, 12h, 7d.",
+    help="Count from this day or time: 2026-01-31, today, 12h, 7d.",
 )
-@click.option("--until", metavar="WHEN", help="Up to this day, or before this time.")
+@click.option(
+    "--until", metavar="WHEN", help="Count to the end of this day, or until this time."
+)
 @agent_project_options
 @click.option(
     "-n",
     "--limit",
     metavar="N",
     type=click.IntRange(min=1),
-    help="So many lines: the latest days, or the largest sums.",
+    help="Show at most N lines: the latest days, or the largest sums.",
 )
-@click.option("--utc", is_flag=True, help="Days and weeks of UTC, not local ones.")
+@click.option("--utc", is_flag=True, help="Use UTC for days and weeks, not local time.")
 @csv_option
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
-    """Count tokens and what they cost, or how tools did.
+    """Show tokens and cost, or statistics of tool calls.
 
-    For what was spent, on what and when; `--by tool` tells how often tools failed and
-    how long they took.
+    Subagents are included, and every API message is counted once. Costs are list
+    prices, whatever your plan is; `+` marks sums that lack messages without a known
+    price.
 
-    Subagents are counted in, and every API message counts once. The cost is that of
-    the list prices, whatever your plan is; `+` marks sums in which some messages have
-    no known price. `--by block` tells five-hour windows.
+    --by tool shows how often tools failed and how long they took. --by block groups by
+    five-hour windows.
     """
     app = get_app(ctx)
     as_json, as_csv = options["as_json"], options["as_csv"]
@@ -148,7 +150,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 def _make_query(app: App, reader: StoreReader, options: dict[str, Any]) -> _StatsQuery:
     now = app.clock.now()
     zone = UTC if options["utc"] else None
-    ledger = UsageStats(reader.usage, load_prices(), zone)
+    stats = UsageStats(reader.usage, load_prices(), zone)
     since, until = options["since"], options["until"]
     filters = UsageFilters(
         agent=options["agent"] or "",
@@ -162,7 +164,7 @@ def _make_query(app: App, reader: StoreReader, options: dict[str, Any]) -> _Stat
         limit=options["limit"],
         app=app,
         reader=reader,
-        ledger=ledger,
+        stats=stats,
         now=now,
         redact=cache(app.redact),
     )
@@ -171,10 +173,10 @@ def _make_query(app: App, reader: StoreReader, options: dict[str, Any]) -> _Stat
 def _select_sessions(
     app: App, reader: StoreReader, options: dict[str, Any]
 ) -> frozenset[tuple[str, str]] | None:
-    """The sessions that count; None where every one of the agent's does."""
+    """Return the keys of the project's sessions; None if no project is given."""
     filters = parse_filters(app, options, AGENT_PROJECT_NAMES)
     if filters:
-        from leslied.lookup import check_agents  # noqa: PLC0415 - most name none
+        from leslied.lookup import check_agents  # noqa: PLC0415 - most calls have no filter
 
         check_agents(reader, filters)
     if not options["project"]:
@@ -193,7 +195,7 @@ def _run_query(query: _StatsQuery) -> _StatsResult:
 
 
 def _query_sums(query: _StatsQuery) -> _StatsResult:
-    sums, total = query.ledger.sum_groups(query.by, query.filters)
+    sums, total = query.stats.sum_groups(query.by, query.filters)
     sessions = _load_sessions(query) if query.by == "session" else {}
     rows = [
         sum_to_dict(query.by, each, query.redact, sessions.get(_get_session_key(each)))
@@ -203,9 +205,9 @@ def _query_sums(query: _StatsQuery) -> _StatsResult:
 
 
 def _query_blocks(query: _StatsQuery) -> _StatsResult:
-    blocks, total = query.ledger.sum_blocks(query.filters)
-    cut = blocks[-query.limit :] if query.limit else blocks
-    rows = [block_to_dict(block, query.now, query.redact) for block in cut]
+    blocks, total = query.stats.sum_blocks(query.filters)
+    shown = blocks[-query.limit :] if query.limit else blocks
+    rows = [block_to_dict(block, query.now, query.redact) for block in shown]
     return _make_result(query, rows, total, len(blocks))
 
 
@@ -213,7 +215,7 @@ def _make_result(
     query: _StatsQuery, rows: list[dict[str, Any]], total: UsageSummary, count: int
 ) -> _StatsResult:
     totals = sum_to_dict("total", total, query.redact, None)
-    unpriced = [query.redact(m) for m in query.ledger.list_unpriced_models(total)]
+    unpriced = [query.redact(m) for m in query.stats.list_unpriced_models(total)]
     home = str(query.app.home)
     if query.is_filtered and not rows:
         return _StatsResult(rows, lambda: [NO_MATCH], totals, unpriced)
@@ -230,22 +232,22 @@ def _make_result(
 def _shorten_keys(
     query: _StatsQuery, rows: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The rows with ids as people type them."""
+    """Return the rows with shortened session ids."""
     ids = [row["key"] for row in rows]
-    shorts = shorten_ids(ids, query.reader.list_similar_ids(ids))
-    return [{**row, "key": shorts[row["key"]]} for row in rows]
+    short_ids = shorten_ids(ids, query.reader.list_similar_ids(ids))
+    return [{**row, "key": short_ids[row["key"]]} for row in rows]
 
 
 def _query_tools(query: _StatsQuery) -> _StatsResult:
-    found = sum_tools(query.ledger.list_calls(query.filters))
-    session_of = query.ledger.get_session
-    every = [tool_to_dict(each, query.redact, session_of) for each in found]
+    tools = sum_tools(query.stats.list_calls(query.filters))
+    get_session = query.stats.get_session
+    all_rows = [tool_to_dict(tool, query.redact, get_session) for tool in tools]
     totals = {
-        name: sum(row[name] for row in every)
+        name: sum(row[name] for row in all_rows)
         for name in ("calls", "failed", "unanswered", "total_seconds")
     }
-    rows = every[: query.limit]
-    hidden = len(every) - len(rows)
+    rows = all_rows[: query.limit]
+    hidden = len(all_rows) - len(rows)
     return _StatsResult(rows, lambda: render_tools(rows, totals, hidden), totals, [])
 
 
@@ -256,11 +258,11 @@ def _apply_limit(query: _StatsQuery, sums: list[UsageSummary]) -> list[UsageSumm
     return sums[-query.limit :] if is_time else sums[: query.limit]
 
 
-def _get_session_key(each: UsageSummary) -> tuple[str, str]:
-    return each.agent, each.key or ""
+def _get_session_key(summary: UsageSummary) -> tuple[str, str]:
+    return summary.agent, summary.key or ""
 
 
 def _load_sessions(query: _StatsQuery) -> dict[tuple[str, str], SessionSummary]:
-    from leslied.lookup import list_sessions  # noqa: PLC0415 - only this list tells
+    from leslied.lookup import list_sessions  # noqa: PLC0415 - only --by session
 
     return {s.key[:2]: s for s in list_sessions(query.reader)}

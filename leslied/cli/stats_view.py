@@ -1,4 +1,4 @@
-"""Sums as scripts read them and as people do."""
+"""Rendering of usage statistics as JSON, CSV and tables."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ _SPARKS = "▁▂▃▄▅▆▇█"
 _MAX_SPARKS = 60
 _BAR_WIDTH = 10
 _MIN_WIDTH_FOR_BARS = 100
-"""Columns of a terminal that has room for bars."""
+"""Terminal columns needed to show bars."""
 
 
 def sum_to_dict(
-    by: str, each: UsageSummary, redact: Redact, session: SessionSummary | None
+    by: str, summary: UsageSummary, redact: Redact, session: SessionSummary | None
 ) -> Row:
-    """One line for scripts: the group's key, tokens, cost and counts."""
-    usage = each.usage
-    key = redact(each.key) if each.key else None
+    """Build a JSON row: the group's key, tokens, cost and counts."""
+    usage = summary.usage
+    key = redact(summary.key) if summary.key else None
     row: Row = {} if by == "total" else {"key": key, by: key}
     if by in ("session", "block"):
-        row["agent"] = each.agent
+        row["agent"] = summary.agent
     row |= _session_to_dict(session, redact) if session else {}
     return row | {
         "input_tokens": usage.input_tokens,
@@ -56,14 +56,14 @@ def sum_to_dict(
         "cache_read_tokens": usage.cache_read_tokens,
         "cache_write_tokens": usage.cache_write_tokens,
         "cache_write_1h_tokens": usage.cache_write_1h_tokens,
-        "total_tokens": each.tokens,
-        "cost_usd": each.cost.usd,
-        "unpriced_messages": each.cost.unpriced,
-        "messages": each.messages,
-        "sessions": each.sessions,
-        "models": [redact(model) for model in each.models],
-        "first_at": encode_time(each.first_at),
-        "last_at": encode_time(each.last_at),
+        "total_tokens": summary.tokens,
+        "cost_usd": summary.cost.usd,
+        "unpriced_messages": summary.cost.unpriced,
+        "messages": summary.messages,
+        "sessions": summary.sessions,
+        "models": [redact(model) for model in summary.models],
+        "first_at": encode_time(summary.first_at),
+        "last_at": encode_time(summary.last_at),
     }
 
 
@@ -78,49 +78,56 @@ def _session_to_dict(session: SessionSummary, redact: Redact) -> Row:
 
 
 def block_to_dict(block: UsageBlock, now: Any, redact: Redact) -> Row:
-    """One five-hour window for scripts, with its pace."""
+    """Build the JSON row of a five-hour window, with its hourly rates."""
     row = sum_to_dict("block", block.sum, redact, None)
     row["key"] = row["block"] = encode_time(block.start)
     is_active = block.is_active(now)
     usd = block.sum.cost.usd
-    pace = block.per_hour(usd) if usd is not None else None
-    left = (block.end - now) / timedelta(hours=1)
+    hourly_cost = block.per_hour(usd) if usd is not None else None
+    hours_left = (block.end - now) / timedelta(hours=1)
+    projected_cost = None
+    if is_active and hourly_cost:
+        projected_cost = (usd or 0) + hourly_cost * hours_left
     return row | {
         "ends_at": encode_time(block.end),
         "is_active": is_active,
         "tokens_per_hour": block.per_hour(block.sum.tokens),
-        "cost_usd_per_hour": pace,
-        "projected_cost_usd": (usd or 0) + pace * left if is_active and pace else None,
+        "cost_usd_per_hour": hourly_cost,
+        "projected_cost_usd": projected_cost,
     }
 
 
 def tool_to_dict(
-    each: ToolUsageSummary, redact: Redact, session_of: Callable[[int], tuple[str, str]]
+    summary: ToolUsageSummary,
+    redact: Redact,
+    get_session: Callable[[int], tuple[str, str]],
 ) -> Row:
-    """One tool for scripts; `slowest` names the call to look at."""
-    tool = redact(each.tool)
+    """Build the JSON row of a tool; `slowest` identifies its slowest call."""
+    tool = redact(summary.tool)
     row: Row = {
         "key": tool,
         "tool": tool,
-        "calls": each.calls,
-        "failed": each.failed,
-        "unanswered": each.unanswered,
-        "sessions": each.sessions,
-        "timed": each.timed,
-        "median_seconds": each.median_seconds,
-        "p95_seconds": each.p95_seconds,
-        "max_seconds": each.max_seconds,
-        "total_seconds": each.total_seconds,
+        "calls": summary.calls,
+        "failed": summary.failed,
+        "unanswered": summary.unanswered,
+        "sessions": summary.sessions,
+        "timed": summary.timed,
+        "median_seconds": summary.median_seconds,
+        "p95_seconds": summary.p95_seconds,
+        "max_seconds": summary.max_seconds,
+        "total_seconds": summary.total_seconds,
         "slowest": None,
     }
-    if each.slowest:
-        session, entry = session_of(each.slowest.session)[1], each.slowest.entry_id
-        row["slowest"] = {"session_id": session, "entry_id": entry.hex()}
+    if slowest := summary.slowest:
+        row["slowest"] = {
+            "session_id": get_session(slowest.session)[1],
+            "entry_id": slowest.entry_id.hex(),
+        }
     return row
 
 
 def print_rows_csv(by: str, rows: list[Row]) -> None:
-    """The rows for a spreadsheet."""
+    """Print the rows as CSV."""
     names = [name for name in rows[0] if name != "slowest"] if rows else ["key", by]
     print_csv(names, ([row[name] for name in names] for row in rows))
 
@@ -128,9 +135,9 @@ def print_rows_csv(by: str, rows: list[Row]) -> None:
 def render_sums(
     by: str, rows: list[Row], totals: Row, unpriced: list[str], home: str, hidden: int
 ) -> Iterator[str]:
-    """A table with its total, a line of sparks for days, and whose prices these are."""
+    """Yield a table with a total, sparklines for days, and the source of prices."""
     if not rows:
-        yield "Nothing to count. What is new is read by: leslied sync"
+        yield "There is no usage yet. Read new entries with: leslied sync"
         return
     names, stretch, cells = _make_columns(by, rows, totals, home)
     lines = list(
@@ -149,8 +156,8 @@ def render_sums(
     if unpriced:
         models = ", ".join(unpriced[:5]) + (", …" if len(unpriced) > 5 else "")
         count = totals["unpriced_messages"]
-        without = f"{format_count(count, 'message')} not in the cost"
-        yield sanitize(f"No price is known for {models}: {without}.")
+        excluded = f"the cost excludes {format_count(count, 'message')}"
+        yield sanitize(f"No price is known for {models}: {excluded}.")
 
 
 _RIGHT_ALIGNED = (
@@ -171,12 +178,12 @@ _DROPPABLE = (
 
 
 def _total_lines(lines: list[str], hidden: int) -> Iterator[str]:
-    """The lines, the last of which is the total, and how many are not shown."""
+    """Yield the table's lines with a bold total, and the number of hidden lines."""
     yield from lines[:-1]
     yield click.style(lines[-1], bold=True)
     if hidden:
         more = format_count(hidden, "more line")
-        yield click.style(f"{more}, counted in the total.", dim=True)
+        yield click.style(f"{more}, included in the total.", dim=True)
     yield ""
 
 
@@ -193,21 +200,21 @@ def _make_columns(
         ]
         for row in rows
     ]
-    heads = _KEY_HEADERS.get(by, [by.upper()])
-    cells.append(["total", *[""] * (len(heads) - 1), *_number_cells(totals), ""])
-    names = [*heads, "SESSIONS", "MSGS", "IN", "OUT", "READ", "WRITE", "COST", ""]
+    headers = _KEY_HEADERS.get(by, [by.upper()])
+    cells.append(["total", *[""] * (len(headers) - 1), *_number_cells(totals), ""])
+    names = [*headers, "SESSIONS", "MSGS", "IN", "OUT", "READ", "WRITE", "COST", ""]
     if by == "session":
         names, cells = _drop_column("SESSIONS", names, cells)
-    return names, len(heads) - 1, cells
+    return names, len(headers) - 1, cells
 
 
 def _drop_column(
     name: str, names: list[str], cells: list[list[str]]
 ) -> tuple[list[str], list[list[str]]]:
-    at = names.index(name)
+    index = names.index(name)
     return (
-        [*names[:at], *names[at + 1 :]],
-        [[*row[:at], *row[at + 1 :]] for row in cells],
+        [*names[:index], *names[index + 1 :]],
+        [[*row[:index], *row[index + 1 :]] for row in cells],
     )
 
 
@@ -241,19 +248,19 @@ def _key_cells(by: str, row: Row, home: str) -> list[str]:
 
 
 def _truncate_left(path: str, limit: int) -> str:
-    """The end of a path tells more than its beginning."""
+    """Cut the start of a path, which is less informative than its end."""
     return path if len(path) <= limit else "…" + path[1 - limit :]
 
 
 def _shorten_model(model: str) -> str:
-    """The model without its maker's name and its date."""
+    """Return the model's name without vendor and date."""
     name = model.rpartition("/")[2].removeprefix("claude-")
     head, _, tail = name.rpartition("-")
     return head if len(tail) == 8 and tail.isdigit() else name
 
 
 def _number_cells(row: Row) -> list[str]:
-    known = row["messages"] - row["unpriced_messages"]
+    priced = row["messages"] - row["unpriced_messages"]
     pico = round((row["cost_usd"] or 0) * 10**12)
     return [
         str(row["sessions"]),
@@ -262,7 +269,7 @@ def _number_cells(row: Row) -> list[str]:
         format_number(row["output_tokens"]),
         format_number(row["cache_read_tokens"]),
         format_number(row["cache_write_tokens"]),
-        format_cost(Cost(pico, known, row["unpriced_messages"])),
+        format_cost(Cost(pico, priced, row["unpriced_messages"])),
     ]
 
 
@@ -271,12 +278,12 @@ def _format_bar(value: float | None, maximum: float) -> str:
 
 
 def _spark_lines(rows: list[Row]) -> Iterator[str]:
-    """One character a day, days without a message too; the last ones that fit."""
-    known = {row["key"]: row for row in rows if row["key"]}
-    days = _list_days(min(known), max(known))[-_MAX_SPARKS:]
-    for name, what in (("cost_usd", "cost  "), ("total_tokens", "tokens")):
-        values = [known[day][name] or 0 if day in known else 0 for day in days]
-        yield f"{what} {_format_sparkline(values)}  {days[0]} to {days[-1]}"
+    """Yield sparklines with one character per day, limited to the latest days."""
+    by_day = {row["key"]: row for row in rows if row["key"]}
+    days = _list_days(min(by_day), max(by_day))[-_MAX_SPARKS:]
+    for name, label in (("cost_usd", "cost  "), ("total_tokens", "tokens")):
+        values = [by_day[day][name] or 0 if day in by_day else 0 for day in days]
+        yield f"{label} {_format_sparkline(values)}  {days[0]} to {days[-1]}"
     yield ""
 
 
@@ -298,7 +305,7 @@ def _format_sparkline(values: list[float]) -> str:
 
 
 def render_tools(rows: list[Row], totals: Row, hidden: int) -> Iterator[str]:
-    """A table of tools with its total: how often, how well, how long."""
+    """Yield a table of tools with calls, failures, durations and a total."""
     if not rows:
         yield "No tool was called."
         return
@@ -317,7 +324,7 @@ def render_tools(rows: list[Row], totals: Row, hidden: int) -> Iterator[str]:
     yield from _total_lines(lines, hidden)
     yield click.style(
         "LOST calls have no result. Times run from the call to its result in the "
-        "log: waiting for a permission is in them.",
+        "log, including the wait for permission.",
         dim=True,
     )
 

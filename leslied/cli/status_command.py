@@ -1,4 +1,4 @@
-"""`leslied status`: what is read, how far, and what could not be."""
+"""`leslied status`: state of the daemon, the store and each agent."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from leslied.cli.output import (
     format_count,
     format_number,
     format_path,
+    format_source_errors,
     format_table,
     format_time,
-    format_troubles,
     json_option,
     parse_time,
     sanitize,
@@ -44,19 +44,21 @@ _MAX_REJECTED = 50
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied status", "how far every agent is read"),
-        ("leslied status --rejected", "and which entries made no sense"),
+        ("leslied status", "show daemon, store and agents"),
+        ("leslied status --rejected", "list rejected entries too"),
     ],
     see_also=["agents", "doctor", "service status"],
 )
-@click.option("--rejected", is_flag=True, help="List the entries that made no sense.")
+@click.option(
+    "--rejected", is_flag=True, help="List entries that could not be decoded."
+)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
-    """Show what is read of each agent, how far behind, and what could not be.
+    """Show the state of the daemon, the store and each agent's logs.
 
-    Also whether the daemon runs, and how large the store is. Agents that were never
-    used here are left out; `leslied agents` has them.
+    LAG is the time by which the store is behind the newest log. Agents that were never
+    used on this machine are left out; see `leslied agents`.
     """
     app = get_app(ctx)
     settings = app.load_settings()
@@ -68,7 +70,7 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     if rejected:
         data["rejected"] = listed
     data["failures"] = [_failure_to_dict(failure) for failure in failures]
-    warnings = format_troubles(errors)
+    warnings = format_source_errors(errors)
     warnings += [_format_failure(failure, app.clock.now()) for failure in failures]
     if data["store"]["bytes"] > settings.store.warn_bytes:
         size = format_bytes(data["store"]["bytes"])
@@ -84,7 +86,9 @@ def _failure_to_dict(failure: Failure) -> dict[str, Any]:
 
 def _format_failure(failure: Failure, now: datetime) -> str:
     seconds = max(0, round((failure.retry_at - now).total_seconds()))
-    retry = f"next attempt in {seconds} s" if seconds else "next attempt when it runs"
+    retry = (
+        f"next attempt in {seconds} s" if seconds else "next attempt at the next run"
+    )
     return (
         f"{failure.scope} {failure.name}: {failure.reason} "
         f"(failed {format_count(failure.attempts, 'time')}; {retry})"
@@ -106,10 +110,10 @@ def _collect_status(
 
 
 def _read_daemon(store: Path) -> dict[str, Any]:
-    """Who holds the right to write, if it is a daemon."""
-    words = read_lock_info(store)
+    """Return the state of the daemon from the store's lock."""
+    text = read_lock_info(store)
     try:
-        lock_info = json.loads(words or "{}")
+        lock_info = json.loads(text or "{}")
     except ValueError:
         lock_info = {}
     return {
@@ -122,11 +126,12 @@ def _read_daemon(store: Path) -> dict[str, Any]:
 
 def _lines(data: dict[str, Any], app: App) -> Iterator[str]:
     store, daemon = data["store"], data["daemon"]
-    state = "not running; start it: leslied run"
+    state = "not running; start it with: leslied run"
     if daemon["running"]:
-        state = f"running since {format_time(parse_time(daemon['since']))}, pid {daemon['pid']}"
+        since = format_time(parse_time(daemon["since"]))
+        state = f"running since {since}, pid {daemon['pid']}"
     if daemon["paused"]:
-        state = f"paused (go on: leslied unpause); {state}"
+        state = f"paused (continue with: leslied unpause); {state}"
     yield f"daemon   {state}"
     path = format_path(store["path"], str(app.home))
     yield f"store    {sanitize(path)}, {format_bytes(store['bytes'])}"
@@ -138,9 +143,9 @@ def _lines(data: dict[str, Any], app: App) -> Iterator[str]:
     )
     yield ""
     yield from _agent_lines(data["agents"], app.clock.now())
-    for each in data.get("rejected", []):
-        where = f"{each['path']} at byte {each['offset']}, {each['length']} bytes"
-        yield sanitize(f"{where}: {each['reason']}")
+    for entry in data.get("rejected", []):
+        place = f"{entry['path']} at byte {entry['offset']}, {entry['length']} bytes"
+        yield sanitize(f"{place}: {entry['reason']}")
 
 
 def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
@@ -167,6 +172,11 @@ def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
         if agent["found"] or agent["sessions"]
     ]
     if not rows:
-        return ["No agent has written anything here yet. See: leslied agents"]
-    right, least = "LOGS SESSIONS LAG REJECTED", ("NEWEST READ", "LOGS", "NEWEST LOG")
-    return format_table(names, rows, stretch=0, right_aligned=right, droppable=least)
+        return ["No agent has written logs on this machine yet. See: leslied agents"]
+    return format_table(
+        names,
+        rows,
+        stretch=0,
+        right_aligned="LOGS SESSIONS LAG REJECTED",
+        droppable=("NEWEST READ", "LOGS", "NEWEST LOG"),
+    )

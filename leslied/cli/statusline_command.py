@@ -1,4 +1,4 @@
-"""`leslied statusline`: one line under Claude Code's prompt."""
+"""`leslied statusline`: a status line for Claude Code."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _MAX_INPUT_BYTES = 1_000_000
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied statusline < session.json", "the line for this session"),
+        ("leslied statusline < session.json", "print the line for this session"),
     ],
     see_also=["stats"],
 )
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Print one short line: model, today's cost, this session, context in use.
+    """Print one line: model, today's cost, cost of the session, context in use.
 
-    Claude Code gives the session as JSON on standard input. Whatever goes wrong, the
-    line gets shorter and nothing fails. To have it, put this into
+    Claude Code passes the session as JSON on standard input. The command never fails;
+    values that are not available are left out. To enable it, add this to
     ~/.claude/settings.json:
 
     "statusLine": {"type": "command", "command": "leslied statusline"}
@@ -55,11 +55,11 @@ def _read_payload() -> dict[str, Any]:
 def _load_totals(
     ctx: click.Context, session_id: str
 ) -> tuple[UsageSummary | None, UsageSummary | None]:
-    """What today came to, and this session; None where the store does not say."""
+    """Return the usage of today and of the session; None if not available."""
     today: UsageSummary | None = None
     session: UsageSummary | None = None
     with suppress(Exception):
-        from leslied.cli.app import get_app  # noqa: PLC0415 - it may fail, too
+        from leslied.cli.app import get_app  # noqa: PLC0415 - errors are suppressed
         from leslied.cli.time_args import parse_time_arg  # noqa: PLC0415
         from leslied.prices import load_prices  # noqa: PLC0415
         from leslied.stats import UsageFilters, UsageStats  # noqa: PLC0415
@@ -67,10 +67,10 @@ def _load_totals(
         app = get_app(ctx)
         since = parse_time_arg("today", app.clock.now(), None)
         with app.open_reader() as reader:
-            ledger = UsageStats(reader.usage, load_prices())
-            today = ledger.sum_all(UsageFilters(since_us=since))
+            stats = UsageStats(reader.usage, load_prices())
+            today = stats.sum_all(UsageFilters(since_us=since))
             if session_id:
-                session = ledger.sum_all(UsageFilters(session_id=session_id))
+                session = stats.sum_all(UsageFilters(session_id=session_id))
     return today, session
 
 
@@ -86,18 +86,17 @@ def _parts(
     tokens = session.tokens if session else 0
     cost = _session_cost(payload, session)
     if tokens or cost.priced:
-        spent = [f"{format_number(tokens)} tokens"] if tokens else []
-        spent += [format_cost(cost)] if cost.priced else []
-        yield f"session {', '.join(spent)}"
+        amounts = [f"{format_number(tokens)} tokens"] if tokens else []
+        amounts += [format_cost(cost)] if cost.priced else []
+        yield f"session {', '.join(amounts)}"
     percent = _context_percent(payload.get("context_window"))
     if percent is not None:
         yield f"context {percent:.0f}%"
 
 
 def _session_cost(payload: dict[str, Any], session: UsageSummary | None) -> Cost:
-    """Claude Code's own figure, which is never late; else the store's."""
-    given = payload.get("cost")
-    usd = _get_number(given, "total_cost_usd")
+    """Return Claude Code's own cost, which is up to date, else the store's."""
+    usd = _get_number(payload.get("cost"), "total_cost_usd")
     if usd is not None:
         return Cost(round(usd * PICO), priced=1)
     return session.cost if session else Cost()
@@ -107,9 +106,10 @@ def _context_percent(window: object) -> float | None:
     percent = _get_number(window, "used_percentage")
     if percent is not None or not isinstance(window, dict):
         return percent
-    size, used = _get_number(window, "context_window_size"), window.get("current_usage")
+    size = _get_number(window, "context_window_size")
+    usage = window.get("current_usage")
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    counts = [_get_number(used, name) or 0 for name in names]
+    counts = [_get_number(usage, name) or 0 for name in names]
     return 100 * sum(counts) / size if size and any(counts) else None
 
 

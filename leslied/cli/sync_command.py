@@ -1,4 +1,4 @@
-"""`leslied sync`: the daemon's work, done once."""
+"""`leslied sync`: do the daemon's work once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leslied.cli.output import (
     emit,
     format_bytes,
     format_path,
-    format_troubles,
+    format_source_errors,
     json_option,
 )
 from leslied.cli.progress import ProgressBar
@@ -30,39 +30,39 @@ if TYPE_CHECKING:
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied sync && leslied list", "read what is new and look at it"),
-        ("leslied sync --stop-all", "with files for every session, old ones too"),
-        ("leslied sync --json", "what it did, for a script"),
+        ("leslied sync && leslied list", "read new entries, then list sessions"),
+        ("leslied sync --stop-all", "write the files of all sessions"),
+        ("leslied sync --json", "print a report as JSON"),
     ],
     see_also=["run", "service", "status"],
 )
 @click.option(
     "--stop-all",
     is_flag=True,
-    help="Treat every session as stopped now, and write the files of old ones too.",
+    help="Treat all sessions as stopped, and write the files of old ones too.",
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
-    """Read everything that is new, once, and leave.
+    """Read new log entries once, without the daemon.
 
-    The daemon's work, for scripts, cron, and whoever wants no daemon. It cannot run
-    beside the daemon, which reads everything as it comes.
+    Do the work of the daemon once, for scripts and cron jobs. The command fails if the
+    daemon is running.
 
-    Each complete entry of every watched log is kept exactly once, however often
-    this runs and however it is interrupted.
+    Every complete log entry is stored exactly once, however often the command runs or
+    is interrupted.
     """
-    # Reading makes many objects and no cycles: looking for some costs five percent.
+    # Ingest creates many objects but no cycles; the default thresholds cost 5 % time.
     gc.set_threshold(100_000, 20, 20)
     app = get_app(ctx)
-    began = app.clock.monotonic()
+    started_at = app.clock.monotonic()
     ingest_report, settle_report, asset_report, stopped = _sync(app, stop_all=stop_all)
-    seconds = app.clock.monotonic() - began
+    seconds = app.clock.monotonic() - started_at
     data = _report_to_dict(ingest_report, settle_report, stopped, seconds)
     data["threads_indexed"] = asset_report.threads
     data["index_files_written"] = asset_report.files_written
     errors = ingest_report.errors | ingest_report.waiting | ingest_report.failures
-    warnings = format_troubles(errors.items())
+    warnings = format_source_errors(errors.items())
     warnings += [f"{name}: {reason}" for name, reason in settle_report.errors.items()]
     emit(
         data,
@@ -89,7 +89,7 @@ def _sync(
             ingest_report += ingest.scan()
         stopped = pipeline.hook_events.run().stopped + pipeline.stop_detection.run()
         stopped += store.mark_all_stopped() if stop_all else 0
-        # Sessions from before leslied are many, and nobody waits for their files.
+        # Sessions older than the store are many, and their files are rarely needed.
         bar.start("Writing transcripts")
         settle_report = pipeline.settle.run(include_old=stop_all)
         _sync_relations(pipeline, settle_report, include_old=stop_all)
@@ -108,14 +108,14 @@ def _sync(
 def _sync_relations(
     pipeline: Pipeline, settle_report: SettleReport, *, include_old: bool
 ) -> None:
-    """Threads stand among others; what moved is written again where it belongs."""
+    """Update relations; rewrite the transcripts of threads that moved."""
     relations_report = pipeline.relations_sync.run()
     settle_report.errors |= relations_report.errors
     if relations_report.moved_threads:
         pipeline.relations_sync.run()
-        again = pipeline.settle.run(include_old=include_old)
-        settle_report.files_written += again.files_written
-        settle_report.errors |= again.errors
+        second_report = pipeline.settle.run(include_old=include_old)
+        settle_report.files_written += second_report.files_written
+        settle_report.errors |= second_report.errors
 
 
 def _report_to_dict(
@@ -150,22 +150,23 @@ def _lines(
 ) -> Iterator[str]:
     home = str(app.home)
     if not ingest_report.sources:
-        yield "No agent has written anything here yet. Looked in:"
+        yield "No agent has written logs on this machine yet. Looked in:"
         for path in ingest_report.missing_roots:
             yield f"  {format_path(str(path), home)}"
         return
+    size = format_bytes(ingest_report.bytes_read)
     yield (
-        f"{ingest_report.sources} logs, {ingest_report.sources_read} changed: {ingest_report.entries} new entries "
-        f"({format_bytes(ingest_report.bytes_read)}) in {data['seconds']:.1f} s"
+        f"{ingest_report.sources} logs, {ingest_report.sources_read} changed: "
+        f"{ingest_report.entries} new entries ({size}) in {data['seconds']:.1f} s"
     )
     if ingest_report.entries:
         yield (
-            f"{ingest_report.added.records} records kept, {ingest_report.noise} noise, "
-            f"{ingest_report.rejected} rejected. See them: leslied list"
+            f"{ingest_report.added.records} records, {ingest_report.noise} noise, "
+            f"{ingest_report.rejected} rejected. List sessions with: leslied list"
         )
     if data["transcripts_written"]:
         yield f"{data['transcripts_written']} transcripts written"
     if data["exports_written"]:
-        yield f"{data['exports_written']} files of other outputs written"
+        yield f"{data['exports_written']} export files written"
     if data["sessions_stopped"]:
         yield f"{data['sessions_stopped']} sessions and subagents marked as stopped"

@@ -1,4 +1,4 @@
-"""From a word on the command line to a thread, and the folder its `.leslie` is in."""
+"""Lookup of threads by id, and of the folders that hold their `.leslie`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ThreadLocation(NamedTuple):
 
 
 def list_base_folders(app: App, folder: Path) -> list[Path]:
-    """Where threads of the folder's project stand: there, and in the central tree."""
+    """Return folders with threads of the project: its own and its central one."""
     policy = OutputPolicy(home=app.home, central=app.paths.central_dir)
     project = find_project(str(folder)) or folder
     candidates = [project, policy.choose_central(str(folder)).folder]
@@ -31,37 +31,40 @@ def list_base_folders(app: App, folder: Path) -> list[Path]:
 
 
 def list_all_base_folders(app: App) -> list[Path]:
-    """Every folder that holds threads."""
+    """Return every folder that holds threads."""
     with app.open_reader() as reader:
         folders = {session.folder for session in reader.list_sessions()}
     return [Path(folder) for folder in sorted(folders - {""})]
 
 
 def get_thread(app: App, id_prefix: str, folder: Path) -> ThreadLocation:
-    """The thread of this id, or beginning of one; here first, then anywhere."""
-    here = [
+    """Return the thread with this id or prefix, preferring the folder's project.
+
+    Raise LesliedError if no thread or several threads match.
+    """
+    local = [
         ThreadLocation(thread_id, base)
         for base in list_base_folders(app, folder)
         for thread_id in _list_thread_ids(base)
     ]
-    exact = [place for place in here if place.thread_id == id_prefix]
+    exact = [location for location in local if location.thread_id == id_prefix]
     if exact:
         return exact[0]
     try:
         return _get_stored_thread(app, id_prefix)
     except LesliedError:
-        begun = [
-            place
-            for place in here
-            if id_prefix and place.thread_id.startswith(id_prefix)
+        matches = [
+            location
+            for location in local
+            if id_prefix and location.thread_id.startswith(id_prefix)
         ]
-        if len(begun) == 1:
-            return begun[0]
+        if len(matches) == 1:
+            return matches[0]
         raise
 
 
 def get_latest_thread(app: App, folder: Path) -> ThreadLocation:
-    """The thread that was last active in the folder's project."""
+    """Return the most recently active thread of the folder's project."""
     bases = list_base_folders(app, folder)
     if app.paths.store_file.exists():
         with app.open_reader() as reader:
@@ -74,8 +77,8 @@ def get_latest_thread(app: App, folder: Path) -> ThreadLocation:
         if times:
             return ThreadLocation(max(times)[1], base)
     raise UserError(
-        f"No thread has worked in {folder}.",
-        "Name a thread: leslied context THREAD (see: leslied threads list)",
+        f"There is no thread in {folder}.",
+        "Name a thread: leslied context THREAD. List them with: leslied threads list",
     )
 
 
@@ -91,6 +94,6 @@ def _get_stored_thread(app: App, id_prefix: str) -> ThreadLocation:
 
 def _list_thread_ids(base: Path) -> list[str]:
     folder = base / THREADS_FOLDER
-    named = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    named |= read_relations(base)["threads"].keys()
-    return sorted(filter(is_thread_id, named))
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    names |= read_relations(base)["threads"].keys()
+    return sorted(filter(is_thread_id, names))

@@ -1,4 +1,4 @@
-"""`leslied threads`: the threads of a project, and who came of whom."""
+"""`leslied threads`: the threads of a project and their parents."""
 
 from __future__ import annotations
 
@@ -27,56 +27,60 @@ _NO_THREADS = "No threads yet. Work with an agent, then run: leslied sync"
 _project = click.option(
     "--project",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Show this project; else the one here, or all where there is none.",
+    help="Show this project.  [default: the current one; outside of one, all]",
 )
 
 
 @click.group(cls=LesliedGroup, see_also=["assets", "context", "resume"])
 def command() -> None:
-    """Show the threads of a project, and who came of whom.
+    """Show a project's threads and their parents.
 
-    A thread is what one session left in a project: its transcripts, and the assets
-    that its agent wrote. A forked session has a thread of its own, below its origin.
+    A thread holds what one session left in a project: its transcripts, and the assets
+    that the agent wrote. A forked session has its own thread, whose parent is the
+    thread of the original session.
     """
 
 
 @command.command(
     examples=[
-        ("leslied threads tree", "those of the project here"),
-        ("leslied threads tree --project ..", "those of the project above"),
-        ("leslied threads tree --dot | dot -Tsvg > threads.svg", "a picture"),
+        ("leslied threads tree", "threads of the current project"),
+        ("leslied threads tree --project ..", "threads of the parent folder"),
+        (
+            "leslied threads tree --dot | dot -Tsvg > threads.svg",
+            "draw them with Graphviz",
+        ),
     ],
     see_also=["threads list"],
 )
-@click.option("--dot", "as_dot", is_flag=True, help="Print it for Graphviz.")
+@click.option("--dot", "as_dot", is_flag=True, help="Print a Graphviz graph.")
 @_project
 @json_option
 @click.pass_context
 def tree(
     ctx: click.Context, *, as_dot: bool, project: Path | None, as_json: bool
 ) -> None:
-    """Show threads with their forks below them, newest first.
+    """Show threads as a tree with forks below their parents, newest first.
 
-    In front of each stands ● for an active one, ○ for a completed one and ◌ for any
-    other; after it its subagents, and the threads that it refers to.
+    ● marks an active thread, ○ a completed one, ◌ any other status. Each line ends with
+    the number of subagents and the threads that it refers to.
     """
     app = get_app(ctx)
-    found = _load_trees(app, project)
+    trees = _load_trees(app, project)
     if as_dot and not as_json:
-        everyone = [node for _, roots in found for node in roots]
+        all_roots = [root for _, roots in trees for root in roots]
         click.echo(
-            "\n".join(sanitize(line) for line in render_dot(everyone).split("\n"))
+            "\n".join(sanitize(line) for line in render_dot(all_roots).split("\n"))
         )
         return
-    data = {"projects": [_project_to_dict(base, roots) for base, roots in found]}
-    emit(data, lambda: _tree_lines(found, app), as_json=as_json)
+    data = {"projects": [_project_to_dict(base, roots) for base, roots in trees]}
+    emit(data, lambda: _tree_lines(trees, app), as_json=as_json)
 
 
 @command.command(
     name="list",
     examples=[
-        ("leslied threads list", "a table of them"),
-        ("leslied threads list --json", "for a script"),
+        ("leslied threads list", "threads of the current project"),
+        ("leslied threads list --json", "the same as JSON"),
     ],
     see_also=["threads tree"],
 )
@@ -84,28 +88,28 @@ def tree(
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, *, project: Path | None, as_json: bool) -> None:
-    """Show threads in a table, last changed first."""
+    """Show threads as a table, most recently changed first."""
     app = get_app(ctx)
-    flat = [
+    projects = [
         (base, sorted(_walk(roots), key=lambda n: (n.updated_at, n.id), reverse=True))
         for base, roots in _load_trees(app, project)
     ]
     data = {
         "projects": [
-            _project_to_dict(base, nodes, is_flat=True) for base, nodes in flat
+            _project_to_dict(base, nodes, is_flat=True) for base, nodes in projects
         ]
     }
-    emit(data, lambda: _list_lines(flat, app), as_json=as_json)
+    emit(data, lambda: _list_lines(projects, app), as_json=as_json)
 
 
 def _load_trees(app: App, project: Path | None) -> list[tuple[Path, list[ThreadNode]]]:
     bases = list_base_folders(app, (project or Path.cwd()).resolve())
     if not bases and not project:
         bases = list_all_base_folders(app)
-    found = [(base, build_tree(read_relations(base))) for base in bases]
-    for node in _walk(root for _, roots in found for root in roots):
+    trees = [(base, build_tree(read_relations(base))) for base in bases]
+    for node in _walk(root for _, roots in trees for root in roots):
         node.title = app.redact(node.title)
-    return [(base, roots) for base, roots in found if roots]
+    return [(base, roots) for base, roots in trees if roots]
 
 
 def _walk(roots: Iterable[ThreadNode]) -> Iterator[ThreadNode]:
@@ -122,10 +126,10 @@ def _project_to_dict(
     return {"project": str(base), "threads": threads}
 
 
-def _tree_lines(found: list[tuple[Path, list[ThreadNode]]], app: App) -> Iterator[str]:
-    if not found:
+def _tree_lines(trees: list[tuple[Path, list[ThreadNode]]], app: App) -> Iterator[str]:
+    if not trees:
         yield _NO_THREADS
-    for base, roots in found:
+    for base, roots in trees:
         yield click.style(sanitize(format_path(str(base), str(app.home))), bold=True)
         for root in roots:
             yield from _branch_lines(root, "", "", sanitize)
@@ -134,23 +138,25 @@ def _tree_lines(found: list[tuple[Path, list[ThreadNode]]], app: App) -> Iterato
 def _branch_lines(
     node: ThreadNode, first: str, rest: str, show: Callable[[str], str]
 ) -> Iterator[str]:
-    words = [_MARKS.get(node.status, "◌"), node.id, node.title.replace("\n", " ")]
+    parts = [_MARKS.get(node.status, "◌"), node.id, node.title.replace("\n", " ")]
     if node.status not in _MARKS:
-        words.append(f"({node.status})")
+        parts.append(f"({node.status})")
     if node.subagents:
         plural = "" if node.subagents == 1 else "s"
-        words.append(f"[{node.subagents} subagent{plural}]")
+        parts.append(f"[{node.subagents} subagent{plural}]")
     if node.references_to:
-        words.append("→ " + ", ".join(node.references_to))
-    yield first + show(" ".join(words))
+        parts.append("→ " + ", ".join(node.references_to))
+    yield first + show(" ".join(parts))
     for child in node.children:
         is_last = child is node.children[-1]
         corner, line = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
         yield from _branch_lines(child, rest + corner, rest + line, show)
 
 
-def _list_lines(flat: list[tuple[Path, list[ThreadNode]]], app: App) -> Iterable[str]:
-    if not flat:
+def _list_lines(
+    projects: list[tuple[Path, list[ThreadNode]]], app: App
+) -> Iterable[str]:
+    if not projects:
         return [_NO_THREADS]
     rows = [
         (
@@ -163,13 +169,15 @@ def _list_lines(flat: list[tuple[Path, list[ThreadNode]]], app: App) -> Iterable
             str(len(node.references_to)),
             str(node.subagents),
         )
-        for base, nodes in flat
+        for base, nodes in projects
         for node in nodes
     ]
     names = ("THREAD", "STATUS", "CHANGED", "PROJECT", "TITLE")
     counts = ("FORKS", "REFS", "SUBAGENTS")
-    least = ("REFS", "SUBAGENTS", "FORKS", "PROJECT", "STATUS", "CHANGED")
-    right = " ".join(counts)
     return format_table(
-        (*names, *counts), rows, stretch=4, right_aligned=right, droppable=least
+        (*names, *counts),
+        rows,
+        stretch=4,
+        right_aligned=" ".join(counts),
+        droppable=("REFS", "SUBAGENTS", "FORKS", "PROJECT", "STATUS", "CHANGED"),
     )

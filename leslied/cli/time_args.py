@@ -1,4 +1,4 @@
-"""Days and times as people type them."""
+"""Parsing of days and times on the command line."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def parse_time_arg(
     text: str, now: datetime, zone: tzinfo | None, *, is_end: bool = False
 ) -> int:
-    """Microseconds since 1970; a day means its beginning or, as an end, all of it."""
+    """Return microseconds since 1970; raise UserError if the text is not a time.
+
+    A day means its start or, with `is_end`, its end.
+    """
     try:
         return _to_us(_resolve_time(text.strip(), now, zone, is_end=is_end))
     except (ValueError, OverflowError):
         raise UserError(
-            f"{text!r} is no day or time.",
+            f"{text!r} is not a date or time.",
             "Try: 2026-01-31, 2026-01-31T15:00, today, yesterday, 12h, 7d, 4w",
         ) from None
 
@@ -32,19 +35,19 @@ def _resolve_time(
     day = {"today": today, "yesterday": today - timedelta(days=1)}.get(text.lower())
     if ago := _RELATIVE_TIME.fullmatch(text.lower()):
         return now - int(ago[1]) * _UNITS[ago[2]]
-    moment = day or datetime.fromisoformat(text)
+    time = day or datetime.fromisoformat(text)
     is_day = day is not None or len(text) <= len("2026-01-31")
     if is_end and is_day:
-        moment += timedelta(days=1)
-    if day is not None or moment.tzinfo is None:
-        # The offset of that day, which may not be today's.
-        moment = moment.replace(tzinfo=zone) if zone else _to_local(moment)
-    return moment
+        time += timedelta(days=1)
+    if day is not None or time.tzinfo is None:
+        # Use the UTC offset of that day, which may differ from today's.
+        time = time.replace(tzinfo=zone) if zone else _to_local(time)
+    return time
 
 
-def _to_local(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=None).astimezone()
+def _to_local(time: datetime) -> datetime:
+    return time.replace(tzinfo=None).astimezone()
 
 
-def _to_us(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+def _to_us(time: datetime) -> int:
+    return (time - _EPOCH) // timedelta(microseconds=1)

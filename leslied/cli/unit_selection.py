@@ -1,4 +1,4 @@
-"""Which part of a session is shown: a pure choice among its units and entries."""
+"""Selection of units and entries of a session. Pure functions, no I/O."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ _TOOL_TYPES = ("tool_use", "tool_result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitSelection:
-    """What was asked for; by default, everything."""
+    """Which units and entries to show; by default, all."""
 
     unit: int | None = None
-    """One unit by its number; a negative one counts from the end."""
+    """Number of the only unit; a negative number counts from the end."""
     first: int | None = None
     last: int | None = None
     is_answers_only: bool = False
-    """Only what the agent itself answered: no prompts, no calls, no subagents."""
+    """Whether only the agent's answers are shown, without those of subagents."""
     include_subagents: bool = True
     include_tools: bool = True
     include_thinking: bool = True
 
     @property
     def is_whole(self) -> bool:
-        """Whether no unit is left out."""
+        """Return whether all units are selected."""
         return self.unit is None and self.first is None and self.last is None
 
     @property
     def shows_subagents(self) -> bool:
-        """Whether what subagents did is among what was asked for."""
+        """Return whether subagents are shown."""
         return self.include_subagents and not self.is_answers_only
 
     def includes(self, record_type: RecordType) -> bool:
-        """Whether entries of this type are among what was asked for."""
+        """Return whether entries of this type are shown."""
         if self.is_answers_only:
             return record_type == "assistant_message"
         if record_type == "thinking":
@@ -52,9 +52,9 @@ class UnitSelection:
 
 
 def select_units(units: Sequence[Unit], selection: UnitSelection) -> tuple[Unit, ...]:
-    """The units asked for, in order; a sentence where there is none of that number.
+    """Return the selected units in order; raise UserError if the unit does not exist.
 
-    What stands before the first prompt is unit 0: it counts as none of the first.
+    Unit 0 holds entries before the first prompt; `first` and `last` do not count it.
     """
     if selection.unit is not None:
         return _find_unit(units, selection.unit)
@@ -67,13 +67,13 @@ def select_units(units: Sequence[Unit], selection: UnitSelection) -> tuple[Unit,
 
 
 def filter_unit(unit: Unit, selection: UnitSelection) -> Unit:
-    """The unit with those of its entries and subagents that were asked for."""
-    below = unit.subagents if selection.shows_subagents else ()
-    kept = (p for p in unit.entries if selection.includes(p.record.type))
+    """Return the unit with only the selected entries and subagents."""
+    subagents = unit.subagents if selection.shows_subagents else ()
+    entries = (p for p in unit.entries if selection.includes(p.record.type))
     return replace(
         unit,
-        entries=tuple(kept),
-        subagents=tuple(filter_unit(child, selection) for child in below),
+        entries=tuple(entries),
+        subagents=tuple(filter_unit(child, selection) for child in subagents),
     )
 
 
@@ -87,7 +87,7 @@ def _find_unit(units: Sequence[Unit], unit_number: int) -> tuple[Unit, ...]:
     if number is None:
         raise UserError(
             f"There is no unit {unit_number}: {_describe_range(counted)}.",
-            "See the units: leslied show ID --summary",
+            "List the units with: leslied show ID --summary",
         )
     return tuple(unit for unit in units if unit.number == number)
 
@@ -96,5 +96,5 @@ def _describe_range(numbers: Sequence[int]) -> str:
     if not numbers:
         return "the session has no prompt yet"
     if len(numbers) == 1:
-        return "the session has one"
-    return f"the session has {numbers[0]} to {numbers[-1]}"
+        return "the session has one unit"
+    return f"the session has units {numbers[0]} to {numbers[-1]}"

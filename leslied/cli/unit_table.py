@@ -1,4 +1,4 @@
-"""A session unit by unit, a line each."""
+"""Table of a session's units."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COLUMNS = ("N", "BEGAN", "TOOK", "TOOLS", "STOP", "CHAT", "PROMPT")
 
 
 def render_unit_table(units: Sequence[Unit]) -> Iterator[str]:
-    """A table of the units, with what `leslied show` takes to show one of them."""
+    """Yield a table of the units, with the chat ids that `leslied show` takes."""
     yield ""
     rows = [
         (
@@ -32,7 +32,7 @@ def render_unit_table(units: Sequence[Unit]) -> Iterator[str]:
         if unit.number or has_conversation(unit)
     ]
     if not rows:
-        yield "There is nothing in it yet."
+        yield "The session is empty."
         return
     yield from format_table(
         _COLUMNS, rows, stretch=len(_COLUMNS) - 1, right_aligned="N TOOLS TOOK"
@@ -40,7 +40,7 @@ def render_unit_table(units: Sequence[Unit]) -> Iterator[str]:
 
 
 def format_duration(unit: Unit) -> str:
-    """How long it took, as people say it: `8 s`, `3 min`, `2 h 5 min`."""
+    """Format the duration of a unit: `8 s`, `3 min`, `2 h 5 min`."""
     if unit.started_at is None or unit.ended_at is None:
         return "-"
     seconds = round((unit.ended_at - unit.started_at).total_seconds())

@@ -1,4 +1,4 @@
-"""`leslied unpause`: the daemon goes on."""
+"""`leslied unpause`: let a paused daemon continue."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from leslied.cli.output import emit, json_option
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied unpause", "let it go on"),
+        ("leslied unpause", "continue"),
     ],
     see_also=["pause", "status"],
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, as_json: bool) -> None:
-    """Let a paused daemon go on, from where it was."""
+    """Let a paused daemon continue where it stopped."""
     get_app(ctx).paths.pause_file.unlink(missing_ok=True)
-    emit({"paused": False}, lambda: ["Going on."], as_json=as_json)
+    emit({"paused": False}, lambda: ["Unpaused."], as_json=as_json)

@@ -1,4 +1,4 @@
-"""Check the rules for our own code that no linter knows."""
+"""Rules for the code that no linter checks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def modules() -> list[Module]:
 
 
 def fail_for(offenders: list[str], rule: str) -> None:
-    """Fail with every offender in one message; pass when there is none."""
+    """Fail with all offenders in one message; pass if there is none."""
     if offenders:
         pytest.fail("\n  ".join([f"{rule}:", *offenders]), pytrace=False)
 

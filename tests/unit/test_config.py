@@ -1,4 +1,4 @@
-"""The config file and its example."""
+"""Loading the config file, and its example."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_example_shows_every_key_with_its_default():
     defaults = asdict(Settings())
     defaults["agents"] = {"claude-code": asdict(AgentSettings())}
 
-    plain = {
+    expected = {
         table: {
             key: {k: list(v) if isinstance(v, tuple) else v for k, v in value.items()}
             if isinstance(value, dict)
@@ -44,40 +44,40 @@ def test_the_example_shows_every_key_with_its_default():
         }
         for table, keys in defaults.items()
     }
-    assert example == plain
+    assert example == expected
 
 
-def test_the_example_can_be_used_as_it_is():
+def test_the_example_is_a_valid_config_file():
     settings = load_settings(ROOT / "config.example.toml", AGENTS)
 
     assert settings.agent("claude-code") == AgentSettings()
 
 
-def test_an_agent_can_be_switched_off(tmp_path: Path):
+def test_an_agent_can_be_disabled(tmp_path: Path):
     settings = load(tmp_path, "[agents.claude-code]\nenabled = false\n")
 
     assert not settings.agent("claude-code").enabled
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[stor]\n", "line 1: unknown key 'stor'. Did you mean 'store'?"),
         ("[store]\n\nwarn_byte = 1\n", "line 3: unknown key 'store.warn_byte'"),
         ("[agents.claude-code]\nroot = []\n", "Did you mean 'roots'?"),
         ("agents = 3\n", "agents"),
-        ('[projects]\nexclude = ["secret"]\n', "line 2: exclude: 'secret' is no whole"),
-        ("\x00", "is not TOML"),
+        ('[projects]\nexclude = ["secret"]\n', "line 2: exclude: 'secret' is not an"),
+        ("\x00", "is not valid TOML"),
     ],
 )
-def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, said: str):
+def test_an_error_names_its_place(tmp_path: Path, text: str, message: str):
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, text)
 
-    assert said in caught.value.message
+    assert message in caught.value.message
     assert caught.value.hint
 
 
-def test_a_folder_instead_of_a_file_is_a_sentence(tmp_path: Path):
-    with pytest.raises(ConfigError, match="is no file"):
+def test_a_folder_instead_of_a_file_is_refused(tmp_path: Path):
+    with pytest.raises(ConfigError, match="is not a file"):
         load_settings(tmp_path, AGENTS)

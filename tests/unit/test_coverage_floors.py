@@ -1,4 +1,4 @@
-"""Check how coverage is held against its floors."""
+"""Comparison of measured coverage with goals and floors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.coverage_floors import (
 
 
 def make_report(whole: float = 99, **branches: tuple[int, int]) -> dict:
-    """Return a report with covered and existing branches of one file per package."""
+    """Return a report with (covered, total) branches of one file per package."""
     counts = dict.fromkeys(PURE_PACKAGES, (10, 10)) | branches
     return {
         "totals": {"percent_covered": whole},
@@ -30,37 +30,39 @@ def make_report(whole: float = 99, **branches: tuple[int, int]) -> dict:
 
 
 def find(measures: list[Measure], name: str) -> Measure:
-    return next(each for each in measures if each.name == name)
+    return next(m for m in measures if m.name == name)
 
 
-def test_enough_is_enough():
+def test_coverage_at_its_goal_is_not_low():
     measures = measure(make_report(), {})
 
-    assert not any(each.is_low for each in measures)
+    assert not any(m.is_low for m in measures)
     assert len(measures) == len(PURE_PACKAGES) + 1
 
 
-def test_a_package_below_the_goal_is_named_with_what_is_missing():
-    found = find(measure(make_report(model=(90, 100)), {}), "leslied.model")
+def test_a_package_below_its_goal_is_reported_with_the_difference():
+    model = find(measure(make_report(model=(90, 100)), {}), "leslied.model")
 
-    assert found.is_low
-    assert "5.00 below 95.0" in found.format()
+    assert model.is_low
+    assert "5.00 below 95.0" in model.format()
 
 
-def test_the_whole_has_a_goal_of_its_own():
+def test_the_whole_program_has_a_separate_goal():
     assert find(measure(make_report(whole=89.9), {}), WHOLE).is_low
     assert not find(measure(make_report(whole=90.1), {}), WHOLE).is_low
 
 
-def test_a_floor_stands_for_the_goal_until_it_is_reached():
+def test_a_floor_replaces_the_goal_until_the_goal_is_reached():
     floors = {"leslied.model": 80.0}
     reports = (make_report(model=(count, 100)) for count in (79, 80, 96))
-    low, there, done = (find(measure(r, floors), "leslied.model") for r in reports)
+    below, at_floor, at_goal = (
+        find(measure(report, floors), "leslied.model") for report in reports
+    )
 
-    assert low.is_low
-    assert not there.is_low
-    assert "15.00 below the goal" in there.format()
-    assert "remove its floor" in done.format()
+    assert below.is_low
+    assert not at_floor.is_low
+    assert "15.00 below the goal" in at_floor.format()
+    assert "remove its floor" in at_goal.format()
 
 
 def test_a_package_that_was_not_measured_is_low():
@@ -73,5 +75,5 @@ def test_a_package_that_was_not_measured_is_low():
 def test_a_floor_belongs_to_a_package_and_is_below_its_goal(name: str):
     goal = WHOLE_GOAL if name == WHOLE else PURE_GOAL
 
-    assert name in {WHOLE, *(f"{WHOLE}.{each}" for each in PURE_PACKAGES)}
+    assert name in {WHOLE, *(f"{WHOLE}.{package}" for package in PURE_PACKAGES)}
     assert FLOORS[name] < goal

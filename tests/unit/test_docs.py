@@ -1,4 +1,4 @@
-"""What the documentation says of the program is what the program says of itself."""
+"""The documentation agrees with the program."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ QUERIES = re.findall(r"```sql\n(.*?)```", SQL, re.DOTALL)
 
 @pytest.fixture
 def folder(claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store with the session that the pages tell of."""
-    talk, child = ClaudeLogBuilder(), ClaudeLogBuilder()
+    """Return the folder of a store with the session that the pages describe."""
+    builder, child = ClaudeLogBuilder(), ClaudeLogBuilder()
     failed = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True}
     claude.write(
-        talk.prompt("Fix the parser"),
-        talk.think("Let me see"),
-        talk.call("Bash", {"command": "pytest -q"}, "toolu_1"),
-        talk.prompt([{**failed, "content": "1 failed"}]),
-        talk.call("Edit", {"file_path": "/home/dev/app/config.py"}, "toolu_2"),
-        talk.result("toolu_2", "done"),
-        talk.answer("Done!"),
+        builder.prompt("Fix the parser"),
+        builder.think("Let me see"),
+        builder.call("Bash", {"command": "pytest -q"}, "toolu_1"),
+        builder.prompt([{**failed, "content": "1 failed"}]),
+        builder.call("Edit", {"file_path": "/home/dev/app/config.py"}, "toolu_2"),
+        builder.result("toolu_2", "done"),
+        builder.answer("Done!"),
     )
     side = {"isSidechain": True, "agentId": "a1"}
     claude.write(
@@ -47,7 +47,7 @@ def folder(claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_tables_of_the_readme_are_made_from_the_program():
+def test_the_tables_of_the_readme_are_up_to_date():
     assert render_readme() == README, "run: make docs"
 
 
@@ -57,13 +57,13 @@ def test_every_agent_has_a_page_about_its_format():
     assert pages == set(load_adapters())
 
 
-def test_every_command_has_a_page_that_says_what_its_help_says():
+def test_the_command_pages_are_up_to_date():
     written = {path.name: path.read_text("utf-8") for path in COMMANDS.iterdir()}
 
     assert written == render_pages(), "run: make docs"
 
 
-def test_the_tables_of_views_are_made_from_the_views():
+def test_the_tables_of_sql_views_are_up_to_date():
     assert render_sql_page() == SQL, "run: make docs"
 
 
@@ -80,7 +80,7 @@ def test_an_example_query_finds_something(folder: Path, query: str):
     assert rows
 
 
-def test_the_examples_of_the_api_do_what_the_page_says(folder: Path):
+def test_the_examples_of_the_api_page_work(folder: Path):
     examples = doctest.DocTestParser().get_doctest(API, {}, "api.md", "api.md", 0)
 
     failed, tried = doctest.DocTestRunner().run(examples)
@@ -89,17 +89,17 @@ def test_the_examples_of_the_api_do_what_the_page_says(folder: Path):
     assert tried > 10
 
 
-def test_the_api_is_what_its_page_names():
+def test_the_api_page_lists_every_public_name():
     named = re.findall(r"`(\w+)`", API.partition("## Names")[2])
 
     assert named == api.__all__
 
 
-@pytest.mark.parametrize("noun", [api.Session, api.Unit, api.Entry])
-def test_every_field_of_the_api_stands_on_its_page(noun: type):
-    known = {field.name for field in fields(noun) if not field.name.startswith("_")}
-    (told,) = re.findall(
-        rf"An? `{noun.__name__.removesuffix('View')}` has `(.*?)`", API, re.DOTALL
+@pytest.mark.parametrize("view", [api.Session, api.Unit, api.Entry])
+def test_the_api_page_lists_every_public_field(view: type):
+    public = {field.name for field in fields(view) if not field.name.startswith("_")}
+    (documented,) = re.findall(
+        rf"An? `{view.__name__.removesuffix('View')}` has `(.*?)`", API, re.DOTALL
     )
 
-    assert known == set(re.split(r",\s+", told))
+    assert public == set(re.split(r",\s+", documented))

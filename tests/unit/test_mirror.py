@@ -1,4 +1,4 @@
-"""Check that `tests/unit` mirrors `leslied`, but for the exceptions of the baseline."""
+"""`tests/unit` mirrors `leslied`, except for the exceptions in the baseline."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ def make_tree(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
-def test_only_exceptions_of_the_baseline_exist():
+def test_every_exception_is_in_the_baseline():
     new = sorted(set(find_exceptions()) - set(read_baseline()))
 
     if new:
-        wanted = [
+        problems = [
             f"{path}: write {name_test(path)}"
             if path.startswith("leslied/")
             else f"{path}: tests no module of that name"
             for path in new
         ]
         pytest.fail(
-            "\n  ".join(["tests/unit mirrors leslied:", *wanted]), pytrace=False
+            "\n  ".join(["tests/unit mirrors leslied:", *problems]), pytrace=False
         )
 
 
-def test_the_baseline_lists_exceptions_only():
+def test_the_baseline_has_no_stale_exception():
     stale = sorted(set(read_baseline()) - set(find_exceptions()))
 
     if stale:
-        title = f"These are exceptions no longer. Run: {COMMAND}"
+        title = f"These are no longer exceptions. Run: {COMMAND}"
         pytest.fail("\n  ".join([title, *stale]), pytrace=False)
 
 
-def test_the_baseline_lists_an_exception_once():
+def test_the_baseline_has_no_duplicate():
     baseline = read_baseline()
 
     assert len(baseline) == len(set(baseline))
@@ -121,7 +121,7 @@ def test_a_module_without_a_test_is_an_exception(tmp_path: Path):
     assert find_exceptions(root) == ["leslied/a/b.py"]
 
 
-def test_a_module_with_its_test_is_no_exception(tmp_path: Path):
+def test_a_module_with_a_test_is_not_an_exception(tmp_path: Path):
     files = {"leslied/a/b.py": "def f():\n    return 1", "tests/unit/a/test_b.py": ""}
     root = make_tree(tmp_path, files)
 
@@ -134,7 +134,7 @@ def test_a_test_without_a_module_is_an_exception(tmp_path: Path):
     assert find_exceptions(root) == ["tests/unit/a/test_b.py"]
 
 
-def test_a_test_of_a_data_module_is_no_exception(tmp_path: Path):
+def test_a_test_of_a_data_module_is_not_an_exception(tmp_path: Path):
     files = {"leslied/a/b.py": "LIMIT = 4", "tests/unit/a/test_b.py": ""}
     root = make_tree(tmp_path, files)
 

@@ -1,4 +1,4 @@
-"""What a shell may offer after Tab."""
+"""Shell completion of commands, options, ids, agents and projects."""
 
 from __future__ import annotations
 
@@ -17,43 +17,45 @@ THREAD = "thread-11111111"
 
 @pytest.fixture
 def claude(claude: ClaudeHome, home: Path) -> ClaudeHome:
-    """Its store stands where the command looks for it."""
+    """Return a home whose store is at the default path."""
     claude.store_path = home / ".local" / "share" / "leslied" / "store.db"
     return claude
 
 
 @pytest.fixture
 def sessions(claude: ClaudeHome) -> ClaudeHome:
-    """An old session and a newer one."""
-    write(claude, OTHER, "fix the mill", "/home/dev/mill")
-    later = ClaudeLogBuilder(SESSION)
-    claude.write(*(later.line("user", isMeta=True) for _ in range(9)))
-    claude.write(later.prompt("paint the, door\nand more"), later.answer("Done."))
+    """Store an old session and a newer one."""
+    write_session(claude, OTHER, "fix the mill", "/home/dev/mill")
+    builder = ClaudeLogBuilder(SESSION)
+    claude.write(*(builder.line("user", isMeta=True) for _ in range(9)))
+    claude.write(builder.prompt("paint the, door\nand more"), builder.answer("Done."))
     claude.sync()
     return claude
 
 
-def write(claude: ClaudeHome, session: str, prompt: str, cwd: str = "/home/dev/app"):
-    talk = ClaudeLogBuilder(session, cwd=cwd)
-    name = f"-home-dev-app/{session}.jsonl".replace("$", "")
-    claude.write(talk.prompt(prompt), talk.answer("Done."), name=name)
+def write_session(
+    claude: ClaudeHome, session_id: str, prompt: str, cwd: str = "/home/dev/app"
+):
+    builder = ClaudeLogBuilder(session_id, cwd=cwd)
+    name = f"-home-dev-app/{session_id}.jsonl".replace("$", "")
+    claude.write(builder.prompt(prompt), builder.answer("Done."), name=name)
 
 
 def list_completions(*words: str) -> dict[str, str | None]:
-    """What is offered for the last word, with its description."""
+    """Return the completions of the last word, with their descriptions."""
     complete = ShellComplete(leslied, {}, "leslied", "_LESLIED_COMPLETE")
     items = complete.get_completions(list(words[:-1]), words[-1])
     return {item.value: item.help for item in items}
 
 
-def test_commands_are_offered_with_what_they_do():
+def test_commands_are_offered_with_their_summaries():
     assert list_completions("") == COMMANDS
     assert list_completions("sta") == {
-        n: COMMANDS[n] for n in ("stats", "statusline", "status")
+        name: COMMANDS[name] for name in ("stats", "statusline", "status")
     }
 
 
-def test_no_command_is_loaded_to_be_offered(monkeypatch: pytest.MonkeyPatch):
+def test_offering_commands_does_not_load_them(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(type(leslied), "get_command", lambda *_: 1 / 0)
 
     assert list_completions("li") == {"list": COMMANDS["list"]}
@@ -73,12 +75,12 @@ def test_sessions_are_offered_newest_first(sessions: ClaudeHome):
     }
 
 
-def test_threads_are_offered_where_a_thread_is_wanted(sessions: ClaudeHome):
+def test_threads_are_offered_for_thread_arguments(sessions: ClaudeHome):
     assert list(list_completions("resume", "")) == ["last", THREAD, "thread-99999999"]
     assert list(list_completions("context", "--ref", "thread-9")) == ["thread-99999999"]
 
 
-def test_a_begun_id_may_be_of_either_kind(sessions: ClaudeHome):
+def test_a_prefix_completes_to_ids_of_both_kinds(sessions: ClaudeHome):
     assert list(list_completions("export", "thread-1")) == [THREAD]
     assert list(list_completions("inject", "1")) == [SESSION]
     assert list(list_completions("bundle", "la")) == ["last"]
@@ -90,15 +92,15 @@ def test_agents_and_projects_are_offered(sessions: ClaudeHome):
     assert list(list_completions("stats", "--project", "m")) == ["mill"]
 
 
-def test_threads_with_messages_are_offered_to_the_inbox(home: Path):
+def test_the_inbox_offers_threads_with_messages(home: Path):
     inbox.enqueue(str(home / ".local/share/leslied"), THREAD, "hello", 1)
 
     assert list(list_completions("inbox", "")) == [THREAD]
 
 
-def test_secrets_and_controls_of_a_title_are_not_shown(claude: ClaudeHome):
+def test_secrets_and_control_characters_of_titles_are_not_shown(claude: ClaudeHome):
     key = "sk-ant-api03-" + "a1B2" * 24
-    write(claude, SESSION, f"\x1b[31muse {key} please")
+    write_session(claude, SESSION, f"\x1b[31muse {key} please")
     claude.sync()
 
     title = list_completions("export", "1")[SESSION] or ""
@@ -107,32 +109,34 @@ def test_secrets_and_controls_of_a_title_are_not_shown(claude: ClaudeHome):
     assert title.startswith("␛[31muse")
 
 
-@pytest.mark.parametrize("name", ["a;rm -rf b", "$(reboot)", "a*", "-x", "a b", "é"])
-def test_an_id_that_a_shell_would_read_otherwise_is_not_offered(
-    claude: ClaudeHome, name: str
+@pytest.mark.parametrize(
+    "session_id", ["a;rm -rf b", "$(reboot)", "a*", "-x", "a b", "é"]
+)
+def test_ids_with_shell_special_characters_are_not_offered(
+    claude: ClaudeHome, session_id: str
 ):
-    write(claude, name, "hello")
+    write_session(claude, session_id, "hello")
     claude.sync()
 
-    assert name not in list_completions("export", "")
+    assert session_id not in list_completions("export", "")
 
 
-def test_without_a_store_nothing_is_offered_and_nothing_made(home: Path):
+def test_without_a_store_nothing_is_offered_and_no_file_is_created(home: Path):
     assert list_completions("export", "") == {}
     assert list(home.iterdir()) == []
 
 
-def test_a_broken_store_offers_nothing(sessions: ClaudeHome):
+def test_a_damaged_store_offers_nothing(sessions: ClaudeHome):
     sessions.store_path.write_bytes(b"no store" * 1000)
 
     assert list_completions("export", "") == {}
 
 
-def test_looking_makes_no_key(sessions: ClaudeHome):
+def test_completion_does_not_create_the_key_file(sessions: ClaudeHome):
     list_completions("export", "")
 
     assert not (sessions.store_path.parent / "redact.key").exists()
 
 
-def test_the_store_of_a_config_file_that_is_named_is_found(sessions: ClaudeHome):
+def test_completion_works_with_the_config_option(sessions: ClaudeHome):
     assert SESSION in list_completions("--config", "other.toml", "export", "")

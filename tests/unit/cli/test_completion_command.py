@@ -1,4 +1,4 @@
-"""Putting the shell's script in its place, and taking it away."""
+"""Installing and removing shell completion scripts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from leslied.cli import leslied
 from leslied.errors import UserError
 
-PLACES = {
+SCRIPT_PATHS = {
     "bash": ".local/share/bash-completion/completions/leslied",
     "zsh": ".zfunc/_leslied",
     "fish": ".config/fish/completions/leslied.fish",
@@ -27,12 +27,12 @@ def invoke_json(*words: str) -> Any:
     return json.loads(invoke(*words, "--json").output)["data"]
 
 
-@pytest.mark.parametrize("shell", PLACES)
-def test_what_is_installed_is_what_is_printed(shell: str, home: Path):
-    told = invoke_json("install", shell)
+@pytest.mark.parametrize("shell", SCRIPT_PATHS)
+def test_the_installed_script_is_the_printed_one(shell: str, home: Path):
+    result = invoke_json("install", shell)
 
-    path = home / PLACES[shell]
-    assert (told["path"], told["changed"]) == (str(path), True)
+    path = home / SCRIPT_PATHS[shell]
+    assert (result["path"], result["changed"]) == (str(path), True)
     assert path.read_text() == invoke(shell).output
 
 
@@ -42,37 +42,39 @@ def test_installing_again_changes_nothing(home: Path):
     assert invoke_json("install", "fish")["changed"] is False
 
 
-def test_the_shell_in_use_is_found(home: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_shell_in_the_environment_is_used(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("SHELL", "/usr/bin/fish")
 
     assert invoke_json("install")["shell"] == "fish"
 
 
 @pytest.mark.parametrize("shell", ["", "/bin/tcsh"])
-def test_an_unknown_shell_is_asked_for(shell: str, monkeypatch: pytest.MonkeyPatch):
+def test_an_unsupported_shell_is_an_error(shell: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SHELL", shell)
 
     assert isinstance(invoke("install").exception, UserError)
 
 
-def test_zsh_takes_a_folder_and_is_told_the_lines(home: Path):
-    told = invoke_json("install", "zsh", "--folder", str(home / "fun"))
+def test_the_zsh_folder_is_in_the_lines_to_add(home: Path):
+    result = invoke_json("install", "zsh", "--folder", str(home / "fun"))
 
     assert (home / "fun" / "_leslied").exists()
-    assert told["lines_to_add"][0] == "fpath=(~/fun $fpath)"
+    assert result["lines_to_add"][0] == "fpath=(~/fun $fpath)"
 
 
 def test_a_folder_with_a_space_is_quoted(home: Path):
-    told = invoke_json("install", "zsh", "--folder", str(home / "my fun"))
+    result = invoke_json("install", "zsh", "--folder", str(home / "my fun"))
 
-    assert told["lines_to_add"][0] == f"fpath=('{home}/my fun' $fpath)"
+    assert result["lines_to_add"][0] == f"fpath=('{home}/my fun' $fpath)"
 
 
-def test_other_shells_take_no_folder():
+def test_other_shells_do_not_accept_a_folder():
     assert isinstance(invoke("install", "fish", "--folder", "x").exception, UserError)
 
 
-def test_the_shells_own_variables_are_honoured(
+def test_environment_variables_of_the_shells_are_honoured(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "conf"))
@@ -84,22 +86,23 @@ def test_the_shells_own_variables_are_honoured(
     )
 
 
-def test_uninstall_takes_away_what_is_there(home: Path):
+def test_uninstall_removes_the_installed_scripts(home: Path):
     invoke("install", "bash")
     invoke("install", "fish")
 
     removed = invoke_json("uninstall")["removed"]
 
-    assert removed == [str(home / PLACES["bash"]), str(home / PLACES["fish"])]
-    assert not any((home / place).exists() for place in PLACES.values())
-    assert invoke("uninstall").output == "There was none.\n"
+    paths = [home / SCRIPT_PATHS[shell] for shell in ("bash", "fish")]
+    assert removed == [str(path) for path in paths]
+    assert not any((home / path).exists() for path in SCRIPT_PATHS.values())
+    assert invoke("uninstall").output == "No completion script is installed.\n"
 
 
-@pytest.mark.parametrize("act", ["install", "uninstall"])
-def test_a_file_of_somebody_else_is_left_alone(home: Path, act: str):
-    path = home / PLACES["fish"]
+@pytest.mark.parametrize("action", ["install", "uninstall"])
+def test_a_file_that_leslied_did_not_write_is_not_changed(home: Path, action: str):
+    path = home / SCRIPT_PATHS["fish"]
     path.parent.mkdir(parents=True)
     path.write_text("complete -c leslied -a mine\n")
 
-    assert isinstance(invoke(act, "fish").exception, UserError)
+    assert isinstance(invoke(action, "fish").exception, UserError)
     assert path.read_text() == "complete -c leslied -a mine\n"

@@ -1,4 +1,4 @@
-"""What people and scripts are told of a difference."""
+"""Differences between sessions as text and as JSON."""
 
 from __future__ import annotations
 
@@ -22,24 +22,29 @@ from tests.support.units import (
     make_unit,
 )
 
-FACTS = [FieldDifference("agent", "claude-code", "codex")]
+METADATA = [FieldDifference("agent", "claude-code", "codex")]
+DEFAULT_OPTIONS = {
+    "context": 3,
+    "is_full": False,
+    "is_summary": False,
+    "home": "/home/dev",
+}
 
 
 def make_options(**fields: Any) -> DiffOptions:
-    known = {"context": 3, "is_full": False, "is_summary": False, "home": "/home/dev"}
-    return DiffOptions(**{**known, **fields})
+    return DiffOptions(**{**DEFAULT_OPTIONS, **fields})
 
 
 def render_styled(a: list[Unit], b: list[Unit], **fields: Any) -> list[str]:
-    return list(render_diff(FACTS, align_units(a, b), make_options(**fields)))
+    return list(render_diff(METADATA, align_units(a, b), make_options(**fields)))
 
 
 def render_plain(a: list[Unit], b: list[Unit], **fields: Any) -> str:
     return click.unstyle("\n".join(render_styled(a, b, **fields)))
 
 
-def test_facts_stand_side_by_side():
-    facts = [
+def test_metadata_is_shown_side_by_side():
+    metadata = [
         FieldDifference("project", "/home/dev/app", "/srv"),
         FieldDifference("started_at", time_at(0), None),
         FieldDifference("duration_seconds", 3661.2, 5.0),
@@ -48,8 +53,9 @@ def test_facts_stand_side_by_side():
         FieldDifference("part", None, None),
     ]
 
-    lines = click.unstyle("\n".join(render_diff(facts, (), make_options()))).split("\n")
+    text = "\n".join(render_diff(metadata, (), make_options()))
 
+    lines = click.unstyle(text).split("\n")
     assert [line.split() for line in lines[3:6]] == [
         ["duration", "1:01:01", "0:00:05"],
         ["tokens", "out", "123k", "0"],
@@ -59,13 +65,13 @@ def test_facts_stand_side_by_side():
     assert not any(line.startswith("part") for line in lines)
 
 
-def test_sessions_that_say_the_same_are_told_in_a_sentence():
+def test_identical_sessions_are_reported_in_a_sentence():
     assert render_plain([make_turn_unit("go")], [make_turn_unit("go")]).endswith(
-        "\n\nThe sessions say the same."
+        "\n\nThe sessions have the same content."
     )
 
 
-def test_what_forks_share_is_one_line():
+def test_units_shared_by_forks_are_one_line():
     shared = [make_turn_unit(f"step {n}") for n in range(12)]
 
     page = render_plain(
@@ -76,7 +82,7 @@ def test_what_forks_share_is_one_line():
     assert "step" not in page
 
 
-def test_a_changed_answer_is_told_with_signs():
+def test_a_changed_answer_is_shown_with_signs():
     page = render_plain(
         [make_turn_unit("go", "it works\nwell")],
         [make_turn_unit("go", "it fails\nwell")],
@@ -87,7 +93,7 @@ def test_a_changed_answer_is_told_with_signs():
     assert "… 1 entry is the same" in page
 
 
-def test_words_stand_out_where_they_differ():
+def test_words_that_differ_are_highlighted():
     lines = render_styled(
         [make_turn_unit("go", "a red fox ran")],
         [make_turn_unit("go", "a blue fox ran")],
@@ -97,7 +103,7 @@ def test_words_stand_out_where_they_differ():
     assert click.style("red", fg="red", dim=False, reverse=True) in removed
 
 
-def test_a_unit_alone_is_told_by_its_prompt():
+def test_a_unit_of_one_side_is_shown_with_its_prompt():
     page = render_plain(
         [make_turn_unit("one"), make_turn_unit("two")], [make_turn_unit("one")]
     )
@@ -106,7 +112,7 @@ def test_a_unit_alone_is_told_by_its_prompt():
     assert page.endswith("- > two\n- done")
 
 
-def test_a_call_stands_above_its_other_result():
+def test_an_unchanged_call_is_shown_above_its_changed_result():
     call = make_call("Bash", '{"command": "make"}', "1")
     page = render_plain(
         [make_unit(make_prompt("go"), call, make_result("1", "ok", tool_name="Bash"))],
@@ -116,7 +122,7 @@ def test_a_call_stands_above_its_other_result():
     assert "  ● Bash make\n@@ result of Bash @@\n- ok\n+ no" in page
 
 
-def test_a_result_that_failed_on_one_side_says_so():
+def test_a_result_that_failed_on_one_side_is_marked():
     call = make_call("Bash", "{}", "1")
     failed = make_result("1", "x", tool_name="Bash", metadata={"is_error": True})
 
@@ -127,7 +133,7 @@ def test_a_result_that_failed_on_one_side_says_so():
     assert "failed in B only" in page
 
 
-def test_a_summary_tells_which_and_not_how():
+def test_a_summary_lists_changed_units_without_their_changes():
     page = render_plain(
         [make_turn_unit("go", "yes")], [make_turn_unit("go now", "no")], is_summary=True
     )
@@ -136,7 +142,7 @@ def test_a_summary_tells_which_and_not_how():
     assert "@@" not in page
 
 
-def test_fields_of_a_unit_are_told():
+def test_changed_fields_of_a_unit_are_shown():
     other = make_turn_unit("go", stop_reason="cancelled")
 
     assert "  stop reason: end_turn → cancelled" in render_plain(
@@ -156,10 +162,10 @@ def test_a_subagents_differences_are_indented():
 
 
 @pytest.mark.parametrize(("is_full", "count"), [(False, 40), (True, 100)])
-def test_long_texts_are_cut_unless_asked_for(is_full: bool, count: int):  # noqa: FBT001
-    long = "\n".join(f"line {n}" for n in range(100))
+def test_long_texts_are_cut_without_full(is_full: bool, count: int):  # noqa: FBT001
+    text = "\n".join(f"line {n}" for n in range(100))
     page = render_plain(
-        [make_unit(make_prompt("go"), make_record(long))],
+        [make_unit(make_prompt("go"), make_record(text))],
         [make_unit(make_prompt("go"))],
         is_full=is_full,
     )
@@ -168,7 +174,7 @@ def test_long_texts_are_cut_unless_asked_for(is_full: bool, count: int):  # noqa
     assert ("60 more lines; --full shows all" in page) is not is_full
 
 
-def test_a_long_line_is_shown_where_it_differs():
+def test_a_long_line_is_cut_around_its_change():
     body = " ".join(f"w{n}" for n in range(200))
     page = render_plain(
         [make_turn_unit("go", f"{body} red {body}")],
@@ -180,16 +186,16 @@ def test_a_long_line_is_shown_where_it_differs():
     assert len(removed) < 200
 
 
-def test_texts_too_long_to_compare_say_so():
-    ours = "\n".join(f"a{n}" for n in range(3000))
-    page = render_plain([make_turn_unit("go", ours)], [make_turn_unit("go", "b")])
+def test_texts_too_long_to_compare_are_marked():
+    text = "\n".join(f"a{n}" for n in range(3000))
+    page = render_plain([make_turn_unit("go", text)], [make_turn_unit("go", "b")])
 
     assert "too long to be compared line by line: 2999 more lines in A" in page
 
 
 def test_control_characters_never_reach_the_terminal():
-    evil = "\x1b]0;pwned\x07\x1b[2J"
-    a = make_unit(make_prompt(evil), make_call(evil, "{}", "1"), make_record(evil))
+    text = "\x1b]0;pwned\x07\x1b[2J"
+    a = make_unit(make_prompt(text), make_call(text, "{}", "1"), make_record(text))
 
     page = render_plain([a], [make_unit(make_prompt("go"))])
 
@@ -198,26 +204,26 @@ def test_control_characters_never_reach_the_terminal():
     assert "␛]0;pwned␇" in page
 
 
-def test_scripts_get_every_unit_and_every_change():
+def test_json_has_every_unit_and_every_change():
     a, b = (
         [make_turn_unit("one"), make_turn_unit("go", "yes")],
         [make_turn_unit("one"), make_turn_unit("go", "no"), make_turn_unit("more")],
     )
 
-    same, changed, alone = units_to_dicts(align_units(a, b), make_options())
+    same, changed, added = units_to_dicts(align_units(a, b), make_options())
 
     (change,) = changed["changes"]
     assert (same["status"], same["changes"]) == ("same", [])
     assert change["diff"] == ["@@ -1,1 +1,1 @@", "-yes", "+no"]
     assert (change["a"]["text"], change["b"]["text"]) == ("yes", "no")
-    assert (alone["status"], alone["a"], alone["b"]["prompt"]) == (
+    assert (added["status"], added["a"], added["b"]["prompt"]) == (
         "only_b",
         None,
         "more",
     )
 
 
-def test_a_summary_for_scripts_counts_and_shows_nothing():
+def test_a_json_summary_counts_entries_without_showing_them():
     (unit,) = units_to_dicts(
         align_units([make_turn_unit("a", "x")], [make_turn_unit("a", "y")]),
         make_options(is_summary=True),
@@ -227,13 +233,13 @@ def test_a_summary_for_scripts_counts_and_shows_nothing():
     assert unit["entries"] == {"same": 1, "changed": 1, "only_a": 0, "only_b": 0}
 
 
-def test_facts_for_scripts_are_plain_values():
-    facts = [
+def test_json_metadata_has_plain_values():
+    metadata = [
         FieldDifference("cost_usd", Cost(5 * 10**11, 1), Cost()),
         FieldDifference("started_at", time_at(0), None),
     ]
 
-    assert fields_to_dicts(facts) == [
+    assert fields_to_dicts(metadata) == [
         {"field": "cost_usd", "a": 0.5, "b": None},
         {"field": "started_at", "a": "2026-11-16T10:00:00.000Z", "b": None},
     ]

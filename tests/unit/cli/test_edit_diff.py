@@ -11,7 +11,7 @@ from leslied.model.edits import FileEdit, find_edits
 from tests.support.golden import FIXTURES
 
 
-def test_a_long_edit_is_folded_unless_all_is_wanted():
+def test_a_long_edit_is_cut_unless_output_is_whole():
     edit = FileEdit("/x", (("+", "line"),) * 30)
 
     short = list(render_edits([edit], "", RenderOptions(width=80, max_edit_lines=5)))
@@ -33,9 +33,8 @@ def test_control_characters_of_an_edit_are_made_visible():
     assert "␛[2J<U+009B>␍" in line
 
 
-def test_the_edits_of_the_fixtures_are_found():
-    """Tools that are named like edits and give what one needs."""
-    found = {
+def test_edit_tools_of_the_fixtures_are_recognized():
+    edit_tools = {
         (path.parts[-3], record["tool_name"])
         for path in Path(FIXTURES).rglob("records.jsonl")
         for record in map(json.loads, path.read_text().splitlines())
@@ -43,7 +42,7 @@ def test_the_edits_of_the_fixtures_are_found():
         if find_edits(record["tool_name"], _parse(record.get("tool_input", "")))
     }
 
-    assert found >= {
+    assert edit_tools >= {
         ("claude_code", "Edit"),
         ("claude_code", "Write"),
         ("codex", "apply_patch"),

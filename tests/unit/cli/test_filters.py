@@ -1,4 +1,4 @@
-"""Whatever command is asked, a filter means the same sessions."""
+"""A filter selects the same sessions in every command."""
 
 from __future__ import annotations
 
@@ -31,15 +31,19 @@ FOLDERS = {
     "dddddddd-4": ("codex", "/src/apple"),
     "eeeeeeee-5": ("qwen-code", ""),
 }
-"""The first was active on the first of January, the second a day later."""
+"""Agent and folder by session id; active on 1 January, 2 January and so on."""
 
-Ask = Callable[..., Result]
+Invoke = Callable[..., Result]
+ListIds = Callable[[Invoke, list[str], str], list[str]]
+"""Lists ids, from options or from a search query."""
 
 
-def commit_session(shelf: StoreHarness, key: SessionKey, folder: str, day: int) -> None:
+def commit_session(
+    harness: StoreHarness, key: SessionKey, folder: str, day: int
+) -> None:
     when = {"session": key, "created_at": datetime(2026, 1, day, 12, tzinfo=UTC)}
     name = f"{key.session_id}{key.source}"
-    reading = make_chunk(
+    chunk = make_chunk(
         make_event(
             "context", f"e{name}", metadata={"cwd": folder} if folder else {}, **when
         ),
@@ -54,62 +58,64 @@ def commit_session(shelf: StoreHarness, key: SessionKey, folder: str, day: int) 
         ),
         log=name,
     )
-    source = replace(reading.source, agent=key.agent)
-    shelf.store.commit([replace(reading, source=source)])
+    source = replace(chunk.source, agent=key.agent)
+    harness.store.commit([replace(chunk, source=source)])
 
 
 @pytest.fixture
-def ask(tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """Five sessions of three agents, one with a subagent in a folder elsewhere."""
+def invoke(tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    """Store five sessions of three agents, one with a subagent in another folder."""
     folder = tmp_path / "data"
     monkeypatch.setenv("LESLIED_DATA_DIR", str(folder))
-    with StoreHarness(folder / "store.db", clock) as shelf:
-        for day, (name, (agent, where)) in enumerate(FOLDERS.items(), 1):
-            commit_session(shelf, SessionKey(agent, name), where, day)
-        below = SessionKey("claude-code", "aaaaaaaa-1", "subagent:f6")
-        commit_session(shelf, below, "/elsewhere", 1)
+    with StoreHarness(folder / "store.db", clock) as harness:
+        for day, (session_id, (agent, cwd)) in enumerate(FOLDERS.items(), 1):
+            commit_session(harness, SessionKey(agent, session_id), cwd, day)
+        subagent = SessionKey("claude-code", "aaaaaaaa-1", "subagent:f6")
+        commit_session(harness, subagent, "/elsewhere", 1)
 
-    def invoke(*words: str) -> Result:
-        return CliRunner().invoke(leslied, words, catch_exceptions=False)
+    def invoke(*arguments: str) -> Result:
+        return CliRunner().invoke(leslied, arguments, catch_exceptions=False)
 
     return invoke
 
 
-def ids_in_list(ask: Ask, options: list[str], _: str) -> list[str]:
-    told = json.loads(ask("list", "--json", *options).stdout)
-    return [each["id"] for each in told["data"]["sessions"]]
+def ids_in_list(invoke: Invoke, options: list[str], _: str) -> list[str]:
+    output = json.loads(invoke("list", "--json", *options).stdout)
+    return [session["id"] for session in output["data"]["sessions"]]
 
 
-def ids_in_search(ask: Ask, _: list[str], query: str) -> list[str]:
-    told = json.loads(ask("search", "--json", "-n", "99", "hello", query).stdout)
-    return [each["session_id"] for each in told["data"]["hits"]]
+def ids_in_search(invoke: Invoke, _: list[str], query: str) -> list[str]:
+    output = json.loads(invoke("search", "--json", "-n", "99", "hello", query).stdout)
+    return [hit["session_id"] for hit in output["data"]["hits"]]
 
 
-def ids_in_stats(ask: Ask, options: list[str], _: str) -> list[str]:
-    told = json.loads(ask("stats", "--by", "session", "--json", *options).stdout)
-    return [each["session"] for each in told["data"]["rows"]]
+def ids_in_stats(invoke: Invoke, options: list[str], _: str) -> list[str]:
+    output = json.loads(invoke("stats", "--by", "session", "--json", *options).stdout)
+    return [row["session"] for row in output["data"]["rows"]]
 
 
-def ids_in_prune(ask: Ask, options: list[str], _: str) -> list[str]:
-    told = json.loads(ask("prune", "--keep", "0", "--json", *options).stdout)
-    return [each["id"] for each in told["data"]["sessions"]]
+def ids_in_prune(invoke: Invoke, options: list[str], _: str) -> list[str]:
+    output = json.loads(invoke("prune", "--keep", "0", "--json", *options).stdout)
+    return [session["id"] for session in output["data"]["sessions"]]
 
 
-def ids_in_export(ask: Ask, options: list[str], _: str) -> list[str]:
-    with TemporaryDirectory() as out:
-        words = ("export", "--all", "-f", "jsonl", "-o", f"{out}/", "--json")
-        told = json.loads(ask(*words, *options).stdout)
-        files = [Path(each["path"]) for each in told["data"]["files"]]
+def ids_in_export(invoke: Invoke, options: list[str], _: str) -> list[str]:
+    with TemporaryDirectory() as folder:
+        arguments = ("export", "--all", "-f", "jsonl", "-o", f"{folder}/", "--json")
+        output = json.loads(invoke(*arguments, *options).stdout)
+        files = [Path(file["path"]) for file in output["data"]["files"]]
         lines = [line for file in files for line in file.read_text().splitlines()]
-    return [each for line in lines for each in FOLDERS if each in line]
+    return [
+        session_id for line in lines for session_id in FOLDERS if session_id in line
+    ]
 
 
-def ids_in_follow(ask: Ask, options: list[str], _: str) -> list[str]:
-    lines = ask("follow", "--once", "--json", *options).stdout.splitlines()
+def ids_in_follow(invoke: Invoke, options: list[str], _: str) -> list[str]:
+    lines = invoke("follow", "--once", "--json", *options).stdout.splitlines()
     return [json.loads(line)["session_id"] for line in lines]
 
 
-EVERYWHERE = [
+ALL_COMMANDS = [
     ids_in_list,
     ids_in_search,
     ids_in_stats,
@@ -119,9 +125,9 @@ EVERYWHERE = [
 ]
 
 
-@pytest.mark.parametrize("find", EVERYWHERE)
+@pytest.mark.parametrize("list_ids", ALL_COMMANDS)
 @pytest.mark.parametrize(
-    ("options", "query", "wanted"),
+    ("options", "query", "first_letters"),
     [
         ("--agent codex", "agent:codex", "cd"),
         ("--agent gemini-cli", "agent:gemini-cli", ""),
@@ -137,17 +143,17 @@ EVERYWHERE = [
         ("--agent codex --project app", "agent:codex project:app", "c"),
     ],
 )
-def test_agent_and_project_mean_the_same_everywhere(
-    ask: Ask, find: Callable[..., list[str]], options: str, query: str, wanted: str
+def test_agent_and_project_filters_are_the_same_in_every_command(
+    invoke: Invoke, list_ids: ListIds, options: str, query: str, first_letters: str
 ):
-    found = find(ask, options.split(), query)
+    ids = list_ids(invoke, options.split(), query)
 
-    assert {each[0] for each in found} == set(wanted)
+    assert {session_id[0] for session_id in ids} == set(first_letters)
 
 
-@pytest.mark.parametrize("find", [ids_in_list, ids_in_search, ids_in_export])
+@pytest.mark.parametrize("list_ids", [ids_in_list, ids_in_search, ids_in_export])
 @pytest.mark.parametrize(
-    ("options", "query", "wanted"),
+    ("options", "query", "first_letters"),
     [
         ("--since 2026-01-04", "after:2026-01-04", "de"),
         ("--until 2026-01-02", "before:2026-01-03", "ab"),
@@ -156,52 +162,55 @@ def test_agent_and_project_mean_the_same_everywhere(
         ("--status active", "status:active", ""),
     ],
 )
-def test_the_other_filters_mean_the_same_wherever_they_can_be_asked(
-    ask: Ask, find: Callable[..., list[str]], options: str, query: str, wanted: str
+def test_other_filters_are_the_same_in_every_command_that_has_them(
+    invoke: Invoke, list_ids: ListIds, options: str, query: str, first_letters: str
 ):
-    found = find(ask, options.split(), query)
+    ids = list_ids(invoke, options.split(), query)
 
-    assert {each[0] for each in found} == set(wanted)
+    assert {session_id[0] for session_id in ids} == set(first_letters)
 
 
-@pytest.mark.parametrize("find", EVERYWHERE)
-def test_an_unknown_agent_is_one_sentence_everywhere(
-    ask: Ask, find: Callable[..., list[str]]
+@pytest.mark.parametrize("list_ids", ALL_COMMANDS)
+def test_an_unknown_agent_is_the_same_error_in_every_command(
+    invoke: Invoke, list_ids: ListIds
 ):
     with pytest.raises(UserError) as caught:
-        find(ask, ["--agent", "codx"], "agent:codx")
+        list_ids(invoke, ["--agent", "codx"], "agent:codx")
 
-    assert caught.value.message == "Nothing is known of an agent 'codx'."
-    assert caught.value.hint == "Those with sessions: claude-code, codex, qwen-code"
+    assert caught.value.message == "There is no agent 'codx'."
+    assert caught.value.hint == "Agents with sessions: claude-code, codex, qwen-code"
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ("list",),
         ("stats",),
         ("export", "--all", "-f", "json", "-o", "out/"),
     ],
 )
-def test_where_nothing_is_like_that_people_are_told(
-    ask: Ask, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_filters_without_a_match_are_reported(
+    invoke: Invoke,
+    arguments: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.chdir(tmp_path)
-    told = ask(*words, "--project", "nowhere")
+    result = invoke(*arguments, "--project", "nowhere")
 
-    assert told.exit_code == 0
-    assert told.stdout == "No session is like that.\n"
-
-
-def test_filters_choose_among_all_sessions_not_in_one(ask: Ask):
-    with pytest.raises(UserError, match="An ID needs no filters"):
-        ask("export", "last", "-f", "json", "--project", "app")
+    assert result.exit_code == 0
+    assert result.stdout == "No session matches these filters.\n"
 
 
-@pytest.mark.parametrize("name", ["--agent", "--project"])
-@pytest.mark.parametrize("find", [ids_in_list, ids_in_prune, ids_in_follow])
-def test_an_empty_name_does_not_mean_everybody(
-    ask: Ask, find: Callable[..., list[str]], name: str
+def test_filters_cannot_be_combined_with_an_id(invoke: Invoke):
+    with pytest.raises(UserError, match="Filters cannot be combined with an ID"):
+        invoke("export", "last", "-f", "json", "--project", "app")
+
+
+@pytest.mark.parametrize("option", ["--agent", "--project"])
+@pytest.mark.parametrize("list_ids", [ids_in_list, ids_in_prune, ids_in_follow])
+def test_an_empty_filter_value_is_an_error(
+    invoke: Invoke, list_ids: ListIds, option: str
 ):
-    with pytest.raises(UserError, match=f"{name} says nothing."):
-        find(ask, [name, ""], "")
+    with pytest.raises(UserError, match=f"{option} needs a value."):
+        list_ids(invoke, [option, ""], "")

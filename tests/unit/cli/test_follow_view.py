@@ -1,4 +1,4 @@
-"""Many sessions at once, line by line."""
+"""Lines of `leslied follow` and their session labels."""
 
 from __future__ import annotations
 
@@ -26,74 +26,74 @@ SUB = "subagent:a5c0041"
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
-    with StoreHarness(tmp_path / "data" / "store.db", clock) as shelf:
-        yield shelf
+def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as harness:
+        yield harness
 
 
 @pytest.fixture
-def summary(shelf: StoreHarness) -> SessionSummary:
-    shelf.commit(make_event("opened", "1", metadata={"cwd": "/home/dev/app"}))
-    return shelf.session()
+def summary(harness: StoreHarness) -> SessionSummary:
+    harness.commit(make_event("opened", "1", metadata={"cwd": "/home/dev/app"}))
+    return harness.session()
 
 
 @pytest.fixture
-def telling() -> FollowView:
+def view() -> FollowView:
     return FollowView(RenderOptions(), "/home/dev", list)
 
 
-def test_a_session_is_named_by_id_and_folder(summary: SessionSummary):
+def test_a_session_is_labelled_with_id_and_folder(summary: SessionSummary):
     assert SessionLabels(list).format_label(summary.key, summary).split() == [
         "s",
         "app",
     ]
 
 
-def test_a_session_without_a_folder_is_named_by_its_agent():
+def test_a_session_without_a_folder_is_labelled_with_its_agent():
     assert SessionLabels(list).format_label(make_key("abcdefghij"), None).split() == [
         "abcdefgh",
         "claude-code",
     ]
 
 
-def test_a_subagent_stands_under_its_parent(shelf: StoreHarness):
+def test_a_subagent_is_labelled_with_its_parent(harness: StoreHarness):
     key = make_key("s", SUB)
     link = make_event(
         "subagent_linked", session=key, metadata={"agent_type": "explorer"}
     )
-    shelf.commit(link, make_prompt("go", "1", session=key))
+    harness.commit(link, make_prompt("go", "1", session=key))
 
-    name = SessionLabels(list).format_label(key, shelf.session("s", SUB))
+    label = SessionLabels(list).format_label(key, harness.session("s", SUB))
 
-    assert name.split() == ["s", "›", "explorer"]
+    assert label.split() == ["s", "›", "explorer"]
 
 
-def test_names_never_change_and_are_never_the_same():
+def test_labels_are_stable_and_unique():
     labels = SessionLabels(list)
-    one, other = make_key("01a1e1f8-dc68"), make_key("01a1e1f8-e3b4")
+    first_key, second_key = make_key("01a1e1f8-dc68"), make_key("01a1e1f8-e3b4")
 
-    first = labels.format_label(one, None)
+    first = labels.format_label(first_key, None)
 
-    assert labels.format_label(other, None).split()[0] == "01a1e1f8-e"
-    assert labels.format_label(one, None) == first
+    assert labels.format_label(second_key, None).split()[0] == "01a1e1f8-e"
+    assert labels.format_label(first_key, None) == first
 
 
 @pytest.mark.parametrize("folder", ["日本語" * 9, "x" * 50, "a\tb\x1b[2J", "a"])
-def test_every_label_is_equally_wide(shelf: StoreHarness, folder: str):
-    shelf.commit(make_event("opened", "1", metadata={"cwd": f"/home/{folder}"}))
+def test_every_label_is_equally_wide(harness: StoreHarness, folder: str):
+    harness.commit(make_event("opened", "1", metadata={"cwd": f"/home/{folder}"}))
 
-    name = SessionLabels(list).format_label(make_key(), shelf.session())
+    label = SessionLabels(list).format_label(make_key(), harness.session())
 
-    assert cell_len(name) == LABEL_WIDTH
-    assert "\x1b" not in name
+    assert cell_len(label) == LABEL_WIDTH
+    assert "\x1b" not in label
 
 
-def test_a_session_keeps_its_colour():
+def test_the_colour_depends_only_on_the_session_id():
     assert pick_color("3f2a91c0") == pick_color("3f2a91c0")
     assert len({pick_color(str(number)) for number in range(50)}) > 2
 
 
-def test_the_first_sign_of_a_turns_end_is_told(telling: FollowView):
+def test_only_the_first_end_of_a_turn_is_shown(view: FollowView):
     ended = {"stop_reason": "end_turn"}
     records = [
         make_prompt("go"),
@@ -103,29 +103,29 @@ def test_the_first_sign_of_a_turns_end_is_told(telling: FollowView):
         make_event("turn_ended"),
     ]
 
-    told = [
+    lines = [
         line[LABEL_WIDTH + 1 :]
-        for r in records
-        for line in telling.render_record(r, None)
+        for record in records
+        for line in view.render_record(record, None)
     ]
 
-    assert told == ["> go", "done", "· turn ended"]
+    assert lines == ["> go", "done", "· turn ended"]
 
 
-def test_starts_and_stops_are_a_line_each(telling: FollowView, summary: SessionSummary):
-    start = telling.format_start(summary.key, summary)
-    stop = telling.format_stop(summary.key, summary)
+def test_starts_and_stops_are_one_line_each(view: FollowView, summary: SessionSummary):
+    start = view.format_start(summary.key, summary)
+    stop = view.format_stop(summary.key, summary)
 
     assert start[LABEL_WIDTH + 1 :] == "· session begins · claude-code · ~/app · s"
     assert stop[LABEL_WIDTH + 1 :] == "· session stopped"
 
 
-def test_lines_fit_behind_their_label():
-    telling = FollowView(RenderOptions(width=70), "", list)
+def test_lines_fit_the_width_with_their_label():
+    view = FollowView(RenderOptions(width=70), "", list)
     records = [make_prompt("word " * 50), make_record("- 日本語の答え " * 30)]
 
-    told = [line for r in records for line in telling.render_record(r, None)]
+    lines = [line for r in records for line in view.render_record(r, None)]
 
-    assert len(told) > 8
-    assert all(line.strip() for line in told)
-    assert max(cell_len(click.unstyle(line)) for line in told) <= 70
+    assert len(lines) > 8
+    assert all(line.strip() for line in lines)
+    assert max(cell_len(click.unstyle(line)) for line in lines) <= 70

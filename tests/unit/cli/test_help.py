@@ -1,4 +1,4 @@
-"""What a person is told before anything is done."""
+"""Help texts of all commands, and hints for mistyped ones."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.support.command_pages import iter_commands
 COMMANDS = {ctx.command_path: ctx.command for ctx in iter_commands()}
 
 
-def find_calls(words: str) -> Iterator[list[str]]:
-    """What stands after each `leslied` in a line for a shell."""
-    line = re.sub(r"\b2?[<>] *\S+|[<>] *\S+", "", words)
+def find_calls(command_line: str) -> Iterator[list[str]]:
+    """Yield the arguments of each `leslied` call in a shell command line."""
+    line = re.sub(r"\b2?[<>] *\S+|[<>] *\S+", "", command_line)
     inner = re.findall(r"\$\((.*?)\)", line)
     outer = re.split(r"\||&&|;", re.sub(r"\$\(.*?\)", "", line))
     for call in (*inner, *outer):
@@ -30,10 +30,10 @@ def find_calls(words: str) -> Iterator[list[str]]:
 
 
 EXAMPLES = [
-    (words, call)
+    (command_line, arguments)
     for command in COMMANDS.values()
-    for words, _ in command.examples
-    for call in find_calls(words)
+    for command_line, _ in command.examples
+    for arguments in find_calls(command_line)
 ]
 
 
@@ -41,9 +41,9 @@ def invoke(*words: str) -> Result:
     return CliRunner().invoke(leslied, words, prog_name="leslied")
 
 
-def parse(words: list[str]) -> click.Context:
-    """The words, taken apart as far as the last command in them; nothing is run."""
-    ctx = leslied.make_context("leslied", words)
+def parse(arguments: list[str]) -> click.Context:
+    """Parse the arguments down to the last subcommand, without running it."""
+    ctx = leslied.make_context("leslied", arguments)
     while isinstance(ctx.command, click.Group):
         rest = [*ctx._protected_args, *ctx.args]
         name, command, rest = ctx.command.resolve_command(ctx, rest)
@@ -52,7 +52,7 @@ def parse(words: list[str]) -> click.Context:
 
 
 @pytest.mark.parametrize("path", COMMANDS)
-def test_every_command_tells_what_it_does_and_how_it_is_called(path: str):
+def test_every_command_has_a_help_sentence_and_examples(path: str):
     command = COMMANDS[path]
 
     assert isinstance(command, LesliedCommand)
@@ -61,58 +61,58 @@ def test_every_command_tells_what_it_does_and_how_it_is_called(path: str):
 
 
 @pytest.mark.parametrize("path", COMMANDS)
-def test_every_option_tells_what_it_means(path: str):
+def test_every_option_has_a_help_text(path: str):
     options = [p for p in COMMANDS[path].params if isinstance(p, click.Option)]
 
     assert [o.name for o in options if not o.hidden and not o.help] == []
 
 
-@pytest.mark.parametrize(("words", "call"), EXAMPLES)
-def test_an_example_can_be_typed(words: str, call: list[str]):
-    assert parse(call).command_path in COMMANDS
+@pytest.mark.parametrize(("command_line", "arguments"), EXAMPLES)
+def test_every_example_can_be_parsed(command_line: str, arguments: list[str]):
+    assert parse(arguments).command_path in COMMANDS
 
 
 @pytest.mark.parametrize("path", COMMANDS)
-def test_what_to_see_also_is_there(path: str):
-    named = {f"leslied {name}" for name in COMMANDS[path].see_also}
+def test_related_commands_exist(path: str):
+    related = {f"leslied {name}" for name in COMMANDS[path].see_also}
 
-    assert named - COMMANDS.keys() == set()
-
-
-def test_examples_and_what_to_see_also_stand_in_the_help():
-    told = invoke("export", "--help").output
-
-    assert "Examples:\n  leslied export last -f markdown " in told
-    assert "See also:\n  leslied list, leslied show, leslied bundle\n" in told
+    assert related - COMMANDS.keys() == set()
 
 
-def test_exit_codes_of_its_own_stand_in_the_help():
-    assert "Exit codes:\n  1  something is broken\n" in invoke("doctor", "-h").output
+def test_help_shows_examples_and_related_commands():
+    output = invoke("export", "--help").output
+
+    assert "Examples:\n  leslied export last -f markdown " in output
+    assert "See also:\n  leslied list, leslied show, leslied bundle\n" in output
 
 
-def test_a_group_tells_whole_sentences():
-    told = invoke("hooks", "-h").output
-
-    assert " ".join(told.split()).count("every other byte stays as it is.") == 1
+def test_help_shows_exit_codes_of_the_command():
+    assert "Exit codes:\n  1  a check failed\n" in invoke("doctor", "-h").output
 
 
-def test_commands_are_told_by_what_one_wants():
-    told = invoke("--help").output
+def test_a_group_shows_the_whole_first_sentence_of_each_command():
+    output = " ".join(invoke("hooks", "-h").output.split())
 
-    heads = [line[:-1] for line in told.split("\n") if line[:-1] in SECTIONS]
-    assert heads == list(SECTIONS)
-
-
-@pytest.mark.parametrize("words", [[], ["service"]])
-def test_a_group_alone_tells_which_commands_there_are(words: list[str]):
-    told = invoke(*words)
-
-    assert (told.exit_code, told.output) == (0, invoke(*words, "--help").output)
+    assert output.count("the rest of the file is not changed.") == 1
 
 
-@pytest.mark.parametrize("words", [[], ["export"], ["service", "install"]])
-def test_the_word_help_may_come_first(words: list[str]):
-    assert invoke("help", *words).output == invoke(*words, "--help").output
+def test_help_lists_commands_by_section():
+    output = invoke("--help").output
+
+    headings = [line[:-1] for line in output.split("\n") if line[:-1] in SECTIONS]
+    assert headings == list(SECTIONS)
+
+
+@pytest.mark.parametrize("path", [[], ["service"]])
+def test_a_group_without_a_command_prints_its_help(path: list[str]):
+    result = invoke(*path)
+
+    assert (result.exit_code, result.output) == (0, invoke(*path, "--help").output)
+
+
+@pytest.mark.parametrize("path", [[], ["export"], ["service", "install"]])
+def test_the_help_command_prints_the_same_as_the_help_option(path: list[str]):
+    assert invoke("help", *path).output == invoke(*path, "--help").output
 
 
 @pytest.mark.parametrize(
@@ -121,16 +121,16 @@ def test_the_word_help_may_come_first(words: list[str]):
         (["lst"], "Did you mean `list`?"),
         (["service", "stat"], "Did you mean `status`?"),
         (["help", "expor"], "Did you mean `export`?"),
-        (["xyzzy"], "See which there are: leslied --help"),
+        (["xyzzy"], "List all commands with: leslied --help"),
         (["help", "list", "all"], "Try: leslied list --help"),
     ],
 )
-def test_a_mistyped_command_is_guessed(typed: list[str], hint: str):
+def test_a_mistyped_command_gets_a_hint(typed: list[str], hint: str):
     error = invoke(*typed).exception
 
     assert isinstance(error, UserError)
     assert error.hint == hint
 
 
-def test_a_mistyped_option_is_guessed():
+def test_a_mistyped_option_gets_a_hint():
     assert "Did you mean '--full'?" in invoke("show", "last", "--ful").output

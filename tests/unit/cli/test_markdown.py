@@ -1,4 +1,4 @@
-"""Markdown on a terminal."""
+"""Tests of rendering Markdown for a terminal."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from leslied.cli.markdown import render_markdown
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def lay_out(text: str, width: int = 60) -> list[str]:
-    found = render_markdown(text, width)
-    assert found is not None
-    return list(found)
+def render(text: str, width: int = 60) -> list[str]:
+    lines = render_markdown(text, width)
+    assert lines is not None
+    return list(lines)
 
 
 def render_plain(text: str, width: int = 60) -> list[str]:
-    return [click.unstyle(line) for line in lay_out(text, width)]
+    return [click.unstyle(line) for line in render(text, width)]
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("**bold** and `code`", ["bold and code"]),
         ("# Title", ["Title"]),
@@ -34,8 +34,8 @@ def render_plain(text: str, width: int = 60) -> list[str]:
         ("[text](https://a.b/c)", ["text (https://a.b/c)"]),
     ],
 )
-def test_markdown_is_laid_out(text: str, shown: list[str]):
-    assert render_plain(text) == shown
+def test_markdown_is_rendered_as_text(text: str, expected: list[str]):
+    assert render_plain(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -43,17 +43,18 @@ def test_markdown_is_laid_out(text: str, shown: list[str]):
     [
         "a List<T> here",
         "<script>x</script>",
-        "<!-- said -->",
-        "[//]: # (said)",
-        "![pic](https://a.b/said)",
-        "```sh said aloud\nls\n```",
+        "<!-- secret -->",
+        "[//]: # (secret)",
+        "![pic](https://a.b/secret)",
+        "```sh secret attribute\nls\n```",
     ],
 )
-def test_nothing_is_hidden(text: str):
-    shown = " ".join(render_plain(text))
+def test_text_that_a_web_page_would_hide_is_visible(text: str):
+    rendered = " ".join(render_plain(text))
 
-    words = re.findall(r"said aloud|said|List<T>|<script>x</script>", text)
-    assert all(word in shown for word in words)
+    hidden = re.findall(r"secret attribute|secret|List<T>|<script>x</script>", text)
+    assert hidden
+    assert all(part in rendered for part in hidden)
 
 
 @pytest.mark.parametrize(
@@ -70,11 +71,11 @@ def test_no_line_is_wider_than_the_terminal(text: str):
 
 
 @pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0), 0x202E])
-def test_an_entity_is_no_way_to_the_terminal(code: int):
-    """Markdown makes characters of `&#13;`: after the text was cleaned."""
-    told = "".join(lay_out(f"a&#{code};b `{chr(code)}` ~~{chr(code)}~~"))
+def test_a_character_reference_cannot_send_control_characters(code: int):
+    """The parser decodes `&#13;` after the text was sanitized."""
+    rendered = "".join(render(f"a&#{code};b `{chr(code)}` ~~{chr(code)}~~"))
 
-    assert chr(code) not in COLOUR.sub("", told)
+    assert chr(code) not in COLOUR.sub("", rendered)
 
 
 @pytest.mark.parametrize(
@@ -86,21 +87,23 @@ def test_an_entity_is_no_way_to_the_terminal(code: int):
         "```sh\n\x1b]52;c;aGk=\x07\n```",
     ],
 )
-def test_only_colours_are_sent(text: str):
-    told = "\n".join(lay_out(text))
+def test_the_only_escape_sequences_are_colours(text: str):
+    rendered = "\n".join(render(text))
 
-    assert "\x1b" not in COLOUR.sub("", told)
+    assert "\x1b" not in COLOUR.sub("", rendered)
 
 
-def test_no_background_and_neither_black_nor_white_is_asked_for():
-    told = "\n".join(lay_out("# h\n`a` **b** *c* > d\n\n> e\n\n```py\nclass A: 1\n```"))
+def test_no_background_and_neither_black_nor_white_is_used():
+    text = "# h\n`a` **b** *c* > d\n\n> e\n\n```py\nclass A: 1\n```"
 
-    codes = {code for found in COLOUR.findall(told) for code in found[2:-1].split(";")}
+    sequences = COLOUR.findall("\n".join(render(text)))
+
+    codes = {code for sequence in sequences for code in sequence[2:-1].split(";")}
     assert codes <= {"0", "1", "2", "3", "4", "31", "32", "34", "35", "36"}
 
 
 @pytest.mark.parametrize(
     "text", ["x" * 50_000, ">" * 60, "\n".join(" " * 2 * n + "- x" for n in range(60))]
 )
-def test_what_has_no_room_is_left_as_it_is(text: str):
+def test_long_or_deeply_nested_text_is_not_rendered(text: str):
     assert render_markdown(text, 60) is None

@@ -1,4 +1,4 @@
-"""What reaches the terminal."""
+"""Tests of tables, JSON envelopes and formatted values."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from leslied.cli.output import (
     format_bytes,
     format_number,
     format_path,
+    format_source_errors,
     format_table,
-    format_troubles,
     sanitize,
     shorten_ids,
 )
@@ -29,10 +29,10 @@ def no_columns(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
-def test_logs_that_wait_for_one_reason_share_a_line():
+def test_logs_that_wait_for_the_same_reason_share_a_line():
     waiting = [(f"/logs/{n}", "waiting: no folder") for n in range(3)]
 
-    lines = format_troubles([*waiting, ("/logs/x", "cannot be opened")])
+    lines = format_source_errors([*waiting, ("/logs/x", "cannot be opened")])
 
     assert lines == [
         "/logs/x: cannot be opened",
@@ -42,31 +42,31 @@ def test_logs_that_wait_for_one_reason_share_a_line():
 
 @pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0)])
 def test_every_control_character_is_made_visible(code: int):
-    shown = sanitize(f"a{chr(code)}b")
+    text = sanitize(f"a{chr(code)}b")
 
-    assert chr(code) not in shown or chr(code) in "\n\t"
+    assert chr(code) not in text or chr(code) in "\n\t"
 
 
 @pytest.mark.parametrize(
     "mark", "\u202a\u202e\u2066\u2069\u200e\u200f\u061c\ufeff\u2028"
 )
-def test_direction_marks_are_made_visible(mark: str):
+def test_bidirectional_characters_are_made_visible(mark: str):
     assert sanitize(f"a{mark}b") == f"a<U+{ord(mark):04X}>b"
 
 
-def test_ordinary_text_of_any_script_stays():
+def test_ordinary_text_of_any_script_is_unchanged():
     text = "héllo 日本語 שלום 🎉 a\tb\nc"
 
     assert sanitize(text) == text
 
 
-def test_wide_characters_stay_aligned():
+def test_columns_with_wide_characters_are_aligned():
     lines = list(format_table(("A", "B"), [("日本", "x"), ("ab", "y")], stretch=1))
 
     assert lines[1:] == ["日本  x", "ab    y"]
 
 
-def test_a_long_title_gives_way():
+def test_a_long_title_is_cut():
     lines = list(format_table(("ID", "TITLE"), [("1", "x" * 500)], stretch=1))
 
     assert max(map(len, lines)) <= 120
@@ -74,12 +74,12 @@ def test_a_long_title_gives_way():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(0, "0 s ago"), (90, "1 min ago"), (7200, "2 h ago")]
+    ("seconds", "expected"), [(0, "0 s ago"), (90, "1 min ago"), (7200, "2 h ago")]
 )
-def test_ages_are_told_in_one_unit(seconds: int, said: str):
+def test_ages_are_formatted_in_one_unit(seconds: int, expected: str):
     now = datetime(2026, 11, 16, tzinfo=UTC)
 
-    assert format_ago(now - timedelta(seconds=seconds), now) == said
+    assert format_ago(now - timedelta(seconds=seconds), now) == expected
 
 
 def test_numbers_and_sizes_are_short():
@@ -96,12 +96,12 @@ def test_numbers_and_sizes_are_short():
     ]
 
 
-def test_home_is_a_tilde():
+def test_the_home_folder_is_abbreviated():
     assert format_path("/home/dev/app", "/home/dev") == "~/app"
     assert format_path("/home/developer", "/home/dev") == "/home/developer"
 
 
-def test_an_id_is_cut_where_it_still_means_one_thing():
+def test_an_id_is_shortened_to_a_unique_prefix():
     ids = ["01a1e1f8-e3b4-7d00", "01a1e1f8-dc68-7391", "ses_short", "b632662f-2db8"]
 
     assert shorten_ids(ids, []) == {
@@ -112,20 +112,20 @@ def test_an_id_is_cut_where_it_still_means_one_thing():
     }
 
 
-def test_an_id_that_begins_another_is_shown_whole():
+def test_an_id_that_is_a_prefix_of_another_is_not_cut():
     assert shorten_ids(["abcdefgh", "abcdefghij"], []) == {
         "abcdefgh": "abcdefgh",
         "abcdefghij": "abcdefghi",
     }
 
 
-def test_an_id_means_one_thing_also_among_those_that_are_not_shown():
+def test_a_short_id_is_unique_among_ids_that_are_not_shown_too():
     assert shorten_ids(["01a1e1f8-e3b4"], ["01a1e1f8-e111"]) == {
         "01a1e1f8-e3b4": "01a1e1f8-e3",
     }
 
 
-def test_no_ids_are_no_trouble():
+def test_no_ids_give_no_short_ids():
     assert shorten_ids([], []) == {}
 
 
@@ -142,7 +142,7 @@ TITLES = [
     "x" * 200,
 ]
 NAMES = ("ID", "AGENT", "WHEN", "TITLE", "TOOLS", "OUT")
-LEAST = ("OUT", "TOOLS", "AGENT", "WHEN")
+DROPPABLE = ("OUT", "TOOLS", "AGENT", "WHEN")
 
 
 def rows() -> list[tuple[str, ...]]:
@@ -159,10 +159,15 @@ def columns(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120], indirect=True)
-def test_every_line_fits_and_every_column_begins_at_one_place(columns: int):
-    names, more = (*NAMES, "END"), [(*row, "|") for row in rows()]
+def test_every_line_fits_and_columns_are_aligned(columns: int):
     lines = list(
-        format_table(names, more, stretch=3, right_aligned="TOOLS OUT", droppable=LEAST)
+        format_table(
+            (*NAMES, "END"),
+            [(*row, "|") for row in rows()],
+            stretch=3,
+            right_aligned="TOOLS OUT",
+            droppable=DROPPABLE,
+        )
     )
 
     widths = {cell_len(line) for line in lines[1:]}
@@ -171,22 +176,19 @@ def test_every_line_fits_and_every_column_begins_at_one_place(columns: int):
 
 
 @pytest.mark.parametrize("columns", [40, 60, 120], indirect=True)
-def test_what_matters_least_goes_first(columns: int):
-    head = next(iter(format_table(NAMES, rows(), stretch=3, droppable=LEAST)))
+def test_droppable_columns_are_dropped_in_order(columns: int):
+    header = next(iter(format_table(NAMES, rows(), stretch=3, droppable=DROPPABLE)))
 
-    kept = click.unstyle(head).split()
-    assert (
-        kept
-        == {
-            40: ["ID", "TITLE"],
-            60: ["ID", "WHEN", "TITLE"],
-            120: list(NAMES),
-        }[columns]
-    )
+    expected = {
+        40: ["ID", "TITLE"],
+        60: ["ID", "WHEN", "TITLE"],
+        120: list(NAMES),
+    }
+    assert click.unstyle(header).split() == expected[columns]
 
 
 @pytest.mark.parametrize("columns", [40], indirect=True)
-def test_what_is_typed_and_what_is_counted_is_never_cut(columns: int):
+def test_the_first_column_and_numbers_are_never_cut(columns: int):
     row = ("thread-0123456789", "a long word of an agent", "title", "1234567")
     names = ("THREAD", "AGENT", "TITLE", "OUT")
     _, line = format_table(names, [row], stretch=2, right_aligned="OUT")
@@ -196,9 +198,9 @@ def test_what_is_typed_and_what_is_counted_is_never_cut(columns: int):
 
 
 def test_a_pipe_gets_every_column():
-    head = next(iter(format_table(NAMES, rows(), stretch=3, droppable=LEAST)))
+    header = next(iter(format_table(NAMES, rows(), stretch=3, droppable=DROPPABLE)))
 
-    assert click.unstyle(head).split() == list(NAMES)
+    assert click.unstyle(header).split() == list(NAMES)
 
 
 @pytest.mark.parametrize(
@@ -214,13 +216,13 @@ def test_a_pipe_gets_every_column():
         ({"NO_COLOR": "0", "FORCE_COLOR": "1"}, False),
     ],
 )
-def test_colours_are_as_the_environment_wants_them(
+def test_the_environment_decides_about_colours(
     environ: dict[str, str], *, color: bool | None
 ):
     assert find_color_setting(environ) is color
 
 
-def test_without_a_stretch_the_widest_columns_give_way_together():
+def test_without_a_stretch_column_the_widest_columns_are_cut_equally():
     rows = [["short", "a" * 200, "b" * 200]]
 
     _, line = format_table(["one", "two", "three"], rows, stretch=None)
@@ -232,7 +234,7 @@ def test_without_a_stretch_the_widest_columns_give_way_together():
     assert abs(len(second) - len(third)) <= 1
 
 
-def test_columns_stay_readable_where_no_line_has_room():
+def test_columns_have_a_minimum_width_even_if_lines_do_not_fit():
     names = [f"name{number}" for number in range(20)]
 
     _, line = format_table(names, [["x" * 50] * 20], stretch=None)
@@ -240,10 +242,9 @@ def test_columns_stay_readable_where_no_line_has_room():
     assert {len(cell) for cell in line.split("  ")} == {12}
 
 
-def test_json_is_the_same_and_says_nothing_to_a_terminal(
+def test_json_escapes_control_characters_without_changing_the_value(
     capfdbinary: pytest.CaptureFixture[bytes],
 ):
-    """R1."""
     hostile = {"a": "\x1b]0;x\x07 \x9b31m \u202e \x7f ok"}
     deep: dict = {}
     for _ in range(600):

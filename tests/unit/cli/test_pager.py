@@ -1,4 +1,4 @@
-"""Which pager is started, if any."""
+"""Tests of choosing the pager."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TERM = {"TERM": "xterm"}
 
 
 @pytest.mark.parametrize(
-    ("environ", "words"),
+    ("environ", "command"),
     [
         ({}, ["less", "-R"]),
         ({"PAGER": "most -s"}, ["most", "-s"]),
@@ -21,9 +21,9 @@ TERM = {"TERM": "xterm"}
         ({"TERM": "dumb"}, []),
     ],
 )
-def test_the_persons_own_choice_counts(environ: dict[str, str], words: list[str]):
-    assert find_pager({**TERM, **environ}) == words
+def test_the_environment_selects_the_pager(environ: dict[str, str], command: list[str]):
+    assert find_pager({**TERM, **environ}) == command
 
 
-def test_where_the_terminal_is_unknown_nothing_is_started():
+def test_no_pager_is_used_if_term_is_unset():
     assert find_pager({"PAGER": "less"}) == []

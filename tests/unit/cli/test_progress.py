@@ -1,4 +1,4 @@
-"""A bar while a person looks on, and nothing else ever."""
+"""Tests of the progress bar."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tests.support.clock import FakeClock
 
 
 class FakeTerminal(io.StringIO):
-    """A stream somebody looks at."""
+    """A stream that says it is a terminal."""
 
     def isatty(self) -> bool:
         return True
 
-    def seen(self) -> str:
-        """What is in the line now."""
+    def current_line(self) -> str:
+        """Return the text since the line was last erased."""
         return self.getvalue().rpartition("\x1b[K")[2]
 
 
@@ -39,13 +39,13 @@ def bar(clock: FakeClock, terminal: FakeTerminal) -> ProgressBar:
     return bar
 
 
-def test_a_bar_tells_how_much_of_how_much(
+def test_a_bar_shows_done_total_and_time_left(
     bar: ProgressBar, clock: FakeClock, terminal: FakeTerminal
 ):
     clock.advance(10)
     bar.update(25_000_000, 100_000_000)
 
-    assert terminal.seen() == (
+    assert terminal.current_line() == (
         "Reading ██████░░░░░░░░░░░░░░░░░░  25%  25.0 MB of 100.0 MB, 30 s left"
     )
 
@@ -71,44 +71,42 @@ def test_a_bar_is_drawn_at_most_ten_times_a_second(
     assert terminal.getvalue().count("\r") <= 11
 
 
-def test_the_line_is_empty_at_the_end(
+def test_the_bar_is_erased_at_the_end(
     bar: ProgressBar, clock: FakeClock, terminal: FakeTerminal
 ):
     with bar:
         clock.advance(1)
         bar.update(1, 2)
 
-    assert terminal.seen() == ""
+    assert terminal.current_line() == ""
 
 
-def test_other_work_begins_with_an_empty_line(
+def test_a_new_task_erases_the_bar(
     bar: ProgressBar, clock: FakeClock, terminal: FakeTerminal
 ):
     clock.advance(1)
     bar.update(1, 2)
     bar.start("Writing")
 
-    assert terminal.seen() == ""
+    assert terminal.current_line() == ""
 
 
-def test_a_line_is_no_longer_than_the_terminal(
-    clock: FakeClock, terminal: FakeTerminal
-):
+def test_the_line_is_cut_to_the_terminal(clock: FakeClock, terminal: FakeTerminal):
     bar = ProgressBar(clock, terminal)
     bar.start("x" * 200)
     clock.advance(1)
     bar.update(1, 2)
 
-    assert len(terminal.seen()) == 79
+    assert len(terminal.current_line()) == 79
 
 
-def test_more_than_all_is_all(
+def test_progress_over_the_total_is_shown_as_complete(
     bar: ProgressBar, clock: FakeClock, terminal: FakeTerminal
 ):
     clock.advance(1)
     bar.update(300, 200)
 
-    assert "100%  200 B of 200 B" in terminal.seen()
+    assert "100%  200 B of 200 B" in terminal.current_line()
 
 
 def test_work_of_unknown_length_has_no_bar(
@@ -120,7 +118,7 @@ def test_work_of_unknown_length_has_no_bar(
     assert terminal.getvalue() == ""
 
 
-def test_nobody_looks_at_a_pipe(clock: FakeClock):
+def test_a_pipe_gets_no_bar(clock: FakeClock):
     pipe = io.StringIO()
     with ProgressBar(clock, pipe) as bar:
         clock.advance(1)

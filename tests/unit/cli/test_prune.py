@@ -1,4 +1,4 @@
-"""Sizes as people type them, and the room that pruning takes."""
+"""Tests of `leslied prune`: sizes, and the free space it needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OLD, NEW = (f"{letter * 8}-0000-4000-8000-000000000000" for letter in "ab")
 
 @pytest.fixture
 def archived(claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> ClaudeHome:
-    """Two sessions; the new one's log says much that only the archive keeps."""
+    """Two archived sessions; the new one has noise that makes the archive large."""
     monkeypatch.setenv("LESLIED_DATA_DIR", str(claude.store_path.parent))
     old, new = ClaudeLogBuilder(OLD), ClaudeLogBuilder(NEW)
     claude.write(old.prompt("hello"), old.answer("hi"), name=f"-app/{OLD}.jsonl")
@@ -41,11 +41,11 @@ def fake_free_space(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
 
 
 def prune_old() -> None:
-    words = ["prune", "--keep", "1", "--yes"]
-    CliRunner().invoke(leslied, words, catch_exceptions=False)
+    args = ["prune", "--keep", "1", "--yes"]
+    CliRunner().invoke(leslied, args, catch_exceptions=False)
 
 
-def test_only_the_store_is_written_anew_not_the_archive(
+def test_pruning_needs_space_for_the_store_but_not_for_the_archive(
     archived: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
     with StoreReader(archived.store_path) as reader:
@@ -57,11 +57,11 @@ def test_only_the_store_is_written_anew_not_the_archive(
     assert list_session_ids(archived) == {NEW}
 
 
-def test_a_store_that_has_no_room_to_be_written_anew_stays(
+def test_nothing_is_pruned_without_enough_free_space(
     archived: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
     fake_free_space(monkeypatch, SLACK)
-    with pytest.raises(UserError, match="nothing was removed"):
+    with pytest.raises(UserError, match="Nothing was deleted"):
         prune_old()
 
     assert list_session_ids(archived) == {OLD, NEW}
@@ -78,11 +78,11 @@ def test_a_store_that_has_no_room_to_be_written_anew_stays(
         ("0", 0),
     ],
 )
-def test_a_size_is_understood(text: str, size: int):
+def test_a_size_is_parsed(text: str, size: int):
     assert parse_size(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "GB", "-1GB", "2 EB", "two", "1e9", "２GB"])
-def test_what_is_no_size_is_told(text: str):
-    with pytest.raises(UserError, match="is no size"):
+def test_other_text_is_not_a_size(text: str):
+    with pytest.raises(UserError, match="is not a size"):
         parse_size(text)

@@ -1,4 +1,4 @@
-"""One record, on a terminal and in a pipe."""
+"""Tests of rendering one record, for a terminal and a pipe."""
 
 from __future__ import annotations
 
@@ -15,64 +15,70 @@ from leslied.model.record import Record, RecordType
 from tests.support.records import make_event, make_prompt, make_record
 
 
-def make_call(tool: str, given: object, call_id: str = "c") -> Record:
+def make_call(tool: str, arguments: object, call_id: str = "c") -> Record:
     return make_record(
         "",
         type="tool_use",
         tool_name=tool,
-        tool_input=json.dumps(given),
+        tool_input=json.dumps(arguments),
         tool_call_id=call_id,
     )
 
 
-def make_result(content: str, call_id: str = "c", **told: object) -> Record:
+def make_result(content: str, call_id: str = "c", **metadata: object) -> Record:
     return make_record(
-        content, type="tool_result", role="tool", tool_call_id=call_id, metadata=told
+        content,
+        type="tool_result",
+        role="tool",
+        tool_call_id=call_id,
+        metadata=metadata,
     )
 
 
 def render_records(
-    look: RenderOptions, *records: Record, indent: str = ""
+    options: RenderOptions, *records: Record, indent: str = ""
 ) -> list[str]:
-    teller = RecordRenderer(look)
-    lines = [line for record in records for line in teller.render(record, indent)]
+    renderer = RecordRenderer(options)
+    lines = [line for record in records for line in renderer.render(record, indent)]
     return [click.unstyle(line) for line in collapse_gaps(lines)]
 
 
 PLAIN, RICH = RenderOptions(), RenderOptions(width=60, folder="/home/dev/app")
 
 
-def test_a_pipe_gets_the_answer_as_it_was_written():
+def test_a_pipe_gets_unrendered_markdown():
     assert render_records(PLAIN, make_record("# one\n**two**")) == ["# one", "**two**"]
 
 
-def test_a_pipe_gets_no_escapes():
+def test_a_pipe_gets_no_escape_sequences():
     records = [
         make_prompt("a"),
         make_call("Edit", {"file_path": "/x"}),
         make_event("x"),
     ]
-    teller = RecordRenderer(
+    renderer = RecordRenderer(
         RenderOptions(is_full=True, include_thinking=True, tool_output="whole")
     )
 
-    told = "".join(line for record in records for line in teller.render(record, ""))
+    text = "".join(line for record in records for line in renderer.render(record, ""))
 
-    assert told
-    assert "\x1b" not in told
+    assert text
+    assert "\x1b" not in text
 
 
-def test_long_lines_keep_their_indent():
-    told = render_records(RICH, make_prompt("word " * 40), indent="    ")
+def test_wrapped_lines_keep_their_indent():
+    lines = render_records(RICH, make_prompt("word " * 40), indent="    ")
 
-    body = [line for line in told if line]
+    body = [line for line in lines if line]
     assert len(body) > 3
     assert all(line.startswith("    > ") for line in body)
     assert max(map(cell_len, body)) <= 60
 
 
-@pytest.mark.parametrize("look", [RICH, RenderOptions(width=60, tool_output="whole")])
-def test_wide_characters_are_counted_as_wide(look: RenderOptions):
+@pytest.mark.parametrize(
+    "options", [RICH, RenderOptions(width=60, tool_output="whole")]
+)
+def test_lines_with_wide_characters_fit_the_terminal(options: RenderOptions):
     records = [
         make_prompt("日本語のプロンプト" * 20),
         make_record("日本語🎉" * 40),
@@ -80,13 +86,13 @@ def test_wide_characters_are_counted_as_wide(look: RenderOptions):
         make_result("日本\t語" * 60),
     ]
 
-    told = render_records(look, *records, indent="  ")
+    lines = render_records(options, *records, indent="  ")
 
-    assert max(map(cell_len, told)) <= 60
+    assert max(map(cell_len, lines)) <= 60
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "shown"),
+    ("tool", "arguments", "expected"),
     [
         ("Read", {"file_path": "/home/dev/app/src/a.py"}, "● Read src/a.py"),
         ("Read", {"file_path": "/home/dev/apple"}, "● Read /home/dev/apple"),
@@ -99,37 +105,39 @@ def test_wide_characters_are_counted_as_wide(look: RenderOptions):
         ("none", [], "● none []"),
     ],
 )
-def test_a_call_says_what_it_does(tool: str, given: object, shown: str):
-    assert render_records(RICH, make_call(tool, given)) == [shown]
+def test_a_call_shows_its_most_informative_argument(
+    tool: str, arguments: object, expected: str
+):
+    assert render_records(RICH, make_call(tool, arguments)) == [expected]
 
 
-def test_in_a_pipe_paths_stay_whole():
+def test_in_a_pipe_paths_are_not_shortened():
     call = make_call("Read", {"file_path": "/home/dev/app/src/a.py"})
 
     assert render_records(PLAIN, call) == ["● Read /home/dev/app/src/a.py"]
 
 
-def test_a_shown_edit_needs_no_answer_that_it_is_done():
+def test_the_result_of_a_shown_edit_is_hidden():
     edit = {"file_path": "/home/dev/app/a", "old_string": "x", "new_string": "y"}
 
-    told = render_records(
+    lines = render_records(
         RICH, make_call("Edit", edit), make_result("The file is updated.")
     )
 
-    assert told == ["● Edit a +1 -1", "    - x", "    + y"]
+    assert lines == ["● Edit a +1 -1", "    - x", "    + y"]
 
 
-def test_an_edit_that_failed_says_so():
+def test_the_result_of_a_failed_edit_is_shown():
     edit = {"file_path": "/a", "old_string": "x", "new_string": "y"}
 
-    told = render_records(
+    lines = render_records(
         RICH, make_call("Edit", edit), make_result("No match.", is_error=True)
     )
 
-    assert told[-1] == "  ✗ No match."
+    assert lines[-1] == "  ✗ No match."
 
 
-def test_a_result_is_cut_unless_all_is_wanted():
+def test_a_result_is_cut_unless_whole_output_is_requested():
     result = make_result("\n".join("123456"))
 
     assert render_records(PLAIN, result)[-2:] == ["    4", "    … 2 more lines"]
@@ -140,7 +148,7 @@ def test_a_result_is_cut_unless_all_is_wanted():
     )
 
 
-def test_thinking_is_shown_when_asked_for():
+def test_thinking_is_shown_on_request_only():
     thought = make_record("hm", type="thinking")
 
     assert render_records(PLAIN, thought) == []
@@ -148,7 +156,7 @@ def test_thinking_is_shown_when_asked_for():
 
 
 @pytest.mark.parametrize(
-    "look",
+    "options",
     [
         PLAIN,
         RICH,
@@ -157,21 +165,22 @@ def test_thinking_is_shown_when_asked_for():
         ),
     ],
 )
-def test_no_control_character_gets_through_any_record(look: RenderOptions):
-    evil = "".join(map(chr, [*range(9), *range(11, 32), *range(127, 160)]))
-    evil += "\x1b]52;c;aGk=\x07\x1b]8;;http://x\x1b\\\x1b[2J\u202e"
-    fields = {"tool_name": evil, "tool_input": json.dumps({"command": evil})}
-    records = [make_record(evil, type=kind, **fields) for kind in get_args(RecordType)]
-    records.append(make_call("Write", {"file_path": evil, "content": evil}))
-    records.append(make_event(evil, metadata={"note": evil}, content=evil))
+def test_no_record_can_print_control_characters(options: RenderOptions):
+    hostile = "".join(map(chr, [*range(9), *range(11, 32), *range(127, 160)]))
+    hostile += "\x1b]52;c;aGk=\x07\x1b]8;;http://x\x1b\\\x1b[2J\u202e"
+    fields = {"tool_name": hostile, "tool_input": json.dumps({"command": hostile})}
+    types = get_args(RecordType)
+    records = [make_record(hostile, type=each, **fields) for each in types]
+    records.append(make_call("Write", {"file_path": hostile, "content": hostile}))
+    records.append(make_event(hostile, metadata={"note": hostile}, content=hostile))
 
-    told = "".join(render_records(look, *records))
+    text = "".join(render_records(options, *records))
 
-    assert told
-    assert not [c for c in told if ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e"]
+    assert text
+    assert not [c for c in text if ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e"]
 
 
-def test_gaps_are_one_and_stand_outside_of_what_ended():
+def test_adjacent_gaps_collapse_into_the_outermost():
     lines = ["a", Gap("  │"), Gap(""), Gap("  │"), "b", "", "", "c", Gap("")]
 
     assert list(collapse_gaps(lines)) == ["a", "", "b", "", "", "c"]

@@ -1,4 +1,4 @@
-"""A session as a page: what stands where."""
+"""Tests of rendering a session as text."""
 
 from __future__ import annotations
 
@@ -18,75 +18,74 @@ from tests.support.records import make_prompt, make_record
 
 @pytest.fixture
 def unit(claude: ClaudeHome, clock: FakeClock) -> Unit:
-    """One with something of everything."""
+    """A unit with entries of every type and a subagent."""
     write_sample_session(claude)
     claude.sync(is_final=True)
     return read_session(claude.store_path, clock).units[1]
 
 
-def render_lines(*units: Unit, look: RenderOptions) -> list[str]:
-    return [click.unstyle(line) for line in render_units(units, look)]
+def render_lines(*units: Unit, options: RenderOptions) -> list[str]:
+    return [click.unstyle(line) for line in render_units(units, options)]
 
 
-def test_every_subagent_is_shown_also_where_nobody_knows_its_call(unit: Unit):
-    (known,) = unit.subagents
-    lost = replace(known, summary=replace(known.summary, spawn_call_id=""))
+def test_a_subagent_without_a_spawning_call_is_shown_at_the_end(unit: Unit):
+    (spawned,) = unit.subagents
+    orphan = replace(spawned, summary=replace(spawned.summary, spawn_call_id=""))
 
-    told = render_lines(
-        replace(unit, subagents=(lost, lost, known)), look=RenderOptions()
+    lines = render_lines(
+        replace(unit, subagents=(orphan, orphan, spawned)), options=RenderOptions()
     )
 
-    heads = [at for at, line in enumerate(told) if "subagent · a5c0041" in line]
-    assert len(heads) == 3
-    assert heads[0] < told.index("● Edit /home/dev/app/src/parser.py") < heads[1]
+    headers = [i for i, line in enumerate(lines) if "subagent · a5c0041" in line]
+    assert len(headers) == 3
+    assert headers[0] < lines.index("● Edit /home/dev/app/src/parser.py") < headers[1]
 
 
-def test_results_stand_under_their_calls_also_when_they_ran_side_by_side(
+def test_results_of_parallel_calls_are_shown_below_their_calls(
     claude: ClaudeHome, clock: FakeClock
 ):
-    talk = ClaudeLogBuilder()
+    builder = ClaudeLogBuilder()
     claude.write(
-        talk.prompt("go"),
-        talk.call("Bash", {"command": "one"}, "a"),
-        talk.call("Bash", {"command": "two"}, "b"),
-        talk.result("b", "second"),
-        talk.result("a", "first"),
+        builder.prompt("go"),
+        builder.call("Bash", {"command": "one"}, "a"),
+        builder.call("Bash", {"command": "two"}, "b"),
+        builder.result("b", "second"),
+        builder.result("a", "first"),
     )
     claude.sync(is_final=True)
 
-    told = render_lines(
-        *read_session(claude.store_path, clock).units, look=RenderOptions()
+    lines = render_lines(
+        *read_session(claude.store_path, clock).units, options=RenderOptions()
     )
 
-    assert told[-4:] == ["● Bash one", "  └ first", "● Bash two", "  └ second"]
+    assert lines[-4:] == ["● Bash one", "  └ first", "● Bash two", "  └ second"]
 
 
-def test_what_subagents_did_is_behind_a_bar(unit: Unit):
-    told = render_lines(unit, look=RenderOptions(width=60))
+def test_lines_of_a_subagent_start_with_a_bar(unit: Unit):
+    lines = render_lines(unit, options=RenderOptions(width=60))
 
-    inner = told[
-        told.index("● Task Look for callers") + 1 : told.index("  └ One caller.")
+    inner = lines[
+        lines.index("● Task Look for callers") + 1 : lines.index("  └ One caller.")
     ]
     assert len(inner) > 6
     assert all(line.startswith("  │") for line in inner)
 
 
-def test_a_page_is_made_line_by_line(unit: Unit):
-    """The second unit is not asked for before the first is shown."""
-    asked = []
+def test_units_are_loaded_lazily(unit: Unit):
+    loaded = []
 
     def units() -> object:
         for number in range(3):
-            asked.append(number)
+            loaded.append(number)
             yield unit
 
     lines = render_units(units(), RenderOptions(width=60))
     next(lines)
 
-    assert asked == [0]
+    assert loaded == [0]
 
 
-def test_one_entry_is_told_as_on_the_page():
+def test_a_single_record_is_rendered_like_in_a_session():
     assert list(render_record(make_prompt("go"), "  ", is_full=False)) == [
         "",
         "  > go",

@@ -1,4 +1,4 @@
-"""Every id that is printed opens what it stands for."""
+"""Tests that every printed short id is unique."""
 
 from __future__ import annotations
 
@@ -21,49 +21,49 @@ from tests.support.records import (
     time_at,
 )
 
-SHORT = re.compile(r"01a1e1f8[0-9a-f-]*")
+SHORT_ID = re.compile(r"01a1e1f8[0-9a-f-]*")
 HIDDEN = "01a1e1f8-0900-7d00"
-"""Smaller than all others: no list of the largest has it, and its folder is another."""
+"""Session in another folder, and too small for any list of the largest."""
 LOST = "01a1e1f8-05aa-7d00"
-"""Of this one only a subagent's log is left."""
+"""Session of which only a subagent's log exists."""
 
 
 @pytest.fixture(autouse=True)
 def store(tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Twelve sessions whose ids begin with the same eight characters."""
+    """Create twelve sessions whose ids share the first eight characters."""
     folder = tmp_path / "data"
     monkeypatch.setenv("LESLIED_DATA_DIR", str(folder))
-    with StoreHarness(folder / "store.db", clock) as shelf:
+    with StoreHarness(folder / "store.db", clock) as harness:
         for number in range(10):
             commit_session(
-                shelf, make_key(f"01a1e1f8-0{number}ff-7d00"), "shown", "word " * 99
+                harness, make_key(f"01a1e1f8-0{number}ff-7d00"), "shown", "word " * 99
             )
-        commit_session(shelf, make_key(HIDDEN), "hidden", "")
-        commit_session(shelf, make_key(LOST, "subagent:5ab"), "hidden", "")
-        shelf.store.mark_all_stopped()
+        commit_session(harness, make_key(HIDDEN), "hidden", "")
+        commit_session(harness, make_key(LOST, "subagent:5ab"), "hidden", "")
+        harness.store.mark_all_stopped()
     return folder
 
 
 def commit_session(
-    shelf: StoreHarness, key: SessionKey, folder: str, text: str
+    harness: StoreHarness, key: SessionKey, folder: str, text: str
 ) -> None:
     name = f"{key.session_id}{key.source}"
-    when = {"session": key, "created_at": time_at(-86400 * 30)}
-    spent = {"usage": Usage(output_tokens=9), "message_id": name}
-    shelf.commit(
-        make_event("context", f"e{name}", metadata={"cwd": f"/src/{folder}"}, **when),
-        make_prompt("hello", f"p{name}", **when),
-        make_record(f"hello {text}", f"r{name}", **spent, **when),
+    common = {"session": key, "created_at": time_at(-86400 * 30)}
+    usage = {"usage": Usage(output_tokens=9), "message_id": name}
+    harness.commit(
+        make_event("context", f"e{name}", metadata={"cwd": f"/src/{folder}"}, **common),
+        make_prompt("hello", f"p{name}", **common),
+        make_record(f"hello {text}", f"r{name}", **usage, **common),
         log=name,
     )
 
 
-def invoke(*words: str) -> str:
-    return CliRunner().invoke(leslied, words, catch_exceptions=False).stdout
+def invoke(*args: str) -> str:
+    return CliRunner().invoke(leslied, args, catch_exceptions=False).stdout
 
 
 @pytest.mark.parametrize(
-    "words",
+    "command",
     [
         "list --project shown",
         "search hello project:shown",
@@ -73,12 +73,12 @@ def invoke(*words: str) -> str:
         "disk",
     ],
 )
-def test_a_printed_id_opens_one_session(words: str):
-    printed = set(SHORT.findall(invoke(*words.split())))
-    opened = {
-        json.loads(invoke("show", each, "--json"))["data"]["session"]["id"]
-        for each in printed
+def test_show_accepts_every_printed_id(command: str):
+    short_ids = set(SHORT_ID.findall(invoke(*command.split())))
+    session_ids = {
+        json.loads(invoke("show", short_id, "--json"))["data"]["session"]["id"]
+        for short_id in short_ids
     }
 
-    assert len(opened) == 10
-    assert not opened & {HIDDEN, LOST}
+    assert len(session_ids) == 10
+    assert not session_ids & {HIDDEN, LOST}

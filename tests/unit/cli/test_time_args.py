@@ -1,4 +1,4 @@
-"""Days and times as people type them."""
+"""Tests of parsing days and times."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ NOW = datetime(2026, 11, 16, 10, 30, tzinfo=UTC)
 DAY = datetime(2026, 11, 16, tzinfo=UTC)
 
 
-def to_microseconds(moment: datetime) -> int:
-    return int(moment.timestamp()) * 1_000_000
+def to_microseconds(time: datetime) -> int:
+    return int(time.timestamp()) * 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -31,22 +31,22 @@ def to_microseconds(moment: datetime) -> int:
         ("2026-11-16T09:00+02:00", DAY.replace(hour=7), DAY.replace(hour=7)),
     ],
 )
-def test_a_day_is_all_of_it(text: str, start: datetime, end: datetime):
+def test_a_day_means_its_start_or_its_end(text: str, start: datetime, end: datetime):
     assert parse_time_arg(text, NOW, UTC) == to_microseconds(start)
     assert parse_time_arg(text, NOW, UTC, is_end=True) == to_microseconds(end)
 
 
-def test_a_day_has_the_offset_it_had():
+def test_a_day_has_the_utc_offset_of_that_day():
     berlin = ZoneInfo("Europe/Berlin")
 
-    found = parse_time_arg("2026-07-01", NOW, berlin)
+    start = parse_time_arg("2026-07-01", NOW, berlin)
 
-    assert found == to_microseconds(datetime(2026, 6, 30, 22, tzinfo=UTC))
+    assert start == to_microseconds(datetime(2026, 6, 30, 22, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
     "text", ["soon", "", "2026-13-01", "-1d", "9" * 30, "٣d", "9999-12-31"]
 )
-def test_what_is_no_time_is_told(text: str):
-    with pytest.raises(UserError, match="no day or time"):
+def test_other_text_is_not_a_time(text: str):
+    with pytest.raises(UserError, match="is not a date or time"):
         parse_time_arg(text, NOW, UTC, is_end=True)

@@ -1,4 +1,4 @@
-"""Choosing among the units and entries of a session."""
+"""Tests of selecting units and entries of a session."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from tests.support.pages import write_sample_session
 
 @pytest.fixture
 def units(claude: ClaudeHome, clock: FakeClock) -> tuple[Unit, ...]:
-    """Three prompts, and what stands before the first."""
-    talk = ClaudeLogBuilder()
-    claude.write(*(talk.prompt(word) for word in ("one", "two", "three")))
+    """Three units, and unit 0 before the first prompt."""
+    builder = ClaudeLogBuilder()
+    claude.write(*(builder.prompt(text) for text in ("one", "two", "three")))
     claude.sync(is_final=True)
     return read_session(claude.store_path, clock).units
 
 
 @pytest.fixture
 def unit(claude: ClaudeHome, clock: FakeClock) -> Unit:
-    """One with something of everything."""
+    """A unit with entries of every type and a subagent."""
     write_sample_session(claude)
     claude.sync(is_final=True)
     return read_session(claude.store_path, clock).units[1]
 
 
-def types(unit: Unit) -> set[str]:
+def list_types(unit: Unit) -> set[str]:
     return {placed.record.type for placed in unit.entries}
 
 
 @pytest.mark.parametrize(
-    ("excerpt", "numbers"),
+    ("selection", "numbers"),
     [
         (UnitSelection(), [0, 1, 2, 3]),
         (UnitSelection(unit=2), [2]),
@@ -48,49 +48,51 @@ def types(unit: Unit) -> set[str]:
         (UnitSelection(last=9), [1, 2, 3]),
     ],
 )
-def test_units_are_chosen_by_number_or_from_an_end(
-    units: tuple[Unit, ...], excerpt: UnitSelection, numbers: list[int]
+def test_units_are_selected_by_number_or_from_either_end(
+    units: tuple[Unit, ...], selection: UnitSelection, numbers: list[int]
 ):
-    assert [unit.number for unit in select_units(units, excerpt)] == numbers
+    assert [unit.number for unit in select_units(units, selection)] == numbers
 
 
 @pytest.mark.parametrize("number", [4, -4, 99])
-def test_a_unit_that_is_not_there_is_a_sentence(units: tuple[Unit, ...], number: int):
-    with pytest.raises(UserError, match=f"no unit {number}: the session has 1 to 3"):
+def test_an_unknown_unit_is_an_error(units: tuple[Unit, ...], number: int):
+    with pytest.raises(
+        UserError, match=f"no unit {number}: the session has units 1 to 3"
+    ):
         select_units(units, UnitSelection(unit=number))
 
 
-def test_without_a_prompt_there_is_what_stands_before_it(units: tuple[Unit, ...]):
+def test_a_session_without_a_prompt_has_unit_0_only(units: tuple[Unit, ...]):
     assert select_units(units[:1], UnitSelection(first=1)) == units[:1]
     with pytest.raises(UserError, match="no prompt yet"):
         select_units(units[:1], UnitSelection(unit=1))
 
 
-def test_everything_is_kept_unless_asked_otherwise(unit: Unit):
+def test_everything_is_selected_by_default(unit: Unit):
     assert filter_unit(unit, UnitSelection()) == unit
 
 
-def test_answers_are_only_the_agents_own(unit: Unit):
-    thinned = filter_unit(unit, UnitSelection(is_answers_only=True))
+def test_answers_only_excludes_prompts_tools_and_subagents(unit: Unit):
+    filtered = filter_unit(unit, UnitSelection(is_answers_only=True))
 
-    assert types(thinned) == {"assistant_message"}
-    assert thinned.subagents == ()
-
-
-def test_without_tools_subagents_lose_theirs_too(unit: Unit):
-    thinned = filter_unit(unit, UnitSelection(include_tools=False))
-
-    assert not types(thinned) & {"tool_use", "tool_result"}
-    assert "thinking" in types(thinned)
-    assert types(thinned.subagents[0]) >= {"user_message", "assistant_message"}
-    assert not types(thinned.subagents[0]) & {"tool_use", "tool_result"}
+    assert list_types(filtered) == {"assistant_message"}
+    assert filtered.subagents == ()
 
 
-def test_thinking_and_subagents_are_left_out_each_for_itself(unit: Unit):
+def test_excluding_tools_applies_to_subagents_too(unit: Unit):
+    filtered = filter_unit(unit, UnitSelection(include_tools=False))
+
+    assert not list_types(filtered) & {"tool_use", "tool_result"}
+    assert "thinking" in list_types(filtered)
+    assert list_types(filtered.subagents[0]) >= {"user_message", "assistant_message"}
+    assert not list_types(filtered.subagents[0]) & {"tool_use", "tool_result"}
+
+
+def test_thinking_and_subagents_are_excluded_independently(unit: Unit):
     without_thinking = filter_unit(unit, UnitSelection(include_thinking=False))
     without_subagents = filter_unit(unit, UnitSelection(include_subagents=False))
 
-    assert types(unit) - types(without_thinking) == {"thinking"}
+    assert list_types(unit) - list_types(without_thinking) == {"thinking"}
     assert without_thinking.subagents
     assert without_subagents.entries == unit.entries
     assert without_subagents.subagents == ()
