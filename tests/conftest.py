@@ -1,4 +1,4 @@
-"""Every test has a home of its own and a clock that stands still."""
+"""Fixtures of all tests: a temporary home, a fake clock, sample material."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leslied.agents import load_adapters
 from tests.support.claude import ClaudeHome
 from tests.support.clock import FakeClock
 
-# How long an example takes says more of the machine's load than of the code.
+# The duration of an example depends on the machine's load more than on the code.
 settings.register_profile(
     "leslied", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -23,17 +23,17 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--update-golden", action="store_true", help="write golden files anew"
+        "--update-golden", action="store_true", help="rewrite golden files"
     )
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home nobody else has; no variable of the real one is left."""
+    """Set HOME to an empty directory and unset variables that point elsewhere."""
     folder = tmp_path / "home"
     folder.mkdir()
-    named = chain.from_iterable(a.env_vars for a in load_adapters().values())
-    for name in named:
+    env_vars = chain.from_iterable(a.env_vars for a in load_adapters().values())
+    for name in env_vars:
         monkeypatch.delenv(name, raising=False)
     for name in ("LESLIED_CONFIG", "LESLIED_DATA_DIR"):
         monkeypatch.delenv(name, raising=False)
@@ -56,8 +56,8 @@ def claude(home: Path, tmp_path: Path, clock: FakeClock) -> ClaudeHome:
 
 
 @pytest.fixture
-def shared() -> Path:
-    """Material beside the checkout; a test that needs it is skipped without."""
+def shared_dir() -> Path:
+    """Return the directory of shared captures; skip the test if it is missing."""
     if not (SHARED / "captures").is_dir():
-        pytest.skip("the shared captures are not here")
+        pytest.skip(f"{SHARED} has no captures")
     return SHARED

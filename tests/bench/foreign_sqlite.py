@@ -1,11 +1,11 @@
-"""Whether an agent notices that its database is read: its commits, timed.
+"""Time an agent's commits while leslied reads its database.
 
     python tests/bench/foreign_sqlite.py [SECONDS]
 
-A process writes as OpenCode does (log of writes, synchronous NORMAL, a row and an event
-in each transaction) and times every commit: alone, then while this process looks for
-news as often as the daemon does at most, then again and again without a pause, then
-alone once more to show the machine's noise.
+A process writes as OpenCode does (WAL, synchronous NORMAL, a row and an event in each
+transaction) and times every commit: alone, then while this process reads at the
+daemon's highest rate, then while it reads without pauses, then alone once more to show
+the machine's noise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.support.opencode import EVENTS, SCHEMA
 
 ADAPTER = load_adapters()["opencode"]
 MODES = {"alone": None, "20 a second": 0.05, "no pause": 0.0, "alone again": None}
-"""Seconds between two looks."""
+"""Seconds between two reads, or None for no reads."""
 WRITER = """
 import json, sqlite3, sys, time
 db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=5)
@@ -36,27 +36,27 @@ db.execute("PRAGMA journal_mode = WAL")
 db.execute("PRAGMA synchronous = NORMAL")
 db.executescript(sys.argv[3])
 db.execute("INSERT INTO session VALUES ('s', 'p', NULL, '/a', 't', '1', 1, 1)")
-taken, until, number = [], time.monotonic() + float(sys.argv[2]), time.time_ns()
+durations, until, number = [], time.monotonic() + float(sys.argv[2]), time.time_ns()
 while time.monotonic() < until:
     number += 1
     name, text = f"m{number}", json.dumps({"type": "text", "text": "x" * 2000})
-    began = time.perf_counter()
+    start = time.perf_counter()
     db.execute("BEGIN IMMEDIATE")
     db.execute("INSERT INTO message VALUES (?, 's', 1, 1, '{}')", (name,))
     db.execute("INSERT INTO part VALUES (?, ?, 's', 1, 1, ?)", (name, name, text))
     event = json.dumps({"part": {"messageID": name}})
     db.execute("INSERT INTO event VALUES (?, 's', 1, 'x', ?)", (name, event))
     db.execute("COMMIT")
-    taken.append(time.perf_counter() - began)
+    durations.append(time.perf_counter() - start)
     time.sleep(0.002)
-open(sys.argv[1] + ".times", "w").write(json.dumps(taken))
+open(sys.argv[1] + ".times", "w").write(json.dumps(durations))
 """
 
 
 def time_commits(
     home: Path, seconds: float, pause: float | None
 ) -> tuple[list, int, int]:
-    """How long each commit took; how often the database was looked at, and rows."""
+    """Return the seconds of each commit, and the numbers of reads and of rows."""
     folder = home / ".local" / "share" / "opencode"
     path = folder / "opencode.db"
     writer = subprocess.Popen(
@@ -64,7 +64,7 @@ def time_commits(
     )
     env = Environment(home=home, environ={}, platform=sys.platform)
     roots = list(ADAPTER.roots(env, []))
-    cursor, looks, rows = Cursor(), 0, 0
+    cursor, reads, rows = Cursor(), 0, 0
     while pause is not None and writer.poll() is None:
         time.sleep(pause)
         source = tail.find_source(ADAPTER.name, roots, path)
@@ -75,17 +75,17 @@ def time_commits(
                 cursor, rows = chunk.cursor, rows + len(chunk.entries)
         except SourceError:
             continue
-        looks += 1
+        reads += 1
     writer.wait()
-    return json.loads(Path(f"{path}.times").read_text()), looks, rows
+    return json.loads(Path(f"{path}.times").read_text()), reads, rows
 
 
-def print_row(name: str, taken: list[float], looks: int, rows: int) -> None:
-    ms = sorted(1000 * each for each in taken)
+def print_row(name: str, durations: list[float], reads: int, rows: int) -> None:
+    ms = sorted(1000 * seconds for seconds in durations)
     p99 = ms[int(len(ms) * 0.99)]
     print(
         f"{name:12} {len(ms):6} commits   p50 {statistics.median(ms):6.3f} ms   "
-        f"p99 {p99:6.3f} ms   max {ms[-1]:7.3f} ms   {looks:5} looks {rows:6} rows"
+        f"p99 {p99:6.3f} ms   max {ms[-1]:7.3f} ms   {reads:5} reads {rows:6} rows"
     )
 
 

@@ -2,8 +2,8 @@
 
     python tests/bench/sync.py [FOLDER …]
 
-Each folder is a Claude Code config folder (it holds `projects`). Without one, a small
-tree is made up, so that the figures can be compared between two commits.
+Each folder is a Claude Code config folder (it contains `projects`). Without arguments,
+a small tree is generated, so that two commits can be compared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.support.claude import ClaudeLogBuilder, encode_json_lines
 
 
 def run(data: Path, folder: Path) -> tuple[float, float, dict]:
-    """Seconds, peak MB and what `leslied sync` said."""
+    """Run `leslied sync`; return seconds, peak MB and its JSON report."""
     environ = {**os.environ, "LESLIED_DATA_DIR": str(data)}
     environ["CLAUDE_CONFIG_DIR"] = str(folder)
     code = (
@@ -33,29 +33,29 @@ def run(data: Path, folder: Path) -> tuple[float, float, dict]:
         "finally: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,"
         " file=sys.stderr)"
     )
-    began = time.perf_counter()
-    done = subprocess.run(
+    start = time.perf_counter()
+    process = subprocess.run(
         [sys.executable, "-c", code], env=environ, capture_output=True, check=True
     )
-    seconds = time.perf_counter() - began
-    return seconds, int(done.stderr) / 1024, json.loads(done.stdout)["data"]
+    seconds = time.perf_counter() - start
+    return seconds, int(process.stderr) / 1024, json.loads(process.stdout)["data"]
 
 
 def make_tree(folder: Path) -> None:
-    """About 20 MB in 40 sessions."""
+    """Write about 20 MB of logs in 40 sessions."""
     text = "the quick handler reads a line and writes another " * 100
     for number in range(40):
-        talk = ClaudeLogBuilder(f"{number:08x}-0000-4000-8000-000000000000")
+        builder = ClaudeLogBuilder(f"{number:08x}-0000-4000-8000-000000000000")
         lines = []
         for turn in range(25):
             call = f"toolu_{number}_{turn}"
             lines += [
-                talk.prompt(f"do {turn}: {text[:200]}"),
-                talk.call("Bash", {"command": text[:300]}, call),
-                talk.result(call, text * 4),
-                talk.answer(text[:1500]),
+                builder.prompt(f"do {turn}: {text[:200]}"),
+                builder.call("Bash", {"command": text[:300]}, call),
+                builder.result(call, text * 4),
+                builder.answer(text[:1500]),
             ]
-        log = folder / "projects" / "-app" / f"{talk.session_id}.jsonl"
+        log = folder / "projects" / "-app" / f"{builder.session_id}.jsonl"
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_bytes(encode_json_lines(*lines))
 
@@ -64,24 +64,25 @@ def measure(folder: Path) -> None:
     size = sum(p.stat().st_size for p in folder.rglob("*.jsonl"))
     with tempfile.TemporaryDirectory() as name:
         data = Path(name) / "data"
-        first, memory, told = run(data, folder)
-        second, _, again = run(data, folder)
+        first, memory, report = run(data, folder)
+        second, _, second_report = run(data, folder)
         store = (data / "store.db").stat().st_size
-    print(f"{folder}: {told['sources']} logs, {size / 1e6:.1f} MB")
+    print(f"{folder}: {report['sources']} logs, {size / 1e6:.1f} MB")
     print(f"  first sync   {first:6.2f} s  {size / 1e6 / first:6.1f} MB/s", end="")
     print(f"  {memory:.0f} MB RSS  store {store / 1e6:.0f} MB")
-    print(f"  second sync  {second:6.2f} s  {again['entries_decoded']} entries decoded")
+    decoded = second_report["entries_decoded"]
+    print(f"  second sync  {second:6.2f} s  {decoded} entries decoded")
 
 
 def measure_append() -> None:
-    """An appended line, in a log of 5 KB and in one of 500 MB."""
+    """Time the sync of one appended line, in logs of 5 KB and of 500 MB."""
     with tempfile.TemporaryDirectory() as name:
         for label, lines in (("5 KB", 1), ("500 MB", 100_000)):
             folder, data = Path(name) / label, Path(name) / f"data {label}"
-            talk = ClaudeLogBuilder()
-            log = folder / "projects" / "-app" / f"{talk.session_id}.jsonl"
+            builder = ClaudeLogBuilder()
+            log = folder / "projects" / "-app" / f"{builder.session_id}.jsonl"
             log.parent.mkdir(parents=True)
-            line = encode_json_lines(talk.prompt("x" * 4600))
+            line = encode_json_lines(builder.prompt("x" * 4600))
             with log.open("wb") as file:
                 for number in range(lines):
                     file.write(
@@ -89,17 +90,17 @@ def measure_append() -> None:
                     )
             run(data, folder)
             with log.open("ab") as file:
-                file.write(encode_json_lines(talk.prompt("one more")))
-            seconds, _, told = run(data, folder)
+                file.write(encode_json_lines(builder.prompt("one more")))
+            seconds, _, report = run(data, folder)
             print(
-                f"append to {label:>6}: {told['bytes_read']} bytes read, "
-                f"{told['entries_decoded']} entry decoded, "
+                f"append to {label:>6}: {report['bytes_read']} bytes read, "
+                f"{report['entries_decoded']} entry decoded, "
                 f"{seconds:.2f} s with start-up"
             )
 
 
 def main() -> None:
-    folders = [Path(word) for word in sys.argv[1:]]
+    folders = [Path(arg) for arg in sys.argv[1:]]
     with tempfile.TemporaryDirectory() as name:
         if not folders:
             make_tree(Path(name))

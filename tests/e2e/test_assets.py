@@ -1,4 +1,4 @@
-"""The index of a thread and of its project, as a person or a script sees them."""
+"""The asset index of a thread and of its project, in files and commands."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ def project(home: Path) -> Path:
 
 @pytest.fixture
 def plan(claude: ClaudeHome, leslied: LesliedRunner, project: Path) -> Path:
-    """A session wrote a plan and edited it twice; then it was indexed."""
-    leslied("sync")  # What ended before there was a store goes elsewhere.
-    talk, path = (
+    """Index a plan that a session wrote once and edited twice; return its path."""
+    leslied("sync")  # Sessions from before the store are not written into projects.
+    builder, path = (
         ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION),
         project / THREAD / "plan.md",
     )
-    claude.write(talk.prompt("plan the mill"))
+    claude.write(builder.prompt("plan the mill"))
     for number, tool in enumerate(("Write", "Edit", "Edit"), 1):
         claude.write(
-            talk.call(tool, {"file_path": str(path)}, f"toolu_{number}"),
-            talk.result(f"toolu_{number}", "The file was written successfully."),
+            builder.call(tool, {"file_path": str(path)}, f"toolu_{number}"),
+            builder.result(f"toolu_{number}", "The file was written successfully."),
         )
-    claude.write(talk.answer("Planned."))
+    claude.write(builder.answer("Planned."))
     path.parent.mkdir(parents=True)
     path.write_text("# Build the mill\n\n1. Dam\n2. Wheel\n")
     leslied("sync", "--stop-all")
     return path
 
 
-def test_the_index_names_the_three_calls_that_made_a_plan(plan: Path):
+def test_the_index_lists_the_three_calls_that_wrote_a_plan(plan: Path):
     index = json.loads((plan.parent / ".meta" / "assets.json").read_text())
 
     asset = index["assets"][0]
@@ -73,7 +73,9 @@ def test_assets_shows_a_table(leslied: LesliedRunner, plan: Path):
     assert table[2].split()[0] == "transcript"
 
 
-def test_what_a_person_changed_is_no_calls_work(leslied: LesliedRunner, plan: Path):
+def test_a_manual_change_is_not_attributed_to_a_call(
+    leslied: LesliedRunner, plan: Path
+):
     plan.write_text("# By hand\n")
     leslied("sync")
 
@@ -83,23 +85,21 @@ def test_what_a_person_changed_is_no_calls_work(leslied: LesliedRunner, plan: Pa
     assert line.endswith("  -")
 
 
-def test_assets_as_json_is_what_stands_in_the_index(leslied: LesliedRunner, plan: Path):
+def test_assets_as_json_matches_the_index_file(leslied: LesliedRunner, plan: Path):
     (thread,) = leslied("assets", "last", "--json").json["data"]["threads"]
 
     index = json.loads((plan.parent / ".meta" / "assets.json").read_text())
     assert thread == {**index, "folder": str(plan.parents[3])}
 
 
-def test_without_a_thread_the_projects_threads_are_shown(
-    leslied: LesliedRunner, plan: Path
-):
+def test_assets_without_a_thread_shows_all_threads(leslied: LesliedRunner, plan: Path):
     page = leslied("assets").out
 
     assert page.startswith("thread-11111111  plan the mill\n")
     assert "plan.md" in page
 
 
-def test_a_second_sync_leaves_every_byte(leslied: LesliedRunner, plan: Path):
+def test_a_second_sync_writes_no_files(leslied: LesliedRunner, plan: Path):
     folder = plan.parents[2]
     before = {p: p.stat().st_mtime_ns for p in folder.rglob("*")}
 
@@ -109,47 +109,50 @@ def test_a_second_sync_leaves_every_byte(leslied: LesliedRunner, plan: Path):
     assert {p: p.stat().st_mtime_ns for p in folder.rglob("*")} == before
 
 
-def test_only_the_agents_own_files_are_for_git(leslied: LesliedRunner, plan: Path):
-    status = ["git", "-C", str(plan.parents[3]), "status", "--short", "-uall"]
+def test_git_sees_only_the_agents_own_files(leslied: LesliedRunner, plan: Path):
+    command = ["git", "-C", str(plan.parents[3]), "status", "--short", "-uall"]
 
-    told = subprocess.run(status, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
-    assert told == f"?? {THREAD}/plan.md\n"
+    assert output == f"?? {THREAD}/plan.md\n"
 
 
-def test_lint_tells_what_to_mend_and_ends_with_one(leslied: LesliedRunner, plan: Path):
+def test_lint_reports_findings_and_exits_with_code_1(
+    leslied: LesliedRunner, plan: Path
+):
     assert leslied("assets", "lint").code == 0
     (plan.parent / "Plan2.md").write_text("x")
 
-    ran = leslied("assets", "lint", "thread-1111")
+    result = leslied("assets", "lint", "thread-1111")
 
-    assert ran.code == 1
-    assert "Plan2.md" in ran.out
-    assert "Try: plan.md" in ran.out
+    assert result.code == 1
+    assert "Plan2.md" in result.out
+    assert "Try: plan.md" in result.out
     data = leslied("assets", "lint", "--json").json["data"]
     assert [finding["rule"] for finding in data["findings"]] == ["unknown-name"]
 
 
-def test_a_damaged_index_is_no_index(leslied: LesliedRunner, plan: Path):
+def test_a_damaged_index_is_reported_as_missing(leslied: LesliedRunner, plan: Path):
     (plan.parent / ".meta" / "assets.json").write_text('{"assets": [7]}')
 
-    ran = leslied("assets", "last")
+    result = leslied("assets", "last")
 
-    assert (ran.code, ran.err.split("\n")[1]) == (2, "Write it: leslied sync")
+    assert (result.code, result.err.split("\n")[1]) == (
+        2,
+        "Write it with: leslied sync",
+    )
     leslied("sync")
     assert leslied("assets", "last").code == 0
 
 
-def test_a_thread_nobody_knows_is_told_in_a_sentence(
-    leslied: LesliedRunner, plan: Path
-):
-    ran = leslied("assets", "thread-9")
+def test_an_unknown_thread_is_reported_with_a_hint(leslied: LesliedRunner, plan: Path):
+    result = leslied("assets", "thread-9")
 
-    assert ran.code == 2
-    assert "leslied list" in ran.err
+    assert result.code == 2
+    assert "leslied list" in result.err
 
 
-def test_before_any_index_there_is_a_next_step(leslied: LesliedRunner):
+def test_assets_without_an_index_suggests_sync(leslied: LesliedRunner):
     leslied("sync")
 
     assert "leslied sync" in leslied("assets").out
@@ -164,7 +167,7 @@ def test_a_rebuild_writes_the_same_index(leslied: LesliedRunner, plan: Path):
     assert leslied("sync", "--json").json["data"]["index_files_written"] == 0
 
 
-def test_a_thread_that_leslie_names_takes_its_index_along(
+def test_a_thread_renamed_by_leslie_keeps_its_asset_history(
     leslied: LesliedRunner, plan: Path
 ):
     file = plan.parents[2] / "thread_relations.json"

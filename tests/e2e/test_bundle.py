@@ -1,4 +1,4 @@
-"""`leslied bundle`: whole, private, and without what nobody should send."""
+"""`leslied bundle`: complete, private, without secrets or conversation text."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ KEY = "ghp_" + "A1b2" * 9
 @pytest.fixture
 def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
     leslied = LesliedRunner(home, cwd=home)
-    talk = ClaudeLogBuilder(cwd=f"{home}/app")
-    claude.write(talk.prompt(f"my words {KEY}"), "broken", talk.answer("Done."))
+    builder = ClaudeLogBuilder(cwd=f"{home}/app")
+    claude.write(builder.prompt(f"my words {KEY}"), "broken", builder.answer("Done."))
     with claude.log().open("a") as log:
         log.write("this is no entry\n")
     config = home / ".config/leslied/config.toml"
@@ -36,13 +36,13 @@ def unpack(path: Path) -> dict[str, str]:
         return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
-def test_every_file_in_it_is_proven(leslied: LesliedRunner):
-    ran = leslied("bundle")
+def test_the_manifest_has_the_checksum_of_every_file(leslied: LesliedRunner):
+    result = leslied("bundle")
 
     path = leslied.home / "leslied-bundle.zip"
     files = unpack(path)
     sums = json.loads(files.pop("manifest.json"))["sha256"]
-    assert ran.code == 0
+    assert result.code == 0
     assert path.stat().st_mode & 0o777 == 0o600
     assert sums == {
         name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()
@@ -51,36 +51,38 @@ def test_every_file_in_it_is_proven(leslied: LesliedRunner):
     assert json.loads(files["rejected.json"])[0]["reason"]
 
 
-def test_no_secret_no_home_and_no_talk_is_in_it(leslied: LesliedRunner):
+def test_the_bundle_contains_no_secrets_home_path_or_conversation(
+    leslied: LesliedRunner,
+):
     leslied("bundle", "-o", "report.zip")
 
-    told = "".join(unpack(leslied.home / "report.zip").values())
+    text = "".join(unpack(leslied.home / "report.zip").values())
 
-    assert KEY not in told
-    assert str(leslied.home) not in told
-    assert "my words" not in told
-    assert "this is no entry" not in told
+    assert KEY not in text
+    assert str(leslied.home) not in text
+    assert "my words" not in text
+    assert "this is no entry" not in text
 
 
-def test_a_session_is_in_it_when_asked(leslied: LesliedRunner):
+def test_the_bundle_includes_a_session_on_request(leslied: LesliedRunner):
     leslied("bundle", "last", "-o", "report.zip")
 
-    told = unpack(leslied.home / "report.zip")["session.json"]
+    text = unpack(leslied.home / "report.zip")["session.json"]
 
-    assert "my words [REDACTED:github:" in told
-    assert str(leslied.home) not in told
+    assert "my words [REDACTED:github:" in text
+    assert str(leslied.home) not in text
 
 
-def test_without_a_store_there_is_still_a_report(home: Path):
-    ran = LesliedRunner(home, cwd=home)("bundle", "--json")
+def test_a_bundle_is_written_without_a_store(home: Path):
+    result = LesliedRunner(home, cwd=home)("bundle", "--json")
 
     files = unpack(home / "leslied-bundle.zip")
-    assert ran.code == 0
+    assert result.code == 0
     assert "error" in json.loads(files["status.json"])
 
 
-def test_a_place_that_cannot_be_is_a_sentence(leslied: LesliedRunner):
-    ran = leslied("bundle", "-o", "nowhere/report.zip")
+def test_a_missing_output_directory_is_reported(leslied: LesliedRunner):
+    result = leslied("bundle", "-o", "nowhere/report.zip")
 
-    assert ran.code == 2
-    assert "mkdir -p" in ran.err
+    assert result.code == 2
+    assert "mkdir -p" in result.err

@@ -1,4 +1,4 @@
-"""The real program, as a person or a script calls it."""
+"""Commands of the real program, run as subprocesses."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def leslied(home: Path) -> LesliedRunner:
 
 
 @pytest.fixture
-def talk(claude: ClaudeHome) -> ClaudeLogBuilder:
-    """A session with a tool call in it."""
-    talk = ClaudeLogBuilder()
+def builder(claude: ClaudeHome) -> ClaudeLogBuilder:
+    """Write a session with a tool call and return its builder."""
+    builder = ClaudeLogBuilder()
     claude.write(
-        talk.prompt("fix the login bug"),
-        talk.call("Bash", {"command": "grep -n login app.py"}, "toolu_1"),
-        talk.result("toolu_1", "12: def login():"),
-        talk.answer("The login works again."),
+        builder.prompt("fix the login bug"),
+        builder.call("Bash", {"command": "grep -n login app.py"}, "toolu_1"),
+        builder.result("toolu_1", "12: def login():"),
+        builder.answer("The login works again."),
     )
-    return talk
+    return builder
 
 
 def test_sync_then_list_shows_the_session(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder
+    leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):
     assert leslied("sync").code == 0
 
@@ -50,29 +50,31 @@ def test_sync_then_list_shows_the_session(
     assert session["usage"]["input_tokens"] == 20
 
 
-def test_a_second_sync_says_that_nothing_is_new(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder
+def test_a_second_sync_reads_nothing_new(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):
     leslied("sync")
 
-    again = leslied("sync", "--json").json["data"]
+    report = leslied("sync", "--json").json["data"]
 
-    assert (again["entries_decoded"], again["bytes_read"]) == (0, 0)
+    assert (report["entries_decoded"], report["bytes_read"]) == (0, 0)
 
 
-def test_an_id_that_begins_with_its_time_is_listed_long_enough(
+def test_list_shows_enough_of_an_id_that_starts_with_a_timestamp(
     leslied: LesliedRunner, home: Path
 ):
     copy_home(FIXTURES / "codex" / "subagent", home)
     leslied("sync")
-    listed = leslied("list").out.split("\n")[1].split()[0]
+    short_id = leslied("list").out.split("\n")[1].split()[0]
 
-    shown = leslied("show", listed)
+    result = leslied("show", short_id)
 
-    assert (shown.code, "● exec_command ls | wc -l" in shown.out) == (0, True)
+    assert (result.code, "● exec_command ls | wc -l" in result.out) == (0, True)
 
 
-def test_show_tells_the_whole_talk(leslied: LesliedRunner, talk: ClaudeLogBuilder):
+def test_show_prints_the_whole_session(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder
+):
     leslied("sync")
 
     page = leslied("show", "last").out
@@ -83,7 +85,9 @@ def test_show_tells_the_whole_talk(leslied: LesliedRunner, talk: ClaudeLogBuilde
     assert "The login works again." in page
 
 
-def test_show_takes_any_kind_of_id(leslied: LesliedRunner, talk: ClaudeLogBuilder):
+def test_show_accepts_session_thread_and_chat_ids(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder
+):
     leslied("sync")
     data = leslied("show", SESSION[:6], "--json").json["data"]
     (unit,) = [u for u in data["units"] if u["prompt"]]
@@ -96,23 +100,23 @@ def test_show_takes_any_kind_of_id(leslied: LesliedRunner, talk: ClaudeLogBuilde
 
 
 def test_search_finds_prompts_calls_and_results(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder
+    leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):
     leslied("sync")
 
-    found = leslied("search", "login", "--json").json["data"]["hits"]
+    hits = leslied("search", "login", "--json").json["data"]["hits"]
 
-    assert {hit["type"] for hit in found} == {
+    assert {hit["type"] for hit in hits} == {
         "user_message",
         "tool_use",
         "tool_result",
         "assistant_message",
     }
-    assert all("login" in hit["snippet"] for hit in found)
+    assert all("login" in hit["snippet"] for hit in hits)
 
 
 @pytest.mark.parametrize(
-    "words",
+    "query",
     [
         '"',
         "secret-token",
@@ -128,18 +132,18 @@ def test_search_finds_prompts_calls_and_results(
     ],
 )
 def test_any_string_is_a_valid_query(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder, words: str
+    leslied: LesliedRunner, builder: ClaudeLogBuilder, query: str
 ):
     leslied("sync")
 
-    ran = leslied("search", "--json", "--", words)
+    result = leslied("search", "--json", "--", query)
 
-    assert ran.code == 0, ran.err
-    assert ran.json["success"]
+    assert result.code == 0, result.err
+    assert result.json["success"]
 
 
 def test_stop_all_marks_every_session_stopped(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder
+    leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):
     leslied("sync", "--stop-all")
 
@@ -149,7 +153,7 @@ def test_stop_all_marks_every_session_stopped(
 
 
 def test_status_names_agents_store_and_daemon(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder
+    leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):
     leslied("sync")
 
@@ -171,76 +175,76 @@ def test_rejected_entries_are_counted_and_explained(
     data = leslied("status", "--rejected", "--json").json["data"]
 
     assert data["store"]["rejected"] == 2
-    assert [each["offset"] for each in data["rejected"]] == [0, 16]
-    assert all(each["reason"] for each in data["rejected"])
+    assert [entry["offset"] for entry in data["rejected"]] == [0, 16]
+    assert all(entry["reason"] for entry in data["rejected"])
 
 
-def test_an_unknown_id_gets_a_sentence_and_the_next_step(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder
+def test_an_unknown_id_is_reported_with_a_hint(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):
     leslied("sync")
 
-    ran = leslied("show", "nope")
+    result = leslied("show", "nope")
 
-    assert ran.code == 2
-    assert "No session" in ran.err
-    assert "leslied list" in ran.err
-    assert "Traceback" not in ran.err
+    assert result.code == 2
+    assert "No session" in result.err
+    assert "leslied list" in result.err
+    assert "Traceback" not in result.err
 
 
 def test_an_error_as_json_is_an_envelope(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder
+    leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):
     leslied("sync")
 
-    ran = leslied("show", "nope", "--json")
+    result = leslied("show", "nope", "--json")
 
-    assert ran.code == 2
-    assert ran.json["success"] is False
-    assert ran.json["error"]["hint"] == "See the ids: leslied list"
+    assert result.code == 2
+    assert result.json["success"] is False
+    assert result.json["error"]["hint"] == "List sessions with `leslied list`."
 
 
-@pytest.mark.parametrize("words", [("list",), ("show", "last"), ("search", "x")])
-def test_before_the_first_sync_a_look_says_what_to_do(
-    leslied: LesliedRunner, words: tuple[str, ...]
+@pytest.mark.parametrize("args", [("list",), ("show", "last"), ("search", "x")])
+def test_commands_before_the_first_sync_suggest_sync(
+    leslied: LesliedRunner, args: tuple[str, ...]
 ):
-    ran = leslied(*words)
+    result = leslied(*args)
 
-    assert ran.code == 2
-    assert "leslied sync" in ran.err
+    assert result.code == 2
+    assert "leslied sync" in result.err
 
 
-def test_a_home_without_agents_is_told_where_we_looked(leslied: LesliedRunner):
-    ran = leslied("sync")
+def test_sync_in_a_home_without_agents_lists_the_searched_paths(leslied: LesliedRunner):
+    result = leslied("sync")
 
-    assert ran.code == 0
-    assert "~/.claude/projects" in ran.out
+    assert result.code == 0
+    assert "~/.claude/projects" in result.out
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[projects]\nexlude = []\n", "line 2: unknown key 'projects.exlude'"),
-        ("[projects\n", "is not TOML"),
+        ("[projects\n", "is not valid TOML"),
         ('[agents.claude-cod]\nroots = ["/x"]\n', "Did you mean 'claude-code'?"),
         ('[store]\nwarn_bytes = "many"\n', "line 2: store.warn_bytes"),
     ],
 )
-def test_a_wrong_config_is_one_sentence(
-    leslied: LesliedRunner, tmp_path: Path, text: str, said: str
+def test_an_invalid_config_is_reported_in_one_sentence(
+    leslied: LesliedRunner, tmp_path: Path, text: str, message: str
 ):
     config = tmp_path / "config.toml"
     config.write_text(text)
 
-    ran = leslied("--config", str(config), "sync")
+    result = leslied("--config", str(config), "sync")
 
-    assert ran.code == 78
-    assert said in ran.err
-    assert "Traceback" not in ran.err
+    assert result.code == 78
+    assert message in result.err
+    assert "Traceback" not in result.err
 
 
-def test_an_excluded_project_keeps_no_content(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder, tmp_path: Path
+def test_no_content_of_an_excluded_project_is_stored(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder, tmp_path: Path
 ):
     config = tmp_path / "config.toml"
     config.write_text('[projects]\nexclude = ["/home/dev/*"]\n')
@@ -254,7 +258,7 @@ def test_an_excluded_project_keeps_no_content(
     )
 
 
-def test_a_log_that_names_no_folder_is_reported_while_projects_are_excluded(
+def test_a_log_without_a_working_directory_is_reported_while_projects_are_excluded(
     leslied: LesliedRunner, claude: ClaudeHome, tmp_path: Path
 ):
     log = claude.write({"type": "summary", "summary": "login", "leafUuid": "x"})
@@ -270,8 +274,11 @@ def test_a_log_that_names_no_folder_is_reported_while_projects_are_excluded(
     assert status["warnings"][0].startswith(f"{log}: waiting: ")
 
 
-def test_roots_in_the_config_replace_the_usual_ones(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder, tmp_path: Path, claude: ClaudeHome
+def test_roots_in_the_config_replace_the_default_roots(
+    leslied: LesliedRunner,
+    builder: ClaudeLogBuilder,
+    tmp_path: Path,
+    claude: ClaudeHome,
 ):
     elsewhere = tmp_path / "elsewhere"
     (claude.home / ".claude").rename(elsewhere)
@@ -283,8 +290,11 @@ def test_roots_in_the_config_replace_the_usual_ones(
     assert len(leslied("list", "--json").json["data"]["sessions"]) == 1
 
 
-def test_claude_config_dir_is_followed(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder, tmp_path: Path, claude: ClaudeHome
+def test_sync_respects_claude_config_dir(
+    leslied: LesliedRunner,
+    builder: ClaudeLogBuilder,
+    tmp_path: Path,
+    claude: ClaudeHome,
 ):
     elsewhere = tmp_path / "elsewhere"
     (claude.home / ".claude").rename(elsewhere)
@@ -294,21 +304,21 @@ def test_claude_config_dir_is_followed(
     assert len(leslied("list", "--json").json["data"]["sessions"]) == 1
 
 
-def test_an_unreadable_root_is_said_and_nothing_is_lost(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder, claude: ClaudeHome
+def test_an_unreadable_root_loses_no_sessions(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder, claude: ClaudeHome
 ):
     leslied("sync")
     claude.projects.rename(claude.projects.with_name("away"))
     claude.projects.write_text("a file where a folder was")
 
-    ran = leslied("sync")
+    result = leslied("sync")
 
-    assert ran.code == 0
+    assert result.code == 0
     assert len(leslied("list", "--json").json["data"]["sessions"]) == 1
 
 
-def test_nothing_we_write_can_be_read_by_others(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder
+def test_other_users_cannot_read_our_files(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):
     os.umask(0o000)
     try:
@@ -322,64 +332,68 @@ def test_nothing_we_write_can_be_read_by_others(
     assert all(mode & 0o077 == 0 for mode in modes.values()), modes
 
 
-def test_the_agents_folder_stays_as_it_was(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder, claude: ClaudeHome
+def test_the_agents_directory_is_not_modified(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder, claude: ClaudeHome
 ):
-    def look() -> dict[Path, tuple[int, int, bytes]]:
+    def snapshot() -> dict[Path, tuple[int, int, bytes]]:
         files = [p for p in (claude.home / ".claude").rglob("*") if p.is_file()]
         return {
             p: (p.stat().st_mtime_ns, p.stat().st_ino, p.read_bytes()) for p in files
         }
 
-    before = look()
-    for words in (("sync",), ("sync", "--stop-all"), ("list",), ("status",)):
-        leslied(*words)
+    before = snapshot()
+    for args in (("sync",), ("sync", "--stop-all"), ("list",), ("status",)):
+        leslied(*args)
 
-    assert look() == before
+    assert snapshot() == before
 
 
 def test_control_characters_never_reach_the_terminal(
     leslied: LesliedRunner, claude: ClaudeHome
 ):
-    talk = ClaudeLogBuilder()
-    evil = "\x1b]52;c;aGk=\x07\x1b[2J\u202egnp.exe\x9b31m\r"
-    claude.write(talk.prompt(evil), talk.answer(evil), talk.call(evil, {}, "t1"))
+    builder = ClaudeLogBuilder()
+    hostile = "\x1b]52;c;aGk=\x07\x1b[2J\u202egnp.exe\x9b31m\r"
+    claude.write(
+        builder.prompt(hostile),
+        builder.answer(hostile),
+        builder.call(hostile, {}, "t1"),
+    )
     leslied("sync")
 
-    said = leslied("show", "last").out + leslied("list").out
-    said += leslied("search", "gnp").out
+    output = leslied("show", "last").out + leslied("list").out
+    output += leslied("search", "gnp").out
 
-    assert not any(c in said for c in "\x1b\x07\u202e\x9b\r")
-    assert "␛]52" in said
+    assert not any(c in output for c in "\x1b\x07\u202e\x9b\r")
+    assert "␛]52" in output
 
 
-def test_two_syncs_at_once_leave_one_writer(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder, tmp_path: Path
+def test_sync_fails_while_another_writer_holds_the_store(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder, tmp_path: Path
 ):
     from leslied.clock import SystemClock  # noqa: PLC0415
     from leslied.store import Store  # noqa: PLC0415
 
     path = Path(leslied.home) / ".local/share/leslied/store.db"
     with Store(path, SystemClock()):
-        ran = leslied("sync")
+        result = leslied("sync")
 
-    assert ran.code == 4
-    assert "Another leslied" in ran.err
-
-
-def test_without_a_home_there_is_a_sentence(leslied: LesliedRunner):
-    ran = leslied("sync", HOME="")
-
-    assert ran.code == 2
-    assert "HOME is not set" in ran.err
+    assert result.code == 4
+    assert "Another leslied" in result.err
 
 
-def test_a_reader_that_leaves_early_ends_the_command_quietly(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder
+def test_a_missing_home_variable_is_reported(leslied: LesliedRunner):
+    result = leslied("sync", HOME="")
+
+    assert result.code == 2
+    assert "HOME is not set" in result.err
+
+
+def test_a_closed_pipe_ends_the_command_without_a_traceback(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):
     leslied("sync")
 
-    done = subprocess.run(
+    result = subprocess.run(
         f"{sys.executable} -m leslied show last | true",
         shell=True,
         env=leslied.environ,
@@ -387,20 +401,23 @@ def test_a_reader_that_leaves_early_ends_the_command_quietly(
         check=False,
     )
 
-    assert b"Traceback" not in done.stderr
+    assert b"Traceback" not in result.stderr
 
 
 def test_config_path_and_show_agree(leslied: LesliedRunner):
-    shown = leslied("config", "show", "--json").json["data"]
+    config = leslied("config", "show", "--json").json["data"]
     path = leslied("config", "path").out.strip()
 
-    assert shown["path"] == path
-    assert shown["exists"] is False
-    assert shown["settings"]["agents"]["claude-code"]["enabled"] is True
+    assert config["path"] == path
+    assert config["exists"] is False
+    assert config["settings"]["agents"]["claude-code"]["enabled"] is True
 
 
-def test_a_side_file_of_an_excluded_project_is_kept_out_too(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder, claude: ClaudeHome, tmp_path: Path
+def test_a_side_file_of_an_excluded_project_is_not_stored(
+    leslied: LesliedRunner,
+    builder: ClaudeLogBuilder,
+    claude: ClaudeHome,
+    tmp_path: Path,
 ):
     folder = f"-home-dev-app/{SESSION}/subagents"
     child = ClaudeLogBuilder()
@@ -420,10 +437,10 @@ def test_a_side_file_of_an_excluded_project_is_kept_out_too(
     assert b"zebra" not in store.read_bytes()
 
 
-def test_a_filter_given_to_search_as_an_option_is_told_as_a_word(
+def test_search_suggests_a_query_term_for_a_filter_option(
     leslied: LesliedRunner,
 ):
-    ran = leslied("search", "hello", "--since", "7d")
+    result = leslied("search", "hello", "--since", "7d")
 
-    assert ran.code == 2
-    assert "Write after:… instead of --since" in ran.err
+    assert result.code == 2
+    assert "Write after:VALUE instead of --since" in result.err

@@ -1,4 +1,4 @@
-"""Tab, in real shells."""
+"""Tab completion in real shells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 pytestmark = pytest.mark.e2e
 
@@ -29,9 +29,9 @@ print -r -- $seen
 
 @pytest.fixture
 def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
-    """A home with one session in it, and `leslied` where a shell finds it."""
-    talk = ClaudeLogBuilder()
-    claude.write(talk.prompt("fix the mill, please"), talk.answer("Done."))
+    """Sync a home with one session, and put `leslied` on the shell's PATH."""
+    builder = ClaudeLogBuilder()
+    claude.write(builder.prompt("fix the mill, please"), builder.answer("Done."))
     program = home / "bin" / "leslied"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m leslied "$@"\n')
@@ -42,21 +42,21 @@ def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
     return command
 
 
-def run_shell(leslied: LesliedRunner, shell: str, *words: str) -> str:
+def run_shell(leslied: LesliedRunner, shell: str, *args: str) -> str:
     if not shutil.which(shell):
-        pytest.skip(f"there is no {shell}")
+        pytest.skip(f"{shell} is not installed")
     assert leslied("completion", "install", shell).code == 0
-    done = subprocess.run(
-        [shell, *words],
+    result = subprocess.run(
+        [shell, *args],
         env=leslied.environ,
         cwd=leslied.home,
         capture_output=True,
         check=False,
-        timeout=PATIENCE_SECONDS,
+        timeout=MAX_WAIT_SECONDS,
         text=True,
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout
 
 
 def complete_in_bash(leslied: LesliedRunner, *typed: str) -> list[str]:
@@ -72,8 +72,8 @@ def complete_in_fish(leslied: LesliedRunner, typed: str) -> list[str]:
     return run_shell(leslied, "fish", "-c", f"complete -C '{typed}'").split("\n")
 
 
-def complete_in_zsh(leslied: LesliedRunner, typed: str, awaited: str) -> str:
-    return run_shell(leslied, "zsh", "-f", "-c", ZSH, "zsh", typed, awaited)
+def complete_in_zsh(leslied: LesliedRunner, typed: str, pattern: str) -> str:
+    return run_shell(leslied, "zsh", "-f", "-c", ZSH, "zsh", typed, pattern)
 
 
 def test_bash_offers_commands_choices_and_ids(leslied: LesliedRunner):
@@ -82,36 +82,36 @@ def test_bash_offers_commands_choices_and_ids(leslied: LesliedRunner):
     assert complete_in_bash(leslied, "export", "") == ["last", SESSION]
 
 
-def test_fish_offers_them_with_their_descriptions(leslied: LesliedRunner):
-    offered = complete_in_fish(leslied, "leslied export ")
+def test_fish_offers_ids_and_options_with_descriptions(leslied: LesliedRunner):
+    candidates = complete_in_fish(leslied, "leslied export ")
 
-    assert offered[:2] == [
+    assert candidates[:2] == [
         "last\tthe newest session",
         f"{SESSION}\tfix the mill, please",
     ]
     assert complete_in_fish(leslied, "leslied stats --b")[0].startswith("--by\t")
 
 
-def test_zsh_offers_them_with_their_descriptions(leslied: LesliedRunner):
-    offered = complete_in_zsh(leslied, "leslied export ", "*fix the mill*")
+def test_zsh_offers_ids_with_descriptions(leslied: LesliedRunner):
+    output = complete_in_zsh(leslied, "leslied export ", "*fix the mill*")
 
-    assert f"{SESSION}  -- fix the mill" in offered
+    assert f"{SESSION}  -- fix the mill" in output
 
 
-def test_zsh_completes_what_is_begun(leslied: LesliedRunner):
+def test_zsh_completes_a_partial_command(leslied: LesliedRunner):
     assert "leslied unpause" in complete_in_zsh(leslied, "leslied unp", "*unpause*")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_nothing_is_said_where_nothing_can_be_offered(
+def test_completion_is_silent_when_the_store_is_unreadable(
     leslied: LesliedRunner, shell: str
 ):
     (leslied.home / ".local/share/leslied/store.db").write_bytes(b"no store" * 999)
 
-    told = leslied(
+    result = leslied(
         _LESLIED_COMPLETE=f"{shell}_complete",
         COMP_WORDS="leslied export x",
         COMP_CWORD="x" if shell == "fish" else "2",
     )
 
-    assert (told.code, told.out.strip(), told.err) == (0, "", "")
+    assert (result.code, result.out.strip(), result.err) == (0, "", "")

@@ -1,9 +1,9 @@
-"""Kill the real daemon three hundred times: nothing is lost, doubled or torn.
+"""Kill the real daemon 300 times: no record or file may be lost, duplicated or torn.
 
-A writer goes on appending while the daemon is killed again and again. Three lives of
-four end at a failpoint inside a commit or a file write, however long the daemon takes
-to get there. The fourth ends at a random moment, chosen relative to how long the others
-took. So kills land in the same places on a busy machine as on an idle one.
+A writer keeps appending while the daemon is killed repeatedly. Three of four runs end
+at a failpoint inside a commit or a file write, however long the daemon takes to get
+there. The fourth ends at a random moment, relative to the duration of the others. So
+kills land in the same places on a busy machine as on an idle one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.e2e
 
 KILLS = int(os.environ.get("LESLIED_KILLS", "300"))
 KILLS_PER_CHECK = 20
-"""The store must have grown after so many kills."""
+"""Number of kills after which the store must have grown."""
 FAILPOINTS = (
     "commit.half",
     "commit.before",
@@ -43,25 +43,25 @@ FAILPOINTS = (
     "write.before",
     "write.after",
 )
-MAX_LIFE_SECONDS = 60
-"""How long the daemon may take to reach its failpoint; usually it takes one or two."""
+MAX_RUN_SECONDS = 60
+"""Time limit for the daemon to reach its failpoint; usually it takes 1 or 2 seconds."""
 VISITS = (1, 1, 2, 3)
-"""At which visit of its failpoint a daemon dies; later ones take much longer."""
+"""Visits of a failpoint at which a daemon is killed; later visits take much longer."""
 LOGS = 6
-TURNS_PER_LIFE = 40
+FAST_TURNS_PER_RUN = 40
 
 
 class LogWriter(threading.Thread):
-    """Append turns to several logs, in pieces that end anywhere.
+    """Append turns to several logs, split at random offsets.
 
-    The first turns of each life come fast, the others slowly: the logs grow with the
-    number of lives, not with the time a busy machine takes for them.
+    The first turns of each run are written fast, the others slowly: the logs grow with
+    the number of runs, not with the time a busy machine takes for them.
     """
 
     def __init__(self, claude: ClaudeHome, project: Path) -> None:
         super().__init__(daemon=True)
         self.rng = random.Random(7)
-        self.talks = [
+        self.builders = [
             ClaudeLogBuilder(
                 f"{n:08x}-0000-4000-8000-000000000000",
                 str(project),
@@ -69,9 +69,11 @@ class LogWriter(threading.Thread):
             )
             for n in range(LOGS)
         ]
-        self.logs = [claude.log(f"-app/{talk.session_id}.jsonl") for talk in self.talks]
+        self.logs = [
+            claude.log(f"-app/{builder.session_id}.jsonl") for builder in self.builders
+        ]
         self.written: list[list[str]] = [[] for _ in range(LOGS)]
-        self.fast_turns = TURNS_PER_LIFE
+        self.fast_turns = FAST_TURNS_PER_RUN
         self.done = threading.Event()
 
     def run(self) -> None:
@@ -80,13 +82,13 @@ class LogWriter(threading.Thread):
             self.turn(self.rng.randrange(LOGS))
 
     def turn(self, number: int) -> None:
-        talk = self.talks[number]
+        builder = self.builders[number]
         call = f"toolu_{number}_{len(self.written[number])}"
         lines = [
-            talk.prompt(f"do {call}"),
-            talk.call("Bash", {"command": "x" * 300}, call),
-            talk.result(call, "y" * 9000),
-            talk.answer("z" * self.rng.randrange(1, 9000)),
+            builder.prompt(f"do {call}"),
+            builder.call("Bash", {"command": "x" * 300}, call),
+            builder.result(call, "y" * 9000),
+            builder.answer("z" * self.rng.randrange(1, 9000)),
         ]
         data = encode_json_lines(*lines)
         cut = self.rng.randrange(len(data))
@@ -97,30 +99,32 @@ class LogWriter(threading.Thread):
 
 
 class Killer:
-    """Start the daemon and kill it, and count where it was killed."""
+    """Start and kill the daemon, and count the kills by location."""
 
     def __init__(self, home: Path) -> None:
         self.leslied = LesliedRunner(home)
         self.rng = random.Random(11)
-        self.deaths: collections.Counter[str] = collections.Counter()
+        self.kills_by_location: collections.Counter[str] = collections.Counter()
         self.recent_seconds: collections.deque[float] = collections.deque(maxlen=12)
 
     def kill_at(self, failpoint: str) -> None:
-        """Let the daemon live until it reaches a failpoint."""
-        began = time.monotonic()
-        err = self._run(MAX_LIFE_SECONDS, f"{failpoint}:{self.rng.choice(VISITS)}")
-        self.recent_seconds.append(time.monotonic() - began)
+        """Run the daemon until it is killed at a failpoint."""
+        start = time.monotonic()
+        err = self._run(MAX_RUN_SECONDS, f"{failpoint}:{self.rng.choice(VISITS)}")
+        self.recent_seconds.append(time.monotonic() - start)
         is_reached = f"crash at {failpoint}" in err
-        self.deaths[failpoint if is_reached else f"{failpoint} not reached"] += 1
+        self.kills_by_location[
+            failpoint if is_reached else f"{failpoint} not reached"
+        ] += 1
 
     def kill_anywhere(self) -> None:
-        """Kill the daemon while it starts, reads, or waits for more."""
-        usual = statistics.median(self.recent_seconds)
-        self._run(usual * self.rng.uniform(0.5, 2.0))
-        self.deaths["anywhere"] += 1
+        """Kill the daemon at a random moment."""
+        median_seconds = statistics.median(self.recent_seconds)
+        self._run(median_seconds * self.rng.uniform(0.5, 2.0))
+        self.kills_by_location["anywhere"] += 1
 
     def _run(self, seconds: float, crash_at: str = "") -> str:
-        """Run the daemon until it dies, at the latest after so long; return stderr."""
+        """Run the daemon until it is killed, at most `seconds`; return its stderr."""
         process = self.leslied.start(
             "run",
             environ={"LESLIED_CRASH_AT": crash_at},
@@ -136,11 +140,9 @@ class Killer:
         return err
 
 
-# At its slowest, with every failpoint out of reach, each life takes its full time.
-@pytest.mark.timeout(KILLS * MAX_LIFE_SECONDS)
-def test_kills_lose_nothing_double_nothing_and_tear_nothing(
-    claude: ClaudeHome, home: Path
-):
+# In the worst case no failpoint is reached and each run takes its full time.
+@pytest.mark.timeout(KILLS * MAX_RUN_SECONDS)
+def test_kills_lose_duplicate_and_tear_nothing(claude: ClaudeHome, home: Path):
     """E1, FAULTS figure 1."""
     project = home / "app"
     (project / ".git").mkdir(parents=True)
@@ -148,35 +150,37 @@ def test_kills_lose_nothing_double_nothing_and_tear_nothing(
     for number in range(LOGS):
         writer.turn(number)
     writer.start()
-    deaths = kill_again_and_again(home, writer)
+    kills_by_location = kill_repeatedly(home, writer)
     writer.done.set()
     writer.join()
 
     last = LesliedRunner(home)("sync", "--stop-all")
 
-    print(dict(deaths))
+    print(dict(kills_by_location))
     assert last.code == 0, last.err
-    # One of eight lives should end at each failpoint; some may miss it.
-    assert all(deaths[failpoint] >= KILLS // 10 for failpoint in FAILPOINTS), deaths
+    # One of eight runs should end at each failpoint; some may miss it.
+    assert all(
+        kills_by_location[failpoint] >= KILLS // 10 for failpoint in FAILPOINTS
+    ), kills_by_location
     check_store(home, writer)
     check_files(project, writer)
 
 
-def kill_again_and_again(home: Path, writer: LogWriter) -> collections.Counter[str]:
-    """Return how often the daemon was killed where."""
+def kill_repeatedly(home: Path, writer: LogWriter) -> collections.Counter[str]:
+    """Kill the daemon KILLS times and return the kills by location."""
     killer = Killer(home)
     stored = 0
     for kill in range(KILLS):
-        writer.fast_turns = TURNS_PER_LIFE
+        writer.fast_turns = FAST_TURNS_PER_RUN
         if kill % 4 == 3:
             killer.kill_anywhere()
         else:
-            named = kill - kill // 4
-            killer.kill_at(FAILPOINTS[named % len(FAILPOINTS)])
+            failpoint_kills = kill - kill // 4
+            killer.kill_at(FAILPOINTS[failpoint_kills % len(FAILPOINTS)])
         if kill % KILLS_PER_CHECK == KILLS_PER_CHECK - 1:
             before, stored = stored, count_records(home)
-            assert stored > before, f"no progress in the last {KILLS_PER_CHECK} lives"
-    return killer.deaths
+            assert stored > before, f"no progress in the last {KILLS_PER_CHECK} runs"
+    return killer.kills_by_location
 
 
 def count_records(home: Path) -> int:
@@ -186,16 +190,16 @@ def count_records(home: Path) -> int:
 
 def check_store(home: Path, writer: LogWriter) -> None:
     with StoreReader(home / ".local/share/leslied/store.db") as reader:
-        found = {s.key.session_id: s for s in reader.list_sessions()}
-        for talk, uuids in zip(writer.talks, writer.written, strict=True):
-            records = reader.list_records(found[talk.session_id].row)
-            spoken = [p.record for p in records if p.record.type != "system_event"]
-            assert [record.native_id for record in spoken] == uuids
+        sessions = {s.key.session_id: s for s in reader.list_sessions()}
+        for builder, uuids in zip(writer.builders, writer.written, strict=True):
+            records = reader.list_records(sessions[builder.session_id].row)
+            messages = [p.record for p in records if p.record.type != "system_event"]
+            assert [record.native_id for record in messages] == uuids
         assert reader.count_rows()["rejected"] == 0
 
 
 def check_files(project: Path, writer: LogWriter) -> None:
-    """Every transcript is whole, and none stands for the same unit as another."""
+    """Check that every transcript is complete and every unit has exactly one."""
     texts = [path.read_text() for path in project.rglob("*.txt")]
     chats = [parse_document(text).chat_id for text in texts]
     units = [min(len(uuids) // 4, 50) for uuids in writer.written]

@@ -1,4 +1,4 @@
-"""Two sessions, compared by the real program."""
+"""`leslied diff` on the command line."""
 
 from __future__ import annotations
 
@@ -17,41 +17,47 @@ KEY = "sk-ant-api03-" + "a" * 93 + "AA"
 
 @pytest.fixture
 def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
-    """A session and a fork of it that went another way."""
-    talk = ClaudeLogBuilder()
-    history = [talk.prompt("fix the login"), talk.answer("It works.")]
-    mine = [talk.prompt("test it"), talk.answer(f"All pass with {KEY}.")]
-    other = [talk.prompt("test it"), talk.answer("One fails.")]
+    """Sync a session and a fork whose last unit differs."""
+    builder = ClaudeLogBuilder()
+    history = [builder.prompt("fix the login"), builder.answer("It works.")]
+    original = [builder.prompt("test it"), builder.answer(f"All pass with {KEY}.")]
+    forked = [builder.prompt("test it"), builder.answer("One fails.")]
     name = f"-home-dev-app/{FORK}.jsonl"
-    claude.write(*history, *mine)
-    claude.write(*({**line, "sessionId": FORK} for line in history + other), name=name)
+    claude.write(*history, *original)
+    claude.write(*({**line, "sessionId": FORK} for line in history + forked), name=name)
     command = LesliedRunner(home)
     command("sync")
     return command
 
 
-def test_forks_are_told_apart_by_what_they_do_not_share(leslied: LesliedRunner):
-    ran = leslied("diff", SESSION[:6], FORK[:6])
+def test_the_diff_of_a_fork_shows_only_the_differing_unit(leslied: LesliedRunner):
+    result = leslied("diff", SESSION[:6], FORK[:6])
 
-    assert ran.code == 0
-    assert "1 unit is the same." in ran.out
-    assert "+ One fails." in ran.out
-    assert "- All pass with [REDACTED:" in ran.out
-    assert KEY not in ran.out
-    assert "\x1b" not in ran.out
+    assert result.code == 0
+    assert "1 unit is the same." in result.out
+    assert "+ One fails." in result.out
+    assert "- All pass with [REDACTED:" in result.out
+    assert KEY not in result.out
+    assert "\x1b" not in result.out
 
 
-def test_secrets_are_told_when_asked_for(leslied: LesliedRunner):
+def test_reveal_shows_secrets(leslied: LesliedRunner):
     assert KEY in leslied("diff", SESSION[:6], FORK[:6], "--reveal").out
 
 
-def test_a_session_and_itself_say_the_same(leslied: LesliedRunner):
-    ran = leslied("diff", SESSION, SESSION)
+def test_a_session_does_not_differ_from_itself(leslied: LesliedRunner):
+    result = leslied("diff", SESSION, SESSION)
 
-    assert (ran.code, ran.out.endswith("\nThe sessions say the same.\n")) == (0, True)
+    assert (
+        result.code,
+        result.out.endswith("\nThe sessions have the same content.\n"),
+    ) == (
+        0,
+        True,
+    )
 
 
-def test_scripts_are_told_the_same_in_an_envelope(leslied: LesliedRunner):
+def test_json_output_lists_units_and_metadata(leslied: LesliedRunner):
     data = leslied("diff", SESSION[:6], FORK[:6], "--json").json["data"]
 
     assert (data["a"]["id"], data["b"]["id"]) == (SESSION, FORK)
@@ -61,20 +67,20 @@ def test_scripts_are_told_the_same_in_an_envelope(leslied: LesliedRunner):
     assert KEY not in str(data)
 
 
-def test_units_are_compared_however_unlike(leslied: LesliedRunner):
+def test_two_different_units_can_be_compared(leslied: LesliedRunner):
     units = leslied("show", SESSION, "--json").json["data"]["units"]
-    one, two = (unit["chat_id"] for unit in units if unit["prompt"])
+    first, second = (unit["chat_id"] for unit in units if unit["prompt"])
 
-    data = leslied("diff", one, two, "--json").json["data"]
+    data = leslied("diff", first, second, "--json").json["data"]
 
-    assert (data["a"]["part"], data["b"]["part"]) == (one, two)
+    assert (data["a"]["part"], data["b"]["part"]) == (first, second)
     assert [unit["status"] for unit in data["units"]] == ["changed"]
-    facts = {each["field"]: each["a"] for each in data["metadata"]}
-    assert (facts["title"], facts["output_tokens"]) == ("fix the login", None)
+    metadata = {row["field"]: row["a"] for row in data["metadata"]}
+    assert (metadata["title"], metadata["output_tokens"]) == ("fix the login", None)
 
 
-def test_an_id_that_nobody_has_is_a_sentence(leslied: LesliedRunner):
-    ran = leslied("diff", "last", "zzz")
+def test_an_unknown_id_is_reported(leslied: LesliedRunner):
+    result = leslied("diff", "last", "zzz")
 
-    assert (ran.code, ran.out) == (2, "")
-    assert "has an id that starts with 'zzz'." in ran.err
+    assert (result.code, result.out) == (2, "")
+    assert "has an id that starts with 'zzz'." in result.err

@@ -1,4 +1,4 @@
-"""`leslied follow`: what is there, and what comes while it runs."""
+"""`leslied follow`: stored entries, and entries that arrive while it runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.cli import LesliedRunner
 from tests.support.golden import FIXTURES, load_golden
 from tests.support.pages import write_sample_session
 from tests.support.terminal import run_at_terminal, show_escapes
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 pytestmark = pytest.mark.e2e
 GOLDEN = FIXTURES.parent / "pages"
@@ -25,21 +25,23 @@ OTHER = "99999999-2222-4333-8444-555555555555"
 
 @pytest.fixture
 def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
-    """A session with something of everything, and another in another folder."""
+    """Sync the sample session and a second one in another folder."""
     write_sample_session(claude)
-    talk = ClaudeLogBuilder(OTHER, cwd="/home/dev/shop")
-    claude.write(talk.prompt("sell"), talk.answer("sold"), name=f"b/{OTHER}.jsonl")
+    builder = ClaudeLogBuilder(OTHER, cwd="/home/dev/shop")
+    claude.write(
+        builder.prompt("sell"), builder.answer("sold"), name=f"b/{OTHER}.jsonl"
+    )
     command = LesliedRunner(home)
     assert command("sync", "--stop-all").code == 0
     return command
 
 
 @contextmanager
-def run_follow(leslied: LesliedRunner, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """`leslied follow`, until the block ends."""
+def run_follow(leslied: LesliedRunner, *args: str) -> Iterator[subprocess.Popen[str]]:
+    """Run `leslied follow` until the block ends."""
     process = leslied.start(
         "follow",
-        *words,
+        *args,
         environ={"PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -55,24 +57,24 @@ def run_follow(leslied: LesliedRunner, *words: str) -> Iterator[subprocess.Popen
                 stream.close()
 
 
-def test_a_pipe_gets_the_golden_lines(
+def test_piped_output_matches_the_golden_file(
     leslied: LesliedRunner, request: pytest.FixtureRequest
 ):
-    told = leslied("follow", "--once").out
+    output = leslied("follow", "--once").out
 
-    assert told == load_golden(GOLDEN / "follow.txt", told, request.config)
+    assert output == load_golden(GOLDEN / "follow.txt", output, request.config)
 
 
-def test_a_terminal_gets_the_golden_lines(
+def test_terminal_output_matches_the_golden_file(
     leslied: LesliedRunner, request: pytest.FixtureRequest
 ):
-    told = show_escapes(run_at_terminal(leslied, "follow", "--once", columns=90))
+    output = show_escapes(run_at_terminal(leslied, "follow", "--once", columns=90))
 
-    assert told == load_golden(GOLDEN / "follow-terminal.txt", told, request.config)
+    assert output == load_golden(GOLDEN / "follow-terminal.txt", output, request.config)
 
 
 @pytest.mark.parametrize(
-    "words",
+    "args",
     [
         (OTHER[:8],),
         ("--project", "shop"),
@@ -80,74 +82,78 @@ def test_a_terminal_gets_the_golden_lines(
         ("--agent", "claude-code", "--project", "shop"),
     ],
 )
-def test_only_those_asked_for_are_followed(
-    leslied: LesliedRunner, words: tuple[str, ...]
+def test_filters_select_the_followed_sessions(
+    leslied: LesliedRunner, args: tuple[str, ...]
 ):
-    told = leslied("follow", "--once", *words).out
+    output = leslied("follow", "--once", *args).out
 
-    assert "> sell" in told
-    assert {line[:8] for line in told.split("\n") if line} == {OTHER[:8]}
-
-
-def test_several_ids_are_several_sessions(leslied: LesliedRunner):
-    told = leslied("follow", "--once", OTHER, SESSION).out
-
-    assert {line[:8] for line in told.split("\n") if line} == {OTHER[:8], SESSION[:8]}
+    assert "> sell" in output
+    assert {line[:8] for line in output.split("\n") if line} == {OTHER[:8]}
 
 
-def test_an_unknown_agent_is_a_sentence(leslied: LesliedRunner):
-    ran = leslied("follow", "--once", "--agent", "nobody")
+def test_several_sessions_can_be_followed(leslied: LesliedRunner):
+    output = leslied("follow", "--once", OTHER, SESSION).out
 
-    assert ran.code == 2
-    assert "Nothing is known of an agent 'nobody'." in ran.err
-    assert "claude-code" in ran.err
+    assert {line[:8] for line in output.split("\n") if line} == {OTHER[:8], SESSION[:8]}
 
 
-def test_json_is_a_record_a_line_as_show_tells_it(leslied: LesliedRunner):
+def test_an_unknown_agent_is_reported(leslied: LesliedRunner):
+    result = leslied("follow", "--once", "--agent", "nobody")
+
+    assert result.code == 2
+    assert "There is no agent 'nobody'." in result.err
+    assert "claude-code" in result.err
+
+
+def test_json_lines_match_the_entries_of_show(leslied: LesliedRunner):
     lines = leslied("follow", "--once", "--json", OTHER).out.split("\n")[:-1]
 
-    shown = leslied("show", OTHER, "--json").json["data"]["units"]
+    units = leslied("show", OTHER, "--json").json["data"]["units"]
     assert [json.loads(line) for line in lines] == [
-        entry for unit in shown for entry in unit["entries"]
+        entry for unit in units for entry in unit["entries"]
     ]
 
 
-def test_what_comes_while_it_runs_is_told(leslied: LesliedRunner, claude: ClaudeHome):
-    talk = ClaudeLogBuilder("77777777-2222-4333-8444-555555555555", cwd="/home/dev/new")
+def test_new_entries_are_printed_while_it_runs(
+    leslied: LesliedRunner, claude: ClaudeHome
+):
+    builder = ClaudeLogBuilder(
+        "77777777-2222-4333-8444-555555555555", cwd="/home/dev/new"
+    )
     with run_follow(leslied, "--last", "1") as process:
         assert process.stdout
         assert process.stderr
         warning = process.stderr.readline()
-        last = process.stdout.readline()
-        claude.write(talk.prompt("hello"), name=f"c/{talk.session_id}.jsonl")
+        last_line = process.stdout.readline()
+        claude.write(builder.prompt("hello"), name=f"c/{builder.session_id}.jsonl")
         leslied("sync", "--stop-all")
-        come = [process.stdout.readline()[25:].rstrip() for _ in range(3)]
+        lines = [process.stdout.readline()[25:].rstrip() for _ in range(3)]
 
-    assert "The daemon does not run" in warning
-    assert last.rstrip()
-    assert come == [
-        f"· session begins · claude-code · /home/dev/new · {talk.session_id}",
+    assert "The daemon is not running" in warning
+    assert last_line.rstrip()
+    assert lines == [
+        f"· session begins · claude-code · /home/dev/new · {builder.session_id}",
         "> hello",
         "· session stopped",
     ]
 
 
-def test_a_session_that_tells_its_folder_late_is_followed_from_then_on(
+def test_a_session_is_followed_once_its_folder_is_known(
     leslied: LesliedRunner, claude: ClaudeHome
 ):
-    talk = ClaudeLogBuilder("77777777-2222-4333-8444-555555555555", cwd="")
-    log = f"c/{talk.session_id}.jsonl"
+    builder = ClaudeLogBuilder("77777777-2222-4333-8444-555555555555", cwd="")
+    log = f"c/{builder.session_id}.jsonl"
     with run_follow(leslied, "--last", "1", "--project", "shop") as process:
         assert process.stdout
         process.stdout.readline()
-        claude.write(talk.prompt("nowhere yet"), name=log)
+        claude.write(builder.prompt("nowhere yet"), name=log)
         leslied("sync")
-        talk.cwd = "/home/dev/shop"
-        claude.write(talk.prompt("here"), name=log)
+        builder.cwd = "/home/dev/shop"
+        claude.write(builder.prompt("here"), name=log)
         leslied("sync")
-        come = process.stdout.readline()
+        line = process.stdout.readline()
 
-    assert come[25:].rstrip() == "> here"
+    assert line[25:].rstrip() == "> here"
 
 
 @pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN])
@@ -159,27 +165,27 @@ def handler(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("handler")
-def test_ctrl_c_ends_it_without_a_word(leslied: LesliedRunner):
+def test_ctrl_c_ends_it_without_a_traceback(leslied: LesliedRunner):
     with run_follow(leslied, "--last", "1") as process:
         assert process.stdout
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        code = process.wait(PATIENCE_SECONDS)
+        code = process.wait(MAX_WAIT_SECONDS)
         assert process.stderr
-        said = process.stderr.read()
+        err = process.stderr.read()
 
     assert code == 130
-    assert "Traceback" not in said
+    assert "Traceback" not in err
 
 
-def test_it_ends_when_nobody_reads_any_more(leslied: LesliedRunner):
+def test_a_closed_pipe_ends_it_without_a_traceback(leslied: LesliedRunner):
     with run_follow(leslied, "--last", "1") as process:
         assert process.stdout
         process.stdout.readline()
         process.stdout.close()
-        code = process.wait(PATIENCE_SECONDS)
+        code = process.wait(MAX_WAIT_SECONDS)
         assert process.stderr
-        said = process.stderr.read()
+        err = process.stderr.read()
 
     assert code == 0
-    assert "Traceback" not in said
+    assert "Traceback" not in err

@@ -1,4 +1,4 @@
-"""Hooks, inbox and resume, as a person uses them."""
+"""Hooks, inbox and resume on the command line."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def project(home: Path) -> Path:
 
 
 @pytest.fixture
-def talk(claude: ClaudeHome, project: Path) -> ClaudeLogBuilder:
-    talk = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
+def builder(claude: ClaudeHome, project: Path) -> ClaudeLogBuilder:
+    builder = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
     claude.write(
-        talk.prompt("fix the login bug"),
-        talk.answer("I look at it.", stop_reason="tool_use"),
-        talk.call("Bash", {"command": "make test"}, "toolu_1"),
+        builder.prompt("fix the login bug"),
+        builder.answer("I look at it.", stop_reason="tool_use"),
+        builder.call("Bash", {"command": "make test"}, "toolu_1"),
     )
-    return talk
+    return builder
 
 
 def call_hook(home: Path, name: str, **fields: Any) -> str:
-    """What the agent does with our entry in its settings."""
+    """Run a hook from the agent's settings and return the injected context."""
     settings = json.loads((home / ".claude/settings.json").read_text())
     (group,) = settings["hooks"][name]
     log = home / f".claude/projects/-home-dev-app/{SESSION}.jsonl"
@@ -61,26 +61,28 @@ def call_hook(home: Path, name: str, **fields: Any) -> str:
         "cwd": str(home / "app"),
         **fields,
     }
-    done = subprocess.run(
+    result = subprocess.run(
         ["/bin/sh", "-c", group["hooks"][0]["command"]],
         input=json.dumps(event).encode(),
         env={"HOME": str(home), "PATH": os.environ["PATH"]},
         capture_output=True,
         check=True,
     )
-    assert done.stderr == b""
-    if not done.stdout:
+    assert result.stderr == b""
+    if not result.stdout:
         return ""
-    return json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    return json.loads(result.stdout)["hookSpecificOutput"]["additionalContext"]
 
 
-def test_hooks_come_and_go_without_a_trace(leslied: LesliedRunner, home: Path):
+def test_uninstalling_hooks_restores_the_settings_file(
+    leslied: LesliedRunner, home: Path
+):
     file = home / ".claude/settings.json"
     file.parent.mkdir()
     before = b'\xef\xbb\xbf{\r\n   "model" : "opus" ,\r\n   "x": [ ]\r\n}'
     file.write_bytes(before)
 
-    assert "hooks are in ~/.claude/settings.json" in leslied("hooks", "install").out
+    assert "installed in ~/.claude/settings.json" in leslied("hooks", "install").out
     assert "already" in leslied("hooks", "install").out
     status = leslied("hooks", "status", "--json").json["data"]["settings"]
     assert status[0] == {
@@ -89,29 +91,29 @@ def test_hooks_come_and_go_without_a_trace(leslied: LesliedRunner, home: Path):
         "installed": True,
         "trouble": None,
     }
-    told = json.loads(file.read_bytes().decode("utf-8-sig"))
-    assert set(told["hooks"]) == set(EVENTS)
+    settings = json.loads(file.read_bytes().decode("utf-8-sig"))
+    assert set(settings["hooks"]) == set(EVENTS)
 
-    assert "gone" in leslied("hooks", "uninstall").out
+    assert "were removed" in leslied("hooks", "uninstall").out
     assert file.read_bytes() == before
-    assert "no hooks" in leslied("hooks", "uninstall").out
+    assert "No hooks" in leslied("hooks", "uninstall").out
 
 
-def test_settings_that_are_no_json_are_left_alone(leslied: LesliedRunner, home: Path):
+def test_invalid_settings_are_not_modified(leslied: LesliedRunner, home: Path):
     file = home / ".claude/settings.json"
     file.parent.mkdir()
     file.write_text('{"model": }')
 
-    done = leslied("hooks", "install")
+    result = leslied("hooks", "install")
 
-    assert done.code == 2
-    assert "not valid JSON (line 1)" in done.err
-    assert f"Mend it first: {file}" in done.err
+    assert result.code == 2
+    assert "not valid JSON (line 1)" in result.err
+    assert f"Correct the file first: {file}" in result.err
     assert file.read_text() == '{"model": }'
 
 
 def test_a_message_is_queued_claimed_and_delivered(
-    leslied: LesliedRunner, home: Path, claude: ClaudeHome, talk: ClaudeLogBuilder
+    leslied: LesliedRunner, home: Path, claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
     leslied("hooks", "install")
     leslied("sync")
@@ -120,53 +122,53 @@ def test_a_message_is_queued_claimed_and_delivered(
     assert sent["thread_id"] == THREAD
     states = []
     for _ in range(2):
-        told = leslied("inbox", THREAD[:9], "--json").json["data"]["messages"]
-        states.append(told[0]["state"])
-        said = call_hook(home, "UserPromptSubmit", prompt="go on", prompt_id="p1")
+        messages = leslied("inbox", THREAD[:9], "--json").json["data"]["messages"]
+        states.append(messages[0]["state"])
+        context = call_hook(home, "UserPromptSubmit", prompt="go on", prompt_id="p1")
         if len(states) == 1:
-            assert "Mind the gap." in said
-    claude.write(talk.line("attachment", attachment={"content": [sent["id"]]}))
+            assert "Mind the gap." in context
+    claude.write(builder.line("attachment", attachment={"content": [sent["id"]]}))
 
     assert states == ["queued", "claimed"]
     (row,) = leslied("inbox").out.split("\n")[1:2]
     assert row.split()[:3] == [sent["id"], THREAD, "delivered"]
 
 
-def test_a_message_that_no_hook_can_bring_is_told(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder
+def test_inject_warns_when_no_hook_is_installed(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):
     leslied("sync")
 
-    warned = leslied("inject", "last", "hello").err
+    warning = leslied("inject", "last", "hello").err
     leslied("hooks", "install")
 
-    assert "leslied hooks install" in warned
+    assert "leslied hooks install" in warning
     assert leslied("inject", "last", "hello").err == ""
 
 
 @pytest.mark.parametrize("text", ["", "  ", "x" * 8001])
-def test_a_message_has_a_measure(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder, text: str
+def test_an_empty_or_long_message_is_refused(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder, text: str
 ):
     leslied("sync")
 
-    done = leslied("inject", "last", text)
+    result = leslied("inject", "last", text)
 
-    assert (done.code, "characters" in done.err) == (2, True)
+    assert (result.code, "characters" in result.err) == (2, True)
 
 
-def test_an_unknown_thread_is_a_sentence(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder
+def test_an_unknown_thread_is_reported(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):
     leslied("sync")
 
-    for words in (("inject", "nobody", "x"), ("inbox", "nobody"), ("resume", "nobody")):
-        done = leslied(*words)
-        assert (done.code, "nobody" in done.err) == (2, True)
+    for args in (("inject", "nobody", "x"), ("inbox", "nobody"), ("resume", "nobody")):
+        result = leslied(*args)
+        assert (result.code, "nobody" in result.err) == (2, True)
 
 
-def test_resume_tells_the_next_agent_where_it_stands(
-    leslied: LesliedRunner, talk: ClaudeLogBuilder, project: Path
+def test_resume_prints_a_brief_for_the_next_agent(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder, project: Path
 ):
     folder = project / ".leslie/threads" / THREAD
     folder.mkdir(parents=True)
@@ -176,33 +178,33 @@ def test_resume_tells_the_next_agent_where_it_stands(
     brief = leslied("resume", "last")
 
     assert brief.code == 0
-    shown = [line for line in brief.out.split("\n") if "The last answer" not in line]
-    assert shown[0] == f"# Go on with {THREAD}: fix the login bug"
+    lines = [line for line in brief.out.split("\n") if "Last answer" not in line]
+    assert lines[0] == f"# Continue {THREAD}: fix the login bug"
     assert (
         f'  <asset type="progress" path=".leslie/threads/{THREAD}/progress.md" />'
-        in (shown)
+        in (lines)
     )
     assert '- Bash {"command":"make test"}' in brief.out.replace('": "', '":"')
-    assert "- write tests" in shown
-    assert f"- cd {project} && claude --resume {SESSION}" in shown
-    plain = leslied("resume", "last", "--json").json["data"]
-    assert plain["last_unit"]["prompt"] == "fix the login bug"
-    assert plain["last_unit"]["answer"] == "I look at it."
-    assert [each["tool_name"] for each in plain["unanswered"]] == ["Bash"]
+    assert "- write tests" in lines
+    assert f"- cd {project} && claude --resume {SESSION}" in lines
+    data = leslied("resume", "last", "--json").json["data"]
+    assert data["last_unit"]["prompt"] == "fix the login bug"
+    assert data["last_unit"]["answer"] == "I look at it."
+    assert [call["tool_name"] for call in data["unanswered"]] == ["Bash"]
 
 
-def test_a_daemon_hears_what_hooks_tell(
+def test_the_daemon_processes_hook_events(
     leslied: LesliedRunner, home: Path, claude: ClaudeHome, project: Path
 ):
     leslied("hooks", "install")
-    talk = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
-    claude.write(talk.prompt("one"), talk.answer("two"))
+    builder = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
+    claude.write(builder.prompt("one"), builder.answer("two"))
     daemon = Daemon(home)
     try:
         wait_until(lambda: daemon.prompts() == ["one"])
         call_hook(home, "SessionEnd", reason="other")
         status = lambda: leslied("list", "--json").json["data"]["sessions"][0]["status"]  # noqa: E731
-        # Without the hook it would count as stopped after ten quiet minutes.
+        # Without the hook, the session would stop after ten minutes of silence.
         wait_until(lambda: status() == "stopped")
     finally:
         daemon.end(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Text that is no Unicode, anywhere in a log, ends no stage of the pipeline."""
+"""Invalid Unicode anywhere in a log must not fail any stage of the pipeline."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tests.support.cli import LesliedRunner
 
 pytestmark = pytest.mark.e2e
 
-HEALTHY = "99999999-2222-4333-8444-555555555555"
+HEALTHY_SESSION = "99999999-2222-4333-8444-555555555555"
 THREAD = ".leslie/threads/thread-11111111"
-LONE = ("\ud800", "\udfff", "a\udcffb", "\0", "x\udc00\ud800")
-"""Surrogates in wrong places, one that stands for an undecodable byte, and NUL."""
+INVALID_TEXTS = ("\ud800", "\udfff", "a\udcffb", "\0", "x\udc00\ud800")
+"""Lone surrogates, one that represents an undecodable byte, and NUL."""
 FIELDS = (
     "sessionId",
     "cwd",
@@ -60,35 +60,35 @@ def leslied(home: Path) -> LesliedRunner:
 
 def make_lines(project: Path, session_id: str = SESSION) -> list[Line]:
     """Build a session with a title, a subagent's call, and a written asset."""
-    talk = ClaudeLogBuilder(
+    builder = ClaudeLogBuilder(
         session_id, cwd=str(project), started_at=AFTER_STORE_CREATION
     )
     asset = {"file_path": str(project / THREAD / "plan.md"), "content": "x"}
     return [
-        talk.line("ai-title", aiTitle="A title"),
-        talk.prompt("one", slug="slug", promptId="p"),
-        talk.call("Write", asset, "toolu_1"),
-        talk.result("toolu_1", "done", toolUseResult={"filePath": "plan.md"}),
-        talk.call("Task", {"prompt": "go", "subagent_type": "t"}, "toolu_2"),
-        talk.result("toolu_2", "done", toolUseResult={"agentId": "a1"}),
-        talk.answer("two"),
+        builder.line("ai-title", aiTitle="A title"),
+        builder.prompt("one", slug="slug", promptId="p"),
+        builder.call("Write", asset, "toolu_1"),
+        builder.result("toolu_1", "done", toolUseResult={"filePath": "plan.md"}),
+        builder.call("Task", {"prompt": "go", "subagent_type": "t"}, "toolu_2"),
+        builder.result("toolu_2", "done", toolUseResult={"agentId": "a1"}),
+        builder.answer("two"),
     ]
 
 
 def replace_texts(value: Any, change: Callable[[str, str], str], key: str = "") -> Any:
-    """Change every text of a line but those that say what kind of line it is."""
+    """Change every text of a line except its type, role and timestamp."""
     if isinstance(value, dict):
-        return {name: replace_texts(each, change, name) for name, each in value.items()}
+        return {name: replace_texts(item, change, name) for name, item in value.items()}
     if isinstance(value, list):
-        return [replace_texts(each, change, key) for each in value]
+        return [replace_texts(item, change, key) for item in value]
     if isinstance(value, str) and key not in ("type", "role", "timestamp"):
         return change(value, key)
     return value
 
 
-def check_everything(leslied: LesliedRunner) -> None:
-    """Sync twice, then run what reads the store; none of it may fail."""
-    for words in (
+def check_all_commands(leslied: LesliedRunner) -> None:
+    """Sync twice, then run commands that read the store; all must succeed."""
+    for args in (
         ("sync", "--stop-all"),
         ("sync", "--stop-all", "--json"),
         ("list",),
@@ -103,34 +103,40 @@ def check_everything(leslied: LesliedRunner) -> None:
         ("rebuild",),
         ("sync", "--stop-all"),
     ):
-        ran = leslied(*words)
-        assert "Traceback" not in ran.err, (words, ran.err)
-        assert ran.code == 0, (words, ran.err)
-    listed = leslied("list", "--json").json["data"]["sessions"]
-    assert HEALTHY in {each["id"] for each in listed}
+        result = leslied(*args)
+        assert "Traceback" not in result.err, (args, result.err)
+        assert result.code == 0, (args, result.err)
+    sessions = leslied("list", "--json").json["data"]["sessions"]
+    assert HEALTHY_SESSION in {session["id"] for session in sessions}
     thread = leslied.home / "mill" / ".leslie/threads/thread-99999999"
     assert list(thread.rglob("*.txt"))
 
 
-def write_healthy(claude: ClaudeHome, project: Path) -> None:
-    claude.write(*make_lines(project, HEALTHY), name=f"-p/{HEALTHY}.jsonl")
+def write_healthy_session(claude: ClaudeHome, project: Path) -> None:
+    claude.write(
+        *make_lines(project, HEALTHY_SESSION), name=f"-p/{HEALTHY_SESSION}.jsonl"
+    )
 
 
-def test_every_text_of_a_log(leslied: LesliedRunner, claude: ClaudeHome, project: Path):
-    for number, lone in enumerate(LONE):
+def test_every_text_of_a_log_may_be_invalid(
+    leslied: LesliedRunner, claude: ClaudeHome, project: Path
+):
+    for number, invalid in enumerate(INVALID_TEXTS):
         lines = make_lines(project, f"{number}{SESSION[1:]}")
-        instead = [replace_texts(line, lambda *_, new=lone: new) for line in lines]
-        behind = [
-            replace_texts(line, lambda old, _, new=lone: old + new) for line in lines
+        replaced = [replace_texts(line, lambda *_, new=invalid: new) for line in lines]
+        appended = [
+            replace_texts(line, lambda old, _, new=invalid: old + new) for line in lines
         ]
-        claude.write(*instead, name=f"-p/{number}.jsonl")
-        claude.write(*behind, name=f"-p/{number}{SESSION[1:]}.jsonl")
-    write_healthy(claude, project)
+        claude.write(*replaced, name=f"-p/{number}.jsonl")
+        claude.write(*appended, name=f"-p/{number}{SESSION[1:]}.jsonl")
+    write_healthy_session(claude, project)
 
-    check_everything(leslied)
+    check_all_commands(leslied)
 
 
-def test_one_text_of_a_log(leslied: LesliedRunner, claude: ClaudeHome, project: Path):
+def test_any_single_field_of_a_log_may_be_invalid(
+    leslied: LesliedRunner, claude: ClaudeHome, project: Path
+):
     for number, field in enumerate(FIELDS):
         session_id = f"{number}{SESSION[1:]}"
 
@@ -141,27 +147,28 @@ def test_one_text_of_a_log(leslied: LesliedRunner, claude: ClaudeHome, project: 
             replace_texts(line, change) for line in make_lines(project, session_id)
         ]
         claude.write(*lines, name=f"-p/{session_id}.jsonl")
-    write_healthy(claude, project)
+    write_healthy_session(claude, project)
 
-    check_everything(leslied)
+    check_all_commands(leslied)
 
 
-def test_names_of_files_that_are_no_utf8(
+def test_file_names_may_be_invalid_utf8(
     leslied: LesliedRunner, claude: ClaudeHome, project: Path
 ):
-    """Of logs, of their folders, of a project, and of what a thread holds."""
-    odd = os.fsdecode(b"caf\xe9")
-    here = project / odd
-    here.mkdir()
-    for number, name in enumerate((f"{odd}/{odd}.jsonl", f"-p/{odd}.jsonl")):
-        claude.write(*make_lines(here, f"{number}{SESSION[1:]}"), name=name)
-    claude.write(*make_lines(project), name=f"{odd}/{SESSION}.jsonl")
+    """Use such names for logs, their directories, a project and assets."""
+    name = os.fsdecode(b"ma\xf1ana")
+    folder = project / name
+    folder.mkdir()
+    for number, log_name in enumerate((f"{name}/{name}.jsonl", f"-p/{name}.jsonl")):
+        claude.write(*make_lines(folder, f"{number}{SESSION[1:]}"), name=log_name)
+    claude.write(*make_lines(project), name=f"{name}/{SESSION}.jsonl")
     claude.write(
-        *make_lines(project), name=f"{odd}/{SESSION}/subagents/agent-{odd}.jsonl"
+        *make_lines(project),
+        name=f"{name}/{SESSION}/subagents/agent-{name}.jsonl",
     )
-    write_healthy(claude, project)
-    asset = project / THREAD / odd / f"{odd}.md"
+    write_healthy_session(claude, project)
+    asset = project / THREAD / name / f"{name}.md"
     asset.parent.mkdir(parents=True)
     asset.write_text("# An asset\n")
 
-    check_everything(leslied)
+    check_all_commands(leslied)

@@ -1,4 +1,4 @@
-"""The HTML page in a real browser, made of words that want to be more than words."""
+"""HTML pages made from hostile text, loaded in a real browser."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ MARKDOWN = (
 
 @pytest.fixture
 def page(claude: ClaudeHome, clock: FakeClock) -> str:
-    """One payload in every field that a log has."""
-    talk = ClaudeLogBuilder(cwd=f"/home/dev/{EVIL}")
+    """Render a session with a payload in every field."""
+    builder = ClaudeLogBuilder(cwd=f"/home/dev/{EVIL}")
     claude.write(
-        talk.line("ai-title", aiTitle=EVIL),
-        talk.prompt(f"fix it {EVIL}"),
-        talk.think(EVIL, model=EVIL),
-        talk.answer(MARKDOWN + EVIL, stop_reason=None),
-        talk.call(EVIL, {EVIL: EVIL, "command": EVIL}, "toolu_1"),
-        talk.result("toolu_1", EVIL, is_error=True),
-        talk.call("Edit", {"old_string": "a\nb", "new_string": "a\nc" + EVIL}, "t2"),
-        talk.result("t2", "done"),
-        talk.result("t3", "nobody asked"),
-        talk.prompt("and now?"),
-        talk.answer("All is well."),
+        builder.line("ai-title", aiTitle=EVIL),
+        builder.prompt(f"fix it {EVIL}"),
+        builder.think(EVIL, model=EVIL),
+        builder.answer(MARKDOWN + EVIL, stop_reason=None),
+        builder.call(EVIL, {EVIL: EVIL, "command": EVIL}, "toolu_1"),
+        builder.result("toolu_1", EVIL, is_error=True),
+        builder.call("Edit", {"old_string": "a\nb", "new_string": "a\nc" + EVIL}, "t2"),
+        builder.result("t2", "done"),
+        builder.result("t3", "nobody asked"),
+        builder.prompt("and now?"),
+        builder.answer("All is well."),
     )
     claude.sync(is_final=True)
     return render_one(read_session(claude.store_path, clock), "html")
@@ -48,38 +48,38 @@ def page(claude: ClaudeHome, clock: FakeClock) -> str:
 
 @pytest.fixture
 def browser() -> str:
-    found = find_browser()
-    if not found:
-        pytest.skip("no browser here; LESLIED_BROWSER can name one")
-    return found
+    path = find_browser()
+    if not path:
+        pytest.skip("no browser found; set LESLIED_BROWSER")
+    return path
 
 
-def test_the_page_shows_everything_and_runs_and_fetches_nothing(
+def test_the_page_runs_no_scripts_and_requests_nothing(
     page: str, browser: str, tmp_path: Path
 ):
     file = tmp_path / "page.html"
     file.write_text(page, encoding="utf-8")
 
-    seen = open_page(browser, file, tmp_path)
+    result = open_page(browser, file, tmp_path)
 
-    assert seen.console == []
-    assert [url for url in seen.requests if "example" in url] == []
-    assert "All is well." in seen.dom
+    assert result.console == []
+    assert [url for url in result.requests if "example" in url] == []
+    assert "All is well." in result.dom
     for tag in ("<script", "<img", "<iframe", "<svg", 'href="javascript', "<b>raw"):
-        assert tag not in seen.dom, tag
+        assert tag not in result.dom, tag
 
 
-def test_the_look_would_see_a_script_and_a_request(browser: str, tmp_path: Path):
+def test_the_browser_reports_scripts_and_requests(browser: str, tmp_path: Path):
     file = tmp_path / "page.html"
     file.write_text(f'<p title="{EVIL}')
 
-    seen = open_page(browser, file, tmp_path)
+    result = open_page(browser, file, tmp_path)
 
-    assert len(seen.console) >= 2
-    assert any("evil.example" in url for url in seen.requests)
+    assert len(result.console) >= 2
+    assert any("evil.example" in url for url in result.requests)
 
 
-def test_no_word_of_a_log_becomes_a_tag(page: str):
+def test_text_of_a_log_is_escaped(page: str):
     assert "evil.example" in page
     for tag in ("<script", "<img", "<iframe", "<svg", 'href="javascript', 'href="data'):
         assert tag not in page, tag

@@ -1,4 +1,4 @@
-"""`leslied init`, as a person or a script calls it."""
+"""`leslied init` on the command line."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pytest
 
 from leslied.guide import load_guide
 from tests.support.cli import LesliedRunner
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 pytestmark = pytest.mark.e2e
 
 GUIDE = load_guide()
-MINE = "# Mine\n\nUse tabs.\n"
+USER_TEXT = "# Mine\n\nUse tabs.\n"
 
 
 @pytest.fixture
@@ -39,43 +39,47 @@ def leslied(home: Path, project: Path) -> LesliedRunner:
 
 
 def with_version(version: str) -> str:
-    return MINE + "\n" + re.sub(r"\d+\.\d+\.\d+", version, GUIDE.text.decode(), count=1)
+    return (
+        USER_TEXT
+        + "\n"
+        + re.sub(r"\d+\.\d+\.\d+", version, GUIDE.text.decode(), count=1)
+    )
 
 
-def run_init_with_answer(leslied: LesliedRunner, word: str) -> tuple[int, str]:
-    """`leslied init` on a terminal, and what a person types there."""
-    upper, lower = pty.openpty()
+def run_init_with_answer(leslied: LesliedRunner, answer: str) -> tuple[int, str]:
+    """Run `leslied init` on a terminal, answer its question, return code and output."""
+    master, slave = pty.openpty()
     try:
-        os.write(upper, f"{word}\n".encode())
-        done = subprocess.run(
+        os.write(master, f"{answer}\n".encode())
+        result = subprocess.run(
             [sys.executable, "-m", "leslied", "init"],
             env=leslied.environ,
             cwd=leslied.cwd,
-            stdin=lower,
+            stdin=slave,
             capture_output=True,
             check=False,
-            timeout=PATIENCE_SECONDS,
+            timeout=MAX_WAIT_SECONDS,
             text=True,
         )
     finally:
-        os.close(upper)
-        os.close(lower)
-    return done.returncode, done.stdout + done.stderr
+        os.close(master)
+        os.close(slave)
+    return result.returncode, result.stdout + result.stderr
 
 
-def test_init_makes_the_file(leslied: LesliedRunner, file: Path):
-    done = leslied("init")
+def test_init_creates_the_file(leslied: LesliedRunner, file: Path):
+    result = leslied("init")
 
-    assert done.out.startswith("~/work/AGENTS.md is new, with the guide for agents")
+    assert result.out.startswith("Created ~/work/AGENTS.md with version ")
     assert file.read_bytes() == GUIDE.text + b"\n"
 
 
-def test_a_script_learns_status_and_versions(leslied: LesliedRunner, file: Path):
-    file.write_text(MINE)
+def test_json_output_has_status_and_versions(leslied: LesliedRunner, file: Path):
+    file.write_text(USER_TEXT)
 
-    done = leslied("init", "--json").json
+    result = leslied("init", "--json").json
 
-    assert done["data"] == {
+    assert result["data"] == {
         "file": str(file),
         "status": "appended",
         "previous_version": None,
@@ -83,167 +87,167 @@ def test_a_script_learns_status_and_versions(leslied: LesliedRunner, file: Path)
     }
 
 
-def test_init_twice_touches_nothing(leslied: LesliedRunner, file: Path):
-    file.write_text(MINE)
+def test_a_second_init_does_not_write_the_file(leslied: LesliedRunner, file: Path):
+    file.write_text(USER_TEXT)
     leslied("init")
     before = file.stat()
 
-    done = leslied("init", "--json").json["data"]
+    result = leslied("init", "--json").json["data"]
 
     after = file.stat()
-    assert done["status"] == "unchanged"
+    assert result["status"] == "unchanged"
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_init_then_remove_gives_the_file_back(leslied: LesliedRunner, file: Path):
+def test_remove_restores_the_original_file(leslied: LesliedRunner, file: Path):
     file.write_bytes(b"\xef\xbb\xbf# Mine\r\n\xff no newline")
     before = file.read_bytes()
     leslied("init")
 
-    done = leslied("init", "--remove", "--json").json["data"]
+    result = leslied("init", "--remove", "--json").json["data"]
 
-    assert (done["status"], done["previous_version"]) == ("removed", GUIDE.version)
+    assert (result["status"], result["previous_version"]) == ("removed", GUIDE.version)
     assert file.read_bytes() == before
 
 
-def test_removing_what_init_made_removes_the_file(leslied: LesliedRunner, file: Path):
+def test_remove_deletes_a_file_that_init_created(leslied: LesliedRunner, file: Path):
     leslied("init")
 
-    done = leslied("init", "--remove")
+    result = leslied("init", "--remove")
 
-    assert done.out == "~/work/AGENTS.md held nothing but the guide, and is gone.\n"
+    assert result.out == "Deleted ~/work/AGENTS.md, which contained only the guide.\n"
     assert not file.exists()
 
 
-def test_a_minor_step_is_taken_with_a_notice(leslied: LesliedRunner, file: Path):
+def test_a_minor_update_is_applied_and_reported(leslied: LesliedRunner, file: Path):
     major = GUIDE.version.partition(".")[0]
     file.write_text(with_version(f"{major}.0.0"))
 
-    done = leslied("init")
+    result = leslied("init")
 
-    assert f"went from version {major}.0.0 to {GUIDE.version}" in done.out
-    assert file.read_text() == MINE + "\n" + GUIDE.text.decode()
+    assert f"from version {major}.0.0 to {GUIDE.version}" in result.out
+    assert file.read_text() == USER_TEXT + "\n" + GUIDE.text.decode()
 
 
 @pytest.mark.parametrize("version", ["1.0.0", "latest"])
-def test_a_major_step_without_a_terminal_says_what_to_type(
+def test_a_major_update_without_a_terminal_requires_yes(
     leslied: LesliedRunner, file: Path, version: str
 ):
     file.write_text(with_version(version))
 
-    done = leslied("init")
+    result = leslied("init")
 
-    assert (done.code, done.out) == (2, "")
-    assert f"is version {version}; replacing it" in done.err
-    assert "To agree: leslied init --yes" in done.err
+    assert (result.code, result.out) == (2, "")
+    assert f"is version {version}; replacing it" in result.err
+    assert "Confirm with: leslied init --yes" in result.err
     assert file.read_text() == with_version(version)
 
 
-def test_yes_takes_a_major_step(leslied: LesliedRunner, file: Path):
+def test_yes_applies_a_major_update(leslied: LesliedRunner, file: Path):
     file.write_text(with_version("1.0.0"))
 
-    done = leslied("init", "--yes", "--json").json["data"]
+    result = leslied("init", "--yes", "--json").json["data"]
 
-    assert (done["status"], done["previous_version"]) == ("updated", "1.0.0")
-    assert file.read_text() == MINE + "\n" + GUIDE.text.decode()
+    assert (result["status"], result["previous_version"]) == ("updated", "1.0.0")
+    assert file.read_text() == USER_TEXT + "\n" + GUIDE.text.decode()
 
 
-def test_a_person_may_say_no(leslied: LesliedRunner, file: Path):
+def test_answering_no_changes_nothing(leslied: LesliedRunner, file: Path):
     file.write_text(with_version("1.0.0"))
 
-    code, said = run_init_with_answer(leslied, "n")
+    code, output = run_init_with_answer(leslied, "n")
 
     assert code == 0
-    assert f"Replace it with {GUIDE.version}? [y/N]" in said
-    assert "Nothing was changed" in said
+    assert f"Replace it with {GUIDE.version}? [y/N]" in output
+    assert "Nothing was changed" in output
     assert file.read_text() == with_version("1.0.0")
 
 
-def test_a_person_may_say_yes(leslied: LesliedRunner, file: Path):
+def test_answering_yes_updates_the_guide(leslied: LesliedRunner, file: Path):
     file.write_text(with_version("1.0.0"))
 
-    code, said = run_init_with_answer(leslied, "y")
+    code, output = run_init_with_answer(leslied, "y")
 
-    assert (code, "went from version 1.0.0" in said) == (0, True)
-    assert file.read_text() == MINE + "\n" + GUIDE.text.decode()
+    assert (code, "from version 1.0.0" in output) == (0, True)
+    assert file.read_text() == USER_TEXT + "\n" + GUIDE.text.decode()
 
 
-def test_the_way_back_is_refused_even_with_yes(leslied: LesliedRunner, file: Path):
+def test_a_downgrade_is_refused_even_with_yes(leslied: LesliedRunner, file: Path):
     file.write_text(with_version("99.0.0"))
 
-    done = leslied("init", "--yes")
+    result = leslied("init", "--yes")
 
-    assert done.code == 2
-    assert "has version 99.0.0, this leslied brings" in done.err
+    assert result.code == 2
+    assert "has version 99.0.0, but this leslied has" in result.err
     assert file.read_text() == with_version("99.0.0")
 
 
-def test_a_broken_block_is_told_with_its_line(leslied: LesliedRunner, file: Path):
-    file.write_text(MINE + '<leslie_system_guide version="1.0.0">\nwords\n')
+def test_a_broken_block_is_reported_with_its_line(leslied: LesliedRunner, file: Path):
+    file.write_text(USER_TEXT + '<leslie_system_guide version="1.0.0">\nwords\n')
     before = file.read_bytes()
 
-    done = leslied("init", "--remove")
+    result = leslied("init", "--remove")
 
-    assert done.code == 2
-    assert "AGENTS.md: A guide starts on line 4 and has no end" in done.err
+    assert result.code == 2
+    assert "AGENTS.md: A guide starts on line 4 but has no end" in result.err
     assert file.read_bytes() == before
 
 
-@pytest.mark.parametrize("words", [(), ("--remove",)])
+@pytest.mark.parametrize("args", [(), ("--remove",)])
 def test_diff_shows_the_change_and_writes_nothing(
-    leslied: LesliedRunner, file: Path, words: tuple[str, ...]
+    leslied: LesliedRunner, file: Path, args: tuple[str, ...]
 ):
     file.write_text(with_version("1.0.0") + "\n")
     before = file.stat()
 
-    done = leslied("init", "--diff", *words)
+    result = leslied("init", "--diff", *args)
 
     after = file.stat()
-    assert done.code == 0
-    assert done.out.startswith("--- a/AGENTS.md\n+++ b/AGENTS.md\n@@ ")
-    assert '\n-<leslie_system_guide version="1.0.0"' in done.out
+    assert result.code == 0
+    assert result.out.startswith("--- a/AGENTS.md\n+++ b/AGENTS.md\n@@ ")
+    assert '\n-<leslie_system_guide version="1.0.0"' in result.out
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_diff_of_a_new_file_names_no_old_one(leslied: LesliedRunner, file: Path):
-    shown = leslied("init", "--diff", "--json").json["data"]
+def test_diff_of_a_new_file_starts_from_dev_null(leslied: LesliedRunner, file: Path):
+    data = leslied("init", "--diff", "--json").json["data"]
 
-    assert shown["status"] == "created"
-    assert shown["diff"].startswith("--- /dev/null\n+++ b/AGENTS.md\n@@ -0,0 +1,")
+    assert data["status"] == "created"
+    assert data["diff"].startswith("--- /dev/null\n+++ b/AGENTS.md\n@@ -0,0 +1,")
     assert not file.exists()
 
 
-def test_diff_leaves_nothing_anywhere_and_shows_no_secret(
+def test_diff_creates_no_files_and_redacts_secrets(
     leslied: LesliedRunner, home: Path, file: Path
 ):
     file.write_text("key: ghp_" + "a1B2" * 9 + "\n")
 
-    shown = leslied("init", "--diff").out
+    output = leslied("init", "--diff").out
 
-    assert "\n key: " in shown
-    assert "ghp_a1B2" not in shown
+    assert "\n key: " in output
+    assert "ghp_a1B2" not in output
     assert [*home.iterdir()] == [file.parent]
 
 
-def test_diff_of_nothing_says_so(leslied: LesliedRunner, file: Path):
+def test_diff_without_changes_reports_that(leslied: LesliedRunner, file: Path):
     leslied("init")
 
     assert leslied("init", "--diff").out == "Nothing would change.\n"
 
 
-def test_from_a_folder_inside_the_top_one_is_meant(
+def test_init_in_a_subdirectory_writes_to_the_repository_root(
     home: Path, project: Path, file: Path
 ):
-    inside = project / "src" / "deep"
-    inside.mkdir(parents=True)
+    subdirectory = project / "src" / "deep"
+    subdirectory.mkdir(parents=True)
 
-    LesliedRunner(home, inside)("init")
+    LesliedRunner(home, subdirectory)("init")
 
     assert file.exists()
-    assert not (inside / "AGENTS.md").exists()
+    assert not (subdirectory / "AGENTS.md").exists()
 
 
-def test_without_git_this_folder_is_meant(home: Path):
+def test_init_outside_a_repository_writes_to_the_working_directory(home: Path):
     folder = home / "notes"
     folder.mkdir()
 
@@ -252,14 +256,14 @@ def test_without_git_this_folder_is_meant(home: Path):
     assert (folder / "AGENTS.md").exists()
 
 
-def test_the_home_folder_is_no_project(home: Path):
-    done = LesliedRunner(home, home)("init")
+def test_init_refuses_the_home_directory(home: Path):
+    result = LesliedRunner(home, home)("init")
 
-    assert (done.code, [*home.glob("*.md")]) == (2, [])
-    assert "is no project" in done.err
+    assert (result.code, [*home.glob("*.md")]) == (2, [])
+    assert "is not a project" in result.err
 
 
-def test_a_repository_around_the_whole_home_is_not_the_project(home: Path):
+def test_a_repository_that_contains_the_home_is_not_the_project(home: Path):
     (home / ".git").mkdir()
     folder = home / "notes"
     folder.mkdir()
@@ -270,36 +274,37 @@ def test_a_repository_around_the_whole_home_is_not_the_project(home: Path):
     assert not (home / "AGENTS.md").exists()
 
 
-def test_a_link_is_not_followed(leslied: LesliedRunner, project: Path, file: Path):
+def test_a_symlink_is_not_followed(leslied: LesliedRunner, project: Path, file: Path):
     (project / "CLAUDE.md").symlink_to("AGENTS.md")
-    file.write_text(MINE)
+    file.write_text(USER_TEXT)
 
-    done = leslied("init", "--file", "CLAUDE.md")
+    result = leslied("init", "--file", "CLAUDE.md")
 
-    assert done.code == 2
-    assert "leslied init --file AGENTS.md" in done.err
-    assert file.read_text() == MINE
+    assert result.code == 2
+    assert "leslied init --file AGENTS.md" in result.err
+    assert file.read_text() == USER_TEXT
 
 
-def test_another_file_is_named_in_what_to_type_next(
-    leslied: LesliedRunner, project: Path
-):
+def test_the_hint_repeats_the_file_option(leslied: LesliedRunner, project: Path):
     (project / "CLAUDE.md").write_text(with_version("1.0.0"))
 
-    done = leslied("init", "--file", "CLAUDE.md")
+    result = leslied("init", "--file", "CLAUDE.md")
 
-    assert "To agree: leslied init --file CLAUDE.md --yes" in done.err
+    assert "Confirm with: leslied init --file CLAUDE.md --yes" in result.err
 
 
-def test_a_claude_md_that_hides_the_guide_is_told(
+def test_a_claude_md_that_hides_the_guide_causes_a_warning(
     leslied: LesliedRunner, project: Path
 ):
     (project / "CLAUDE.md").write_text("Use tabs.\n")
 
-    assert "Claude Code reads CLAUDE.md here, not AGENTS.md" in leslied("init").err
+    assert (
+        "Claude Code reads CLAUDE.md in this folder, not AGENTS.md"
+        in leslied("init").err
+    )
 
 
-def test_a_claude_md_that_shows_the_guide_is_well(
+def test_a_claude_md_that_imports_the_guide_causes_no_warning(
     leslied: LesliedRunner, project: Path
 ):
     (project / "CLAUDE.md").write_text("@AGENTS.md\n")
@@ -307,41 +312,41 @@ def test_a_claude_md_that_shows_the_guide_is_well(
     assert leslied("init").err == ""
 
 
-def test_a_new_claude_md_that_hides_agents_md_is_told(
+def test_a_new_claude_md_that_hides_agents_md_causes_a_warning(
     leslied: LesliedRunner, project: Path, file: Path
 ):
-    file.write_text(MINE)
+    file.write_text(USER_TEXT)
 
-    done = leslied("init", "--file", "CLAUDE.md", "--json").json
+    result = leslied("init", "--file", "CLAUDE.md", "--json").json
 
-    assert done["data"]["status"] == "created"
-    assert "add this line to CLAUDE.md: @AGENTS.md" in done["warnings"][0]
-    assert file.read_text() == MINE
+    assert result["data"]["status"] == "created"
+    assert "add this line to CLAUDE.md: @AGENTS.md" in result["warnings"][0]
+    assert file.read_text() == USER_TEXT
 
 
-def test_words_changed_by_hand_are_put_back_with_a_warning(
+def test_manual_edits_of_the_guide_are_reverted_with_a_warning(
     leslied: LesliedRunner, file: Path
 ):
     leslied("init")
     file.write_text(file.read_text().replace("## Threads", "## My threads"))
 
-    done = leslied("init")
+    result = leslied("init")
 
-    assert "had been changed by hand" in done.err
+    assert "had been edited" in result.err
     assert file.read_bytes() == GUIDE.text + b"\n"
 
 
 @pytest.mark.parametrize("point", ["guide.half", "guide.before"])
-def test_a_kill_leaves_the_old_file(leslied: LesliedRunner, file: Path, point: str):
-    """D8: the file is old or new, never half."""
-    file.write_text(MINE)
+def test_a_crash_leaves_the_old_file(leslied: LesliedRunner, file: Path, point: str):
+    """D8: the file is either old or new, never incomplete."""
+    file.write_text(USER_TEXT)
 
     leslied("init", LESLIED_CRASH_AT=point)
 
-    assert file.read_text() == MINE
+    assert file.read_text() == USER_TEXT
 
 
-def test_what_a_kill_left_is_swept_away(leslied: LesliedRunner, project: Path):
+def test_temporary_files_of_a_crash_are_removed(leslied: LesliedRunner, project: Path):
     leslied("init", LESLIED_CRASH_AT="guide.half")
     assert [*project.glob(".*.leslied-new")]
 

@@ -1,4 +1,4 @@
-"""Adding an agent: one source file, one fixture folder, one page about its format."""
+"""`make new-agent` creates a module, a fixture and a format page."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """The project without its many fixtures."""
-    left_out = shutil.ignore_patterns("__pycache__", "fixtures", "e2e", "property")
+    """Copy the project without fixtures and slow tests."""
+    ignored = shutil.ignore_patterns("__pycache__", "fixtures", "e2e", "property")
     for name in ("leslied", "tests", "docs"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=left_out)
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
 
 
-def run(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run_module(clone: Path, *args: str) -> subprocess.CompletedProcess[str]:
     environ = {"PATH": os.environ["PATH"], "HOME": str(clone), "PYTHONPATH": str(clone)}
     return subprocess.run(
-        [sys.executable, "-m", *words],
+        [sys.executable, "-m", *args],
         cwd=clone,
         env=environ,
         capture_output=True,
@@ -46,10 +46,10 @@ def list_files(clone: Path) -> dict[Path, bytes]:
 def test_a_new_agent_is_one_file_one_fixture_folder_and_one_page(clone: Path):
     before = list_files(clone)
 
-    made = run(clone, "tests.support.new_agent", "toy-bell")
+    result = run_module(clone, "tests.support.new_agent", "toy-bell")
 
     after = list_files(clone)
-    assert made.returncode == 0
+    assert result.returncode == 0
     assert {name: after.get(name) for name in before} == before
     assert {str(name) for name in after.keys() - before.keys()} == {
         "leslied/agents/toy_bell.py",
@@ -59,33 +59,33 @@ def test_a_new_agent_is_one_file_one_fixture_folder_and_one_page(clone: Path):
     }
 
 
-def test_a_new_agent_keeps_every_law_and_is_read_at_once(clone: Path):
-    run(clone, "tests.support.new_agent", "toy-bell")
-    laws = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly")
-    laws = (*laws, "tests/contract/test_agents.py", "-k", "toy-bell")
+def test_a_new_agent_passes_the_contract_tests_and_is_read(clone: Path):
+    run_module(clone, "tests.support.new_agent", "toy-bell")
+    pytest_args = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly")
+    pytest_args = (*pytest_args, "tests/contract/test_agents.py", "-k", "toy-bell")
 
-    golden = run(clone, *laws, "--update-golden")
-    kept = run(clone, *laws)
+    golden = run_module(clone, *pytest_args, "--update-golden")
+    contract = run_module(clone, *pytest_args)
     shutil.copytree(
         clone / "tests/fixtures/agents/toy_bell/hello/home",
         clone,
         dirs_exist_ok=True,
     )
-    run(clone, "leslied", "sync")
-    listed = run(clone, "leslied", "list")
+    run_module(clone, "leslied", "sync")
+    listing = run_module(clone, "leslied", "list")
 
-    assert "failed" not in kept.stdout, kept.stdout
-    assert kept.returncode == 0, kept.stdout + golden.stdout
-    assert "hello" in listed.stdout
-    assert "toy-bell" in listed.stdout
+    assert "failed" not in contract.stdout, contract.stdout
+    assert contract.returncode == 0, contract.stdout + golden.stdout
+    assert "hello" in listing.stdout
+    assert "toy-bell" in listing.stdout
 
 
 @pytest.mark.parametrize("name", ["", "Toy", "../toy", "toy bell"])
-def test_a_senseless_name_is_told(clone: Path, name: str):
+def test_an_invalid_name_is_refused(clone: Path, name: str):
     before = list_files(clone)
 
-    told = run(clone, "tests.support.new_agent", name)
+    result = run_module(clone, "tests.support.new_agent", name)
 
-    assert told.returncode != 0
-    assert "make new-agent NAME=" in told.stderr
+    assert result.returncode != 0
+    assert "make new-agent NAME=" in result.stderr
     assert list_files(clone) == before

@@ -1,4 +1,4 @@
-"""`leslied prune` and `leslied disk`, as people and scripts use them."""
+"""`leslied prune` and `leslied disk` on the command line."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 
-POINTS = (
+FAILPOINTS = (
     "prune.half",
     "prune.before",
     "prune.after",
-    "sweep.half",
+    "archive.delete",
     "shrink.half",
     "prune.shrunk",
 )
-ALL = [f"{n:08x}-0000-4000-8000-000000000000" for n in range(4)]
-"""The first is the newest; the last two will go."""
+SESSION_IDS = [f"{n:08x}-0000-4000-8000-000000000000" for n in range(4)]
+"""Newest session first; tests prune the last two."""
 
 
 class FourSessions:
-    """Four sessions, a day apart."""
+    """Home with four sessions, one day apart."""
 
     def __init__(self, claude: ClaudeHome, home: Path) -> None:
         self.leslied = LesliedRunner(home)
@@ -37,12 +37,12 @@ class FourSessions:
         (self.project / ".git").mkdir(parents=True)
         self.data = home / ".local" / "share" / "leslied"
         assert self.leslied("sync").code == 0
-        for days, session_id in enumerate(ALL):
-            talk = ClaudeLogBuilder(session_id, str(self.project))
-            at = (datetime.now(UTC) - timedelta(days=days, hours=1)).isoformat()
+        for days, session_id in enumerate(SESSION_IDS):
+            builder = ClaudeLogBuilder(session_id, str(self.project))
+            timestamp = (datetime.now(UTC) - timedelta(days=days, hours=1)).isoformat()
             claude.write(
-                talk.prompt(f"marker{days}x {'long ' * 900}", timestamp=at),
-                {**talk.answer(f"answer{days}x"), "timestamp": at},
+                builder.prompt(f"marker{days}x {'long ' * 900}", timestamp=timestamp),
+                {**builder.answer(f"answer{days}x"), "timestamp": timestamp},
                 name=f"-app/{session_id}.jsonl",
             )
         assert self.leslied("sync", "--stop-all").code == 0
@@ -53,140 +53,159 @@ class FourSessions:
         }
 
     def transcripts(self) -> list[str]:
-        found = self.data.rglob("*.txt"), self.project.rglob("*.txt")
-        return sorted(path.name for files in found for path in files)
+        globs = self.data.rglob("*.txt"), self.project.rglob("*.txt")
+        return sorted(path.name for files in globs for path in files)
 
 
 @pytest.fixture
-def four(claude: ClaudeHome, home: Path) -> FourSessions:
+def four_sessions(claude: ClaudeHome, home: Path) -> FourSessions:
     return FourSessions(claude, home)
 
 
-def test_it_is_only_shown_until_somebody_says_yes(four: FourSessions):
-    shown = four.leslied("prune", "--keep", "2")
+def test_prune_is_a_dry_run_without_yes(four_sessions: FourSessions):
+    result = four_sessions.leslied("prune", "--keep", "2")
 
-    assert shown.code == 0
-    assert "2 sessions would go" in shown.out
-    assert "leslied prune --keep 2 --yes" in shown.out
-    assert four.ids() == set(ALL)
+    assert result.code == 0
+    assert "2 sessions would be deleted" in result.out
+    assert "leslied prune --keep 2 --yes" in result.out
+    assert four_sessions.ids() == set(SESSION_IDS)
 
 
-def test_those_of_a_project_can_be_had_elsewhere_first(four: FourSessions):
-    shown = four.leslied("prune", "--keep", "2", "--project", "app").out
-    (line,) = [line for line in shown.splitlines() if "elsewhere" in line]
+def test_the_dry_run_suggests_an_export_with_the_same_filter(
+    four_sessions: FourSessions,
+):
+    output = four_sessions.leslied("prune", "--keep", "2", "--project", "app").out
+    (line,) = [line for line in output.splitlines() if "To export first" in line]
 
     assert line.endswith("leslied export --all --project app -f jsonl -o FOLDER")
 
 
-def test_with_yes_it_is_done_and_stays_done(four: FourSessions):
-    done = four.leslied("prune", "--keep", "2", "--yes", "--json").json["data"]
+def test_pruned_sessions_do_not_come_back(four_sessions: FourSessions):
+    report = four_sessions.leslied("prune", "--keep", "2", "--yes", "--json").json[
+        "data"
+    ]
 
-    assert {each["id"] for each in done["sessions"]} == set(ALL[2:])
-    assert done["archive_files_removed"] == 2
-    assert four.ids() == set(ALL[:2])
-    assert four.leslied("sync").code == 0
-    assert four.ids() == set(ALL[:2])
-    assert four.leslied("rebuild").code == 0
-    assert four.ids() == set(ALL[:2])
-    assert len(four.transcripts()) == 4
+    assert {session["id"] for session in report["sessions"]} == set(SESSION_IDS[2:])
+    assert report["archive_files_removed"] == 2
+    assert four_sessions.ids() == set(SESSION_IDS[:2])
+    assert four_sessions.leslied("sync").code == 0
+    assert four_sessions.ids() == set(SESSION_IDS[:2])
+    assert four_sessions.leslied("rebuild").code == 0
+    assert four_sessions.ids() == set(SESSION_IDS[:2])
+    assert len(four_sessions.transcripts()) == 4
 
 
-def test_the_projects_index_follows_at_the_next_sync(four: FourSessions):
-    index = next(four.data.rglob("INDEX.md"))
+def test_the_next_sync_updates_the_projects_index(four_sessions: FourSessions):
+    index = next(four_sessions.data.rglob("INDEX.md"))
     before = index.read_text()
-    four.leslied("prune", "--keep", "1", "--yes")
-    four.leslied("sync")
+    four_sessions.leslied("prune", "--keep", "1", "--yes")
+    four_sessions.leslied("sync")
 
     assert "marker1x" in before
     assert "marker0x" in index.read_text()
     assert "marker1x" not in index.read_text()
 
 
-def test_one_session_of_a_database_can_go(home: Path):
-    """Its rows still stand in the agent's own database."""
+def test_one_session_of_a_database_can_be_pruned(home: Path):
+    """Its rows remain in the agent's own database."""
     copy_home(FIXTURES / "opencode" / "fork", home)
     leslied = LesliedRunner(home)
     leslied("sync", "--stop-all")
-    done = leslied("prune", "--keep", "1", "--failed", "--yes", "--json").json["data"]
-    left = [leslied("list", "--json").json["data"]["sessions"]]
-    for again in ("sync", "rebuild"):
-        leslied(again)
-        left.append(leslied("list", "--json").json["data"]["sessions"])
+    report = leslied("prune", "--keep", "1", "--failed", "--yes", "--json").json["data"]
+    listings = [leslied("list", "--json").json["data"]["sessions"]]
+    for command in ("sync", "rebuild"):
+        leslied(command)
+        listings.append(leslied("list", "--json").json["data"]["sessions"])
 
-    assert done["count"] == 1
-    assert [[each["id"] for each in found] for found in left] == [
-        [left[0][0]["id"]]
+    assert report["count"] == 1
+    assert [[session["id"] for session in sessions] for sessions in listings] == [
+        [listings[0][0]["id"]]
     ] * 3
 
 
-def test_transcripts_go_when_asked_for_unless_somebody_changed_them(four: FourSessions):
-    found = [*four.project.rglob("*.txt"), *four.data.rglob("*.txt")]
-    (changed,) = [path for path in found if "marker3x" in path.name]
-    changed.write_text("mine")
-    told = four.leslied("prune", "--keep", "2", "--transcripts", "--yes", "--json").json
+def test_transcripts_are_removed_on_request_unless_modified(
+    four_sessions: FourSessions,
+):
+    transcripts = [
+        *four_sessions.project.rglob("*.txt"),
+        *four_sessions.data.rglob("*.txt"),
+    ]
+    (modified,) = [path for path in transcripts if "marker3x" in path.name]
+    modified.write_text("mine")
+    answer = four_sessions.leslied(
+        "prune", "--keep", "2", "--transcripts", "--yes", "--json"
+    ).json
 
-    assert told["data"]["transcripts_removed"] == 1
-    assert changed.name in told["warnings"][0]
-    assert changed.read_text() == "mine"
-    assert len(four.transcripts()) == 3
+    assert answer["data"]["transcripts_removed"] == 1
+    assert modified.name in answer["warnings"][0]
+    assert modified.read_text() == "mine"
+    assert len(four_sessions.transcripts()) == 3
 
 
-def test_nothing_is_removed_without_a_criterion(four: FourSessions):
-    told = four.leslied("prune", "--yes")
+def test_nothing_is_removed_without_a_criterion(four_sessions: FourSessions):
+    result = four_sessions.leslied("prune", "--yes")
 
-    assert told.code == 2
-    assert "--older-than 90d" in told.err
+    assert result.code == 2
+    assert "--older-than 90d" in result.err
 
 
-def test_another_writer_is_told_and_nothing_is_removed(four: FourSessions):
-    daemon = four.leslied.start("run")
+def test_prune_refuses_to_run_next_to_another_writer(four_sessions: FourSessions):
+    daemon = four_sessions.leslied.start("run")
     try:
-        # To read is enough: whoever tried the lock could be in the daemon's way.
-        lock = four.data / "writer.lock"
+        # Only read the file: taking the lock could block the daemon.
+        lock = four_sessions.data / "writer.lock"
         wait_until(lambda: str(daemon.pid) in lock.read_text())
-        told = four.leslied("prune", "--keep", "0", "--yes")
+        result = four_sessions.leslied("prune", "--keep", "0", "--yes")
     finally:
         daemon.terminate()
         daemon.wait()
 
-    assert told.code == 4
-    assert "Stop it first" in told.err
-    assert four.ids() == set(ALL)
+    assert result.code == 4
+    assert "Stop it first" in result.err
+    assert four_sessions.ids() == set(SESSION_IDS)
 
 
-@pytest.mark.parametrize("point", POINTS)
-def test_a_crash_leaves_each_session_there_or_gone_and_the_next_run_ends_it(
-    four: FourSessions, point: str
+@pytest.mark.parametrize("failpoint", FAILPOINTS)
+def test_after_a_crash_sessions_are_whole_or_gone_and_a_second_run_completes(
+    four_sessions: FourSessions, failpoint: str
 ):
-    crashed = four.leslied("prune", "--keep", "2", "--yes", LESLIED_CRASH_AT=point)
-    db = sqlite3.connect(four.data / "store.db")
-    sound = db.execute("PRAGMA integrity_check").fetchall()
+    crashed = four_sessions.leslied(
+        "prune", "--keep", "2", "--yes", LESLIED_CRASH_AT=failpoint
+    )
+    db = sqlite3.connect(four_sessions.data / "store.db")
+    integrity = db.execute("PRAGMA integrity_check").fetchall()
     db.close()
-    found = {
-        each: bool(four.leslied("search", f"marker{n}x", "--json").json["data"]["hits"])
-        for n, each in enumerate(ALL)
+    is_found_by_id = {
+        session_id: bool(
+            four_sessions.leslied("search", f"marker{n}x", "--json").json["data"][
+                "hits"
+            ]
+        )
+        for n, session_id in enumerate(SESSION_IDS)
     }
 
-    assert f"crash at {point}" in crashed.err
-    assert sound == [("ok",)]
-    assert {each for each, is_found in found.items() if is_found} == four.ids()
-    assert four.leslied("prune", "--keep", "2", "--yes").code == 0
-    assert four.ids() == set(ALL[:2])
-    assert list_files_containing(four.data / "archive", "marker3x") == []
-    assert "marker3x" not in _raw(four.data / "store.db")
+    assert f"crash at {failpoint}" in crashed.err
+    assert integrity == [("ok",)]
+    assert {
+        session_id for session_id, is_found in is_found_by_id.items() if is_found
+    } == four_sessions.ids()
+    assert four_sessions.leslied("prune", "--keep", "2", "--yes").code == 0
+    assert four_sessions.ids() == set(SESSION_IDS[:2])
+    assert list_files_containing(four_sessions.data / "archive", "marker3x") == []
+    assert "marker3x" not in _read_store_bytes(four_sessions.data / "store.db")
 
 
-def _raw(path: Path) -> str:
-    sides = [path, *(path.with_name(path.name + side) for side in ("-wal", "-shm"))]
-    return "".join(p.read_bytes().decode("latin-1") for p in sides if p.exists())
+def _read_store_bytes(path: Path) -> str:
+    paths = [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))]
+    return "".join(p.read_bytes().decode("latin-1") for p in paths if p.exists())
 
 
-def test_disk_tells_where_the_room_goes(four: FourSessions):
-    told = four.leslied("disk", "--json").json["data"]
-    shown = four.leslied("disk")
+def test_disk_shows_the_size_of_store_archive_and_sessions(four_sessions: FourSessions):
+    usage = four_sessions.leslied("disk", "--json").json["data"]
+    result = four_sessions.leslied("disk")
 
-    assert told["bytes"]["store"] == (four.data / "store.db").stat().st_size
-    assert told["bytes"]["archive"] > 0
-    assert {each["id"] for each in told["sessions"]} == set(ALL)
-    assert shown.code == 0
-    assert ALL[0][:8] in shown.out
+    assert usage["bytes"]["store"] == (four_sessions.data / "store.db").stat().st_size
+    assert usage["bytes"]["archive"] > 0
+    assert {session["id"] for session in usage["sessions"]} == set(SESSION_IDS)
+    assert result.code == 0
+    assert SESSION_IDS[0][:8] in result.out

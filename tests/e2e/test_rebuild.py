@@ -1,4 +1,4 @@
-"""The store made anew: the same records, the same names, the same bytes."""
+"""A rebuilt store has the same records, file names and transcript bytes."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def data(home: Path) -> Path:
 
 
 @pytest.fixture
-def talk() -> ClaudeLogBuilder:
+def builder() -> ClaudeLogBuilder:
     return ClaudeLogBuilder()
 
 
-def all_records(data: Path) -> list[Any]:
-    """Everything a reader can see, but for the store's own row numbers."""
+def list_all_records(data: Path) -> list[Any]:
+    """Return all sessions and records without row ids."""
     with StoreReader(data / "store.db") as reader:
         return [
             (
@@ -67,7 +67,7 @@ def all_records(data: Path) -> list[Any]:
         ]
 
 
-def all_names(data: Path) -> list[Any]:
+def list_transcript_rows(data: Path) -> list[Any]:
     db = sqlite3.connect(data / "store.db")
     rows = db.execute(
         "SELECT s.agent, s.session_id, s.source, t.unit, t.chat_id, t.folder, t.file, "
@@ -78,14 +78,14 @@ def all_names(data: Path) -> list[Any]:
     return rows
 
 
-def all_files(folder: Path) -> dict[Path, bytes]:
+def read_transcripts(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*.txt")}
 
 
 def sync(leslied: LesliedRunner) -> None:
-    ran = leslied("sync", "--stop-all", "--json")
-    assert ran.code == 0, ran.err
-    assert ran.json["warnings"] == []
+    result = leslied("sync", "--stop-all", "--json")
+    assert result.code == 0, result.err
+    assert result.json["warnings"] == []
 
 
 def delete_logs(home: Path) -> None:
@@ -93,15 +93,15 @@ def delete_logs(home: Path) -> None:
         shutil.rmtree(home / folder, ignore_errors=True)
 
 
-def rebuild(leslied: LesliedRunner, *words: str) -> dict[str, Any]:
-    ran = leslied("rebuild", "--json", *words)
-    assert ran.code == 0, ran.out + ran.err
-    return ran.json["data"]
+def rebuild(leslied: LesliedRunner, *args: str) -> dict[str, Any]:
+    result = leslied("rebuild", "--json", *args)
+    assert result.code == 0, result.out + result.err
+    return result.json["data"]
 
 
 @pytest.fixture
-def full(home: Path, leslied: LesliedRunner) -> Path:
-    """A home with every fixture in it, read and archived."""
+def archived_home(home: Path, leslied: LesliedRunner) -> Path:
+    """Sync and archive a home with all fixtures, and return it."""
     for case in CASES:
         copy_home(case, home)
     sync(leslied)
@@ -109,129 +109,133 @@ def full(home: Path, leslied: LesliedRunner) -> Path:
 
 
 @pytest.mark.parametrize("store", ["whole", "damaged", "gone"])
-def test_the_archive_alone_gives_back_everything(
-    full: Path, leslied: LesliedRunner, data: Path, store: str
+def test_the_archive_alone_restores_everything(
+    archived_home: Path, leslied: LesliedRunner, data: Path, store: str
 ):
     """E4, E6, G11."""
-    records, names, files = all_records(data), all_names(data), all_files(data)
-    delete_logs(full)
+    records, names, files = (
+        list_all_records(data),
+        list_transcript_rows(data),
+        read_transcripts(data),
+    )
+    delete_logs(archived_home)
     if store == "gone":
         (data / "store.db").unlink()
     elif store == "damaged":
         path = data / "store.db"
         path.write_bytes(path.read_bytes()[:20000] + b"rubbish" * 9000)
 
-    told = rebuild(leslied)
+    report = rebuild(leslied)
 
-    assert told["names_from"] == ("store" if store == "whole" else "manifest")
+    assert report["names_from"] == ("store" if store == "whole" else "manifest")
     assert len(records) > 40
     if store != "whole":
-        records, again = map(without_observation, (records, all_records(data)))
-        assert again == records
-    assert (all_names(data), all_files(data)) == (names, files)
-    assert told["transcripts_written"] == 0
+        records, rebuilt = map(without_observed_at, (records, list_all_records(data)))
+        assert rebuilt == records
+    assert (list_transcript_rows(data), read_transcripts(data)) == (names, files)
+    assert report["transcripts_written"] == 0
 
 
-def without_observation(records: list[Any]) -> list[Any]:
-    """When a line was first seen is known to the old store alone."""
+def without_observed_at(records: list[Any]) -> list[Any]:
+    """Drop `observed_at`, which only the old store knows."""
     return [
         (*head, [(*entry[:3], *entry[4:]) for entry in entries])
         for *head, entries in records
     ]
 
 
-def test_a_whole_store_gives_back_even_when_a_line_was_seen(
-    full: Path, leslied: LesliedRunner, data: Path
+def test_an_intact_store_also_restores_observation_times(
+    archived_home: Path, leslied: LesliedRunner, data: Path
 ):
-    records = all_records(data)
-    delete_logs(full)
+    records = list_all_records(data)
+    delete_logs(archived_home)
 
-    told = rebuild(leslied)
+    report = rebuild(leslied)
 
-    assert all_records(data) == records
-    assert told["sessions_changed"] == told["sessions_lost"] == []
-    assert told["sessions_same"] >= len(records)
-    assert told["sessions_new"] == 0
+    assert list_all_records(data) == records
+    assert report["sessions_changed"] == report["sessions_lost"] == []
+    assert report["sessions_same"] >= len(records)
+    assert report["sessions_new"] == 0
 
 
-def test_logs_that_are_still_there_go_on(
-    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
+def test_existing_logs_are_read_to_their_end(
+    claude: ClaudeHome, leslied: LesliedRunner, builder: ClaudeLogBuilder, data: Path
 ):
-    claude.write(talk.prompt("one"), talk.answer("1"))
+    claude.write(builder.prompt("one"), builder.answer("1"))
     sync(leslied)
-    claude.write(talk.prompt("two"), talk.answer("2"))
+    claude.write(builder.prompt("two"), builder.answer("2"))
 
     rebuild(leslied)
 
-    contents = [entry[4].content for entry in all_records(data)[0][-1]]
+    contents = [entry[4].content for entry in list_all_records(data)[0][-1]]
     assert contents == ["", "one", "1", "two", "2"]
-    again = leslied("sync", "--json").json["data"]
-    assert (again["entries_decoded"], again["bytes_read"]) == (0, 0)
+    second_sync = leslied("sync", "--json").json["data"]
+    assert (second_sync["entries_decoded"], second_sync["bytes_read"]) == (0, 0)
 
 
-def test_every_generation_of_a_rewritten_log_comes_back(
-    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
+def test_every_generation_of_a_rewritten_log_is_restored(
+    claude: ClaudeHome, leslied: LesliedRunner, builder: ClaudeLogBuilder, data: Path
 ):
-    log = claude.write(talk.prompt("one"), talk.answer("1"))
+    log = claude.write(builder.prompt("one"), builder.answer("1"))
     sync(leslied)
-    log.write_bytes(encode_json_lines(talk.prompt("all new")))
+    log.write_bytes(encode_json_lines(builder.prompt("all new")))
     sync(leslied)
-    records = all_records(data)
+    records = list_all_records(data)
     log.unlink()
 
     rebuild(leslied)
 
-    assert all_records(data) == records
+    assert list_all_records(data) == records
     assert {entry[6] for entry in records[0][-1]} == {1, 2}
 
 
-def test_entries_that_came_between_stay_between(
-    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
+def test_interleaved_entries_keep_their_order(
+    claude: ClaudeHome, leslied: LesliedRunner, builder: ClaudeLogBuilder, data: Path
 ):
-    """A subagent's side file is read while its log grows."""
+    """Read a subagent's side file between two parts of its log."""
     folder = f"-home-dev-app/{SESSION}/subagents"
     name = f"{folder}/agent-a1.jsonl"
-    claude.write(talk.prompt("go"))
-    claude.write(talk.prompt("task", agentId="a1", isSidechain=True), name=name)
+    claude.write(builder.prompt("go"))
+    claude.write(builder.prompt("task", agentId="a1", isSidechain=True), name=name)
     leslied("sync")
     claude.log(f"{folder}/agent-a1.meta.json").write_text('{"agentType": "Explore"}')
     leslied("sync")
-    claude.write(talk.answer("done"), name=name)
+    claude.write(builder.answer("done"), name=name)
     sync(leslied)
-    records = all_records(data)
+    records = list_all_records(data)
     delete_logs(claude.home)
 
     rebuild(leslied)
-    by_store = all_records(data)
+    from_store = list_all_records(data)
     (data / "store.db").unlink()
     rebuild(leslied)
 
-    assert by_store == records
-    assert without_observation(all_records(data)) == without_observation(records)
+    assert from_store == records
+    assert without_observed_at(list_all_records(data)) == without_observed_at(records)
 
 
-def test_what_only_the_old_store_has_is_not_given_up_unasked(
-    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
+def test_entries_only_in_the_old_store_are_lost_only_with_accept_loss(
+    claude: ClaudeHome, leslied: LesliedRunner, builder: ClaudeLogBuilder, data: Path
 ):
-    claude.write(talk.prompt("one"), talk.answer("1"))
+    claude.write(builder.prompt("one"), builder.answer("1"))
     sync(leslied)
     shutil.rmtree(data / "archive")
     delete_logs(claude.home)
     before = (data / "store.db").read_bytes()
 
-    ran = leslied("rebuild")
+    result = leslied("rebuild")
 
-    assert ran.code == 2
-    assert "--accept-loss" in ran.err
+    assert result.code == 2
+    assert "--accept-loss" in result.err
     assert (data / "store.db").read_bytes() == before
     assert not (data / "store.db.new").exists()
     assert rebuild(leslied, "--accept-loss")["entries_lost"] == 3
 
 
-def test_the_old_store_is_kept_beside_the_new(
-    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
+def test_the_old_store_is_kept_next_to_the_new_one(
+    claude: ClaudeHome, leslied: LesliedRunner, builder: ClaudeLogBuilder, data: Path
 ):
-    claude.write(talk.prompt("one"), talk.answer("1"))
+    claude.write(builder.prompt("one"), builder.answer("1"))
     sync(leslied)
 
     rebuild(leslied)
@@ -244,30 +248,30 @@ def test_the_old_store_is_kept_beside_the_new(
     assert not list(data.glob("store.db.new*"))
 
 
-def test_a_damaged_archive_is_named_and_the_log_is_read_instead(
-    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
+def test_a_damaged_archive_is_reported_and_the_log_is_read(
+    claude: ClaudeHome, leslied: LesliedRunner, builder: ClaudeLogBuilder, data: Path
 ):
     """E4."""
-    claude.write(talk.prompt("one"), talk.answer("1"))
+    claude.write(builder.prompt("one"), builder.answer("1"))
     sync(leslied)
-    records = all_records(data)
+    records = list_all_records(data)
     (path,) = (data / "archive").glob("*/??/*.zst")
     flipped = bytearray(path.read_bytes())
     flipped[-9] ^= 1
     path.write_bytes(flipped)
 
-    ran = leslied("rebuild", "--json")
+    result = leslied("rebuild", "--json")
 
-    assert ran.code == 0
-    assert any(str(path) in warning for warning in ran.json["warnings"])
-    assert all_records(data) == records
+    assert result.code == 0
+    assert any(str(path) in warning for warning in result.json["warnings"])
+    assert list_all_records(data) == records
 
 
 def test_a_newer_archive_or_store_is_refused(
-    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
+    claude: ClaudeHome, leslied: LesliedRunner, builder: ClaudeLogBuilder, data: Path
 ):
     """E6, E7."""
-    claude.write(talk.prompt("one"), talk.answer("1"))
+    claude.write(builder.prompt("one"), builder.answer("1"))
     sync(leslied)
     (path,) = (data / "archive").glob("*/??/*.zst")
     newer = bytearray(path.read_bytes())
@@ -275,42 +279,42 @@ def test_a_newer_archive_or_store_is_refused(
     path.write_bytes(newer)
     before = (data / "store.db").read_bytes()
 
-    ran = leslied("rebuild")
+    result = leslied("rebuild")
 
-    assert ran.code == 3
-    assert "newer leslied" in ran.err
+    assert result.code == 3
+    assert "newer leslied" in result.err
     assert (data / "store.db").read_bytes() == before
 
 
-def test_an_excluded_project_stays_out(
+def test_an_excluded_project_is_not_restored(
     home: Path,
     claude: ClaudeHome,
     leslied: LesliedRunner,
-    talk: ClaudeLogBuilder,
+    builder: ClaudeLogBuilder,
     data: Path,
 ):
     config = home / ".config" / "leslied" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text('[projects]\nexclude = ["/home/dev/app"]\n')
-    claude.write(talk.prompt("secret work"), talk.answer("1"))
+    claude.write(builder.prompt("secret work"), builder.answer("1"))
     sync(leslied)
 
     rebuild(leslied)
 
-    assert all_records(data) == []
+    assert list_all_records(data) == []
     assert not list((data / "archive").rglob("*.zst"))
 
 
-def test_a_spilled_result_outlives_its_file(
-    claude: ClaudeHome, leslied: LesliedRunner, talk: ClaudeLogBuilder, data: Path
+def test_a_spilled_result_is_restored_without_its_file(
+    claude: ClaudeHome, leslied: LesliedRunner, builder: ClaudeLogBuilder, data: Path
 ):
     spill = claude.log(f"-home-dev-app/{SESSION}/tool-results/big.txt")
     spill.write_text("the whole text")
-    told = f"<persisted-output>\nOutput too large. Full output saved to: {spill}\n"
+    output = f"<persisted-output>\nOutput too large. Full output saved to: {spill}\n"
     claude.write(
-        talk.prompt("run"),
-        talk.call("Bash", {"command": "make"}, "t1"),
-        talk.result("t1", told),
+        builder.prompt("run"),
+        builder.call("Bash", {"command": "make"}, "t1"),
+        builder.result("t1", output),
     )
     sync(leslied)
     delete_logs(claude.home)
@@ -318,5 +322,5 @@ def test_a_spilled_result_outlives_its_file(
 
     rebuild(leslied)
 
-    spilled = [entry[4].spilled for entry in all_records(data)[0][-1]]
+    spilled = [entry[4].spilled for entry in list_all_records(data)[0][-1]]
     assert "the whole text" in spilled

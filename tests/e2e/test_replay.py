@@ -1,4 +1,4 @@
-"""A session played again by the real program, on a terminal and without one."""
+"""`leslied replay`, on a terminal and piped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 pytestmark = pytest.mark.e2e
 
@@ -25,14 +25,14 @@ KEY = "sk-ant-api03-" + "a" * 93 + "AA"
 
 @pytest.fixture
 def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
-    talk = ClaudeLogBuilder()
+    builder = ClaudeLogBuilder()
     claude.write(
-        talk.prompt("fix the login"),
-        talk.call("Bash", {"command": "make"}, "t1"),
-        talk.result("t1", f"made \x1b]0;pwned\x07 with {KEY}"),
-        talk.answer("It works."),
-        talk.prompt("thank you"),
-        talk.answer("You are welcome."),
+        builder.prompt("fix the login"),
+        builder.call("Bash", {"command": "make"}, "t1"),
+        builder.result("t1", f"made \x1b]0;pwned\x07 with {KEY}"),
+        builder.answer("It works."),
+        builder.prompt("thank you"),
+        builder.answer("You are welcome."),
     )
     command = LesliedRunner(home)
     command("sync")
@@ -40,54 +40,54 @@ def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
 
 
 class PtyTerminal:
-    """The program on a terminal of its own."""
+    """Run leslied on a pseudo-terminal and press keys."""
 
-    def __init__(self, leslied: LesliedRunner, *words: str) -> None:
-        self.ours, theirs = pty.openpty()
-        self.theirs = theirs
-        self.before = termios.tcgetattr(theirs)
-        self.seen = b""
+    def __init__(self, leslied: LesliedRunner, *args: str) -> None:
+        self.master, slave = pty.openpty()
+        self.slave = slave
+        self.mode_before = termios.tcgetattr(slave)
+        self.output = b""
         self.process = leslied.start(
-            *words,
+            *args,
             environ={"TERM": "xterm"},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
             start_new_session=True,
         )
 
-    def read_until(self, words: str, patience: float = PATIENCE_SECONDS) -> None:
-        deadline = time.monotonic() + patience
-        while words not in click.unstyle(self.seen.decode(errors="replace")):
-            left = deadline - time.monotonic()
-            assert left > 0, self.seen.decode()
-            if select.select([self.ours], [], [], left)[0]:
-                self.seen += os.read(self.ours, 4096)
+    def read_until(self, text: str, seconds: float = MAX_WAIT_SECONDS) -> None:
+        deadline = time.monotonic() + seconds
+        while text not in click.unstyle(self.output.decode(errors="replace")):
+            remaining = deadline - time.monotonic()
+            assert remaining > 0, self.output.decode()
+            if select.select([self.master], [], [], remaining)[0]:
+                self.output += os.read(self.master, 4096)
 
     def press(self, keys: bytes) -> None:
-        os.write(self.ours, keys)
+        os.write(self.master, keys)
 
     def end(self) -> int:
-        """The exit code, with all that was said until then seen."""
-        code = self.process.wait(PATIENCE_SECONDS)
-        while select.select([self.ours], [], [], 0)[0]:
-            self.seen += os.read(self.ours, 4096)
+        """Wait for the exit, read the remaining output, return the exit code."""
+        code = self.process.wait(MAX_WAIT_SECONDS)
+        while select.select([self.master], [], [], 0)[0]:
+            self.output += os.read(self.master, 4096)
         return code
 
     @property
     def is_restored(self) -> bool:
-        return termios.tcgetattr(self.theirs) == self.before
+        return termios.tcgetattr(self.slave) == self.mode_before
 
     def close(self) -> None:
         self.process.kill()
         self.process.wait()
-        os.close(self.ours)
-        os.close(self.theirs)
+        os.close(self.master)
+        os.close(self.slave)
 
 
 @pytest.fixture
-def held(leslied: LesliedRunner) -> Iterator[PtyTerminal]:
-    """A session that would play for hours and has begun."""
+def paused_terminal(leslied: LesliedRunner) -> Iterator[PtyTerminal]:
+    """Start a replay that takes hours and wait for its first line."""
     slow = ("--speed", "0.125", "--max-pause", "3600")
     terminal = PtyTerminal(leslied, "replay", "last", *slow)
     terminal.read_until("unit 1")
@@ -95,40 +95,40 @@ def held(leslied: LesliedRunner) -> Iterator[PtyTerminal]:
     terminal.close()
 
 
-def test_piped_it_comes_plain_and_at_once(leslied: LesliedRunner):
-    ran = leslied("replay", "last")
+def test_piped_output_is_plain_and_immediate(leslied: LesliedRunner):
+    result = leslied("replay", "last")
 
-    assert ran.code == 0
-    assert "> fix the login\n\n● Bash make\n" in ran.out
-    assert ran.out.index("It works.") < ran.out.index("> thank you")
-    assert "\x1b" not in ran.out
-    assert KEY not in ran.out
-    assert "space pauses" not in ran.out
-
-
-def test_it_begins_where_it_is_told_to(leslied: LesliedRunner):
-    shown = leslied("replay", SESSION[:8], "--from", "2").out
-
-    assert "> thank you" in shown
-    assert "> fix the login" not in shown
+    assert result.code == 0
+    assert "> fix the login\n\n● Bash make\n" in result.out
+    assert result.out.index("It works.") < result.out.index("> thank you")
+    assert "\x1b" not in result.out
+    assert KEY not in result.out
+    assert "space: pause" not in result.out
 
 
-def test_a_unit_that_is_not_there_is_a_sentence(leslied: LesliedRunner):
-    ran = leslied("replay", "last", "--from", "3")
+def test_from_selects_the_first_unit(leslied: LesliedRunner):
+    output = leslied("replay", SESSION[:8], "--from", "2").out
 
-    assert (ran.code, ran.out) == (2, "")
-    assert "There is no unit 3: it has 2 units." in ran.err
+    assert "> thank you" in output
+    assert "> fix the login" not in output
+
+
+def test_a_missing_unit_is_reported(leslied: LesliedRunner):
+    result = leslied("replay", "last", "--from", "3")
+
+    assert (result.code, result.out) == (2, "")
+    assert "There is no unit 3: the session has 2 units." in result.err
 
 
 @pytest.mark.parametrize("speed", ["-1", "nan", "inf", "fast"])
-def test_a_speed_that_is_none_is_a_sentence(leslied: LesliedRunner, speed: str):
-    ran = leslied("replay", "last", f"--speed={speed}")
+def test_an_invalid_speed_is_reported(leslied: LesliedRunner, speed: str):
+    result = leslied("replay", "last", f"--speed={speed}")
 
-    assert (ran.code, ran.out) == (2, "")
-    assert "Traceback" not in ran.err
+    assert (result.code, result.out) == (2, "")
+    assert "Traceback" not in result.err
 
 
-def test_on_a_terminal_it_plays_to_its_end_and_leaves_it_as_it_was(
+def test_a_replay_restores_the_terminal_at_its_end(
     leslied: LesliedRunner,
 ):
     terminal = PtyTerminal(leslied, "replay", "last", "--speed", "1000")
@@ -136,37 +136,37 @@ def test_on_a_terminal_it_plays_to_its_end_and_leaves_it_as_it_was(
 
     assert terminal.end() == 0
     assert terminal.is_restored
-    assert b"\x1b]0;pwned" not in terminal.seen
+    assert b"\x1b]0;pwned" not in terminal.output
     terminal.close()
 
 
-def test_next_brings_the_next_entry_and_quit_ends(held: PtyTerminal):
-    held.press(b"\x1b[C")
-    held.read_until("● Bash make")
-    held.press(b"q")
+def test_keys_skip_to_the_next_entry_and_quit(paused_terminal: PtyTerminal):
+    paused_terminal.press(b"\x1b[C")
+    paused_terminal.read_until("● Bash make")
+    paused_terminal.press(b"q")
 
-    assert held.end() == 0
-    assert held.is_restored
+    assert paused_terminal.end() == 0
+    assert paused_terminal.is_restored
 
 
-def test_while_it_plays_keys_are_not_echoed(held: PtyTerminal):
-    held.press(b"\r")
-    held.read_until("● Bash make")
+def test_keys_are_not_echoed_during_a_replay(paused_terminal: PtyTerminal):
+    paused_terminal.press(b"\r")
+    paused_terminal.read_until("● Bash make")
 
-    mode = termios.tcgetattr(held.theirs)[3]
+    mode = termios.tcgetattr(paused_terminal.slave)[3]
     assert not mode & (termios.ECHO | termios.ICANON)
 
 
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 )
-def test_a_signal_ends_it_and_leaves_the_terminal_as_it_was(
-    held: PtyTerminal, number: int, code: int
+def test_a_signal_ends_the_replay_and_restores_the_terminal(
+    paused_terminal: PtyTerminal, number: int, code: int
 ):
-    held.press(b"\r")
-    held.read_until("● Bash make")
-    held.process.send_signal(number)
+    paused_terminal.press(b"\r")
+    paused_terminal.read_until("● Bash make")
+    paused_terminal.process.send_signal(number)
 
-    assert held.end() == code
-    assert held.is_restored
-    assert b"Traceback" not in held.seen
+    assert paused_terminal.end() == code
+    assert paused_terminal.is_restored
+    assert b"Traceback" not in paused_terminal.output

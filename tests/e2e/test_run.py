@@ -1,4 +1,4 @@
-"""The daemon, living: started, fed, stopped, killed."""
+"""The real daemon: start, ingest, stop, kill, restart."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
-from tests.support.daemon import Daemon, list_prompts, store_of
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.daemon import Daemon, get_store_path, list_prompts
+from tests.support.waiting import MAX_WAIT_SECONDS, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -29,17 +29,17 @@ def daemon(home: Path, claude: ClaudeHome) -> Iterator[Daemon]:
         daemon.end(signal.SIGKILL)
 
 
-def test_what_an_agent_appends_is_soon_in_the_store(daemon: Daemon, claude: ClaudeHome):
-    talk = ClaudeLogBuilder()
-    claude.write(talk.prompt("one"))
+def test_appended_entries_are_ingested(daemon: Daemon, claude: ClaudeHome):
+    builder = ClaudeLogBuilder()
+    claude.write(builder.prompt("one"))
     wait_until(lambda: daemon.prompts() == ["one"])
 
-    claude.write(talk.prompt("two"))
+    claude.write(builder.prompt("two"))
 
     wait_until(lambda: daemon.prompts() == ["one", "two"])
 
 
-def test_a_subagent_folder_made_at_once_is_read(daemon: Daemon, claude: ClaudeHome):
+def test_new_subagent_folders_are_ingested(daemon: Daemon, claude: ClaudeHome):
     """C4."""
     for number in range(20):
         child = ClaudeLogBuilder()
@@ -52,7 +52,7 @@ def test_a_subagent_folder_made_at_once_is_read(daemon: Daemon, claude: ClaudeHo
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_daemon_told_to_stop_leaves_cleanly(
+def test_a_signal_stops_the_daemon_cleanly(
     daemon: Daemon, claude: ClaudeHome, number: int
 ):
     """F8."""
@@ -78,35 +78,35 @@ def test_a_daemon_in_the_background_of_a_script_stops_on_sigterm(
     assert shell.stdout
     pid = int(shell.stdout.readline())
     try:
-        wait_until(lambda: list_prompts(store_of(home)) == ["one"])
+        wait_until(lambda: list_prompts(get_store_path(home)) == ["one"])
         os.kill(pid, signal.SIGTERM)
-        said, _ = shell.communicate(timeout=PATIENCE_SECONDS)
+        output, _ = shell.communicate(timeout=MAX_WAIT_SECONDS)
     finally:
         if shell.poll() is None:
             os.kill(pid, signal.SIGKILL)
             shell.communicate()
 
-    assert said.endswith("exit code 0\n")
+    assert output.endswith("exit code 0\n")
 
 
-def test_after_a_kill_the_next_start_goes_on(
+def test_a_restart_after_a_kill_continues_ingesting(
     daemon: Daemon, claude: ClaudeHome, home: Path
 ):
-    talk = ClaudeLogBuilder()
-    claude.write(talk.prompt("one"))
+    builder = ClaudeLogBuilder()
+    claude.write(builder.prompt("one"))
     wait_until(lambda: daemon.prompts() == ["one"])
     daemon.end(signal.SIGKILL)
-    claude.write(talk.prompt("two"))
+    claude.write(builder.prompt("two"))
 
-    again = Daemon(home)
+    restarted = Daemon(home)
 
-    wait_until(lambda: again.prompts() == ["one", "two"])
-    assert again.end(signal.SIGTERM) == 0
+    wait_until(lambda: restarted.prompts() == ["one", "two"])
+    assert restarted.end(signal.SIGTERM) == 0
 
 
 def test_a_second_daemon_is_refused(daemon: Daemon, home: Path):
     """E11."""
-    ran = LesliedRunner(home)("run")
+    result = LesliedRunner(home)("run")
 
-    assert ran.code == 4
-    assert "Another leslied" in ran.err
+    assert result.code == 4
+    assert "Another leslied" in result.err

@@ -1,4 +1,4 @@
-"""The service files, judged by the programs that will read them."""
+"""Service files, checked by systemd, and the service commands."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from leslied.cli.service_command import command
 from leslied.errors import UserError
 from leslied.service import find_program
 from leslied.service.systemd import render_unit
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[2]
-MOST_EXPOSED = 2.5
+MAX_EXPOSURE = 2.5
 needs_systemd = pytest.mark.skipif(
-    not shutil.which("systemd-analyze"), reason="no systemd here"
+    not shutil.which("systemd-analyze"), reason="systemd is not installed"
 )
 
 
-def analyze(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def analyze(tmp_path: Path, *args: str) -> subprocess.CompletedProcess[str]:
     runtime = tmp_path / "runtime"
     runtime.mkdir(exist_ok=True)
     return subprocess.run(
-        ["systemd-analyze", "--user", "--no-pager", *words],
+        ["systemd-analyze", "--user", "--no-pager", *args],
         env=os.environ | {"XDG_RUNTIME_DIR": str(runtime), "LC_ALL": "C"},
         capture_output=True,
         check=False,
         text=True,
-        timeout=PATIENCE_SECONDS,
+        timeout=MAX_WAIT_SECONDS,
     )
 
 
@@ -52,25 +52,28 @@ def script(request, tmp_path: Path) -> Path:
 
 
 @needs_systemd
-@pytest.mark.parametrize("is_light", [False, True])
-def test_systemd_accepts_the_unit_wherever_the_program_is(
-    script: Path, tmp_path: Path, *, is_light: bool
+@pytest.mark.parametrize("is_unsandboxed", [False, True])
+def test_systemd_accepts_the_unit_for_any_program_path(
+    script: Path, tmp_path: Path, *, is_unsandboxed: bool
 ):
     variables = {"CODEX_HOME": str(script.parent), "CLAUDE_CONFIG_DIR": "a\nb%n$c"}
     unit = tmp_path / "leslied.service"
     unit.write_text(
         render_unit(
-            (str(script),), variables, [tmp_path / "5% x"], is_unsandboxed=is_light
+            (str(script),),
+            variables,
+            [tmp_path / "5% x"],
+            is_unsandboxed=is_unsandboxed,
         )
     )
 
-    checked = analyze(tmp_path, "verify", str(unit))
+    result = analyze(tmp_path, "verify", str(unit))
 
-    assert (checked.returncode, checked.stderr) == (0, "")
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 @needs_systemd
-def test_the_check_would_notice_a_wrong_path(tmp_path: Path):
+def test_systemd_rejects_a_unit_with_a_wrong_path(tmp_path: Path):
     unit = tmp_path / "leslied.service"
     unit.write_text(render_unit((str(tmp_path / "nowhere"),), {}))
 
@@ -78,58 +81,60 @@ def test_the_check_would_notice_a_wrong_path(tmp_path: Path):
 
 
 @needs_systemd
-def test_the_unit_is_well_shut(tmp_path: Path):
+def test_the_unit_is_sandboxed(tmp_path: Path):
     unit = tmp_path / "leslied.service"
     unit.write_text(render_unit(find_program("", sys.executable, None), {}))
 
-    checked = analyze(tmp_path, "security", "--offline=true", str(unit))
-    if "unrecognized option" in checked.stderr:
-        pytest.skip("this systemd-analyze cannot judge a file")
+    result = analyze(tmp_path, "security", "--offline=true", str(unit))
+    if "unrecognized option" in result.stderr:
+        pytest.skip("this systemd-analyze has no --offline")
 
-    found = re.search(r"Overall exposure level for .*: ([\d.]+)", checked.stdout)
-    assert found, checked.stderr
-    assert float(found[1]) <= MOST_EXPOSED
+    level = re.search(r"Overall exposure level for .*: ([\d.]+)", result.stdout)
+    assert level, result.stderr
+    assert float(level[1]) <= MAX_EXPOSURE
 
 
 def test_the_unit_starts_the_leslied_that_wrote_it(home: Path):
     text = render_unit(find_program("", sys.executable, os.environ["PATH"]), {})
-    words = shlex.split(re.search("^ExecStart=(.*)$", text, re.MULTILINE)[1])
+    args = shlex.split(re.search("^ExecStart=(.*)$", text, re.MULTILINE)[1])
 
-    assert words.pop() == "run"
-    ran = subprocess.run([*words, "--version"], capture_output=True, check=True)
-    assert ran.stdout.startswith(b"leslied")
+    assert args.pop() == "run"
+    result = subprocess.run([*args, "--version"], capture_output=True, check=True)
+    assert result.stdout.startswith(b"leslied")
 
 
-def test_a_service_manager_hears_a_whole_life(tmp_path: Path, monkeypatch):
+def test_the_notifier_sends_all_states_to_the_service_manager(
+    tmp_path: Path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
-    life = (
+    script = (
         "from leslied.paths import read_environ\n"
         "from leslied.daemon.notify import Notifier\n"
         "notifier = Notifier(read_environ())\n"
         "notifier.ready(); notifier.status('reading'); notifier.ping()\n"
         "notifier.stopping()\n"
     )
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
-        ear.bind("notify")
-        ear.settimeout(10)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as server:
+        server.bind("notify")
+        server.settimeout(10)
         subprocess.run(
-            [sys.executable, "-c", life],
+            [sys.executable, "-c", script],
             env=os.environ | {"NOTIFY_SOCKET": "notify"},
             check=True,
-            timeout=PATIENCE_SECONDS,
+            timeout=MAX_WAIT_SECONDS,
         )
-        heard = [ear.recv(100).decode() for _ in range(4)]
+        messages = [server.recv(100).decode() for _ in range(4)]
 
-    assert heard == ["READY=1", "STATUS=reading", "WATCHDOG=1", "STOPPING=1"]
+    assert messages == ["READY=1", "STATUS=reading", "WATCHDOG=1", "STOPPING=1"]
 
 
-def test_the_wheel_holds_the_templates_as_they_are(tmp_path: Path):
+def test_the_wheel_contains_the_templates_unchanged(tmp_path: Path):
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path],
         cwd=ROOT,
         capture_output=True,
         check=True,
-        timeout=PATIENCE_SECONDS,
+        timeout=MAX_WAIT_SECONDS,
     )
 
     (wheel,) = tmp_path.glob("*.whl")
@@ -141,9 +146,9 @@ def test_the_wheel_holds_the_templates_as_they_are(tmp_path: Path):
 
 @pytest.fixture
 def no_manager(tmp_path: Path, monkeypatch) -> None:
-    """An empty runtime folder and no bus: no user manager can answer."""
+    """Hide the user manager: use an empty runtime directory and no D-Bus address."""
     if sys.platform != "linux":
-        pytest.skip("asks systemctl")
+        pytest.skip("needs systemctl")
     runtime = tmp_path / "runtime"
     runtime.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
@@ -152,8 +157,8 @@ def no_manager(tmp_path: Path, monkeypatch) -> None:
 
 @pytest.mark.usefixtures("no_manager")
 @pytest.mark.parametrize("verb", ["install", "status"])
-def test_without_a_manager_a_sentence_tells_what_to_do(home: Path, verb: str):
-    with pytest.raises(UserError, match="No systemd user manager answers") as caught:
+def test_a_missing_user_manager_is_reported_with_a_hint(home: Path, verb: str):
+    with pytest.raises(UserError, match="user manager does not answer") as caught:
         CliRunner().invoke(command, [verb], catch_exceptions=False)
 
     assert caught.value.exit_code == 2
@@ -167,12 +172,12 @@ def test_uninstalling_needs_no_manager(home: Path):
     unit.parent.mkdir(parents=True)
     unit.touch()
 
-    ran = [CliRunner().invoke(command, ["uninstall", "--json"]) for _ in range(2)]
+    results = [CliRunner().invoke(command, ["uninstall", "--json"]) for _ in range(2)]
 
-    assert [each.exit_code for each in ran] == [0, 0]
-    assert ['"removed": true' in each.stdout for each in ran] == [True, False]
+    assert [result.exit_code for result in results] == [0, 0]
+    assert ['"removed": true' in result.stdout for result in results] == [True, False]
     assert not unit.exists()
 
 
-def test_the_command_has_its_four_verbs():
+def test_the_service_command_has_four_subcommands():
     assert list(command.commands) == ["install", "uninstall", "status", "logs"]

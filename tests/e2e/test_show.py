@@ -23,22 +23,21 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 @pytest.fixture
 def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
-    """One session with something of everything, over and read."""
+    """Write and sync the sample session, marked as stopped."""
     write_sample_session(claude)
     command = LesliedRunner(home)
     assert command("sync", "--stop-all").code == 0
     return command
 
 
-def units(leslied: LesliedRunner, *words: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = leslied("show", "last", "--json", *words).json[
-        "data"
-    ]["units"]
-    return found
+def show_units(leslied: LesliedRunner, *args: str) -> list[dict[str, Any]]:
+    data = leslied("show", "last", "--json", *args).json["data"]
+    units: list[dict[str, Any]] = data["units"]
+    return units
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "args"),
     [
         ("plain", ()),
         ("full", ("--full", "--unit", "1")),
@@ -48,62 +47,68 @@ def units(leslied: LesliedRunner, *words: str) -> list[dict[str, Any]]:
         ("markdown", ("--style", "markdown", "--no-tools", "--no-subagents")),
     ],
 )
-def test_a_pipe_gets_the_golden_text(
+def test_piped_output_matches_the_golden_file(
     leslied: LesliedRunner,
     name: str,
-    words: tuple[str, ...],
+    args: tuple[str, ...],
     request: pytest.FixtureRequest,
 ):
-    told = leslied("show", "last", *words).out
+    output = leslied("show", "last", *args).out
 
-    assert "\x1b" not in told
-    assert told == load_golden(GOLDEN / f"{name}.txt", told, request.config)
+    assert "\x1b" not in output
+    assert output == load_golden(GOLDEN / f"{name}.txt", output, request.config)
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_a_terminal_gets_the_golden_page(
+def test_terminal_output_matches_the_golden_file(
     leslied: LesliedRunner, columns: int, request: pytest.FixtureRequest
 ):
-    told = run_at_terminal(leslied, "show", "last", "--thinking", columns=columns)
+    output = run_at_terminal(leslied, "show", "last", "--thinking", columns=columns)
 
-    shown = show_escapes(told)
-    assert shown == load_golden(
-        GOLDEN / f"terminal-{columns}.txt", shown, request.config
+    printable = show_escapes(output)
+    assert printable == load_golden(
+        GOLDEN / f"terminal-{columns}.txt", printable, request.config
     )
 
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_a_terminal_without_colours_gets_what_a_pipe_gets(
+def test_a_terminal_without_colours_gets_the_piped_output(
     leslied: LesliedRunner, environ: dict[str, str]
 ):
-    told = run_at_terminal(leslied, "show", "last", **environ)
+    output = run_at_terminal(leslied, "show", "last", **environ)
 
-    assert told == leslied("show", "last").out
+    assert output == leslied("show", "last").out
 
 
-def test_nothing_in_a_log_can_command_the_terminal(
+def test_a_log_cannot_send_control_sequences_to_the_terminal(
     leslied: LesliedRunner, claude: ClaudeHome
 ):
-    """R1: every control character, and sequences that terminals obey."""
-    evil = "".join(map(chr, [*range(32), *range(127, 160)])) + "\u202e"
-    evil += "\x1b]52;c;aGk=\x07\x1b]8;;http://x\x1b\\x\x1b]0;t\x07\x1b[2J\x1bc\x9b31m"
-    evil += "&#27;[2J&#13;&#155;&#x202e;"
-    talk = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555", cwd=f"/home/{evil}")
-    edit = {"file_path": evil, "old_string": evil, "new_string": "x" + evil}
+    """R1: try every control character, and sequences that terminals execute."""
+    hostile = "".join(map(chr, [*range(32), *range(127, 160)])) + "\u202e"
+    hostile += (
+        "\x1b]52;c;aGk=\x07\x1b]8;;http://x\x1b\\x\x1b]0;t\x07\x1b[2J\x1bc\x9b31m"
+    )
+    hostile += "&#27;[2J&#13;&#155;&#x202e;"
+    builder = ClaudeLogBuilder(
+        "22222222-2222-4333-8444-555555555555", cwd=f"/home/{hostile}"
+    )
+    edit = {"file_path": hostile, "old_string": hostile, "new_string": "x" + hostile}
     claude.write(
-        talk.prompt(evil),
-        talk.think(evil),
-        talk.answer(f"{evil}\n\n```sh\n{evil}\n```\n[{evil}](http://{evil})"),
-        talk.call(evil, {"command": evil}, "t1"),
-        talk.result("t1", evil),
-        talk.call("Edit", edit, "t2"),
+        builder.prompt(hostile),
+        builder.think(hostile),
+        builder.answer(
+            f"{hostile}\n\n```sh\n{hostile}\n```\n[{hostile}](http://{hostile})"
+        ),
+        builder.call(hostile, {"command": hostile}, "t1"),
+        builder.result("t1", hostile),
+        builder.call("Edit", edit, "t2"),
         name="evil/22222222-2222-4333-8444-555555555555.jsonl",
     )
     leslied("sync", "--stop-all")
 
-    told = "".join(
-        run_at_terminal(leslied, *words)
-        for words in (
+    output = "".join(
+        run_at_terminal(leslied, *args)
+        for args in (
             ("show", "22222222"),
             ("show", "22222222", "--full"),
             ("show", "22222222", "--style", "log"),
@@ -115,47 +120,49 @@ def test_nothing_in_a_log_can_command_the_terminal(
         )
     )
 
-    rest = COLOUR.sub("", told).replace("\n", "").replace("\t", "")
-    assert "␛]52;c" in rest
-    assert not {c for c in rest if ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e"}
+    text = COLOUR.sub("", output).replace("\n", "").replace("\t", "")
+    assert "␛]52;c" in text
+    assert not {c for c in text if ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e"}
 
 
 def test_the_pager_gets_the_page(leslied: LesliedRunner, tmp_path: Path):
-    kept = tmp_path / "page"
-    pager = f"{sys.executable} -c \"import sys; open('{kept}', 'w').write(input())\""
+    page = tmp_path / "page"
+    pager = f"{sys.executable} -c \"import sys; open('{page}', 'w').write(input())\""
 
-    told = run_at_terminal(leslied, "show", "last", LESLIED_PAGER=pager)
+    output = run_at_terminal(leslied, "show", "last", LESLIED_PAGER=pager)
 
-    assert told == ""
-    assert "The parser loses the last line." in kept.read_text()
+    assert output == ""
+    assert "The parser loses the last line." in page.read_text()
 
 
 @pytest.mark.parametrize("pager", ["true", "no-such-pager-anywhere"])
-def test_a_pager_that_quits_or_is_missing_is_no_trouble(
+def test_a_pager_that_quits_or_is_missing_causes_no_error(
     leslied: LesliedRunner, pager: str
 ):
-    told = run_at_terminal(leslied, "show", "last", LESLIED_PAGER=pager)
+    output = run_at_terminal(leslied, "show", "last", LESLIED_PAGER=pager)
 
-    assert "Traceback" not in told
-    assert ("Gladly." in told) == (pager != "true")
-
-
-def test_no_pager_prints_at_once(leslied: LesliedRunner):
-    told = run_at_terminal(leslied, "show", "last", "--no-pager", LESLIED_PAGER="true")
-
-    assert "Gladly." in told
+    assert "Traceback" not in output
+    assert ("Gladly." in output) == (pager != "true")
 
 
-def test_only_the_answers_are_told_for_a_pipe(leslied: LesliedRunner):
-    told = leslied("show", "last", "--assistant", "--last", "1").out
+def test_no_pager_prints_directly(leslied: LesliedRunner):
+    output = run_at_terminal(
+        leslied, "show", "last", "--no-pager", LESLIED_PAGER="true"
+    )
 
-    assert told == "Gladly.\n"
+    assert "Gladly." in output
 
 
-def test_json_honours_what_was_chosen(leslied: LesliedRunner):
-    (last,) = units(leslied, "--unit", "-1")
-    (first,) = units(leslied, "--first", "1", "--no-tools", "--no-subagents")
-    (answers,) = units(leslied, "--unit", "1", "--assistant")
+def test_assistant_prints_only_the_answers(leslied: LesliedRunner):
+    output = leslied("show", "last", "--assistant", "--last", "1").out
+
+    assert output == "Gladly.\n"
+
+
+def test_json_respects_the_selection_options(leslied: LesliedRunner):
+    (last,) = show_units(leslied, "--unit", "-1")
+    (first,) = show_units(leslied, "--first", "1", "--no-tools", "--no-subagents")
+    (answers,) = show_units(leslied, "--unit", "1", "--assistant")
 
     assert (last["number"], last["prompt"]) == (2, "thanks")
     assert (first["number"], first["tool_calls"], first["subagents"]) == (1, 5, [])
@@ -163,8 +170,8 @@ def test_json_honours_what_was_chosen(leslied: LesliedRunner):
     assert {e["type"] for e in answers["entries"]} == {"assistant_message"}
 
 
-def test_json_stays_whole_where_nothing_was_chosen(leslied: LesliedRunner):
-    before, first, _ = units(leslied)
+def test_json_is_complete_without_selection_options(leslied: LesliedRunner):
+    before, first, _ = show_units(leslied)
 
     assert before["prompt"] == ""
     assert "thinking" in {entry["type"] for entry in first["entries"]}
@@ -172,64 +179,64 @@ def test_json_stays_whole_where_nothing_was_chosen(leslied: LesliedRunner):
 
 
 def test_a_summary_as_json_has_no_entries(leslied: LesliedRunner):
-    first = units(leslied, "--summary")[1]
+    first = show_units(leslied, "--summary")[1]
 
     assert (first["tool_calls"], first["entries"]) == (5, [])
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("args", "message"),
     [
-        (("--unit", "1", "--first", "2"), "--unit and --first contradict"),
-        (("--full", "--summary"), "--full and --summary contradict"),
-        (("--tool-output", "--no-tools"), "--tool-output and --no-tools contradict"),
-        (("--style", "log", "--full"), "--style log knows no --full"),
-        (("--style", "leslie", "--thinking"), "--style leslie knows no --thinking"),
-        (("--unit", "7"), "There is no unit 7: the session has 1 to 2."),
+        (("--unit", "1", "--first", "2"), "--unit cannot be combined with --first"),
+        (("--full", "--summary"), "--full cannot be combined with --summary"),
+        (("--tool-output", "--no-tools"), "cannot be combined with --no-tools"),
+        (("--style", "log", "--full"), "--style log does not support --full"),
+        (("--style", "leslie", "--thinking"), "does not support --thinking"),
+        (("--unit", "7"), "There is no unit 7: the session has units 1 to 2."),
     ],
 )
-def test_what_cannot_be_meant_is_a_sentence(
-    leslied: LesliedRunner, words: tuple[str, ...], said: str
+def test_contradicting_options_are_reported(
+    leslied: LesliedRunner, args: tuple[str, ...], message: str
 ):
-    ran = leslied("show", "last", *words)
+    result = leslied("show", "last", *args)
 
-    assert ran.code == 2
-    assert said in ran.err
-    assert "Traceback" not in ran.err
+    assert result.code == 2
+    assert message in result.err
+    assert "Traceback" not in result.err
 
 
-def test_a_chat_is_one_unit_already(leslied: LesliedRunner):
-    chat = units(leslied)[1]["chat_id"]
+def test_units_of_a_chat_cannot_be_selected(leslied: LesliedRunner):
+    chat = show_units(leslied)[1]["chat_id"]
 
-    ran = leslied("show", chat, "--last", "1")
+    result = leslied("show", chat, "--last", "1")
 
-    assert ran.code == 2
-    assert "nothing in it to choose from" in ran.err
+    assert result.code == 2
+    assert "--unit, --first and --last need a session" in result.err
 
 
 def test_secrets_are_hidden_at_a_terminal_too(
     leslied: LesliedRunner, claude: ClaudeHome
 ):
     secret = "ghp_" + "a1B2" * 9
-    talk = ClaudeLogBuilder("33333333-2222-4333-8444-555555555555")
+    builder = ClaudeLogBuilder("33333333-2222-4333-8444-555555555555")
     write = {"file_path": "/x", "content": f"token = {secret}"}
     claude.write(
-        talk.prompt("go"),
-        talk.call("Write", write, "t1"),
-        talk.answer(f"It is `{secret}`."),
+        builder.prompt("go"),
+        builder.call("Write", write, "t1"),
+        builder.answer(f"It is `{secret}`."),
         name="other/33333333-2222-4333-8444-555555555555.jsonl",
     )
     leslied("sync")
 
-    hidden = run_at_terminal(leslied, "show", "33333333", columns=200)
-    shown = run_at_terminal(leslied, "show", "33333333", "--reveal", columns=200)
+    redacted = run_at_terminal(leslied, "show", "33333333", columns=200)
+    revealed = run_at_terminal(leslied, "show", "33333333", "--reveal", columns=200)
 
-    assert secret not in hidden
-    assert shown.count(secret) == 2
+    assert secret not in redacted
+    assert revealed.count(secret) == 2
 
 
 @pytest.mark.parametrize("command", ["show", "follow"])
-def test_help_needs_nothing_heavy(leslied: LesliedRunner, command: str):
+def test_help_imports_no_heavy_modules(leslied: LesliedRunner, command: str):
     code = (
         "import sys; from leslied.cli import leslied\n"
         f"leslied.main(['{command}', '--help'], standalone_mode=False)\n"
@@ -237,7 +244,7 @@ def test_help_needs_nothing_heavy(leslied: LesliedRunner, command: str):
         "print('heavy:', heavy & set(sys.modules))"
     )
 
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code],
         env=leslied.environ,
         capture_output=True,
@@ -245,4 +252,4 @@ def test_help_needs_nothing_heavy(leslied: LesliedRunner, command: str):
         text=True,
     )
 
-    assert done.stdout.endswith("heavy: set()\n"), done.stderr
+    assert result.stdout.endswith("heavy: set()\n"), result.stderr

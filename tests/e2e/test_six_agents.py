@@ -1,4 +1,4 @@
-"""One home, six agents: all of them are read, and none depends on another."""
+"""One home with six agents: all are read, and one's failure affects no other."""
 
 from __future__ import annotations
 
@@ -33,24 +33,25 @@ FOLDERS = {
 
 @pytest.fixture
 def leslied(home: Path) -> LesliedRunner:
-    """A home in which each agent has worked once."""
+    """Write one session of each agent."""
     for case in CASES.values():
         shutil.copytree(FIXTURES / case / "home", home, dirs_exist_ok=True)
     return LesliedRunner(home)
 
 
-def sessions(leslied: LesliedRunner) -> dict[str, dict[str, Any]]:
-    listed = leslied("list", "--json").json["data"]["sessions"]
-    return {each["agent"]: each for each in listed}
+def list_sessions(leslied: LesliedRunner) -> dict[str, dict[str, Any]]:
+    """Return the listed sessions by agent."""
+    rows = leslied("list", "--json").json["data"]["sessions"]
+    return {session["agent"]: session for session in rows}
 
 
 def test_every_agent_has_its_session_in_one_list(leslied: LesliedRunner):
     leslied("sync")
 
-    found = sessions(leslied)
+    sessions = list_sessions(leslied)
 
-    assert found.keys() == CASES.keys()
-    for agent, session in found.items():
+    assert sessions.keys() == CASES.keys()
+    for agent, session in sessions.items():
         assert session["project"], agent
         assert session["title"], agent
         assert session["model"], agent
@@ -62,86 +63,91 @@ def test_every_agent_has_its_session_in_one_list(leslied: LesliedRunner):
 def test_every_agent_has_its_transcript(leslied: LesliedRunner):
     leslied("sync", "--stop-all")
 
-    again = leslied("sync", "--stop-all", "--json").json["data"]
+    second_sync = leslied("sync", "--stop-all", "--json").json["data"]
 
-    written = (leslied.home / ".local/share/leslied/central").rglob("*.txt")
-    texts = [path.read_text() for path in written]
+    paths = (leslied.home / ".local/share/leslied/central").rglob("*.txt")
+    texts = [path.read_text() for path in paths]
     assert len([text for text in texts if "Source: subagent" not in text]) == len(CASES)
     assert all("[Tool call]" in text for text in texts)
-    assert (again["transcripts_written"], again["entries_decoded"]) == (0, 0)
+    assert (second_sync["transcripts_written"], second_sync["entries_decoded"]) == (
+        0,
+        0,
+    )
 
 
-def test_every_agent_is_told_with_how_far_it_is_read(leslied: LesliedRunner):
+def test_agents_shows_every_agent_without_lag(leslied: LesliedRunner):
     leslied("sync")
 
     agents = leslied("agents", "--json").json["data"]["agents"]
 
-    assert {each["name"] for each in agents} == CASES.keys()
+    assert {agent["name"] for agent in agents} == CASES.keys()
     for agent in agents:
         assert (agent["found"], agent["sessions"], agent["rejected"]) == (True, 1, 0)
         assert agent["lag_seconds"] == 0
 
 
-@pytest.mark.parametrize("name", FOLDERS)
-def test_a_variable_that_moves_an_agent_is_honoured(leslied: LesliedRunner, name: str):
+@pytest.mark.parametrize("variable", FOLDERS)
+def test_variables_that_move_an_agents_folder_are_respected(
+    leslied: LesliedRunner, variable: str
+):
     moved = leslied.home / "elsewhere"
-    (leslied.home / FOLDERS[name]).rename(moved)
-    leslied.environ[name] = str(moved)
+    (leslied.home / FOLDERS[variable]).rename(moved)
+    leslied.environ[variable] = str(moved)
 
     leslied("sync")
 
-    assert sessions(leslied).keys() == CASES.keys()
+    assert list_sessions(leslied).keys() == CASES.keys()
 
 
-def break_database(home: Path) -> None:
+def overwrite_database(home: Path) -> None:
     (home / DATABASE).write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
 
 
-def cut_database(home: Path) -> None:
+def truncate_database(home: Path) -> None:
     data = (home / DATABASE).read_bytes()
     (home / DATABASE).write_bytes(data[: len(data) // 2])
 
 
-def tear_document(home: Path) -> None:
+def write_incomplete_document(home: Path) -> None:
     chats = next((home / ".gemini/tmp").glob("*/chats"))
     (chats / "session-2025-01-01T00-00-deadbeef.json").write_text('{"sessionId": "x", ')
 
 
-def garble_logs(home: Path) -> None:
+def overwrite_logs(home: Path) -> None:
     for path in (home / ".codex").rglob("*.jsonl"):
         path.write_bytes(b"\0\xff garbage\n" * 50)
 
 
 @pytest.mark.parametrize(
-    ("harm", "harmed"),
+    ("damage", "affected"),
     [
-        (break_database, {"opencode"}),
-        (cut_database, {"opencode"}),
-        (tear_document, set()),
-        (garble_logs, {"codex"}),
+        (overwrite_database, {"opencode"}),
+        (truncate_database, {"opencode"}),
+        (write_incomplete_document, set()),
+        (overwrite_logs, {"codex"}),
     ],
 )
-def test_no_agents_failure_stops_another(
-    leslied: LesliedRunner, harm: Any, harmed: set[str]
+def test_damaged_files_of_one_agent_do_not_affect_others(
+    leslied: LesliedRunner, damage: Any, affected: set[str]
 ):
-    harm(leslied.home)
+    damage(leslied.home)
 
-    ran = leslied("sync", "--json")
+    result = leslied("sync", "--json")
 
-    assert ran.code == 0
-    assert CASES.keys() - sessions(leslied).keys() <= harmed
+    assert result.code == 0
+    assert CASES.keys() - list_sessions(leslied).keys() <= affected
 
 
-def test_a_locked_database_is_told_and_read_later(leslied: LesliedRunner):
+def test_a_locked_database_is_read_later(leslied: LesliedRunner):
     db = sqlite3.connect(leslied.home / DATABASE, isolation_level=None)
     db.execute("PRAGMA locking_mode = EXCLUSIVE")
     db.execute("BEGIN EXCLUSIVE")
-    locked = leslied("sync", "--json")
-    during = sessions(leslied)
+    result = leslied("sync", "--json")
+    sessions_while_locked = list_sessions(leslied)
     db.close()
 
     leslied("sync")
 
-    assert locked.code == 0
-    assert CASES.keys() - during.keys() <= {"opencode"}
-    assert sessions(leslied).keys() == CASES.keys()
+    assert result.code == 0
+    assert CASES.keys() - sessions_while_locked.keys() <= {"opencode"}
+    assert list_sessions(leslied).keys() == CASES.keys()

@@ -1,4 +1,4 @@
-"""`leslied sql`, as a person or a script calls it."""
+"""`leslied sql` on the command line."""
 
 from __future__ import annotations
 
@@ -22,50 +22,50 @@ KEY = "ghp_" + "A1b2" * 9
 
 @pytest.fixture
 def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
-    """A store with a secret and hostile text in it."""
-    talk = ClaudeLogBuilder()
+    """Sync a session that contains a secret and hostile text."""
+    builder = ClaudeLogBuilder()
     claude.write(
-        talk.prompt(f"use {KEY} please"),
-        talk.call("Bash", {"command": f"echo {KEY}"}, "toolu_1"),
-        talk.result("toolu_1", "\x1b[31mred\u202e\n=1+1"),
-        talk.answer("=cmd|' /C calc'!A0"),
+        builder.prompt(f"use {KEY} please"),
+        builder.call("Bash", {"command": f"echo {KEY}"}, "toolu_1"),
+        builder.result("toolu_1", "\x1b[31mred\u202e\n=1+1"),
+        builder.answer("=cmd|' /C calc'!A0"),
     )
     command = LesliedRunner(home)
     command("sync")
     return command
 
 
-def test_rows_are_a_table_for_people(leslied: LesliedRunner):
-    ran = leslied(
+def test_rows_are_printed_as_a_table(leslied: LesliedRunner):
+    result = leslied(
         "sql", "SELECT type, count(*) AS n FROM transcript_entries GROUP BY 1"
     )
 
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out.split("\n")[0].split() == ["type", "n"]
-    assert "tool_result        1\n" in ran.out
+    assert (result.code, result.err) == (0, "")
+    assert result.out.split("\n")[0].split() == ["type", "n"]
+    assert "tool_result        1\n" in result.out
 
 
-def test_rows_are_objects_for_scripts(leslied: LesliedRunner):
-    ran = leslied("sql", "--json", "SELECT 1 AS a, 'x' AS a, x'ff' AS b, 9e999 AS c")
+def test_json_rows_are_objects(leslied: LesliedRunner):
+    result = leslied("sql", "--json", "SELECT 1 AS a, 'x' AS a, x'ff' AS b, 9e999 AS c")
 
-    assert ran.json["data"] == {
+    assert result.json["data"] == {
         "columns": ["a", "a_2", "b", "c"],
         "rows": [{"a": 1, "a_2": "x", "b": "ff", "c": "inf"}],
     }
-    assert (ran.json["success"], ran.json["warnings"]) == (True, [])
+    assert (result.json["success"], result.json["warnings"]) == (True, [])
 
 
-def test_rows_are_cells_that_no_spreadsheet_takes_for_formulas(leslied: LesliedRunner):
+def test_csv_cells_cannot_be_formulas(leslied: LesliedRunner):
     query = "SELECT content, -1 FROM transcript_entries WHERE role = 'assistant'"
 
-    ran = leslied("sql", "--csv", query)
+    result = leslied("sql", "--csv", query)
 
-    rows = list(csv.reader(io.StringIO(ran.out)))
+    rows = list(csv.reader(io.StringIO(result.out)))
     assert rows == [["content", "'-1"], ["", "-1"], ["'=cmd|' /C calc'!A0", "-1"]]
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]])
-def test_secrets_leave_only_when_told_to(leslied: LesliedRunner, form: list[str]):
+def test_secrets_are_redacted_unless_revealed(leslied: LesliedRunner, form: list[str]):
     query = "SELECT content, tool_input FROM transcript_entries"
 
     assert KEY not in leslied("sql", query, *form).out
@@ -83,7 +83,7 @@ def test_no_control_character_reaches_a_terminal(leslied: LesliedRunner):
         assert "\u202e" not in out
 
 
-def test_a_row_that_is_too_wide_for_a_table_stands_upright(leslied: LesliedRunner):
+def test_a_row_too_wide_for_a_table_is_printed_vertically(leslied: LesliedRunner):
     query = "SELECT * FROM transcript_entries WHERE role = 'tool'"
 
     out = leslied("sql", query).out
@@ -93,21 +93,21 @@ def test_a_row_that_is_too_wide_for_a_table_stands_upright(leslied: LesliedRunne
     assert "\x1b" not in out
 
 
-def test_a_table_says_when_there_is_more(leslied: LesliedRunner):
+def test_omitted_rows_are_reported(leslied: LesliedRunner):
     query = "SELECT sequence FROM transcript_entries"
 
-    ran = leslied("sql", query, "-n", "2")
+    result = leslied("sql", query, "-n", "2")
 
-    assert ran.out == "sequence\n       1\n       2\n"
-    assert "There are more than 2 rows" in ran.err
+    assert result.out == "sequence\n       1\n       2\n"
+    assert "There are more than 2 rows" in result.err
     assert not leslied("sql", query).err
-    told = leslied("sql", query, "-n", "2", "--json").json
-    assert (len(told["data"]["rows"]), len(told["warnings"])) == (2, 1)
+    answer = leslied("sql", query, "-n", "2", "--json").json
+    assert (len(answer["data"]["rows"]), len(answer["warnings"])) == (2, 1)
     assert leslied("sql", query, "-n", "2", "--csv").out == "sequence\n1\n2\n"
 
 
-def test_a_query_may_come_from_standard_input(leslied: LesliedRunner):
-    done = subprocess.run(
+def test_a_query_can_be_read_from_standard_input(leslied: LesliedRunner):
+    result = subprocess.run(
         [sys.executable, "-m", "leslied", "sql", "--json", "-"],
         env=leslied.environ,
         input=b"-- what\nSELECT count(*) AS n FROM sessions;\n",
@@ -115,22 +115,22 @@ def test_a_query_may_come_from_standard_input(leslied: LesliedRunner):
         check=True,
     )
 
-    assert json.loads(done.stdout)["data"]["rows"] == [{"n": 1}]
+    assert json.loads(result.stdout)["data"]["rows"] == [{"n": 1}]
 
 
-@pytest.mark.parametrize("words", [["--views"], []])
-def test_the_views_are_listed(leslied: LesliedRunner, words: list[str]):
-    out = leslied("sql", *words).out
+@pytest.mark.parametrize("args", [["--views"], []])
+def test_the_views_are_listed(leslied: LesliedRunner, args: list[str]):
+    out = leslied("sql", *args).out
 
-    told = leslied("sql", *words, "--json").json["data"]["views"]
-    assert [view["name"] for view in told] == [view.name for view in VIEWS]
-    for view in told:
+    views = leslied("sql", *args, "--json").json["data"]["views"]
+    assert [view["name"] for view in views] == [view.name for view in VIEWS]
+    for view in views:
         assert f"\n{view['name']}\n" in f"\n{out}"
         assert all(f"    {column['name']}" in out for column in view["columns"])
 
 
 @pytest.mark.parametrize(
-    "words",
+    "args",
     [
         ["DROP TABLE record"],
         ["SELECT * FROM nowhere"],
@@ -142,11 +142,11 @@ def test_the_views_are_listed(leslied: LesliedRunner, words: list[str]):
         ["SELECT 1", "-n", "0"],
     ],
 )
-def test_wrong_use_is_a_sentence_and_a_hint(leslied: LesliedRunner, words: list[str]):
-    ran = leslied("sql", *words)
+def test_wrong_usage_is_reported_with_a_hint(leslied: LesliedRunner, args: list[str]):
+    result = leslied("sql", *args)
 
-    assert (ran.code, "Traceback" in ran.err) == (2, False)
-    sentence, hint = filter(None, (ran.err or ran.out).split("\n", 1))
+    assert (result.code, "Traceback" in result.err) == (2, False)
+    sentence, hint = filter(None, (result.err or result.out).split("\n", 1))
     assert sentence
     assert hint.strip()
 
@@ -157,20 +157,20 @@ def test_a_query_that_takes_too_long_is_stopped(leslied: LesliedRunner):
         "SELECT count(*) FROM n"
     )
 
-    ran = leslied("sql", endless, "--timeout", "0.2")
+    result = leslied("sql", endless, "--timeout", "0.2")
 
-    assert ran.code == 2
-    assert "took too long" in ran.err
-
-
-def test_a_time_limit_that_is_no_number_is_refused(leslied: LesliedRunner):
-    ran = leslied("sql", "--timeout", "nan", "SELECT 1")
-
-    assert (ran.code, "nan is no number" in ran.err) == (2, True)
+    assert result.code == 2
+    assert "took too long" in result.err
 
 
-@pytest.mark.parametrize("words", [("list",), ("search", "use"), ("sql", "SELECT 1")])
-def test_more_than_can_be_counted_is_all_there_is(leslied: LesliedRunner, words: tuple):
-    ran = leslied(*words, "-n", "9" * 30)
+def test_a_timeout_of_nan_is_refused(leslied: LesliedRunner):
+    result = leslied("sql", "--timeout", "nan", "SELECT 1")
 
-    assert (ran.code, ran.err) == (0, "")
+    assert (result.code, "nan is not a number" in result.err) == (2, True)
+
+
+@pytest.mark.parametrize("args", [("list",), ("search", "use"), ("sql", "SELECT 1")])
+def test_a_huge_limit_means_no_limit(leslied: LesliedRunner, args: tuple):
+    result = leslied(*args, "-n", "9" * 30)
+
+    assert (result.code, result.err) == (0, "")

@@ -1,4 +1,4 @@
-"""`leslied stats` and `leslied statusline`, as a person or a script calls them."""
+"""`leslied stats` and `leslied statusline` on the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.e2e.test_six_agents import CASES
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import CommandResult, LesliedRunner
 from tests.support.golden import FIXTURES
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 pytestmark = pytest.mark.e2e
 
@@ -34,10 +34,10 @@ GROUPS = ("day", "week", "month", "model", "project", "agent", "session", "block
 
 
 def make_answer(
-    talk: ClaudeLogBuilder, model: str, day: int, **usage: int
+    builder: ClaudeLogBuilder, model: str, day: int, **usage: int
 ) -> dict[str, Any]:
-    """A line with an answer of this model, as large as it is told."""
-    line = talk.answer("done")
+    """Return an answer line with this model, day and token usage."""
+    line = builder.answer("done")
     line["timestamp"] = f"2026-01-{day:02d}T10:00:00.000Z"
     line["message"] |= {"model": model, "usage": usage}
     return line
@@ -49,8 +49,8 @@ def leslied(home: Path) -> LesliedRunner:
 
 
 @pytest.fixture
-def six(home: Path, leslied: LesliedRunner) -> LesliedRunner:
-    """A home in which each agent has worked once."""
+def six_agents(home: Path, leslied: LesliedRunner) -> LesliedRunner:
+    """Sync a home with one session of each agent."""
     for case in CASES.values():
         shutil.copytree(FIXTURES / case / "home", home, dirs_exist_ok=True)
     leslied("sync")
@@ -59,12 +59,14 @@ def six(home: Path, leslied: LesliedRunner) -> LesliedRunner:
 
 @pytest.fixture
 def two_days(claude: ClaudeHome, leslied: LesliedRunner) -> LesliedRunner:
-    talk = ClaudeLogBuilder()
+    builder = ClaudeLogBuilder()
     claude.write(
-        talk.prompt("work"),
-        make_answer(talk, "claude-sonnet-4-5", 1, input_tokens=10, output_tokens=500),
+        builder.prompt("work"),
         make_answer(
-            talk,
+            builder, "claude-sonnet-4-5", 1, input_tokens=10, output_tokens=500
+        ),
+        make_answer(
+            builder,
             "claude-opus-4-5",
             3,
             input_tokens=10,
@@ -76,64 +78,61 @@ def two_days(claude: ClaudeHome, leslied: LesliedRunner) -> LesliedRunner:
     return leslied
 
 
-def rows(leslied: LesliedRunner, *words: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = leslied("stats", "--json", *words).json["data"][
-        "rows"
-    ]
-    return found
+def list_rows(leslied: LesliedRunner, *args: str) -> list[dict[str, Any]]:
+    data = leslied("stats", "--json", *args).json["data"]
+    rows: list[dict[str, Any]] = data["rows"]
+    return rows
 
 
-def sum_tokens(found: list[dict[str, Any]]) -> list[int]:
-    return [sum(row[name] for row in found) for name in TOKENS]
+def sum_tokens(rows: list[dict[str, Any]]) -> list[int]:
+    return [sum(row[name] for row in rows) for name in TOKENS]
 
 
-def test_every_grouping_comes_to_what_the_list_does(six: LesliedRunner):
-    listed = six("list", "--json").json["data"]["sessions"]
-    wanted = sum_tokens([session["usage"] for session in listed])
-    cost = sum(session["cost_usd"] or 0 for session in listed)
+def test_every_grouping_has_the_same_totals_as_list(six_agents: LesliedRunner):
+    sessions = six_agents("list", "--json").json["data"]["sessions"]
+    tokens = sum_tokens([session["usage"] for session in sessions])
+    cost = sum(session["cost_usd"] or 0 for session in sessions)
 
-    for by in GROUPS:
-        found = rows(six, "--by", by)
-        assert sum_tokens(found) == wanted, by
-        assert sum(row["cost_usd"] or 0 for row in found) == pytest.approx(cost), by
-        assert all(row["key"] == row[by] for row in found), by
-
-
-def test_each_agent_has_a_row(six: LesliedRunner):
-    found = {row["agent"]: row for row in rows(six, "--by", "agent")}
-
-    assert found.keys() == CASES.keys()
-    assert all(row["output_tokens"] > 0 for row in found.values())
+    for group in GROUPS:
+        rows = list_rows(six_agents, "--by", group)
+        assert sum_tokens(rows) == tokens, group
+        assert sum(row["cost_usd"] or 0 for row in rows) == pytest.approx(cost), group
+        assert all(row["key"] == row[group] for row in rows), group
 
 
-def test_tokens_are_what_somebody_else_counts_in_the_logs(
-    home: Path, leslied: LesliedRunner
-):
-    """Plain JSON, the largest of each message, over every captured run."""
+def test_each_agent_has_a_row(six_agents: LesliedRunner):
+    row_by_agent = {row["agent"]: row for row in list_rows(six_agents, "--by", "agent")}
+
+    assert row_by_agent.keys() == CASES.keys()
+    assert all(row["output_tokens"] > 0 for row in row_by_agent.values())
+
+
+def test_tokens_match_an_independent_count(home: Path, leslied: LesliedRunner):
+    """Count the largest usage of each message in all captured runs."""
     for case in (FIXTURES / "claude_code").glob("*/case.toml"):
         if "captured" in case.read_text():
             shutil.copytree(case.parent / "home", home, dirs_exist_ok=True)
     leslied("sync")
 
-    assert sum_tokens(rows(leslied)) == count_by_hand(home / ".claude/projects")
+    assert sum_tokens(list_rows(leslied)) == count_tokens(home / ".claude/projects")
 
 
-def count_by_hand(projects: Path) -> list[int]:
+def count_tokens(projects: Path) -> list[int]:
     names = (
         "input_tokens",
         "output_tokens",
         "cache_read_input_tokens",
         "cache_creation_input_tokens",
     )
-    counted: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    usage_by_message: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for log in projects.rglob("*.jsonl"):
         for line in log.read_bytes().splitlines():
             message = _parse(line)
             if usage := message.get("usage"):
-                given = [usage.get(name) or 0 for name in names]
-                largest = counted[message["id"]]
-                largest[:] = map(max, largest, given)
-    return [sum(each) for each in zip(*counted.values(), strict=True)]
+                tokens = [usage.get(name) or 0 for name in names]
+                largest = usage_by_message[message["id"]]
+                largest[:] = map(max, largest, tokens)
+    return [sum(column) for column in zip(*usage_by_message.values(), strict=True)]
 
 
 def _parse(line: bytes) -> dict[str, Any]:
@@ -145,10 +144,10 @@ def _parse(line: bytes) -> dict[str, Any]:
     return message if isinstance(message, dict) else {}
 
 
-def test_a_table_for_people(two_days: LesliedRunner):
-    shown = two_days("stats").out
+def test_the_table_shows_days_totals_and_charts(two_days: LesliedRunner):
+    table = two_days("stats").out
 
-    assert shown == (
+    assert table == (
         "DAY         MODELS      SESSIONS  MSGS  IN   OUT  READ  WRITE   COST\n"
         "2026-01-01  sonnet-4-5         1     1  10   500     0      0  $0.01\n"
         "2026-01-03  opus-4-5           1     1  10   500  1.0M      0  $0.51"
@@ -162,7 +161,7 @@ def test_a_table_for_people(two_days: LesliedRunner):
     )
 
 
-def test_the_answer_tells_whose_prices_it_has(two_days: LesliedRunner):
+def test_json_output_has_the_source_of_prices(two_days: LesliedRunner):
     data = two_days("stats", "--json").json["data"]
 
     assert data["prices"]["source"] == "genai-prices"
@@ -172,8 +171,8 @@ def test_the_answer_tells_whose_prices_it_has(two_days: LesliedRunner):
 
 
 def test_a_model_without_a_price_is_named(claude: ClaudeHome, leslied: LesliedRunner):
-    talk = ClaudeLogBuilder()
-    claude.write(talk.prompt("x"), make_answer(talk, "mock-1", 1, input_tokens=5))
+    builder = ClaudeLogBuilder()
+    claude.write(builder.prompt("x"), make_answer(builder, "mock-1", 1, input_tokens=5))
     leslied("sync")
 
     data = leslied("stats", "--json").json["data"]
@@ -183,30 +182,34 @@ def test_a_model_without_a_price_is_named(claude: ClaudeHome, leslied: LesliedRu
     assert data["totals"]["cost_usd"] is None
     assert session["cost_usd"] is None
     assert session["unpriced_messages"] == 1
-    assert "No price is known for mock-1: 1 message not in the cost." in (
+    assert "No price is known for mock-1: the cost excludes 1 message." in (
         leslied("stats").out
     )
 
 
-def test_show_tells_the_cost_that_list_tells(two_days: LesliedRunner):
-    (listed,) = two_days("list", "--json").json["data"]["sessions"]
-    shown = two_days("show", "last", "--json").json["data"]["session"]
+def test_show_and_list_have_the_same_cost(two_days: LesliedRunner):
+    (from_list,) = two_days("list", "--json").json["data"]["sessions"]
+    from_show = two_days("show", "last", "--json").json["data"]["session"]
 
-    assert shown["cost_usd"] == listed["cost_usd"] == pytest.approx(0.52008)
+    assert from_show["cost_usd"] == from_list["cost_usd"] == pytest.approx(0.52008)
     assert "$0.52" in two_days("show", "last").out
 
 
-def test_days_can_be_left_out(two_days: LesliedRunner):
-    assert [r["day"] for r in rows(two_days, "--since", "2026-01-02")] == ["2026-01-03"]
-    assert [r["day"] for r in rows(two_days, "--until", "2026-01-01")] == ["2026-01-01"]
-    assert [r["day"] for r in rows(two_days, "-n", "1")] == ["2026-01-03"]
+def test_since_until_and_limit_select_days(two_days: LesliedRunner):
+    assert [r["day"] for r in list_rows(two_days, "--since", "2026-01-02")] == [
+        "2026-01-03"
+    ]
+    assert [r["day"] for r in list_rows(two_days, "--until", "2026-01-01")] == [
+        "2026-01-01"
+    ]
+    assert [r["day"] for r in list_rows(two_days, "-n", "1")] == ["2026-01-03"]
 
 
-def test_a_spreadsheet_takes_nothing_for_a_formula(
-    claude: ClaudeHome, leslied: LesliedRunner
-):
-    talk = ClaudeLogBuilder()
-    claude.write(talk.prompt("x"), make_answer(talk, "=cmd()|x", 1, input_tokens=5))
+def test_csv_cells_cannot_be_formulas(claude: ClaudeHome, leslied: LesliedRunner):
+    builder = ClaudeLogBuilder()
+    claude.write(
+        builder.prompt("x"), make_answer(builder, "=cmd()|x", 1, input_tokens=5)
+    )
     leslied("sync")
 
     (row,) = csv.DictReader(io.StringIO(leslied("stats", "--by", "model", "--csv").out))
@@ -215,20 +218,20 @@ def test_a_spreadsheet_takes_nothing_for_a_formula(
     assert row["input_tokens"] == "5"
 
 
-def test_tools_that_fail_are_told(claude: ClaudeHome, leslied: LesliedRunner):
-    talk = ClaudeLogBuilder()
-    prompt, call = talk.prompt("x"), talk.call("Bash", {"command": "false"}, "t1")
-    failed = talk.result("t1", "exit 1")
+def test_failed_tool_calls_are_counted(claude: ClaudeHome, leslied: LesliedRunner):
+    builder = ClaudeLogBuilder()
+    prompt, call = builder.prompt("x"), builder.call("Bash", {"command": "false"}, "t1")
+    failed = builder.result("t1", "exit 1")
     failed["message"]["content"][0]["is_error"] = True
     claude.write(
         prompt,
         call,
         failed,
-        talk.call("Read", {"file_path": "/x"}, "t2"),
+        builder.call("Read", {"file_path": "/x"}, "t2"),
     )
     leslied("sync")
 
-    bash, read = rows(leslied, "--by", "tool")
+    bash, read = list_rows(leslied, "--by", "tool")
 
     assert (bash["tool"], bash["calls"], bash["failed"]) == ("Bash", 1, 1)
     assert bash["slowest"]["session_id"] == SESSION
@@ -236,76 +239,78 @@ def test_tools_that_fail_are_told(claude: ClaudeHome, leslied: LesliedRunner):
     assert "1 (100%)" in leslied("stats", "--by", "tool").out
 
 
-def test_the_total_is_of_all_tools_however_few_are_shown(
+def test_the_total_includes_tools_beyond_the_limit(
     claude: ClaudeHome, leslied: LesliedRunner
 ):
-    talk = ClaudeLogBuilder()
-    calls = [talk.call(name, {}, name) for name in ("Bash", "Read", "Edit")]
-    claude.write(talk.prompt("x"), *calls)
+    builder = ClaudeLogBuilder()
+    calls = [builder.call(name, {}, name) for name in ("Bash", "Read", "Edit")]
+    claude.write(builder.prompt("x"), *calls)
     leslied("sync")
 
     data = leslied("stats", "--by", "tool", "-n", "1", "--json").json["data"]
-    shown = leslied("stats", "--by", "tool", "-n", "1").out.splitlines()
+    lines = leslied("stats", "--by", "tool", "-n", "1").out.splitlines()
 
     assert len(data["rows"]) == 1
     assert data["totals"]["calls"] == data["totals"]["unanswered"] == 3
-    assert shown[2].split()[:2] == ["total", "3"]
-    assert shown[3] == "2 more lines, counted in the total."
+    assert lines[2].split()[:2] == ["total", "3"]
+    assert lines[3] == "2 more lines, included in the total."
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("args", "message"),
     [
-        (("--agent", "nobody"), "Nothing is known of an agent 'nobody'."),
-        (("--since", "soon"), "'soon' is no day or time."),
-        (("--json", "--csv"), "--json and --csv exclude each other."),
+        (("--agent", "nobody"), "There is no agent 'nobody'."),
+        (("--since", "soon"), "'soon' is not a date or time."),
+        (("--json", "--csv"), "--json cannot be combined with --csv."),
     ],
 )
-def test_what_cannot_be_is_told_in_a_sentence(two_days: LesliedRunner, words, said):
-    told = two_days("stats", *words)
+def test_invalid_options_are_reported(two_days: LesliedRunner, args, message):
+    result = two_days("stats", *args)
 
-    assert told.code != 0
-    assert said in told.out + told.err
+    assert result.code != 0
+    assert message in result.out + result.err
 
 
-def test_nothing_to_count_is_told(home: Path, leslied: LesliedRunner):
+def test_an_empty_store_is_reported(home: Path, leslied: LesliedRunner):
     leslied("sync")
 
-    assert leslied("stats").out.startswith("Nothing to count.")
+    assert leslied("stats").out.startswith("There is no usage yet.")
     assert leslied("stats", "--by", "tool").out == "No tool was called.\n"
 
 
-def test_a_secret_in_a_project_name_does_not_get_out(
+def test_a_secret_in_a_project_name_is_redacted(
     claude: ClaudeHome, leslied: LesliedRunner
 ):
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
-    talk = ClaudeLogBuilder()
-    line = make_answer(talk, "claude-opus-4-5", 1, input_tokens=5)
+    builder = ClaudeLogBuilder()
+    line = make_answer(builder, "claude-opus-4-5", 1, input_tokens=5)
     claude.write(
-        *({**each, "cwd": f"/src/{secret}"} for each in (talk.prompt("x"), line))
+        *({**entry, "cwd": f"/src/{secret}"} for entry in (builder.prompt("x"), line))
     )
     leslied("sync")
 
-    for words in ((), ("--json",), ("--csv",)):
-        assert secret not in leslied("stats", "--by", "project", *words).out
+    for args in ((), ("--json",), ("--csv",)):
+        assert secret not in leslied("stats", "--by", "project", *args).out
 
 
 # The status line
 
 
-def run_statusline(leslied: LesliedRunner, given: str) -> CommandResult:
-    done = subprocess.run(
+def run_statusline(leslied: LesliedRunner, stdin: str) -> CommandResult:
+    process = subprocess.run(
         [sys.executable, "-m", "leslied", "statusline"],
         env=leslied.environ,
-        input=given.encode(),
+        input=stdin.encode(),
         capture_output=True,
         check=False,
-        timeout=PATIENCE_SECONDS,
+        timeout=MAX_WAIT_SECONDS,
     )
-    return CommandResult(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return CommandResult(
+        process.returncode, process.stdout.decode(), process.stderr.decode()
+    )
 
 
-GIVEN = {
+STATUSLINE_INPUT = {
     "session_id": SESSION,
     "model": {"id": "claude-opus-4-5", "display_name": "Opus 4.5"},
     "cost": {"total_cost_usd": 3.4},
@@ -314,32 +319,32 @@ GIVEN = {
 
 
 def test_the_status_line_is_one_short_line(two_days: LesliedRunner):
-    told = run_statusline(two_days, json.dumps(GIVEN))
+    result = run_statusline(two_days, json.dumps(STATUSLINE_INPUT))
 
-    assert told.out == "Opus 4.5 · session 1.0M tokens, $3.40 · context 42%\n"
+    assert result.out == "Opus 4.5 · session 1.0M tokens, $3.40 · context 42%\n"
 
 
-def test_without_claude_codes_figure_the_stores_counts(two_days: LesliedRunner):
-    told = run_statusline(two_days, json.dumps({"session_id": SESSION}))
+def test_the_status_line_falls_back_to_the_stores_cost(two_days: LesliedRunner):
+    result = run_statusline(two_days, json.dumps({"session_id": SESSION}))
 
-    assert told.out == "session 1.0M tokens, $0.52\n"
+    assert result.out == "session 1.0M tokens, $0.52\n"
 
 
 @pytest.mark.parametrize(
-    "given",
+    "stdin",
     ["", "no json", "[]", "null", '{"model": 1, "cost": [], "context_window": "x"}'],
 )
-def test_the_status_line_never_fails(leslied: LesliedRunner, given: str):
-    told = run_statusline(leslied, given)
+def test_the_status_line_never_fails(leslied: LesliedRunner, stdin: str):
+    result = run_statusline(leslied, stdin)
 
-    assert (told.code, told.out, told.err) == (0, "leslied\n", "")
+    assert (result.code, result.out, result.err) == (0, "leslied\n", "")
 
 
 def test_the_status_line_survives_a_broken_store(two_days: LesliedRunner, home: Path):
     (store,) = home.rglob("store.db")
     os.truncate(store, 100)
 
-    told = run_statusline(two_days, json.dumps(GIVEN))
+    result = run_statusline(two_days, json.dumps(STATUSLINE_INPUT))
 
-    assert (told.code, told.err) == (0, "")
-    assert told.out == "Opus 4.5 · session $3.40 · context 42%\n"
+    assert (result.code, result.err) == (0, "")
+    assert result.out == "Opus 4.5 · session $3.40 · context 42%\n"

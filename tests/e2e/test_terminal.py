@@ -1,4 +1,4 @@
-"""What differs when a person looks on."""
+"""Output that differs on a terminal: colours and progress bars."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 pytestmark = pytest.mark.e2e
 
@@ -23,51 +23,51 @@ def leslied(home: Path) -> LesliedRunner:
 
 
 def run_with_tty_stderr(
-    leslied: LesliedRunner, *words: str, **environ: str
+    leslied: LesliedRunner, *args: str, **environ: str
 ) -> tuple[str, str]:
-    """What goes to a pipe, and what is told on a terminal."""
-    ours, theirs = os.openpty()
-    done = subprocess.run(
-        [sys.executable, "-m", "leslied", *words],
+    """Return standard output, from a pipe, and standard error, from a terminal."""
+    master, slave = os.openpty()
+    process = subprocess.run(
+        [sys.executable, "-m", "leslied", *args],
         env=leslied.environ | {"TERM": "xterm"} | environ,
         stdout=subprocess.PIPE,
-        stderr=theirs,
+        stderr=slave,
         check=False,
-        timeout=PATIENCE_SECONDS,
+        timeout=MAX_WAIT_SECONDS,
     )
-    os.close(theirs)
-    told = b""
+    os.close(slave)
+    output = b""
     try:
-        while part := os.read(ours, 4096):
-            told += part
+        while part := os.read(master, 4096):
+            output += part
     except OSError:
-        # Linux says so where nobody can write any more.
+        # Linux raises EIO when no process holds the other end open.
         pass
     finally:
-        os.close(ours)
-    return done.stdout.decode(), told.decode()
+        os.close(master)
+    return process.stdout.decode(), output.decode()
 
 
 def test_an_error_is_red_on_a_terminal(leslied: LesliedRunner):
-    _, told = run_with_tty_stderr(leslied, "lst")
+    _, err = run_with_tty_stderr(leslied, "lst")
 
-    assert told.startswith("\x1b[31mleslied: \x1b[0mThere is no command")
+    assert err.startswith("\x1b[31mleslied: \x1b[0mThere is no command")
 
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_an_error_is_plain_where_no_colour_is_wanted(
+def test_an_error_has_no_colour_when_colours_are_off(
     leslied: LesliedRunner, environ: dict[str, str]
 ):
-    _, told = run_with_tty_stderr(leslied, "lst", **environ)
+    _, err = run_with_tty_stderr(leslied, "lst", **environ)
 
-    assert told.startswith("leslied: There is no command")
+    assert err.startswith("leslied: There is no command")
 
 
-def test_colours_go_through_a_pipe_where_they_are_forced(
+def test_force_color_keeps_colours_in_a_pipe(
     leslied: LesliedRunner, claude: ClaudeHome
 ):
-    talk = ClaudeLogBuilder()
-    claude.write(talk.prompt("fix it"), talk.answer("Done."))
+    builder = ClaudeLogBuilder()
+    claude.write(builder.prompt("fix it"), builder.answer("Done."))
     leslied("sync")
 
     assert "\x1b[" not in leslied("list").out
@@ -75,11 +75,13 @@ def test_colours_go_through_a_pipe_where_they_are_forced(
     assert "\x1b[" not in leslied("list", FORCE_COLOR="1", NO_COLOR="1").out
 
 
-def test_nothing_is_left_of_a_bar(leslied: LesliedRunner, claude: ClaudeHome):
-    talk = ClaudeLogBuilder()
-    claude.write(*(talk.prompt("x" * 20_000) for _ in range(200)))
+def test_the_progress_bar_is_erased_at_the_end(
+    leslied: LesliedRunner, claude: ClaudeHome
+):
+    builder = ClaudeLogBuilder()
+    claude.write(*(builder.prompt("x" * 20_000) for _ in range(200)))
 
-    out, told = run_with_tty_stderr(leslied, "sync", "--stop-all", "--json")
+    out, err = run_with_tty_stderr(leslied, "sync", "--stop-all", "--json")
 
     assert json.loads(out)["data"]["units_settled"] == 50
-    assert told.rpartition("\x1b[K")[2] == ""
+    assert err.rpartition("\x1b[K")[2] == ""

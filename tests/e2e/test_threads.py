@@ -1,4 +1,4 @@
-"""Threads and their context, through the real program."""
+"""`leslied threads` and `leslied context` on the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leslied.threads.operations import add_reference
 from leslied.threads.relations import encode_relations, parse_relations
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import CommandResult, LesliedRunner
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 pytestmark = pytest.mark.e2e
 
@@ -22,23 +22,23 @@ SECRET = "sk-ant-api03-" + "a" * 95
 
 
 class FolderRunner(LesliedRunner):
-    """The program, run in one folder."""
+    """Run leslied in one folder."""
 
     def __init__(self, home: Path, folder: Path) -> None:
         super().__init__(home)
         self.folder = folder
 
-    def __call__(self, *words: str, **environ: str) -> CommandResult:
-        done = subprocess.run(
-            [sys.executable, "-m", "leslied", *words],
+    def __call__(self, *args: str, **environ: str) -> CommandResult:
+        process = subprocess.run(
+            [sys.executable, "-m", "leslied", *args],
             env={**self.environ, "PYTHONPATH": str(Path.cwd()), **environ},
             cwd=self.folder,
             capture_output=True,
             check=False,
-            timeout=PATIENCE_SECONDS,
+            timeout=MAX_WAIT_SECONDS,
             text=True,
         )
-        return CommandResult(done.returncode, done.stdout, done.stderr)
+        return CommandResult(process.returncode, process.stdout, process.stderr)
 
 
 @pytest.fixture
@@ -54,10 +54,10 @@ def project(home: Path) -> Path:
 
 @pytest.fixture
 def leslied(home: Path, project: Path, claude: ClaudeHome) -> LesliedRunner:
-    """A project with a session and a fork of it, synced."""
-    talk = ClaudeLogBuilder(cwd=str(project))
-    lines = [talk.prompt("fix the login bug"), talk.answer("Done.")]
-    claude.write(*lines, talk.prompt("and the logout"), talk.answer("Done."))
+    """Sync a project with a session and its fork."""
+    builder = ClaudeLogBuilder(cwd=str(project))
+    lines = [builder.prompt("fix the login bug"), builder.answer("Done.")]
+    claude.write(*lines, builder.prompt("and the logout"), builder.answer("Done."))
     fork = ClaudeLogBuilder(OTHER, str(project))
     for _ in range(9):
         fork.line("x")
@@ -73,14 +73,14 @@ def leslied(home: Path, project: Path, claude: ClaudeHome) -> LesliedRunner:
     return command
 
 
-def relate(project: Path, source: str, target: str) -> None:
+def write_reference(project: Path, source: str, target: str) -> None:
     path = project / ".leslie" / "thread_relations.json"
     data = parse_relations(path.read_bytes())
     add_reference(data, source, target, "live", "2026-11-16T12:00:00.000Z")
     path.write_bytes(encode_relations(data))
 
 
-def test_a_second_sync_leaves_the_relations_byte_for_byte(
+def test_a_second_sync_does_not_write_the_relations_file(
     leslied: LesliedRunner, project: Path
 ):
     path = project / ".leslie" / "thread_relations.json"
@@ -91,15 +91,15 @@ def test_a_second_sync_leaves_the_relations_byte_for_byte(
     assert before == (path.read_bytes(), path.stat().st_mtime_ns)
 
 
-def test_git_sees_nothing_of_the_relations(leslied: LesliedRunner, project: Path):
-    relate(project, "thread-11111111", "thread-22222222")
-    told = subprocess.run(
+def test_git_ignores_the_relations_file(leslied: LesliedRunner, project: Path):
+    write_reference(project, "thread-11111111", "thread-22222222")
+    status = subprocess.run(
         ["git", "-C", str(project), "status", "--porcelain", "-uall"],
         capture_output=True,
         check=True,
     )
 
-    assert told.stdout == b""
+    assert status.stdout == b""
 
 
 def test_the_tree_shows_forks_below_their_origin(leslied: LesliedRunner):
@@ -113,33 +113,33 @@ def test_the_tree_shows_forks_below_their_origin(leslied: LesliedRunner):
 
 
 def test_the_tree_as_json_is_nested(leslied: LesliedRunner, project: Path):
-    (told,) = leslied("threads", "tree", "--json").json["data"]["projects"]
+    (tree,) = leslied("threads", "tree", "--json").json["data"]["projects"]
 
-    (root,) = told["threads"]
-    assert told["project"] == str(project)
+    (root,) = tree["threads"]
+    assert tree["project"] == str(project)
     assert (root["id"], root["session_id"]) == ("thread-11111111", SESSION)
     assert [child["id"] for child in root["children"]] == ["thread-22222222"]
 
 
-def test_the_tree_for_graphviz_has_lines_and_dashes(
+def test_the_graphviz_tree_has_solid_and_dashed_edges(
     leslied: LesliedRunner, project: Path
 ):
-    relate(project, "thread-22222222", "thread-11111111")
+    write_reference(project, "thread-22222222", "thread-11111111")
 
-    told = leslied("threads", "tree", "--dot").out
+    graph = leslied("threads", "tree", "--dot").out
 
-    assert told.startswith("digraph threads {\n")
-    assert '"thread-11111111" -> "thread-22222222";' in told
-    assert '"thread-22222222" -> "thread-11111111" [style=dashed];' in told
+    assert graph.startswith("digraph threads {\n")
+    assert '"thread-11111111" -> "thread-22222222";' in graph
+    assert '"thread-22222222" -> "thread-11111111" [style=dashed];' in graph
 
 
 def test_the_list_counts_forks_and_references(leslied: LesliedRunner, project: Path):
-    relate(project, "thread-22222222", "thread-11111111")
+    write_reference(project, "thread-22222222", "thread-11111111")
 
-    (told,) = leslied("threads", "list", "--json").json["data"]["projects"]
+    (listing,) = leslied("threads", "list", "--json").json["data"]["projects"]
     table = leslied("threads", "list").out
 
-    by_id = {thread["id"]: thread for thread in told["threads"]}
+    by_id = {thread["id"]: thread for thread in listing["threads"]}
     assert by_id["thread-11111111"]["children"] == ["thread-22222222"]
     assert by_id["thread-22222222"]["references_to"] == ["thread-11111111"]
     assert table.startswith("THREAD")
@@ -151,7 +151,7 @@ def test_outside_a_project_every_project_is_shown(leslied: FolderRunner, home: P
     assert leslied("threads", "tree").out.startswith("~/app\n")
 
 
-def test_context_without_a_name_is_that_of_the_last_thread_here(leslied: LesliedRunner):
+def test_context_defaults_to_the_last_thread_of_the_project(leslied: LesliedRunner):
     assert leslied("context").out == (
         '<thread_context thread="thread-22222222" objective="obj-11111111" '
         'relations_file=".leslie/thread_relations.json">\n'
@@ -161,89 +161,89 @@ def test_context_without_a_name_is_that_of_the_last_thread_here(leslied: Leslied
     )
 
 
-def test_context_takes_a_session_a_thread_or_a_beginning(leslied: LesliedRunner):
-    told = {leslied("context", name).out for name in (SESSION, "thread-1", "1111")}
+def test_context_accepts_session_and_thread_ids_and_prefixes(leslied: LesliedRunner):
+    outputs = {leslied("context", name).out for name in (SESSION, "thread-1", "1111")}
 
-    assert len(told) == 1
-    assert 'thread="thread-11111111"' in told.pop()
+    assert len(outputs) == 1
+    assert 'thread="thread-11111111"' in outputs.pop()
 
 
-def test_context_shows_assets_and_what_it_refers_to(
+def test_context_shows_assets_of_referenced_threads(
     leslied: LesliedRunner, project: Path
 ):
     folder = project / ".leslie" / "threads" / "thread-22222222"
     (folder / "plan.md").write_text("# Plan")
 
-    ran = leslied("context", "thread-1111", "--ref", "thread-22222222", "--json")
+    result = leslied("context", "thread-1111", "--ref", "thread-22222222", "--json")
 
-    (ref,) = ran.json["data"]["refs"]
+    (ref,) = result.json["data"]["refs"]
     assert ref["thread"] == "thread-22222222"
     assert ref["assets"][0] == {
         "type": "plan",
         "path": ".leslie/threads/thread-22222222/plan.md",
     }
-    assert ran.json["data"]["context"].count("<ref ") == 1
+    assert result.json["data"]["context"].count("<ref ") == 1
 
 
-def test_a_reference_to_nobody_is_a_warning(leslied: LesliedRunner):
-    ran = leslied("context", "thread-1111", "--ref", "thread-nope", "--json")
+def test_a_reference_to_an_unknown_thread_is_a_warning(leslied: LesliedRunner):
+    result = leslied("context", "thread-1111", "--ref", "thread-nope", "--json")
 
-    assert ran.code == 0
-    assert ran.json["warnings"] == ["W202: Referenced thread 'thread-nope' not found"]
-
-
-def test_a_reference_that_closes_a_circle_is_an_error(
-    leslied: LesliedRunner, project: Path
-):
-    relate(project, "thread-22222222", "thread-11111111")
-
-    ran = leslied("context", "thread-11111111", "--ref", "thread-22222222", "--json")
-
-    assert (ran.code, ran.json["success"]) == (1, False)
-    assert ran.json["error"]["message"].startswith("T201")
+    assert result.code == 0
+    assert result.json["warnings"] == [
+        "W202: Referenced thread 'thread-nope' not found"
+    ]
 
 
-def test_a_thread_of_leslies_own_needs_no_store(home: Path, project: Path):
+def test_a_circular_reference_is_an_error(leslied: LesliedRunner, project: Path):
+    write_reference(project, "thread-22222222", "thread-11111111")
+
+    result = leslied("context", "thread-11111111", "--ref", "thread-22222222", "--json")
+
+    assert (result.code, result.json["success"]) == (1, False)
+    assert result.json["error"]["message"].startswith("T201")
+
+
+def test_a_thread_created_by_leslie_needs_no_store(home: Path, project: Path):
     folder = project / ".leslie" / "threads" / "thread-leslie01"
     folder.mkdir(parents=True)
     (folder / "progress.md").write_text("# Progress")
 
-    ran = FolderRunner(home, project)("context", "thread-leslie01")
+    result = FolderRunner(home, project)("context", "thread-leslie01")
 
-    assert ran.code == 0
-    assert 'path=".leslie/threads/thread-leslie01/progress.md"' in ran.out
-
-
-def test_an_unknown_thread_gets_a_sentence_and_the_next_step(leslied: LesliedRunner):
-    ran = leslied("context", "thread-nope")
-
-    assert (ran.code, ran.out) == (2, "")
-    assert "leslied list" in ran.err
+    assert result.code == 0
+    assert 'path=".leslie/threads/thread-leslie01/progress.md"' in result.out
 
 
-def test_where_nobody_worked_context_says_so(leslied: FolderRunner, home: Path):
+def test_an_unknown_thread_is_reported_with_a_hint(leslied: LesliedRunner):
+    result = leslied("context", "thread-nope")
+
+    assert (result.code, result.out) == (2, "")
+    assert "leslied list" in result.err
+
+
+def test_context_outside_a_project_is_refused_with_a_hint(
+    leslied: FolderRunner, home: Path
+):
     leslied.folder = home
 
-    ran = leslied("context")
+    result = leslied("context")
 
-    assert ran.code == 2
-    assert "leslied threads list" in ran.err
+    assert result.code == 2
+    assert "leslied threads list" in result.err
 
 
-def test_a_thread_in_the_central_tree_is_told_with_whole_paths(
-    home: Path, claude: ClaudeHome
-):
-    talk = ClaudeLogBuilder(cwd="/nowhere/app")
-    claude.write(talk.prompt(f"use {SECRET}"), talk.answer("1"))
+def test_context_of_a_central_thread_has_absolute_paths(home: Path, claude: ClaudeHome):
+    builder = ClaudeLogBuilder(cwd="/nowhere/app")
+    claude.write(builder.prompt(f"use {SECRET}"), builder.answer("1"))
     leslied = FolderRunner(home, home)
     leslied("sync", "--stop-all")
 
-    told = leslied("context", "thread-1111", "--json").json["data"]
+    context = leslied("context", "thread-1111", "--json").json["data"]
 
     central = str(home / ".local/share/leslied/central")
-    assert all(asset["path"].startswith(central) for asset in told["assets"])
-    assert Path(told["assets"][0]["path"]).is_dir()
+    assert all(asset["path"].startswith(central) for asset in context["assets"])
+    assert Path(context["assets"][0]["path"]).is_dir()
     relations = json.loads(
-        (Path(told["base"]) / ".leslie/thread_relations.json").read_text()
+        (Path(context["base"]) / ".leslie/thread_relations.json").read_text()
     )
     assert SECRET not in json.dumps(relations)

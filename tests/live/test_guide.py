@@ -1,4 +1,7 @@
-"""Real agents read what `leslied init` wrote; runs as `test_live.py` does."""
+"""Real agents read the guide that `leslied init` wrote.
+
+Requires the same set-up as `test_live.py`.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +26,18 @@ GUIDE = load_guide().text.decode()
 def capture_first_request(
     client: str, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> str:
-    """The text of the first thing that the agent sends to its model."""
+    """Return the first request that the agent sends to its model, as text."""
     monkeypatch.setattr(sys, "path", [str(TOOLS), *sys.path])
-    from agents import Model, run_agent  # noqa: PLC0415 - stands beside the repository
+    from agents import Model, run_agent  # noqa: PLC0415 - outside the repository
 
     home = work.parent
-    asked = home.parent / "asked.jsonl"
-    with Model(dump=asked) as model:
-        done = run_agent(
+    requests = home.parent / "requests.jsonl"
+    with Model(dump=requests) as model:
+        result = run_agent(
             client, "hello", prefix=PREFIX, home=home, work=work, model=model
         )
-    assert done.exit_code == 0
-    return asked.read_text(encoding="utf-8").split("\n")[0]
+    assert result.exit_code == 0
+    return requests.read_text(encoding="utf-8").split("\n")[0]
 
 
 @pytest.fixture
@@ -64,13 +67,13 @@ def test_the_first_request_carries_the_guide(
 @pytest.mark.parametrize(
     ("line", "is_read"), [("Use tabs.", False), ("@AGENTS.md", True)]
 )
-def test_claude_md_hides_agents_md_as_the_warning_says(
+def test_claude_md_hides_agents_md_exactly_when_init_warns(
     line: str, is_read: object, work: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (work / "CLAUDE.md").write_text(f"{line}\n")
-    warned = (
+    has_warning = (
         "Claude Code reads CLAUDE.md" in LesliedRunner(work.parent, work)("init").err
     )
 
     assert has_guide(capture_first_request("claude", work, monkeypatch)) == is_read
-    assert warned is not is_read
+    assert has_warning is not is_read

@@ -1,7 +1,7 @@
-"""Hooks in a real Claude Code, which talks to a scripted model that keeps its requests.
+"""Hooks in a real Claude Code, with a scripted model that records requests.
 
-Runs where `tests/live/test_live.py` runs; `LESLIED_TOOLS` may name the folder of the
-tools that drive agents.
+Requires the same set-up as `tests/live/test_live.py`; `LESLIED_TOOLS` may name the
+folder of the tools that drive agents.
 
     LESLIED_LIVE=FOLDER pytest -n 0 -s tests/live/test_hooks_live.py
 """
@@ -25,8 +25,8 @@ from leslied.hooks.settings import PROGRAM
 from tests.support.cli import CommandResult, LesliedRunner
 
 ROOT = Path(__file__).resolve().parents[2]
-BESIDE = ROOT.parent / "shared" / "tools" / "agents"
-TOOLS = Path(os.environ.get("LESLIED_TOOLS", BESIDE))
+DEFAULT_TOOLS = ROOT.parent / "shared" / "tools" / "agents"
+TOOLS = Path(os.environ.get("LESLIED_TOOLS", DEFAULT_TOOLS))
 PREFIX = os.environ.get("LESLIED_LIVE", "")
 SCENARIOS = {
     "calm": [
@@ -52,7 +52,7 @@ pytestmark = [
 
 
 class HookHarness:
-    """A home with the hooks in it, and a model that writes down what it is asked."""
+    """Home with installed hooks, and a model that records its requests."""
 
     def __init__(self, home: Path, model: Any, dump: Path) -> None:
         self.home = home
@@ -63,17 +63,17 @@ class HookHarness:
         self.model = model
         self.dump = dump
 
-    def leslied(self, *words: str) -> CommandResult:
-        return LesliedRunner(self.home)(*words)
+    def leslied(self, *args: str) -> CommandResult:
+        return LesliedRunner(self.home)(*args)
 
     def agent_options(self) -> dict[str, Any]:
         return {"prefix": PREFIX, "home": self.home, "work": self.work}
 
-    def run(self, scenario: str, **more: Any) -> Any:
-        from agents import run_agent  # noqa: PLC0415 - stands beside the repository
+    def run(self, scenario: str, **options: Any) -> Any:
+        from agents import run_agent  # noqa: PLC0415 - outside the repository
 
         return run_agent(
-            "claude", scenario, model=self.model, **self.agent_options(), **more
+            "claude", scenario, model=self.model, **self.agent_options(), **options
         )
 
     def type(self, *script: str) -> Any:
@@ -82,9 +82,13 @@ class HookHarness:
         return run_terminal(script, model=self.model, **self.agent_options())
 
     def main_requests(self) -> list[str]:
-        """Every request of the main talk so far: its messages, as text."""
-        told = [json.loads(line) for line in self.dump.read_text().splitlines()]
-        bodies = [each["body"] for each in told if each["path"].endswith("/messages")]
+        """Return the messages of each request of the main session, as text."""
+        requests = [json.loads(line) for line in self.dump.read_text().splitlines()]
+        bodies = [
+            request["body"]
+            for request in requests
+            if request["path"].endswith("/messages")
+        ]
         return [json.dumps(b["messages"]) for b in bodies if b.get("tools")]
 
     def log(self) -> Path:
@@ -95,49 +99,49 @@ class HookHarness:
         return f"thread-{self.log().stem[:8]}"
 
     def messages(self) -> list[tuple[str, str]]:
-        told = self.leslied("inbox", "--json").json["data"]["messages"]
-        return [(each["id"], each["state"]) for each in told]
+        messages = self.leslied("inbox", "--json").json["data"]["messages"]
+        return [(message["id"], message["state"]) for message in messages]
 
 
 def wait_until(is_true: Callable[[], Any], seconds: float) -> float:
-    began = time.monotonic()
+    start = time.monotonic()
     while not is_true():
-        assert time.monotonic() - began < seconds, f"not within {seconds} s"
+        assert time.monotonic() - start < seconds, f"not within {seconds} s"
         time.sleep(0.02)
-    return time.monotonic() - began
+    return time.monotonic() - start
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[HookHarness]:
+def harness(tmp_path: Path) -> Iterator[HookHarness]:
     sys.path.insert(0, str(TOOLS))
     from agents import Model  # noqa: PLC0415
 
-    with Model(scenarios=SCENARIOS, dump=tmp_path / "asked.jsonl") as model:
-        stage = HookHarness(
-            tmp_path / "stage" / "home", model, tmp_path / "asked.jsonl"
+    with Model(scenarios=SCENARIOS, dump=tmp_path / "requests.jsonl") as model:
+        harness = HookHarness(
+            tmp_path / "live" / "home", model, tmp_path / "requests.jsonl"
         )
-        assert stage.leslied("hooks", "install").code == 0
-        yield stage
+        assert harness.leslied("hooks", "install").code == 0
+        yield harness
 
 
 def count_contexts(request: str, thread: str) -> int:
     return request.count(f'<thread_context thread=\\"{thread}\\"')
 
 
-def test_the_first_request_carries_the_context(stage: HookHarness):
-    result = stage.run("hello")
+def test_the_first_request_carries_the_context(harness: HookHarness):
+    result = harness.run("hello")
 
-    print(stage.main_requests()[0][-1500:])
+    print(harness.main_requests()[0][-1500:])
     assert result.exit_code == 0
-    assert count_contexts(stage.main_requests()[0], stage.thread()) == 1
-    assert stage.leslied("hooks", "uninstall").code == 0
-    assert not stage.settings.exists()
+    assert count_contexts(harness.main_requests()[0], harness.thread()) == 1
+    assert harness.leslied("hooks", "uninstall").code == 0
+    assert not harness.settings.exists()
 
 
-def test_a_changed_context_is_told_with_the_next_prompt_and_an_old_one_is_not(
-    stage: HookHarness,
+def test_only_a_changed_context_is_injected_with_the_next_prompt(
+    harness: HookHarness,
 ):
-    result = stage.type(
+    result = harness.type(
         "type: hello [[hello]]",
         "wait: Hello from",
         "status: idle",
@@ -154,16 +158,16 @@ def test_a_changed_context_is_told_with_the_next_prompt_and_an_old_one_is_not(
         "exit:",
     )
 
-    requests = stage.main_requests()
-    (again,) = [each for each in requests if each.count("[[") == 2]
+    requests = harness.main_requests()
+    (second_request,) = [request for request in requests if request.count("[[") == 2]
     assert not result.error, result.error
-    assert count_contexts(again, stage.thread()) == 1
-    assert count_contexts(requests[-1], stage.thread()) == 2
-    assert f"{stage.thread()}/plan.md" in requests[-1]
+    assert count_contexts(second_request, harness.thread()) == 1
+    assert count_contexts(requests[-1], harness.thread()) == 2
+    assert f"{harness.thread()}/plan.md" in requests[-1]
 
 
-def test_after_a_compaction_the_context_is_there_again(stage: HookHarness):
-    result = stage.type(
+def test_the_context_is_injected_again_after_a_compaction(harness: HookHarness):
+    result = harness.type(
         "type: hello [[hello]]",
         "wait: Hello from",
         "status: idle",
@@ -177,27 +181,27 @@ def test_after_a_compaction_the_context_is_there_again(stage: HookHarness):
         "exit:",
     )
 
-    last = stage.main_requests()[-1]
-    _, _, after = stage.log().read_text().partition("compact_boundary")
+    last = harness.main_requests()[-1]
+    _, _, after = harness.log().read_text().partition("compact_boundary")
     assert not result.error, result.error
     assert "[[again]]" in last
     assert "[[hello]]" not in last
-    assert count_contexts(last, stage.thread()) == 1
+    assert count_contexts(last, harness.thread()) == 1
     assert "<thread_context" in after
 
 
-def test_a_message_arrives_exactly_once(stage: HookHarness):
-    stage.run("hello")
-    stage.leslied("sync")
-    sent = stage.leslied("inject", "last", "Mind the gap.", "--json").json["data"]
-    before = len(stage.main_requests())
+def test_a_message_arrives_exactly_once(harness: HookHarness):
+    harness.run("hello")
+    harness.leslied("sync")
+    sent = harness.leslied("inject", "last", "Mind the gap.", "--json").json["data"]
+    before = len(harness.main_requests())
 
-    stage.run("again", resume=True)
-    states = stage.messages()
-    stage.run("third", resume=True)
+    harness.run("again", resume=True)
+    states = harness.messages()
+    harness.run("third", resume=True)
 
-    requests = stage.main_requests()
-    assert all(sent["id"] not in each for each in requests[:before])
+    requests = harness.main_requests()
+    assert all(sent["id"] not in request for request in requests[:before])
     assert requests[before].count(sent["id"]) == 1
     assert requests[-1].count(sent["id"]) == 1
     assert "Mind the gap." in requests[before]
@@ -205,123 +209,124 @@ def test_a_message_arrives_exactly_once(stage: HookHarness):
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.05, 0.3])
-def test_a_message_to_an_agent_that_dies_arrives_all_the_same(
-    stage: HookHarness, delay: float
+def test_a_message_to_a_killed_agent_is_delivered_on_resume(
+    harness: HookHarness, delay: float
 ):
     from agents import start_agent  # noqa: PLC0415
 
-    stage.run("hello")
-    stage.leslied("sync")
-    sent = stage.leslied("inject", "last", "Mind the gap.", "--json").json["data"]
+    harness.run("hello")
+    harness.leslied("sync")
+    sent = harness.leslied("inject", "last", "Mind the gap.", "--json").json["data"]
 
     agent = start_agent(
-        "claude", "slow", model=stage.model, resume=True, **stage.agent_options()
+        "claude", "slow", model=harness.model, resume=True, **harness.agent_options()
     )
     with agent:
-        folder = stage.data / "inbox" / stage.thread()
+        folder = harness.data / "inbox" / harness.thread()
         wait_until(lambda: list(folder.glob("*.claimed.*")), 30)
         time.sleep(delay)
         agent.send("KILL")
         agent.wait()
-    is_in_log = sent["id"] in stage.log().read_text()
+    is_in_log = sent["id"] in harness.log().read_text()
     time.sleep(5.1)
-    stage.run("again", resume=True)
+    harness.run("again", resume=True)
 
     print(f"\nkilled after {delay} s; in the log by then: {is_in_log}")
-    assert stage.main_requests()[-1].count(sent["id"]) == 1
-    assert stage.messages() == [(sent["id"], "delivered")]
+    assert harness.main_requests()[-1].count(sent["id"]) == 1
+    assert harness.messages() == [(sent["id"], "delivered")]
 
 
 IDS = re.compile(r"toolu_\w+|msg_\w+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def normalized_output(result: Any) -> list[str]:
-    """What the agent printed, without ids, times and counts."""
-    told = []
+    """Return what the agent printed, without ids, times and counts."""
+    lines = []
     for line in map(json.loads, Path(result.stdout).read_text().splitlines()):
         content = (line.get("message") or {}).get("content")
         parts = [line["type"], line.get("subtype"), content, line.get("result")]
-        told.append(IDS.sub("ID", json.dumps(parts)))
-    return told
+        lines.append(IDS.sub("ID", json.dumps(parts)))
+    return lines
 
 
-def break_program(stage: HookHarness) -> None:
-    text = stage.settings.read_text()
-    stage.settings.write_text(text.replace(str(PROGRAM), f"/gone{PROGRAM}"))
+def break_program(harness: HookHarness) -> None:
+    text = harness.settings.read_text()
+    harness.settings.write_text(text.replace(str(PROGRAM), f"/gone{PROGRAM}"))
 
 
-def break_python(stage: HookHarness) -> None:
-    text = stage.settings.read_text()
-    stage.settings.write_text(text.replace(sys.executable, "/gone/python"))
+def break_python(harness: HookHarness) -> None:
+    text = harness.settings.read_text()
+    harness.settings.write_text(text.replace(sys.executable, "/gone/python"))
 
 
-def break_data(stage: HookHarness) -> None:
-    shutil.rmtree(stage.data)
-    stage.data.write_text("no folder")
+def break_data(harness: HookHarness) -> None:
+    shutil.rmtree(harness.data)
+    harness.data.write_text("no folder")
 
 
-def fill_disk(stage: HookHarness) -> None:
-    shutil.rmtree(stage.data)
-    stage.data.mkdir()
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(stage.data)], check=False
+def fill_disk(harness: HookHarness) -> None:
+    shutil.rmtree(harness.data)
+    harness.data.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(harness.data)],
+        check=False,
     )
-    if made.returncode:
-        pytest.skip("no mount here")
+    if mounted.returncode:
+        pytest.skip("mount is not permitted")
     with pytest.raises(OSError, match="space"):
-        (stage.data / "all").write_bytes(b"x" * 1_000_000)
+        (harness.data / "all").write_bytes(b"x" * 1_000_000)
 
 
-def leave_garbage(stage: HookHarness) -> None:
+def leave_garbage(harness: HookHarness) -> None:
     for name in ("spool", "given"):
-        folder = stage.data / "hooks" / name
+        folder = harness.data / "hooks" / name
         folder.mkdir(parents=True, exist_ok=True)
         for number in range(1200):
             (folder / f"{number}.json").write_bytes(b"\xff{garbage")
-    (stage.data / "inbox").write_bytes(b"\0")
+    (harness.data / "inbox").write_bytes(b"\0")
 
 
 @pytest.mark.parametrize(
-    "spoil",
+    "damage",
     [break_program, break_python, break_data, fill_disk, leave_garbage],
-    ids=lambda each: each.__name__,
+    ids=lambda function: function.__name__,
 )
-def test_an_agent_does_not_notice_that_leslied_is_broken(
-    stage: HookHarness, spoil: Callable[[HookHarness], None]
+def test_a_broken_leslied_does_not_affect_the_agent(
+    harness: HookHarness, damage: Callable[[HookHarness], None]
 ):
-    whole = stage.run("calm")
-    spoil(stage)
+    intact = harness.run("calm")
+    damage(harness)
     try:
-        broken = stage.run("calm")
+        broken = harness.run("calm")
     finally:
-        subprocess.run(["umount", str(stage.data)], check=False, capture_output=True)
-    stage.settings.unlink()
-    without = stage.run("calm")
+        subprocess.run(["umount", str(harness.data)], check=False, capture_output=True)
+    harness.settings.unlink()
+    without_hooks = harness.run("calm")
 
     print("\n".join(normalized_output(broken)))
-    assert (broken.exit_code, without.exit_code) == (0, 0)
-    assert Path(broken.stderr).read_text() == Path(without.stderr).read_text()
-    assert normalized_output(broken) == normalized_output(whole)
+    assert (broken.exit_code, without_hooks.exit_code) == (0, 0)
+    assert Path(broken.stderr).read_text() == Path(without_hooks.stderr).read_text()
+    assert normalized_output(broken) == normalized_output(intact)
     assert [
-        each for each in normalized_output(broken) if "hook_" not in each
-    ] == normalized_output(without)
+        line for line in normalized_output(broken) if "hook_" not in line
+    ] == normalized_output(without_hooks)
 
 
-def test_the_daemon_hears_at_once_that_a_session_ended(stage: HookHarness):
-    with (stage.home / "log").open("w") as log:
-        daemon = LesliedRunner(stage.home).start("run", "--log-json", stderr=log)
+def test_the_daemon_processes_the_end_of_a_session_within_seconds(harness: HookHarness):
+    with (harness.home / "log").open("w") as log:
+        daemon = LesliedRunner(harness.home).start("run", "--log-json", stderr=log)
     try:
-        wait_until((stage.data / "store.db").exists, 20)
-        stage.run("hello")
-        list_all = lambda: stage.leslied("list", "--json").json["data"]["sessions"]  # noqa: E731
-        took = wait_until(
+        wait_until((harness.data / "store.db").exists, 20)
+        harness.run("hello")
+        list_all = lambda: harness.leslied("list", "--json").json["data"]["sessions"]  # noqa: E731
+        seconds = wait_until(
             lambda: list_all() and list_all()[0]["status"] == "stopped", 10
         )
-        print(f"\nstopped {took:.2f} s after the agent left")
-        assert not list((stage.data / "hooks/spool").iterdir())
+        print(f"\nstopped {seconds:.2f} s after the agent exited")
+        assert not list((harness.data / "hooks/spool").iterdir())
     finally:
         daemon.terminate()
         daemon.wait(10)
-    told = (stage.home / "log").read_text()
-    assert '"event": "hooks.heard"' in told
-    print(told)
+    log_text = (harness.home / "log").read_text()
+    assert '"event": "hooks.events"' in log_text
+    print(log_text)

@@ -1,7 +1,7 @@
-"""The daemon beside real agents, which talk to a scripted model.
+"""The daemon next to real agents that use a scripted model.
 
-Runs only where `LESLIED_LIVE` names a folder with the agents installed and the tools
-that drive them stand beside this repository:
+Requires `LESLIED_LIVE`, a folder with installed agents, and the tools that drive them
+next to this repository:
 
     LESLIED_LIVE=FOLDER pytest -n 0 -s tests/live
 """
@@ -25,7 +25,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT.parent / "shared" / "tools" / "agents"
 PREFIX = os.environ.get("LESLIED_LIVE", "")
-NAMES = {
+AGENT_NAMES = {
     "claude": "claude-code",
     "codex": "codex",
     "gemini": "gemini-cli",
@@ -34,15 +34,15 @@ NAMES = {
     "qwen": "qwen-code",
 }
 FOLDERS = (".claude", ".codex", ".gemini", ".copilot", ".qwen", ".local/share/opencode")
-CALLS = (
+TRACED_CALLS = (
     "openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,"
     "symlink,symlinkat,truncate,ftruncate,chmod,fchmodat,utimensat,flock,write,writev,"
     "pwrite64,pwritev,fallocate"
 )
-RUN = (sys.executable, "-m", "leslied", "run", "--log-json")
-SOON = 3.0
-QUIET = 2.0
-over_agents = pytest.mark.parametrize("client", NAMES)
+DAEMON_COMMAND = (sys.executable, "-m", "leslied", "run", "--log-json")
+MAX_DELAY_SECONDS = 3.0
+QUIET_SECONDS = 2.0
+for_each_agent = pytest.mark.parametrize("client", AGENT_NAMES)
 
 pytestmark = [
     pytest.mark.skipif(not PREFIX or not TOOLS.exists(), reason="no live agents"),
@@ -51,7 +51,7 @@ pytestmark = [
 
 
 class LiveHarness:
-    """A home with a daemon in it; what the daemon opens for writing is written down."""
+    """Home with a running daemon whose file system calls are traced."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -68,8 +68,8 @@ class LiveHarness:
                     "-o",
                     str(self.calls),
                     "-e",
-                    f"trace={CALLS}",
-                    *RUN,
+                    f"trace={TRACED_CALLS}",
+                    *DAEMON_COMMAND,
                 ],
                 cwd=ROOT,
                 env=self.environ,
@@ -77,15 +77,15 @@ class LiveHarness:
             )
         wait_until((home / ".local/share/leslied/store.db").exists, 20)
 
-    def run(self, client: str, scenario: str, **more: Any) -> Any:
-        from agents import run_agent  # noqa: PLC0415 - stands beside the repository
+    def run(self, client: str, scenario: str, **options: Any) -> Any:
+        from agents import run_agent  # noqa: PLC0415 - outside the repository
 
         return run_agent(
-            client, scenario, prefix=PREFIX, home=self.home, work=self.work, **more
+            client, scenario, prefix=PREFIX, home=self.home, work=self.work, **options
         )
 
     def sessions(self, client: str) -> list[dict[str, Any]]:
-        told = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-m", "leslied", "list", "--json"],
             cwd=ROOT,
             env=self.environ,
@@ -93,26 +93,28 @@ class LiveHarness:
             text=True,
             check=False,
         )
-        found = json.loads(told.stdout)["data"]["sessions"]
-        return [each for each in found if each["agent"] == NAMES[client]]
+        sessions = json.loads(result.stdout)["data"]["sessions"]
+        return [
+            session for session in sessions if session["agent"] == AGENT_NAMES[client]
+        ]
 
     def transcripts(self, folder: str = "transcripts") -> list[Path]:
         return sorted(self.work.glob(f".leslie/threads/*/.meta/{folder}/*.txt"))
 
-    def forbidden(self) -> list[str]:
-        """Calls of the daemon that could change anything in an agent's folder."""
-        folders = "|".join(re.escape(str(self.home / each)) for each in FOLDERS)
-        named = re.compile(rf'["<](?:{folders})(?:/[^">]*)?[">]')
-        # SQLite opens an existing log of writes for writing, and then does not write.
-        # What a call was asked for stands where it began, not where it went on.
+    def list_forbidden_calls(self) -> list[str]:
+        """Return calls of the daemon that could modify an agent's folder."""
+        folders = "|".join(re.escape(str(self.home / folder)) for folder in FOLDERS)
+        agent_path = re.compile(rf'["<](?:{folders})(?:/[^">]*)?[">]')
+        # SQLite opens an existing WAL for writing, and then does not write. The flags
+        # of a resumed call are in the line where it began.
         harmless = re.compile(
             r"openat\([^)]*(?:O_RDONLY|O_PATH)|<\.\.\. openat resumed>"
             r"|opencode\.db-wal\", O_RDWR\|O_CREAT\|O_NOFOLLOW"
         )
-        told = self.calls.read_text(errors="replace").splitlines()
-        there = [line for line in told if named.search(line)]
-        assert there, "the daemon was not seen to read"
-        return [line for line in there if not harmless.search(line)]
+        calls = self.calls.read_text(errors="replace").splitlines()
+        agent_calls = [line for line in calls if agent_path.search(line)]
+        assert agent_calls, "the trace has no reads of the daemon"
+        return [line for line in agent_calls if not harmless.search(line)]
 
     def end(self) -> int:
         child = Path(f"/proc/{self.daemon.pid}/task/{self.daemon.pid}/children")
@@ -121,67 +123,74 @@ class LiveHarness:
 
 
 def wait_until(is_true: Callable[[], Any], seconds: float) -> float:
-    """Seconds until it was true."""
-    began = time.monotonic()
+    """Wait until the condition is true; return the seconds it took."""
+    start = time.monotonic()
     while not is_true():
-        assert time.monotonic() - began < seconds, f"not within {seconds} s"
+        assert time.monotonic() - start < seconds, f"not within {seconds} s"
         time.sleep(0.05)
-    return time.monotonic() - began
+    return time.monotonic() - start
 
 
 @pytest.fixture
-def live(tmp_path: Path) -> Iterator[LiveHarness]:
+def harness(tmp_path: Path) -> Iterator[LiveHarness]:
     sys.path.insert(0, str(TOOLS))
-    live = LiveHarness(tmp_path / "live" / "home")
-    yield live
-    if live.daemon.poll() is None:
-        live.end()
+    harness = LiveHarness(tmp_path / "live" / "home")
+    yield harness
+    if harness.daemon.poll() is None:
+        harness.end()
 
 
-@over_agents
-def test_a_turn_with_tools_is_a_transcript_within_three_seconds(
-    live: LiveHarness, client: str
+@for_each_agent
+def test_a_turn_with_tools_has_a_transcript_within_three_seconds(
+    harness: LiveHarness, client: str
 ):
-    result = live.run(client, "tools")
-    took = wait_until(live.transcripts, QUIET + SOON)
+    result = harness.run(client, "tools")
+    seconds = wait_until(harness.transcripts, QUIET_SECONDS + MAX_DELAY_SECONDS)
 
-    (session,) = live.sessions(client)
-    print(f"\n{client}: transcript {took:.2f} s after the agent left")
-    print(live.transcripts()[0].read_text())
+    (session,) = harness.sessions(client)
+    print(f"\n{client}: transcript {seconds:.2f} s after the agent exited")
+    print(harness.transcripts()[0].read_text())
     assert result.exit_code == 0
-    assert took <= SOON
-    assert session["project"] == str(live.work)
+    assert seconds <= MAX_DELAY_SECONDS
+    assert session["project"] == str(harness.work)
     assert session["model"]
     assert session["title"]
     assert session["tool_calls"] >= 2
     assert session["usage"]["output_tokens"] > 0
     assert session["started_at"] < session["ended_at"]
-    assert live.forbidden() == []
+    assert harness.list_forbidden_calls() == []
 
 
-@over_agents
-def test_a_killed_agent_is_stopped(live: LiveHarness, client: str):
-    killed = live.run(client, "slowtool", signal="KILL", after=12)
+@for_each_agent
+def test_the_session_of_a_killed_agent_is_stopped(harness: LiveHarness, client: str):
+    killed = harness.run(client, "slowtool", signal="KILL", after=12)
 
     assert killed.exit_code == -signal.SIGKILL
-    assert wait_until(lambda: live.sessions(client), QUIET + SOON) < SOON
+    assert (
+        wait_until(lambda: harness.sessions(client), QUIET_SECONDS + MAX_DELAY_SECONDS)
+        < MAX_DELAY_SECONDS
+    )
     has_registry = client in ("claude", "codex", "copilot")
     if has_registry:
-        took = wait_until(lambda: live.sessions(client)[0]["status"] == "stopped", 35)
-        print(f"\n{client}: stopped {took:.2f} s after the kill")
-    assert len(live.sessions(client)) == 1
-    assert live.forbidden() == []
+        seconds = wait_until(
+            lambda: harness.sessions(client)[0]["status"] == "stopped", 35
+        )
+        print(f"\n{client}: stopped {seconds:.2f} s after the kill")
+    assert len(harness.sessions(client)) == 1
+    assert harness.list_forbidden_calls() == []
 
 
-@over_agents
-def test_a_resumed_session_goes_on(live: LiveHarness, client: str):
-    live.run(client, "hello")
-    wait_until(live.transcripts, QUIET + SOON)
-    live.run(client, "again", resume=True)
+@for_each_agent
+def test_a_resumed_session_gets_a_second_unit(harness: LiveHarness, client: str):
+    harness.run(client, "hello")
+    wait_until(harness.transcripts, QUIET_SECONDS + MAX_DELAY_SECONDS)
+    harness.run(client, "again", resume=True)
 
-    wait_until(lambda: len(live.transcripts()) == 2, QUIET + SOON)
+    wait_until(
+        lambda: len(harness.transcripts()) == 2, QUIET_SECONDS + MAX_DELAY_SECONDS
+    )
 
-    (session,) = live.sessions(client)
+    (session,) = harness.sessions(client)
     assert session["units"] == 2
 
 
@@ -194,38 +203,44 @@ def test_a_resumed_session_goes_on(live: LiveHarness, client: str):
         ("opencode", "sub", 1),
     ],
 )
-def test_subagents_have_files_of_their_own(
-    live: LiveHarness, client: str, scenario: str, count: int
+def test_subagents_have_their_own_transcripts(
+    harness: LiveHarness, client: str, scenario: str, count: int
 ):
-    live.run(client, scenario)
+    harness.run(client, scenario)
 
-    took = wait_until(lambda: len(live.transcripts("subagents")) == count, QUIET + SOON)
+    seconds = wait_until(
+        lambda: len(harness.transcripts("subagents")) == count,
+        QUIET_SECONDS + MAX_DELAY_SECONDS,
+    )
 
-    print(f"\n{client} {scenario}: {took:.2f} s")
-    parent = live.transcripts()[0].read_text()
+    print(f"\n{client} {scenario}: {seconds:.2f} s")
+    parent = harness.transcripts()[0].read_text()
     print(parent)
-    for each in live.transcripts("subagents"):
-        print(each.name, each.read_text())
+    for path in harness.transcripts("subagents"):
+        print(path.name, path.read_text())
     assert "[Subagent]" in parent
-    assert live.forbidden() == []
+    assert harness.list_forbidden_calls() == []
 
 
-def test_six_agents_share_one_home(live: LiveHarness):
-    for client in NAMES:
-        live.run(client, "tools")
+def test_six_agents_share_one_home(harness: LiveHarness):
+    for client in AGENT_NAMES:
+        harness.run(client, "tools")
 
-    wait_until(lambda: len(live.transcripts()) == len(NAMES), QUIET + SOON)
+    wait_until(
+        lambda: len(harness.transcripts()) == len(AGENT_NAMES),
+        QUIET_SECONDS + MAX_DELAY_SECONDS,
+    )
 
-    assert all(len(live.sessions(client)) == 1 for client in NAMES)
-    assert live.forbidden() == []
-    assert live.end() == 0
+    assert all(len(harness.sessions(client)) == 1 for client in AGENT_NAMES)
+    assert harness.list_forbidden_calls() == []
+    assert harness.end() == 0
 
 
-def test_a_plan_is_indexed_with_the_calls_that_made_it(live: LiveHarness):
-    from agents import Model  # noqa: PLC0415 - stands beside the repository
+def test_a_plan_is_indexed_with_the_calls_that_wrote_it(harness: LiveHarness):
+    from agents import Model  # noqa: PLC0415 - outside the repository
 
     session = str(uuid.uuid4())
-    folder = live.work / ".leslie" / "threads" / f"thread-{session[:8]}"
+    folder = harness.work / ".leslie" / "threads" / f"thread-{session[:8]}"
     plan = {"file_path": f"{folder}/plan.md"}
     steps = [
         ("Write", {**plan, "content": "# Build the mill\n\n1. Dam\n2. Wheel\n"}),
@@ -233,15 +248,18 @@ def test_a_plan_is_indexed_with_the_calls_that_made_it(live: LiveHarness):
         ("Edit", {**plan, "old_string": "Wheel", "new_string": "Wheel\n3. Roof"}),
         ("Bash", {"command": f"echo '- [x] Dam' > {folder}/progress.md"}),
     ]
-    scenario = [{"blocks": [{"tool": name, "input": told}]} for name, told in steps]
+    scenario = [
+        {"blocks": [{"tool": name, "input": tool_input}]} for name, tool_input in steps
+    ]
     with Model(scenarios={"mine": [*scenario, {"text": "Planned."}]}) as model:
-        live.run("claude", "mine", model=model, extra=["--session-id", session])
+        harness.run("claude", "mine", model=model, extra=["--session-id", session])
 
     def read() -> list[list[str]]:
         index = folder / ".meta" / "assets.json"
         assets = json.loads(index.read_text())["assets"] if index.exists() else []
         return [[call["tool"] for call in asset["calls"]] for asset in assets[:2]]
 
-    wanted = [["Write", "Edit", "Edit"], ["Bash"]]
-    print(f"\nindexed after {wait_until(lambda: read() == wanted, QUIET + SOON):.2f} s")
-    assert live.forbidden() == []
+    expected = [["Write", "Edit", "Edit"], ["Bash"]]
+    seconds = wait_until(lambda: read() == expected, QUIET_SECONDS + MAX_DELAY_SECONDS)
+    print(f"\nindexed after {seconds:.2f} s")
+    assert harness.list_forbidden_calls() == []

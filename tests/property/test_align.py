@@ -1,4 +1,4 @@
-"""Comparing has no sides, and finds nothing where nothing differs."""
+"""Comparing sessions is symmetric, and equal sessions have no differences."""
 
 from __future__ import annotations
 
@@ -35,21 +35,25 @@ words = st.lists(st.sampled_from(["go", "fix", "it", "now", "x"]), max_size=4).m
 )
 
 
-def _answer(drawn: tuple[str, str]) -> list[Record]:
+def _make_answer_records(drawn: tuple[str, str]) -> list[Record]:
     return [make_record(drawn[0] or "-", model=drawn[1])]
 
 
-def _run(drawn: tuple[str, str, str, bool]) -> list[Record]:
-    tool, given_, output, is_answered = drawn
-    call = make_call(tool, f'{{"c": "{given_}"}}', f"{tool}{given_}{output}")
+def _make_call_records(drawn: tuple[str, str, str, bool]) -> list[Record]:
+    tool, text, output, is_answered = drawn
+    call = make_call(tool, f'{{"c": "{text}"}}', f"{tool}{text}{output}")
     return [call, make_result(call.tool_call_id, output)] if is_answered else [call]
 
 
 steps = st.one_of(
-    st.tuples(words, st.sampled_from(["large", "small"])).map(_answer),
-    st.tuples(st.sampled_from(["Bash", "Read"]), words, words, st.booleans()).map(_run),
+    st.tuples(words, st.sampled_from(["large", "small"])).map(_make_answer_records),
+    st.tuples(st.sampled_from(["Bash", "Read"]), words, words, st.booleans()).map(
+        _make_call_records
+    ),
 )
-bodies = st.lists(steps, max_size=4).map(lambda found: [r for s in found for r in s])
+bodies = st.lists(steps, max_size=4).map(
+    lambda parts: [r for part in parts for r in part]
+)
 children = st.tuples(words, bodies).map(
     lambda drawn: make_child(make_prompt(drawn[0] or "look"), *drawn[1])
 )
@@ -57,60 +61,64 @@ children = st.tuples(words, bodies).map(
 
 @st.composite
 def units(draw: st.DrawFn) -> Unit:
-    """One of few prompts, some of them the very same entry, as in a fork."""
-    shared = draw(st.sampled_from(["", "", "shared-1", "shared-2"]))
+    """Draw a unit; some share their prompt's entry, as in a fork."""
+    entry_id = draw(st.sampled_from(["", "", "shared-1", "shared-2"]))
     prompt = make_prompt(draw(words) or "go")
     subagents = tuple(draw(st.lists(children, max_size=2)))
-    return make_unit(make_placed(prompt, shared), *draw(bodies), subagents=subagents)
+    return make_unit(make_placed(prompt, entry_id), *draw(bodies), subagents=subagents)
 
 
 sessions = st.lists(units(), max_size=5)
 
 
-def mirror(found: Any) -> Any:
-    """The same difference as the other side sees it."""
-    changed = {"a": found.b, "b": found.a}
-    if isinstance(found, FieldDifference):
-        return replace(found, **changed)
-    changed["status"] = MIRRORED.get(found.status, found.status)
-    changed["fields"] = tuple(map(mirror, found.fields))
-    if isinstance(found, UnitDifference):
-        changed["entries"] = tuple(map(mirror, found.entries))
-        changed["subagents"] = tuple(map(mirror, found.subagents))
-    return replace(found, **changed)
+def mirror(difference: Any) -> Any:
+    """Return the difference with sides a and b exchanged."""
+    changes = {"a": difference.b, "b": difference.a}
+    if isinstance(difference, FieldDifference):
+        return replace(difference, **changes)
+    changes["status"] = MIRRORED.get(difference.status, difference.status)
+    changes["fields"] = tuple(map(mirror, difference.fields))
+    if isinstance(difference, UnitDifference):
+        changes["entries"] = tuple(map(mirror, difference.entries))
+        changes["subagents"] = tuple(map(mirror, difference.subagents))
+    return replace(difference, **changes)
 
 
-def sorted_differences(found: Iterable[UnitDifference]) -> list[Any]:
-    """All that was found, in an order that has no sides."""
+def sorted_differences(differences: Iterable[UnitDifference]) -> list[Any]:
+    """Return all differences in an order that does not depend on the sides."""
     return sorted(
         (
-            *_status_and_ids(each, "chat_id"),
-            sorted((f.field, f.a, f.b) for f in each.fields),
-            sorted(_status_and_ids(entry, "entry_id") for entry in each.entries),
-            sorted_differences(each.subagents),
+            *_status_and_ids(difference, "chat_id"),
+            sorted((f.field, f.a, f.b) for f in difference.fields),
+            sorted(_status_and_ids(entry, "entry_id") for entry in difference.entries),
+            sorted_differences(difference.subagents),
         )
-        for each in found
+        for difference in differences
     )
 
 
 def _status_and_ids(
-    each: UnitDifference | EntryDifference, id_: str
+    difference: UnitDifference | EntryDifference, id_: str
 ) -> tuple[str, str, str]:
-    return each.status, getattr(each.a, id_, ""), getattr(each.b, id_, "")
+    return (
+        difference.status,
+        getattr(difference.a, id_, ""),
+        getattr(difference.b, id_, ""),
+    )
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(sessions)
-def test_a_session_does_not_differ_from_itself(found: list[Unit]):
-    compared = align_units(found, found)
+def test_a_session_does_not_differ_from_itself(session: list[Unit]):
+    differences = align_units(session, session)
 
-    assert {each.status for each in compared} <= {"same"}
-    assert len(compared) == len(found)
+    assert {difference.status for difference in differences} <= {"same"}
+    assert len(differences) == len(session)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(sessions, sessions)
-def test_what_differs_one_way_differs_the_other_way(a: list[Unit], b: list[Unit]):
+def test_comparing_units_is_symmetric(a: list[Unit], b: list[Unit]):
     assert sorted_differences(align_units(a, b)) == sorted_differences(
         map(mirror, align_units(b, a))
     )
@@ -118,16 +126,16 @@ def test_what_differs_one_way_differs_the_other_way(a: list[Unit], b: list[Unit]
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(sessions, sessions)
-def test_every_unit_and_every_entry_is_told_once(a: list[Unit], b: list[Unit]):
-    compared = align_units(a, b)
+def test_every_unit_and_entry_is_compared_once(a: list[Unit], b: list[Unit]):
+    differences = align_units(a, b)
 
-    assert [each.a for each in compared if each.a] == a
-    assert [each.b for each in compared if each.b] == b
-    for each in compared:
-        if each.a and each.b:
-            ours = [e.a for e in each.entries if e.a]
-            assert sorted(p.entry_id for p in ours) == sorted(
-                p.entry_id for p in each.a.entries
+    assert [difference.a for difference in differences if difference.a] == a
+    assert [difference.b for difference in differences if difference.b] == b
+    for difference in differences:
+        if difference.a and difference.b:
+            entries = [e.a for e in difference.entries if e.a]
+            assert sorted(p.entry_id for p in entries) == sorted(
+                p.entry_id for p in difference.a.entries
             )
 
 
@@ -136,28 +144,28 @@ lines = st.lists(st.sampled_from(["a", "b", "a b c", "a b d", ""]), max_size=12)
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(lines, lines)
-def test_both_texts_can_be_read_from_their_difference(a: list[str], b: list[str]):
-    compared = diff_texts("\n".join(a), "\n".join(b)).lines
+def test_both_texts_can_be_restored_from_their_difference(a: list[str], b: list[str]):
+    diff_lines = diff_texts("\n".join(a), "\n".join(b)).lines
 
-    ours = [line.text for line in compared if line.sign != "+"]
-    theirs = [line.text for line in compared if line.sign != "-"]
-    assert (ours, theirs) == (a or [""], b or [""])
+    a_lines = [line.text for line in diff_lines if line.sign != "+"]
+    b_lines = [line.text for line in diff_lines if line.sign != "-"]
+    assert (a_lines, b_lines) == (a or [""], b or [""])
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(lines, lines)
-def test_texts_differ_the_same_both_ways(a: list[str], b: list[str]):
-    there = diff_texts("\n".join(a), "\n".join(b)).lines
-    back = diff_texts("\n".join(b), "\n".join(a)).lines
+def test_comparing_texts_is_symmetric(a: list[str], b: list[str]):
+    forward = diff_texts("\n".join(a), "\n".join(b)).lines
+    backward = diff_texts("\n".join(b), "\n".join(a)).lines
 
-    assert sorted((x.sign, x.text, x.marks) for x in there) == sorted(
-        (FLIPPED[x.sign], x.text, x.marks) for x in back
+    assert sorted((x.sign, x.text, x.marks) for x in forward) == sorted(
+        (FLIPPED[x.sign], x.text, x.marks) for x in backward
     )
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.text("abc", max_size=40), st.text("abc", max_size=40))
-def test_pairs_rise_on_both_sides_and_are_equal(a: str, b: str):
+def test_aligned_pairs_are_equal_and_increasing(a: str, b: str):
     pairs = align_sequences(a, b)
 
     assert all(a[i] == b[j] for i, j in pairs)

@@ -1,4 +1,4 @@
-"""Whatever stands in a file, the guide comes and goes without a trace."""
+"""Adding and removing the guide keeps every byte of any file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from leslied.guide import Guide, load_guide, plan_init, plan_remove
 from leslied.guide.block import find_blocks
 
 EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "150"))
-GIVEN = settings(max_examples=EXAMPLES, derandomize=True, deadline=None, database=None)
+EXAMPLE_SETTINGS = settings(
+    max_examples=EXAMPLES, derandomize=True, deadline=None, database=None
+)
 GUIDE = load_guide()
 TAG = b'<leslie_system_guide version="1.0.0" description="x">'
 END = b"</leslie_system_guide>"
@@ -34,11 +36,11 @@ FILES = st.one_of(
 
 
 def _init(data: bytes | None, guide: Guide = GUIDE) -> bytes | None:
-    """What `init` makes of a file it accepts."""
+    """Return the file after `init`; reject the example if `init` refuses it."""
     try:
         return plan_init(data, guide).data
     except UserError:
-        reject()  # a refused file is left as it is
+        reject()
 
 
 def _without_guide(data: bytes) -> bytes:
@@ -49,7 +51,7 @@ def _without_guide(data: bytes) -> bytes:
     return data
 
 
-@GIVEN
+@EXAMPLE_SETTINGS
 @given(FILES)
 @example(b"")
 @example(b"\r")
@@ -58,53 +60,55 @@ def _without_guide(data: bytes) -> bytes:
 @example(b"\n")
 @example(b"```\n~~~\n")
 @example(b"<leslie_system_guide version=")
-def test_init_then_remove_gives_back_every_byte(data: bytes):
+def test_remove_after_init_restores_every_byte(data: bytes):
     data = _without_guide(data)
 
     assert plan_remove(_init(data)).data == data
 
 
-@GIVEN
+@EXAMPLE_SETTINGS
 @given(FILES)
-def test_init_twice_is_init_once(data: bytes):
-    once = _init(data)
+def test_a_second_init_changes_nothing(data: bytes):
+    data_with_guide = _init(data)
 
-    again = plan_init(once, GUIDE)
+    plan = plan_init(data_with_guide, GUIDE)
 
-    assert (again.status, again.data) == ("unchanged", once)
+    assert (plan.status, plan.data) == ("unchanged", data_with_guide)
 
 
-@GIVEN
+@EXAMPLE_SETTINGS
 @given(FILES)
-def test_what_stood_there_stands_there_still(data: bytes):
+def test_init_keeps_the_existing_text(data: bytes):
     data = _without_guide(data)
-    made = _init(data)
+    result = _init(data)
 
-    assert made is not None
-    assert made.startswith(data)
-    assert len(find_blocks(made)) == 1
+    assert result is not None
+    assert result.startswith(data)
+    assert len(find_blocks(result)) == 1
 
 
-@GIVEN
+@EXAMPLE_SETTINGS
 @given(FILES, FILES)
-def test_an_update_changes_the_block_alone(before: bytes, after: bytes):
+def test_an_update_changes_only_the_block(before: bytes, after: bytes):
     old = TAG + b"\nold\n" + END
     data = before + b"\n" + old + b"\n" + after
     try:
         blocks = find_blocks(data)
     except UserError:
         reject()
-    at = len(before) + 1
-    assume([(block.start, block.end) for block in blocks] == [(at, at + len(old))])
+    start = len(before) + 1
+    assume(
+        [(block.start, block.end) for block in blocks] == [(start, start + len(old))]
+    )
 
-    made = _init(data)
+    updated = _init(data)
 
-    assert made == before + b"\n" + GUIDE.text + b"\n" + after
+    assert updated == before + b"\n" + GUIDE.text + b"\n" + after
 
 
-@GIVEN
+@EXAMPLE_SETTINGS
 @given(FILES)
-def test_an_update_and_a_remove_give_back_every_byte(data: bytes):
+def test_remove_after_an_update_restores_every_byte(data: bytes):
     data = _without_guide(data)
     older = Guide("3.0.0", re.sub(rb'version="[^"]*"', b'version="3.0.0"', GUIDE.text))
 

@@ -1,4 +1,4 @@
-"""After any prune, what is left is what a store of the others alone would be."""
+"""A pruned store equals a store that never had the pruned sessions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.timeout(600 + EXAMPLES)
 
 @dataclass
 class SessionLog:
-    """One session as it will be written."""
+    """Log lines of one session and its subagents."""
 
     id: str
     lines: list[dict[str, Any]] = field(default_factory=list)
@@ -40,41 +40,47 @@ class SessionLog:
 
 @st.composite
 def homes(draw: st.DrawFn) -> tuple[list[SessionLog], set[str]]:
-    """Sessions, some of them forks of earlier ones, and which of them go."""
+    """Draw sessions, some forked from earlier ones, and the ids to prune."""
     logs: list[SessionLog] = []
     for number in range(draw(st.integers(1, 5))):
         log = SessionLog(f"{number:08x}-0000-4000-8000-000000000000")
-        talk = ClaudeLogBuilder(log.id)
+        builder = ClaudeLogBuilder(log.id)
         if logs and draw(st.booleans()):
             parent = draw(st.sampled_from(logs))
             copied = parent.lines[: draw(st.integers(0, len(parent.lines)))]
             log.lines = [{**line, "sessionId": log.id} for line in copied]
         for turn in range(draw(st.integers(0, 3))):
             word = draw(st.sampled_from(WORDS))
-            log.lines += _turn(talk, f"{word} w{number}x{turn}", draw(st.booleans()))
+            log.lines += _make_turn(
+                builder, f"{word} w{number}x{turn}", has_call=draw(st.booleans())
+            )
         for nth in range(draw(st.integers(0, 2))):
-            log.children.append([_child(log.id, nth, f"{WORDS[nth]} c{number}x{nth}")])
+            log.children.append(
+                [_make_subagent_line(log.id, nth, f"{WORDS[nth]} c{number}x{nth}")]
+            )
         logs.append(log)
     return logs, set(draw(st.sets(st.sampled_from([log.id for log in logs]))))
 
 
-def _turn(talk: ClaudeLogBuilder, text: str, has_call: bool) -> list[dict[str, Any]]:  # noqa: FBT001
-    lines = [talk.prompt(text)]
+def _make_turn(
+    builder: ClaudeLogBuilder, text: str, *, has_call: bool
+) -> list[dict[str, Any]]:
+    lines = [builder.prompt(text)]
     if has_call:
         call = f"call-{text}"
-        lines.append(talk.call("Read", {"path": text}, call))
-        lines.append(talk.result(call, f"result {text}"))
-    return [*lines, talk.answer(f"answer {text}")]
+        lines.append(builder.call("Read", {"path": text}, call))
+        lines.append(builder.result(call, f"result {text}"))
+    return [*lines, builder.answer(f"answer {text}")]
 
 
-def _child(session_id: str, nth: int, text: str) -> dict[str, Any]:
-    talk = ClaudeLogBuilder(f"{session_id}/{nth}")
-    line = talk.prompt(text, isSidechain=True, agentId=f"a{nth}")
+def _make_subagent_line(session_id: str, nth: int, text: str) -> dict[str, Any]:
+    builder = ClaudeLogBuilder(f"{session_id}/{nth}")
+    line = builder.prompt(text, isSidechain=True, agentId=f"a{nth}")
     return {**line, "sessionId": session_id}
 
 
 def make_home(folder: Path, logs: list[SessionLog]) -> ClaudeHome:
-    """The logs, written one after the other, and read."""
+    """Write the logs one after the other, then sync and archive them."""
     (folder / "home").mkdir(parents=True)
     claude = ClaudeHome(folder / "home", folder / "data" / "store.db", FakeClock())
     for second, log in enumerate(logs):
@@ -88,13 +94,13 @@ def make_home(folder: Path, logs: list[SessionLog]) -> ClaudeHome:
 
 
 def snapshot_store(claude: ClaudeHome) -> dict[str, Any]:
-    """All that can be seen, but for the store's own numbers."""
+    """Return everything a reader can see, without row ids."""
     with StoreReader(claude.store_path) as reader:
-        found = list_sessions(reader)
+        sessions = list_sessions(reader)
         return {
             "sessions": [
                 (s.key, s.title, s.units, s.tool_calls, s.usage, s.thread_id)
-                for s in found
+                for s in sessions
             ],
             "streams": sorted(
                 (s.key, s.usage, [_record_row(p) for p in reader.list_records(s.row)])
@@ -102,13 +108,16 @@ def snapshot_store(claude: ClaudeHome) -> dict[str, Any]:
             ),
             "chats": sorted(chat for _, _, chat in reader.find_units_by_prefix("")),
             "units": [
-                [(u.chat_id, u.prompt, len(u.subagents)) for u in load_units(reader, f)]
-                for f in map(ResolvedId, found)
+                [
+                    (u.chat_id, u.prompt, len(u.subagents))
+                    for u in load_units(reader, resolved)
+                ]
+                for resolved in map(ResolvedId, sessions)
             ],
             "hits": {
                 word: sorted(
-                    (h.key, h.chat_id, h.entry_id, h.text)
-                    for h in reader.search(parse_query(word, {})).list_newest(99)
+                    (hit.key, hit.chat_id, hit.entry_id, hit.text)
+                    for hit in reader.search(parse_query(word, {})).list_newest(99)
                 )
                 for word in (*WORDS, "answer", "result", "Read")
             },
@@ -128,28 +137,32 @@ def _record_row(placed: Any) -> tuple[Any, ...]:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(homes())
-def test_what_is_left_is_what_the_others_alone_would_be(
+def test_a_pruned_store_equals_a_store_of_the_remaining_sessions(
     drawn: tuple[list[SessionLog], set[str]],
 ):
-    logs, going = drawn
+    logs, pruned_ids = drawn
     with tempfile.TemporaryDirectory() as folder:
         claude = make_home(Path(folder) / "all", logs)
-        prune_sessions(claude, going)
+        prune_sessions(claude, pruned_ids)
         check_store(claude)
-        others = [log for log in logs if log.id not in going]
-        alone = make_home(Path(folder) / "alone", others)
+        remaining = [log for log in logs if log.id not in pruned_ids]
+        expected = make_home(Path(folder) / "alone", remaining)
 
-        assert snapshot_store(claude) == snapshot_store(alone)
+        assert snapshot_store(claude) == snapshot_store(expected)
         sync_and_archive(claude)
-        assert snapshot_store(claude) == snapshot_store(alone)
-        _check_words(claude, logs, going)
+        assert snapshot_store(claude) == snapshot_store(expected)
+        _check_words_are_gone(claude, logs, pruned_ids)
 
 
-def _check_words(claude: ClaudeHome, logs: list[SessionLog], going: set[str]) -> None:
-    """No file holds a word that only a session which is gone had."""
+def _check_words_are_gone(
+    claude: ClaudeHome, logs: list[SessionLog], pruned_ids: set[str]
+) -> None:
+    """Check that no file contains a word that only pruned sessions had."""
     texts = {log.id: str((log.lines, log.children)) for log in logs}
-    left = "".join(text for name, text in texts.items() if name not in going)
+    remaining_text = "".join(
+        text for session_id, text in texts.items() if session_id not in pruned_ids
+    )
     words = {f"w{n}x{turn}" for n in range(5) for turn in range(3)}
     for word in sorted(words):
-        if word in "".join(texts.values()) and word not in left:
+        if word in "".join(texts.values()) and word not in remaining_text:
             assert list_files_containing(claude.store_path.parent, word) == []

@@ -1,8 +1,8 @@
-"""Whatever happens to logs between looks, each of their lines is kept exactly once.
+"""Every line of a log is stored exactly once, whatever happens between two reads.
 
-A machine does to real files what agents, people and disks do to them, and looks at
-them with a real store. The model knows only which bytes stood in which file at which
-look. Rows A1, A3, A14, B1 to B7, B9, B10, E1 and E2 of the fault matrix.
+A state machine changes real files as agents, people and disks do, and reads them into
+a real store. The model knows only the bytes of each file at each read. Rows A1, A3,
+A14, B1 to B7, B9, B10, E1 and E2 of the fault matrix.
 """
 
 from __future__ import annotations
@@ -54,57 +54,57 @@ MACHINE = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-# Known limits of the reader. While one is False, a change that would hide behind it is
-# turned into one that the reader promises to see; set it to True to see the machine
+# Known limits of the reader. While one is False, the machine turns a change that the
+# reader cannot detect into one that it must detect. Set it to True to make the machine
 # find the case again.
 REWRITE_UNDER_GROWTH_IS_SEEN = False
-"""Bytes before the anchor changed, and the same file grew before the next look."""
+"""Bytes before the anchor changed, and the same file grew before the next read."""
 REPLACED_PARTIAL_IS_SEEN = False
-"""A half line, too long to be read again at every look, was cut off, and the file grew
-past it without it."""
+"""A partial line, too long to be read again each time, was truncate_data, and the file
+grew past it."""
 UNSTAMPED_CURSOR_IS_CHECKED = True
-"""The look that set the cursor was killed before its end; then bytes were replaced."""
-REUSED_INODE_IS_TOLD_APART = False
-"""A file moved whose inode was a deleted source's before: it may be read again."""
+"""The read that set the cursor was killed before its end; then bytes were replaced."""
+REUSED_INODE_IS_DETECTED = False
+"""A file moved and has the inode of a deleted source: it may be read again."""
 
 SMALL_LINE = 256
-"""The smallest limit for a line in any look; whether a longer one is kept is open."""
+"""Smallest line limit of any read; a longer line may or may not be stored."""
 SMALLEST_ANCHOR = 8
 WAL_HEADER, FRAME = 32, 24 + 8192
-MOST_FILES = 4
-NEVER = (b"",)
-"""What was looked at of a file that was never looked at."""
+MAX_FILES = 4
+UNREAD = (b"",)
+"""State of a file that was never read."""
 VERSION = re.compile(rb"v\d")
 
 
 def load_cursors(store: Store) -> dict[bytes, Cursor]:
-    """How far each source was read."""
-    found = {
+    """Return the cursor of each source, by path."""
+    cursors = {
         path: store.find_cursor(ADAPTER.name, path)
         for path in store.load_stamps(ADAPTER.name)
     }
-    return {path: cursor for path, cursor in found.items() if cursor}
+    return {path: cursor for path, cursor in cursors.items() if cursor}
 
 
 class ReadOptions(NamedTuple):
-    """How much is read and committed at once, and whether an unended line is taken."""
+    """Limits of one read, and whether it takes an unterminated last line."""
 
     limits: ReadLimits = ReadLimits()
     weight: int = BATCH_WEIGHT
     is_final: bool = False
     has_events: bool = False
-    """Whether the paths were named by events, not found by a scan."""
+    """True if events named the paths, False if a scan finds them."""
 
 
 class LineContents(NamedTuple):
-    """What a line says: contents by entry id, or a title that has no id."""
+    """Contents of a line by entry id, or a title without an id."""
 
     contents: tuple[tuple[str, str], ...] = ()
     title: str = ""
 
 
 class CandidateContent(NamedTuple):
-    """One content of one entry as a file holds it; a damaged line is not sure."""
+    """Content of an entry in a file; not certain if its line is damaged."""
 
     entry: str
     content: str
@@ -112,9 +112,9 @@ class CandidateContent(NamedTuple):
 
 
 PICKS = st.integers(0, 40)
-HALVES = st.one_of(st.integers(-3, 0), st.integers(1, 400))
-CALLS = st.integers(1, 100)
-EVERY = st.sampled_from([1, 10, 12])
+CUTS = st.one_of(st.integers(-3, 0), st.integers(1, 400))
+CALL_COUNTS = st.integers(1, 100)
+OPCODE_INTERVALS = st.sampled_from([1, 10, 12])
 NUDGES = st.integers(-2, 2)
 TEXTS = st.sampled_from(["a", "é", "日本", "😀", "x" * 40, "y" * (SMALL_LINE + 1)])
 KINDS = st.sampled_from(["prompt", "prompt", "answer", "title", "title", "again", "-"])
@@ -130,8 +130,8 @@ LIMITS = st.one_of(
     ),
 )
 WEIGHTS = st.sampled_from([1, 3, BATCH_WEIGHT])
-SELDOM = st.sampled_from([False, False, False, True])
-LOOKS = st.builds(ReadOptions, LIMITS, WEIGHTS, SELDOM, SELDOM)
+RARELY_TRUE = st.sampled_from([False, False, False, True])
+READ_OPTIONS = st.builds(ReadOptions, LIMITS, WEIGHTS, RARELY_TRUE, RARELY_TRUE)
 
 
 def to_bytes(line: dict[str, Any]) -> bytes:
@@ -143,7 +143,7 @@ def make_prompt(number: int, text: str) -> bytes:
 
 
 def make_answer(number: int, text: str) -> bytes:
-    """A line that becomes two records."""
+    """Return a line that is decoded to two records."""
     blocks = [
         {"type": "text", "text": f"v0 {text}"},
         {"type": "thinking", "thinking": f"v0 {text}"},
@@ -152,47 +152,47 @@ def make_answer(number: int, text: str) -> bytes:
 
 
 def _make_message(role: str, number: int, content: Any) -> bytes:
-    """A number at the end tells apart even the few bytes of the shortest anchor."""
+    """Return a line that ends with its number, so that even short anchors differ."""
     message = {"role": role, "content": content, "id": f"m{number:04}"}
     return to_bytes({"type": role, "uuid": f"u{number:04}", "message": message})
 
 
 def make_title(number: int) -> bytes:
-    """A line without an id, from so few that they repeat."""
+    """Return a line without an id, one of three."""
     return to_bytes({"type": "custom-title", "customTitle": f"title {number % 3}"})
 
 
-def lines_in(data: bytes) -> list[bytes]:
+def list_lines(data: bytes) -> list[bytes]:
     return [line for line in data.split(b"\n")[:-1] if line.strip()]
 
 
-def tail_of(data: bytes) -> bytes:
+def get_partial_line(data: bytes) -> bytes:
     return data[data.rfind(b"\n") + 1 :]
 
 
-def ends_in(data: bytes) -> list[int]:
-    """Every offset at which a line starts or could start."""
+def list_line_starts(data: bytes) -> list[int]:
+    """Return every offset at which a line starts or could start."""
     return [0, *(at + 1 for at, byte in enumerate(data) if byte == 0x0A)]
 
 
-def truncated(data: bytes, cut: int) -> bytes:
-    """The data up to somewhere: 0 or less counts from its end, where edges are."""
+def truncate_data(data: bytes, cut: int) -> bytes:
+    """Return a prefix of the data; a cut of 0 or less counts from the end."""
     end = len(data) + cut if cut <= 0 else cut % len(data)
     return data[: max(end, 0)]
 
 
 def change_version(data: bytes, at: int) -> bytes:
-    """As many bytes, of which one line with the same id says something else."""
-    found = [match.start() + 1 for match in VERSION.finditer(data)]
-    if not found:
+    """Change the content of one line, but not its id and length."""
+    offsets = [match.start() + 1 for match in VERSION.finditer(data)]
+    if not offsets:
         return data
-    where = found[at % len(found)]
-    digit = b"%d" % ((int(data[where : where + 1]) + 1) % 10)
-    return data[:where] + digit + data[where + 1 :]
+    offset = offsets[at % len(offsets)]
+    digit = b"%d" % ((int(data[offset : offset + 1]) + 1) % 10)
+    return data[:offset] + digit + data[offset + 1 :]
 
 
 def parse_known_line(text: str) -> LineContents | None:
-    """What a whole line of a known shape says; None for any other line."""
+    """Return the contents of a complete line of a known shape, or None."""
     try:
         return _parse_known_object(json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -230,226 +230,248 @@ def _entry(uuid: str, block: int) -> str:
 
 
 def parse_certain_line(line: bytes) -> LineContents | None:
-    """What a line says that must be kept, whichever limits a look has."""
+    """Return the contents of a line that every read must store, or None."""
     if len(line) >= SMALL_LINE:
         return None
     return parse_known_line(line.decode(errors="replace"))
 
 
 def list_candidates(data: bytes, *, with_tail: bool) -> list[CandidateContent]:
-    """Every content the file may give an entry, in order."""
-    found: list[CandidateContent] = []
-    for line in lines_in(data):
-        said = parse_certain_line(line)
-        if said:
-            found += [
-                CandidateContent(*each, is_certain=True) for each in said.contents
+    """Return every content that the file may give an entry, in order."""
+    candidates: list[CandidateContent] = []
+    for line in list_lines(data):
+        contents = parse_certain_line(line)
+        if contents:
+            candidates += [
+                CandidateContent(*item, is_certain=True) for item in contents.contents
             ]
         else:
-            found += _list_salvageable(line)
-    return found + (_list_salvageable(tail_of(data)) if with_tail else [])
+            candidates += _list_salvageable(line)
+    return candidates + (_list_salvageable(get_partial_line(data)) if with_tail else [])
 
 
 def _list_salvageable(line: bytes) -> list[CandidateContent]:
-    text, found = line.decode(errors="replace"), []
+    text, candidates = line.decode(errors="replace"), []
     for start in (match.start() for match in re.finditer(r'\{\s*"', text)):
         with suppress(ValueError):
             _, end = json.JSONDecoder(strict=False).raw_decode(text, start)
-            said = parse_known_line(text[start:end]) or LineContents()
-            found += [
-                CandidateContent(*each, is_certain=False) for each in said.contents
+            contents = parse_known_line(text[start:end]) or LineContents()
+            candidates += [
+                CandidateContent(*item, is_certain=False) for item in contents.contents
             ]
-    return found
+    return candidates
 
 
 def list_unknown_entries(line: bytes) -> set[str]:
-    """Entries that a line of an unknown shape names: their content is anyone's."""
+    """Return entries named in a line of unknown shape; their content is undefined."""
     text = line.decode(errors="replace")
     if parse_known_line(text):
         return set()
-    named = re.findall(r'"uuid"\s*:\s*"([^"]*)"', text)
-    return {_entry(uuid, block) for uuid in named for block in (0, 1)}
+    uuids = re.findall(r'"uuid"\s*:\s*"([^"]*)"', text)
+    return {_entry(uuid, block) for uuid in uuids for block in (0, 1)}
 
 
 class StoreModel:
-    """What must be in the store, and what may be, after the looks so far."""
+    """Contents that the store must have, and may have, after the reads so far."""
 
     def __init__(self) -> None:
         self.entries: dict[str, set[str]] = defaultdict(set)
-        """By session: entries that stood whole in its file at a look."""
-        self.least: dict[str, Counter[bytes]] = defaultdict(Counter)
-        """By session: how often a line without an id must be kept."""
-        self.most: dict[str, Counter[bytes]] = defaultdict(Counter)
+        """By session: entries that were complete in its file at a read."""
+        self.min_titles: dict[str, Counter[bytes]] = defaultdict(Counter)
+        """By session: how often a line without an id must be stored."""
+        self.max_titles: dict[str, Counter[bytes]] = defaultdict(Counter)
         self.current: dict[str, set[str]] = defaultdict(set)
-        """By entry: the contents of which one is current."""
-        self.wild: set[str] = set()
+        """By entry: possible current contents."""
+        self.unknown_entries: set[str] = set()
         self.texts: set[str] = set()
-        """Every line that stood in a file at a look."""
+        """Every line that was in a file at a read."""
 
     def finish_read(
         self,
         files: dict[Path, bytes],
-        looked: dict[Path, tuple[bytes, ...]],
+        read_states: dict[Path, tuple[bytes, ...]],
         *,
         final: bool,
     ) -> None:
-        """A look ended; what its files hold beyond what they held before was read."""
+        """Record a completed read of these files."""
         for path, data in files.items():
             session = path.stem
-            whole = [line for line in lines_in(data) if parse_certain_line(line)]
-            for line in whole:
+            complete_lines = [
+                line for line in list_lines(data) if parse_certain_line(line)
+            ]
+            for line in complete_lines:
                 self.entries[session] |= {
                     e for e, _ in parse_certain_line(line).contents
                 }
-            self.least[session] |= Counter(
-                x for x in whole if parse_certain_line(x).title
+            self.min_titles[session] |= Counter(
+                x for x in complete_lines if parse_certain_line(x).title
             )
         self.start_read(files, final=final)
-        self._update_current(files, looked, final=final)
+        self._update_current(files, read_states, final=final)
 
     def start_read(self, files: dict[Path, bytes], *, final: bool) -> None:
-        """A look that may have been killed showed these files."""
+        """Record a read of these files that may have been killed."""
         for path, data in files.items():
-            lines = lines_in(data) + ([tail_of(data)] if final else [])
+            lines = list_lines(data) + ([get_partial_line(data)] if final else [])
             titles = Counter(
                 line
                 for line in lines
                 if (parse_certain_line(line) or LineContents()).title
             )
-            self.most[path.stem] |= titles
+            self.max_titles[path.stem] |= titles
             for line in lines:
                 self.texts.add(line.decode(errors="replace"))
-                self.wild |= list_unknown_entries(line)
-            for saying in list_candidates(data, with_tail=final):
-                self.current[saying.entry].add(saying.content)
+                self.unknown_entries |= list_unknown_entries(line)
+            for candidate in list_candidates(data, with_tail=final):
+                self.current[candidate.entry].add(candidate.content)
 
     def _update_current(
         self,
         files: dict[Path, bytes],
-        looked: dict[Path, tuple[bytes, ...]],
+        read_states: dict[Path, tuple[bytes, ...]],
         *,
         final: bool,
     ) -> None:
-        """Where a file certainly brought a new content, an older one is not current."""
-        news: set[str] = set()
-        given: dict[str, set[str]] = defaultdict(set)
+        """Drop older contents of entries for which a file certainly has a new one."""
+        new_entries: set[str] = set()
+        last_contents: dict[str, set[str]] = defaultdict(set)
         for path, data in files.items():
-            before = looked.get(path, NEVER)
-            sayings = list_candidates(data, with_tail=final)
-            if before == (data,) and all(saying.is_certain for saying in sayings):
+            before = read_states.get(path, UNREAD)
+            candidates = list_candidates(data, with_tail=final)
+            if before == (data,) and all(
+                candidate.is_certain for candidate in candidates
+            ):
                 continue
-            news |= _new_entries(sayings, before)
-            for entry in {saying.entry for saying in sayings}:
-                given[entry] |= _last_contents(entry, sayings)
-        for entry in news:
-            self.current[entry] = given[entry]
+            new_entries |= _new_entries(candidates, before)
+            for entry in {candidate.entry for candidate in candidates}:
+                last_contents[entry] |= _last_contents(entry, candidates)
+        for entry in new_entries:
+            self.current[entry] = last_contents[entry]
 
 
-def _new_entries(now: list[CandidateContent], before: tuple[bytes, ...]) -> set[str]:
-    """Entries with a content that stood in none of the earlier states as often."""
-    more = Counter(saying for saying in now if saying.is_certain)
-    known: Counter[CandidateContent] = Counter()
+def _new_entries(
+    candidates: list[CandidateContent], before: tuple[bytes, ...]
+) -> set[str]:
+    """Return entries with a content that no earlier state had as often."""
+    certain = Counter(candidate for candidate in candidates if candidate.is_certain)
+    earlier: Counter[CandidateContent] = Counter()
     for data in before:
-        known |= Counter(list_candidates(data, with_tail=False))
-    return {saying.entry for saying in more - known}
+        earlier |= Counter(list_candidates(data, with_tail=False))
+    return {candidate.entry for candidate in certain - earlier}
 
 
-def _last_contents(entry: str, sayings: list[CandidateContent]) -> set[str]:
-    """A file gives an entry its last content; a damaged line gives it or does not."""
-    mine = [saying for saying in sayings if saying.entry == entry]
-    if all(saying.is_certain for saying in mine):
-        return {mine[-1].content}
-    return {saying.content for saying in mine}
+def _last_contents(entry: str, candidates: list[CandidateContent]) -> set[str]:
+    """Return the last content of an entry, or all of them if one is uncertain."""
+    of_entry = [candidate for candidate in candidates if candidate.entry == entry]
+    if all(candidate.is_certain for candidate in of_entry):
+        return {of_entry[-1].content}
+    return {candidate.content for candidate in of_entry}
 
 
 class CurrentRecordRow(NamedTuple):
+    """Current record of the store."""
+
     session: str
     entry: str
     native_id: str
     content: str
 
 
-def rows_in(db: sqlite3.Connection) -> dict[str, list[CurrentRecordRow]]:
-    """The current records of every session, in order."""
-    found: dict[str, list[CurrentRecordRow]] = defaultdict(list)
+def load_rows(db: sqlite3.Connection) -> dict[str, list[CurrentRecordRow]]:
+    """Return the current records of every session, in order."""
+    rows: dict[str, list[CurrentRecordRow]] = defaultdict(list)
     for session, entry, *rest in db.execute(
         "SELECT s.session_id, r.entry_id, r.native_id, r.content FROM placement p "
         "JOIN session s ON s.id = p.session JOIN record r ON r.entry = p.entry "
         "AND r.is_current ORDER BY p.id"
     ):
-        found[session].append(CurrentRecordRow(session, entry.hex(), *rest))
-    return found
+        rows[session].append(CurrentRecordRow(session, entry.hex(), *rest))
+    return rows
 
 
-def assert_nothing_missing(
+def assert_none_missing(
     model: StoreModel, rows: dict[str, list[CurrentRecordRow]]
 ) -> None:
-    for session, wanted in model.entries.items():
-        missing = wanted - {row.entry for row in rows[session]}
+    for session, entries in model.entries.items():
+        missing = entries - {row.entry for row in rows[session]}
         assert not missing, f"{session} lost entries"
-    for session, least in model.least.items():
-        titles = _titles(rows[session])
-        assert _by_title(least) <= titles, f"{session} lost lines without an id"
+    for session, min_titles in model.min_titles.items():
+        titles = _count_titles(rows[session])
+        assert _count_lines_by_title(min_titles) <= titles, (
+            f"{session} lost lines without an id"
+        )
 
 
-def assert_nothing_twice(
+def assert_no_duplicates(
     model: StoreModel, rows: dict[str, list[CurrentRecordRow]]
 ) -> None:
-    for session, mine in rows.items():
-        twice = [e for e, times in Counter(r.entry for r in mine).items() if times > 1]
-        assert not twice, f"{session} holds entries twice"
-        most = _by_title(model.most[session])
-        assert _titles(mine) <= most, f"{session} holds lines too often"
+    for session, session_rows in rows.items():
+        duplicates = [
+            e
+            for e, count in Counter(r.entry for r in session_rows).items()
+            if count > 1
+        ]
+        assert not duplicates, f"{session} has duplicate entries"
+        max_titles = _count_lines_by_title(model.max_titles[session])
+        assert _count_titles(session_rows) <= max_titles, (
+            f"{session} has duplicate lines without an id"
+        )
 
 
 def assert_newest_is_current(
     model: StoreModel, rows: dict[str, list[CurrentRecordRow]]
 ) -> None:
-    for row in (row for mine in rows.values() for row in mine):
-        if row.native_id and row.entry not in model.wild:
+    for row in (row for session_rows in rows.values() for row in session_rows):
+        if row.native_id and row.entry not in model.unknown_entries:
             assert row.content in model.current[row.entry], f"{row} is not the newest"
-        known = any(row.content in text for text in model.texts)
-        assert known, f"{row} stood in no file"
+        is_known = any(row.content in text for text in model.texts)
+        assert is_known, f"{row} was in no file"
 
 
 def assert_rows_agree(db: sqlite3.Connection) -> None:
-    """Each content of an entry is one row, and one row of each entry is current."""
-    same = "entry_id, type, role, content, metadata"
-    query = f"SELECT count(*) FROM record WHERE native_id <> '' GROUP BY {same}"
-    assert all(times == 1 for (times,) in db.execute(query))
+    """Check that an entry has one row per content, and one current row."""
+    columns = "entry_id, type, role, content, metadata"
+    query = f"SELECT count(*) FROM record WHERE native_id <> '' GROUP BY {columns}"
+    assert all(count == 1 for (count,) in db.execute(query))
     query = "SELECT sum(is_current), count(DISTINCT entry_id) FROM record GROUP BY "
     for column in ("entry", "entry_id"):
         assert all(counts == (1, 1) for counts in db.execute(query + column))
 
 
-def _titles(rows: list[CurrentRecordRow]) -> Counter[str]:
-    found = Counter(row.content for row in rows if not row.native_id)
-    return Counter({t: n for t, n in found.items() if t.startswith("title ")})
+def _count_titles(rows: list[CurrentRecordRow]) -> Counter[str]:
+    counts = Counter(row.content for row in rows if not row.native_id)
+    return Counter(
+        {title: count for title, count in counts.items() if title.startswith("title ")}
+    )
 
 
-def _by_title(lines: Counter[bytes]) -> Counter[str]:
-    """Damaged UTF-8 may make one title of two lines; they are kept apart."""
-    found: Counter[str] = Counter()
-    for line, times in lines.items():
+def _count_lines_by_title(lines: Counter[bytes]) -> Counter[str]:
+    """Count lines by title; damaged UTF-8 may give two lines the same title."""
+    counts: Counter[str] = Counter()
+    for line, count in lines.items():
         title = parse_certain_line(line).title
-        found[title] += times if title.startswith("title ") else 0
-    return found
+        counts[title] += count if title.startswith("title ") else 0
+    return counts
 
 
 def assert_in_file_order(data: bytes, rows: list[CurrentRecordRow]) -> None:
     expected: list[str] = []
-    for said in filter(None, map(parse_certain_line, lines_in(data))):
-        names = [said.title] if said.title else [entry for entry, _ in said.contents]
-        expected += [n for n in names if said.title or n not in expected]
-    known = set(expected)
+    for contents in filter(None, map(parse_certain_line, list_lines(data))):
+        names = (
+            [contents.title]
+            if contents.title
+            else [entry for entry, _ in contents.contents]
+        )
+        expected += [n for n in names if contents.title or n not in expected]
+    expected_names = set(expected)
     placed = [row.entry if row.native_id else row.content for row in rows]
-    placed = [name for name in placed if name in known]
-    # A final look may have added the unended last line: it stands behind the others.
+    placed = [name for name in placed if name in expected_names]
+    # A final read may have added the unterminated last line after the others.
     assert placed[: len(expected)] == expected, "the order of the file is not kept"
 
 
 class TailMachine(RuleBasedStateMachine):
-    """Files, a store, and the model beside them."""
+    """Change files, read them into a store, and compare the store with the model."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -460,35 +482,34 @@ class TailMachine(RuleBasedStateMachine):
         self.model = StoreModel()
         self.live: list[Path] = []
         self.dead: list[Path] = []
-        self.rests: dict[Path, bytes] = {}
-        """What half-written lines still lack."""
-        self.looked: dict[Path, tuple[bytes, ...]] = {}
-        """What each file was when its cursor was set: more than one state is possible
-        after a kill."""
-        self.messy: set[str] = set()
-        """Sessions whose file did more than grow: their order is not the file's."""
-        self.shown: dict[str, list[bytes]] = defaultdict(list)
-        """Everything that stood in the files of a name at any look."""
+        self.remainders: dict[Path, bytes] = {}
+        """Missing rest of each partially written line."""
+        self.read_states: dict[Path, tuple[bytes, ...]] = {}
+        """Possible bytes of each file when its cursor was set; several after a kill."""
+        self.modified: set[str] = set()
+        """Sessions whose file did not only grow: their order may differ from it."""
+        self.states_by_name: dict[str, list[bytes]] = defaultdict(list)
+        """Bytes of the files of a name at every read."""
         self.written: list[bytes] = []
         self.numbers = 0
 
     def teardown(self) -> None:
         try:
-            # What a rule found must not be covered by what follows from it.
+            # A failure of a rule must not be hidden by its consequences.
             if sys.exc_info()[0] is None:
-                self._look(ReadOptions())
+                self._read(ReadOptions())
                 self._restart()
         finally:
             self._kill()
             self.temp.cleanup()
 
-    # What agents do.
+    # Changes made by agents.
 
     @initialize(specs=SPECS)
     def begin(self, specs):
         self._write(self._new_path(), self._compose(specs))
 
-    @precondition(lambda self: len(self.live) < MOST_FILES)
+    @precondition(lambda self: len(self.live) < MAX_FILES)
     @rule(specs=SPECS)
     def start_another_session(self, specs):
         self._write(self._new_path(), self._compose(specs))
@@ -497,61 +518,61 @@ class TailMachine(RuleBasedStateMachine):
     @rule(pick=PICKS, specs=SPECS)
     def append(self, pick, specs):
         path = self._pick(pick)
-        self._append(path, self.rests.pop(path, b"") + self._compose(specs))
+        self._append(path, self.remainders.pop(path, b"") + self._compose(specs))
 
     @precondition(lambda self: self.live)
     @rule(pick=PICKS, specs=SPECS)
-    def append_over_a_half_line(self, pick, specs):
+    def append_after_a_partial_line(self, pick, specs):
         path = self._pick(pick)
-        if self.rests.pop(path, b"") or tail_of(path.read_bytes()):
-            self.messy.add(path.stem)
+        if self.remainders.pop(path, b"") or get_partial_line(path.read_bytes()):
+            self.modified.add(path.stem)
         self._append(path, self._compose(specs))
 
     @precondition(lambda self: self.live)
-    @rule(pick=PICKS, specs=SPECS, cut=HALVES)
+    @rule(pick=PICKS, specs=SPECS, cut=CUTS)
     def append_a_part(self, pick, specs, cut):
         path = self._pick(pick)
-        data = self.rests.pop(path, b"") + self._compose(specs)
-        part = truncated(data, cut)
+        data = self.remainders.pop(path, b"") + self._compose(specs)
+        part = truncate_data(data, cut)
         self._append(path, part)
-        self.rests[path] = data[len(part) :]
+        self.remainders[path] = data[len(part) :]
 
-    @precondition(lambda self: self.rests)
+    @precondition(lambda self: self.remainders)
     @rule(pick=PICKS)
     def append_the_rest(self, pick):
-        path = sorted(self.rests)[pick % len(self.rests)]
-        self._append(path, self.rests.pop(path))
+        path = sorted(self.remainders)[pick % len(self.remainders)]
+        self._append(path, self.remainders.pop(path))
 
     @precondition(lambda self: self.live)
-    @rule(pick=PICKS, specs=SPECS, how=LOOKS)
-    def end_a_line_that_was_taken_as_final(self, pick, specs, how):
+    @rule(pick=PICKS, specs=SPECS, options=READ_OPTIONS)
+    def end_a_line_that_was_taken_as_final(self, pick, specs, options):
         path = self._pick(pick)
-        data = self.rests.pop(path, b"") + self._compose(specs)
+        data = self.remainders.pop(path, b"") + self._compose(specs)
         self._append(path, data[:-1])
-        self._look(how._replace(is_final=True))
+        self._read(options._replace(is_final=True))
         self._append(path, data[-1:])
 
-    @precondition(lambda self: self.live and len(self.live) < MOST_FILES)
+    @precondition(lambda self: self.live and len(self.live) < MAX_FILES)
     @rule(pick=PICKS, line=PICKS, specs=SPECS)
     def fork(self, pick, line, specs):
-        """A new session begins with a copy of another, up to one of its lines."""
+        """Start a session with a copy of another, up to one of its lines."""
         source, path = self._pick(pick), self._new_path()
         data = source.read_bytes()
-        end = ends_in(data)[-1 - line % len(ends_in(data))]
+        end = list_line_starts(data)[-1 - line % len(list_line_starts(data))]
         self._write(path, data[:end] + self._compose(specs))
 
-    @precondition(lambda self: self.live and len(self.live) < MOST_FILES)
+    @precondition(lambda self: self.live and len(self.live) < MAX_FILES)
     @rule(pick=PICKS)
     def copy_into_another_folder(self, pick):
-        """The same session stands in two projects."""
+        """Copy a session into a second project."""
         source = self._pick(pick)
         path = self._new_folder() / source.name
         self._write(path, source.read_bytes())
-        self.messy.add(path.stem)
-        # With an inode of before, reading may go on where another file's ended.
-        self.looked[path] = (*NEVER, *self.shown[path.name])
+        self.modified.add(path.stem)
+        # With a reused inode, reading may continue at another file's cursor.
+        self.read_states[path] = (*UNREAD, *self.states_by_name[path.name])
 
-    # What else happens to files.
+    # Changes made by people and disks.
 
     @precondition(lambda self: self.live)
     @rule(pick=PICKS, line=PICKS, nudge=NUDGES)
@@ -571,32 +592,34 @@ class TailMachine(RuleBasedStateMachine):
     @rule(
         pick=PICKS,
         is_first=st.booleans(),
-        how=LOOKS,
+        options=READ_OPTIONS,
         specs=SPECS,
-        cut=HALVES,
-        then=LOOKS,
+        cut=CUTS,
+        next_options=READ_OPTIONS,
     )
-    def give_up_a_half_line(self, pick, is_first, how, specs, cut, then):
-        """A half line was looked at; other lines, more or fewer bytes, replace it."""
+    def replace_a_partial_line(self, pick, is_first, options, specs, cut, next_options):
+        """Read a partial line, then replace it by lines of another length."""
         path = self._pick(pick)
-        if is_first and len(self.live) < MOST_FILES:
+        if is_first and len(self.live) < MAX_FILES:
             path = self._new_path()
             self._write(path, b"")
         self._append(path, make_prompt(self._number(), "z" * 100)[:-1])
-        self._look(how)
+        self._read(options)
         self._truncate(path, 0, 0)
-        self._append(path, truncated(self._compose(specs), cut))
-        self._look(then)
+        self._append(path, truncate_data(self._compose(specs), cut))
+        self._read(next_options)
 
     @precondition(lambda self: self.live)
-    @rule(pick=PICKS, at=PICKS, keep_mtime=st.booleans(), how=st.none() | LOOKS)
-    def reword(self, pick, at, keep_mtime, how):
-        """A line with the same id and size says something else."""
-        self._reword(self._pick(pick), at, keep_mtime=keep_mtime)
-        if how:
-            self._look(how)
+    @rule(
+        pick=PICKS, at=PICKS, keep_mtime=st.booleans(), options=st.none() | READ_OPTIONS
+    )
+    def change_a_line(self, pick, at, keep_mtime, options):
+        """Change the content of a line, but not its id and length."""
+        self._change_version(self._pick(pick), at, keep_mtime=keep_mtime)
+        if options:
+            self._read(options)
 
-    def _reword(self, path: Path, at: int, *, keep_mtime: bool) -> None:
+    def _change_version(self, path: Path, at: int, *, keep_mtime: bool) -> None:
         data = change_version(path.read_bytes(), at)
         self._overwrite(path, data, keep_mtime=keep_mtime)
 
@@ -612,7 +635,7 @@ class TailMachine(RuleBasedStateMachine):
         path = self._pick(pick)
         data = bytearray(path.read_bytes())
         if data:
-            ends = ends_in(data)
+            ends = list_line_starts(data)
             data[min(max(ends[line % len(ends)] + nudge, 0), len(data) - 1)] = byte
             self._overwrite(path, bytes(data), keep_mtime=keep_mtime)
 
@@ -625,14 +648,14 @@ class TailMachine(RuleBasedStateMachine):
     @rule(pick=PICKS, specs=SPECS)
     def replace_by_the_same_and_more(self, pick, specs):
         path = self._pick(pick)
-        more = self.rests.pop(path, b"") + self._compose(specs)
-        self._replace(path, path.read_bytes() + more)
+        appended = self.remainders.pop(path, b"") + self._compose(specs)
+        self._replace(path, path.read_bytes() + appended)
 
     @precondition(lambda self: self.live)
     @rule(pick=PICKS, at=PICKS, specs=SPECS)
     def replace_by_almost_the_same_and_more(self, pick, at, specs):
         path = self._pick(pick)
-        self._spoil(path)
+        self._mark_modified(path)
         self._replace(
             path, change_version(path.read_bytes(), at) + self._compose(specs)
         )
@@ -640,28 +663,28 @@ class TailMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.live)
     @rule(pick=PICKS, line=PICKS, specs=SPECS)
     def replace_by_something_else(self, pick, line, specs):
-        """The first lines go, new ones come: what an agent's compaction does."""
+        """Replace the first lines by new ones, as an agent's compaction does."""
         path = self._pick(pick)
         data = path.read_bytes()
-        start = ends_in(data)[line % len(ends_in(data))]
-        self._spoil(path)
+        start = list_line_starts(data)[line % len(list_line_starts(data))]
+        self._mark_modified(path)
         self._replace(path, self._compose(specs) + data[start:])
 
     @precondition(lambda self: self.live)
     @rule(pick=PICKS)
     def delete(self, pick):
         path = self._pick(pick)
-        self._spoil(path)
+        self._mark_modified(path)
         path.unlink()
         self.live.remove(path)
         self.dead.append(path)
 
-    @precondition(lambda self: self.dead and len(self.live) < MOST_FILES)
+    @precondition(lambda self: self.dead and len(self.live) < MAX_FILES)
     @rule(pick=PICKS, keep=PICKS, specs=SPECS)
     def recreate(self, pick, keep, specs):
         path = self.dead.pop(pick % len(self.dead))
-        before = self.looked.get(path, NEVER)[0]
-        end = ends_in(before)[keep % len(ends_in(before))]
+        before = self.read_states.get(path, UNREAD)[0]
+        end = list_line_starts(before)[keep % len(list_line_starts(before))]
         self._write(path, before[:end] + self._compose(specs))
 
     @precondition(lambda self: self.live)
@@ -670,59 +693,67 @@ class TailMachine(RuleBasedStateMachine):
         old = self._pick(pick).parent
         new = self._new_folder()
         old.rename(new)
-        self.live = [self._moved(path, old, new) for path in self.live]
-        self.dead = [self._moved(path, old, new) for path in self.dead]
-        self.looked = {self._moved(p, old, new): d for p, d in self.looked.items()}
-        self.rests = {self._moved(p, old, new): r for p, r in self.rests.items()}
+        self.live = [self._move_path(path, old, new) for path in self.live]
+        self.dead = [self._move_path(path, old, new) for path in self.dead]
+        self.read_states = {
+            self._move_path(p, old, new): d for p, d in self.read_states.items()
+        }
+        self.remainders = {
+            self._move_path(p, old, new): r for p, r in self.remainders.items()
+        }
 
-    # What happens to leslied.
+    # Reads, restarts and kills of leslied.
 
-    @rule(how=LOOKS)
-    def look(self, how):
-        self._look(how)
+    @rule(options=READ_OPTIONS)
+    def read(self, options):
+        self._read(options)
 
     @rule()
     def restart(self):
         self._restart()
 
-    @rule(specs=SPECS, how=LOOKS, calls=CALLS, every=EVERY)
-    def be_interrupted_in_a_commit(self, specs, how, calls, every):
+    @rule(
+        specs=SPECS, options=READ_OPTIONS, calls=CALL_COUNTS, interval=OPCODE_INTERVALS
+    )
+    def interrupt_a_commit(self, specs, options, calls, interval):
         self._add(specs)
         with suppress(StoreUnusable, sqlite3.OperationalError):
-            self._sync_interrupted(how, calls, every, lambda: None)
+            self._sync_interrupted(options, calls, interval, lambda: None)
         self._kill()
         self._reopen()
 
-    @rule(specs=SPECS, how=LOOKS, calls=CALLS, every=EVERY)
-    def be_killed_in_a_commit(self, specs, how, calls, every):
-        """The files as they are in the middle of a commit are all that is left."""
+    @rule(
+        specs=SPECS, options=READ_OPTIONS, calls=CALL_COUNTS, interval=OPCODE_INTERVALS
+    )
+    def kill_in_a_commit(self, specs, options, calls, interval):
+        """Continue with the store's files as they are in the middle of a commit."""
         self._add(specs)
         copies: list[Path] = []
         with suppress(StoreUnusable, sqlite3.OperationalError):
             self._sync_interrupted(
-                how, calls, every, lambda: copies.append(self._copy_store())
+                options, calls, interval, lambda: copies.append(self._copy_store())
             )
         self._kill()
         self.home.store_path = copies[0] if copies else self.home.store_path
         self._reopen()
 
-    @rule(specs=SPECS, how=LOOKS, cut=st.integers(0, 1000), nudge=NUDGES)
-    def be_killed_while_the_log_is_written(self, specs, how, cut, nudge):
-        """Of what the look wrote, the disk has only the first part."""
+    @rule(specs=SPECS, options=READ_OPTIONS, cut=st.integers(0, 1000), nudge=NUDGES)
+    def kill_while_the_wal_is_written(self, specs, options, cut, nudge):
+        """Keep only the first part of what the read wrote."""
         self._add(specs)
-        self._kill_while_writing(how, cut, nudge)
+        self._kill_while_writing(options, cut, nudge)
 
-    @precondition(lambda self: len(self.live) < MOST_FILES)
+    @precondition(lambda self: len(self.live) < MAX_FILES)
     @rule(specs=SPECS, limits=LIMITS, cut=PICKS, at=st.none() | PICKS)
-    def be_killed_in_a_first_reading(self, specs, limits, cut, at):
-        """A new log is half read; before the next look, a line may become another."""
+    def kill_in_a_first_read(self, specs, limits, cut, at):
+        """Kill the first read of a new log; then a line may change."""
         path = self._new_path()
         self._write(path, self._compose(specs) + self._compose(specs))
         self._kill_while_writing(ReadOptions(limits, 1), cut, 0)
         if at is not None:
-            self._reword(path, at, keep_mtime=False)
+            self._change_version(path, at, keep_mtime=False)
 
-    # How it is done.
+    # File operations.
 
     def _pick(self, pick: int) -> Path:
         return sorted(self.live)[pick % len(self.live)]
@@ -732,7 +763,7 @@ class TailMachine(RuleBasedStateMachine):
         return self.numbers
 
     def _new_path(self) -> Path:
-        """A session nobody had, mostly in a folder that is there."""
+        """Return the path of a new session, mostly in an existing folder."""
         number = self._number()
         folders = sorted({path.parent for path in self.live})
         folder = folders[0] if folders and number % 3 else self._new_folder()
@@ -761,17 +792,17 @@ class TailMachine(RuleBasedStateMachine):
         self.live.append(path)
 
     def _add(self, specs) -> None:
-        """A look has something to commit."""
+        """Append lines so that the next read has something to commit."""
         if self.live:
             path = self._pick(len(specs))
-            self._append(path, self.rests.pop(path, b"") + self._compose(specs))
+            self._append(path, self.remainders.pop(path, b"") + self._compose(specs))
 
     def _append(self, path: Path, data: bytes) -> None:
         with path.open("ab") as file:
             file.write(data)
 
     def _overwrite(self, path: Path, data: bytes, *, keep_mtime: bool) -> None:
-        self._spoil(path)
+        self._mark_modified(path)
         status = path.stat()
         with path.open("r+b") as file:
             file.write(data)
@@ -784,93 +815,101 @@ class TailMachine(RuleBasedStateMachine):
         fresh.replace(path)
 
     def _truncate(self, path: Path, line: int, nudge: int) -> None:
-        ends = ends_in(path.read_bytes())
+        ends = list_line_starts(path.read_bytes())
         size = ends[-1 - line % len(ends)] + nudge
-        self._spoil(path)
+        self._mark_modified(path)
         os.truncate(path, min(max(size, 0), path.stat().st_size))
 
-    def _spoil(self, path: Path) -> None:
-        """From now on the file did more than grow."""
-        self.messy.add(path.stem)
-        self.rests.pop(path, None)
+    def _mark_modified(self, path: Path) -> None:
+        """Record that the file did not only grow."""
+        self.modified.add(path.stem)
+        self.remainders.pop(path, None)
 
     @staticmethod
-    def _moved(path: Path, old: Path, new: Path) -> Path:
+    def _move_path(path: Path, old: Path, new: Path) -> Path:
         return new / path.name if path.parent == old else path
 
     def _files(self) -> dict[Path, bytes]:
-        """What a look that starts now will see."""
+        """Return the bytes of all files, and record them as seen by a read."""
         files = {path: path.read_bytes() for path in self.live}
         for path, data in files.items():
-            self.shown[path.name].append(data)
+            self.states_by_name[path.name].append(data)
         return files
 
-    # Looking.
+    # Reading and checking.
 
-    def _look(self, how: ReadOptions) -> None:
-        self._show_what_would_hide(how)
+    def _read(self, options: ReadOptions) -> None:
+        self._replace_undetectable_changes(options)
         files = self._files()
-        most = self._count_news(files, how)
-        self.model.finish_read(files, self.looked, final=how.is_final)
-        done = self._sync(how)
-        assert done.entries <= most, "what was read before is decoded again"
-        self.looked |= {path: (data,) for path, data in files.items()}
+        max_entries = self._count_new_entries(files, options)
+        self.model.finish_read(files, self.read_states, final=options.is_final)
+        report = self._sync(options)
+        assert report.entries <= max_entries, (
+            "lines that were read before are decoded again"
+        )
+        self.read_states |= {path: (data,) for path, data in files.items()}
         self._check()
         self._check_order(files)
-        again = self._sync(how)
-        assert (again.entries, again.bytes_read, again.commits) == (0, 0, 0)
+        second_report = self._sync(options)
+        assert (
+            second_report.entries,
+            second_report.bytes_read,
+            second_report.commits,
+        ) == (0, 0, 0)
 
-    def _sync(self, how: ReadOptions) -> IngestReport:
+    def _sync(self, options: ReadOptions) -> IngestReport:
         env = Environment(home=self.home.home, environ={}, platform="linux")
         ingest = Ingest(
             adapter=ADAPTER,
             store=self.store,
             roots=tuple(ADAPTER.roots(env, [])),
-            limits=how.limits,
-            is_final=how.is_final,
-            weight=how.weight,
+            limits=options.limits,
+            is_final=options.is_final,
+            weight=options.weight,
         )
-        return ingest.ingest_files(self.live) if how.has_events else ingest.scan()
+        return ingest.ingest_files(self.live) if options.has_events else ingest.scan()
 
-    def _glimpse(self, how: ReadOptions) -> None:
-        """A look begins that may not end."""
-        self._show_what_would_hide(how)
+    def _start_read(self, options: ReadOptions) -> None:
+        """Record the start of a read that may not end."""
+        self._replace_undetectable_changes(options)
         files = self._files()
-        self.model.start_read(files, final=how.is_final)
+        self.model.start_read(files, final=options.is_final)
         for path, data in files.items():
-            before = self.looked.get(path, NEVER)
-            self.looked[path] = before if data in before else (*before, data)
+            before = self.read_states.get(path, UNREAD)
+            self.read_states[path] = before if data in before else (*before, data)
 
-    def _count_news(self, files: dict[Path, bytes], how: ReadOptions) -> int:
-        """The most entries a look has to decode."""
-        most = 0
+    def _count_new_entries(self, files: dict[Path, bytes], options: ReadOptions) -> int:
+        """Return the largest number of entries that a read has to decode."""
+        max_entries = 0
         for path, data in files.items():
-            before = self.looked.get(path, NEVER)
-            known = before[0][: before[0].rfind(b"\n") + 1]
-            is_known = len(before) == 1 and data.startswith(known)
-            news = data[len(known) :] if is_known else data
-            most += len(lines_in(news)) + (how.is_final and bool(tail_of(data)))
-        return most
+            before = self.read_states.get(path, UNREAD)
+            known_bytes = before[0][: before[0].rfind(b"\n") + 1]
+            has_only_grown = len(before) == 1 and data.startswith(known_bytes)
+            new_bytes = data[len(known_bytes) :] if has_only_grown else data
+            max_entries += len(list_lines(new_bytes)) + (
+                options.is_final and bool(get_partial_line(data))
+            )
+        return max_entries
 
     def _check(self) -> None:
-        rows = rows_in(self.store._db)
-        assert_nothing_missing(self.model, rows)
-        assert_nothing_twice(self.model, rows)
+        rows = load_rows(self.store._db)
+        assert_none_missing(self.model, rows)
+        assert_no_duplicates(self.model, rows)
         assert_newest_is_current(self.model, rows)
         assert_rows_agree(self.store._db)
 
     def _check_order(self, files: dict[Path, bytes]) -> None:
-        rows = rows_in(self.store._db)
+        rows = load_rows(self.store._db)
         for path, data in files.items():
-            if path.stem not in self.messy:
+            if path.stem not in self.modified:
                 assert_in_file_order(data, rows[path.stem])
 
-    # Dying.
+    # Kills and restarts.
 
     def _open(self) -> Store:
         store = Store(self.home.store_path, self.home.clock)
-        # A kill leaves what was written, synced or not: waiting for the disk tells
-        # nothing here and takes most of the time.
+        # A kill keeps what was written, synced or not. Waiting for the disk would test
+        # nothing here and take most of the time.
         store._db.execute("PRAGMA synchronous = OFF")
         return store
 
@@ -879,13 +918,13 @@ class TailMachine(RuleBasedStateMachine):
         self.store = self._open()
         self._check()
 
-    def _kill_while_writing(self, how: ReadOptions, cut: int, nudge: int) -> None:
+    def _kill_while_writing(self, options: ReadOptions, cut: int, nudge: int) -> None:
         before = self._wal_bytes()
-        self._glimpse(how)
-        self._sync(how)
+        self._start_read(options)
+        self._sync(options)
         after = self._wal_bytes()
         start = max(len(before), WAL_HEADER)
-        # Only where the look added to the log, and no checkpoint emptied it meanwhile.
+        # Only if the read added to the WAL and no checkpoint emptied it.
         if len(after) > start and after.startswith(before):
             frames = (len(after) - start) // FRAME
             end = start + cut % (frames + 1) * FRAME + nudge
@@ -894,23 +933,23 @@ class TailMachine(RuleBasedStateMachine):
         self._reopen()
 
     def _sync_interrupted(
-        self, how: ReadOptions, calls: int, every: int, at_once
+        self, options: ReadOptions, calls: int, interval: int, interrupt
     ) -> None:
-        self._glimpse(how)
-        left = [calls]
+        self._start_read(options)
+        calls_left = [calls]
 
         def tick() -> int:
-            left[0] -= 1
-            if left[0]:
+            calls_left[0] -= 1
+            if calls_left[0]:
                 return 0
-            at_once()
+            interrupt()
             return 1
 
-        self.store._db.set_progress_handler(tick, every)
-        self._sync(how)
+        self.store._db.set_progress_handler(tick, interval)
+        self._sync(options)
 
     def _copy_store(self, wal: int | None = None) -> Path:
-        """The store's files elsewhere, as a killed process would leave them."""
+        """Copy the store's files as a killed process would leave them."""
         path = Path(self.temp.name) / f"data-{self._number()}" / "store.db"
         path.parent.mkdir()
         shutil.copy(self.home.store_path, path)
@@ -922,7 +961,7 @@ class TailMachine(RuleBasedStateMachine):
         return path.read_bytes() if path.exists() else b""
 
     def _kill(self) -> None:
-        """Without a word: no checkpoint of ours, the lock falls."""
+        """Close the store without a checkpoint and release its lock."""
         self.store._db.close()
         with suppress(OSError):
             os.close(self.store._lock)
@@ -932,33 +971,36 @@ class TailMachine(RuleBasedStateMachine):
         self._check()
         cursors = load_cursors(self.store).values()
         if not UNSTAMPED_CURSOR_IS_CHECKED and any(not c.stamp for c in cursors):
-            self._look(ReadOptions())
+            self._read(ReadOptions())
 
     # Known limits.
 
-    def _show_what_would_hide(self, how: ReadOptions) -> None:
-        """A change behind a known limit, or within one tick, comes as a new file."""
+    def _replace_undetectable_changes(self, options: ReadOptions) -> None:
+        """Turn changes that the reader cannot detect into replaced files.
+
+        These are changes behind a known limit, or within one tick of the file clock.
+        """
         cursors = load_cursors(self.store)
         for path in self.live:
-            while self._would_hide(path, cursors, how):
-                # The old file stays somewhere: its inode must not come back at once.
+            while self._is_undetectable(path, cursors, options):
+                # Keep the old file, so that its inode is not reused.
                 old = path.rename(Path(self.temp.name) / f"old-{self._number()}")
                 shutil.copyfile(old, path)
             stamp = make_stamp(path.stat())
-            if path in self.looked and not _cursors_for(path, stamp, cursors):
-                # Moved and replaced between two looks: nothing tells what it was.
-                self.looked[path] = NEVER
+            if path in self.read_states and not _cursors_for(path, stamp, cursors):
+                # Moved and replaced between two reads: its source cannot be known.
+                self.read_states[path] = UNREAD
             elif os.fsencode(path) not in cursors and _is_reused(stamp, cursors):
-                self.looked[path] = (*NEVER, *self.shown[path.name])
+                self.read_states[path] = (*UNREAD, *self.states_by_name[path.name])
 
-    def _would_hide(
-        self, path: Path, cursors: dict[bytes, Cursor], how: ReadOptions
+    def _is_undetectable(
+        self, path: Path, cursors: dict[bytes, Cursor], options: ReadOptions
     ) -> bool:
         stamp = make_stamp(path.stat())
-        change = PendingFile(path.read_bytes(), stamp, how.limits.rescan)
+        change = PendingFile(path.read_bytes(), stamp, options.limits.rescan)
         return any(
-            hides(before, change, cursor)
-            for before in self.shown[path.name]
+            is_undetectable(before, change, cursor)
+            for before in self.states_by_name[path.name]
             for cursor in _cursors_for(path, stamp, cursors)
         )
 
@@ -966,7 +1008,7 @@ class TailMachine(RuleBasedStateMachine):
 def _cursors_for(
     path: Path, stamp: FileStamp, cursors: dict[bytes, Cursor]
 ) -> list[Cursor]:
-    """Where reading the file may go on: at its path, else where its inode was."""
+    """Return cursors at which reading may continue: by path, else by inode."""
     if os.fsencode(path) in cursors:
         return [cursors[os.fsencode(path)]]
     return [
@@ -979,31 +1021,31 @@ def _cursors_for(
 
 
 def _is_reused(stamp: FileStamp, cursors: dict[bytes, Cursor]) -> bool:
-    """Whether more than one source was this very file."""
+    """Return whether more than one source had this inode."""
     stamps = [cursor.stamp for cursor in cursors.values() if cursor.stamp]
-    same = [old for old in stamps if old.inode == stamp.inode]
-    return len(same) > 1 and not REUSED_INODE_IS_TOLD_APART
+    same_inode = [old for old in stamps if old.inode == stamp.inode]
+    return len(same_inode) > 1 and not REUSED_INODE_IS_DETECTED
 
 
 class PendingFile(NamedTuple):
-    """A file as the next look will find it, and how long a half line it reads again."""
+    """State of a file at the next read, and the rescan limit of that read."""
 
     data: bytes
     stamp: FileStamp
     rescan: int
 
 
-def hides(before: bytes, now: PendingFile, cursor: Cursor) -> bool:
-    """Whether bytes that gave the cursor may be others now without a sign of it."""
-    data, old, end = now.data, cursor.stamp, cursor.offset
-    if old is None or zlib.crc32(before[:end]) != cursor.crc:
+def is_undetectable(before: bytes, now: PendingFile, cursor: Cursor) -> bool:
+    """Return whether bytes before the cursor may have changed undetectably."""
+    data, old_stamp, end = now.data, cursor.stamp, cursor.offset
+    if old_stamp is None or zlib.crc32(before[:end]) != cursor.crc:
         return False
     is_anchored = before[:end][-SMALLEST_ANCHOR:] == data[:end][-SMALLEST_ANCHOR:]
     is_rewritten = is_anchored and data[:end] != before[:end]
     is_replaced = b"\n" in data[end : end + cursor.scanned]
-    if old == now.stamp:
+    if old_stamp == now.stamp:
         return is_rewritten or is_replaced
-    if old.inode != now.stamp.inode or now.stamp.size <= old.size:
+    if old_stamp.inode != now.stamp.inode or now.stamp.size <= old_stamp.size:
         return False
     is_replaced = is_replaced and cursor.scanned >= now.rescan
     return (is_rewritten and not REWRITE_UNDER_GROWTH_IS_SEEN) or (
@@ -1012,5 +1054,5 @@ def hides(before: bytes, now: PendingFile, cursor: Cursor) -> bool:
 
 
 @pytest.mark.timeout(600 + EXAMPLES)
-def test_every_line_is_kept_exactly_once_whatever_happens_to_its_file():
+def test_every_line_is_stored_exactly_once():
     run_state_machine_as_test(TailMachine, settings=MACHINE)

@@ -1,1 +1,1 @@
-"""Builders and stand-ins the tests share."""
+"""Builders, fakes and generators that several test modules share."""

@@ -1,4 +1,4 @@
-"""A home with one agent's logs in it, and what the store tells after a sync."""
+"""A home directory with one agent's logs, and the store's contents after a sync."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.golden import FIXTURES, copy_home, make_environment, sync_hom
 
 
 class AgentHome:
-    """Writes logs or fixture cases, and reads them into a store of its own."""
+    """Home directory of one agent, read into its own store."""
 
     def __init__(
         self, adapter: AgentAdapter, home: Path, store: Path, clock: Clock
@@ -28,13 +28,13 @@ class AgentHome:
         self.clock = clock
 
     def read_case(self, name: str) -> StoreContents:
-        """What a fixture case tells."""
+        """Copy a fixture case into the home, sync it, return the store's contents."""
         folder = FIXTURES / self.adapter.name.replace("-", "_") / name
         copy_home(folder, self.home)
         return self.read()
 
     def write(self, path: str, *entries: Any) -> None:
-        """The file holds these lines after those it has; a text is taken as it is."""
+        """Append entries to a file: strings as they are, other values as JSON lines."""
         file = self.home / path
         file.parent.mkdir(parents=True, exist_ok=True)
         lines = [e if isinstance(e, str) else json.dumps(e) + "\n" for e in entries]
@@ -42,14 +42,14 @@ class AgentHome:
             log.write("".join(lines))
 
     def read(self) -> StoreContents:
-        """Everything in the home is read."""
+        """Sync the home and return the store's contents."""
         sync_home(self.adapter, self.home, self.store, self.clock)
         return StoreContents(self.store)
 
     def decode(
         self, path: str, entry: Any, state: dict[str, Any] | None = None
     ) -> DecodeResult:
-        """What one entry of the file at this path below the first root means."""
+        """Decode one entry of the file at `path`, relative to the first root."""
         root = next(iter(self.adapter.roots(make_environment(self.home), []))).path
         shape = Shape.APPEND_LOG if path.endswith(".jsonl") else Shape.DOCUMENT
         stamp = FileStamp(0, 0, 0, 0, 0)
@@ -76,8 +76,8 @@ class StoreContents:
 
     @property
     def main(self) -> SessionSummary:
-        (found,) = [s for s in self.sessions if not s.is_subagent]
-        return found
+        (session,) = [s for s in self.sessions if not s.is_subagent]
+        return session
 
     @property
     def subagents(self) -> list[SessionSummary]:
@@ -93,14 +93,16 @@ class StoreContents:
         return [p.record.content for p in self.records(type_, session)]
 
     def user_messages(self) -> list[tuple[str, str]]:
-        """Whose words, and the words, of every user message."""
-        spoken = self.records("user_message")
-        return [(p.record.metadata["origin"], p.record.content) for p in spoken]
+        """Return (origin, text) of every user message."""
+        messages = self.records("user_message")
+        return [(p.record.metadata["origin"], p.record.content) for p in messages]
 
     def notes(self, kind: str) -> list[str]:
-        """The notes of all events of a kind."""
+        """Return the notes of all events of a kind."""
         events = [p.record.metadata for p in self.records("system_event")]
-        return [told.get("note", "") for told in events if told["kind"] == kind]
+        return [
+            metadata.get("note", "") for metadata in events if metadata["kind"] == kind
+        ]
 
     def units(self) -> tuple[Unit, ...]:
         children = [RecordStream(s, self.records(session=s)) for s in self.subagents]

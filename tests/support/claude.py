@@ -1,4 +1,4 @@
-"""Writing Claude Code lines and homes, and reading them into a store."""
+"""Build Claude Code logs and homes, and ingest them into a store."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SESSION = "11111111-2222-4333-8444-555555555555"
 ADAPTER = load_adapters()["claude-code"]
 START_TIME = datetime(2026, 11, 16, 10)  # noqa: DTZ001 - the zone is written beside it
 AFTER_STORE_CREATION = datetime(2100, 1, 1)  # noqa: DTZ001
-"""After any store is made: what began before it is not written into a project."""
+"""After every store's creation: older sessions get no transcript in a project."""
 
 
 class ClaudeLogBuilder:
-    """Lines of one session, with ids and times that count up from a seed."""
+    """Build log lines of one session, with consecutive ids and times."""
 
     def __init__(
         self,
@@ -75,27 +75,29 @@ class ClaudeLogBuilder:
         block = {"type": "tool_result", "tool_use_id": call_id, "content": content}
         return self.prompt([block], **fields)
 
-    def _assistant(self, block: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-        number = len(self._last or "")
+    def _assistant(
+        self, block: dict[str, Any], overrides: dict[str, Any]
+    ) -> dict[str, Any]:
+        output_tokens = len(self._last or "")
         message = {
             "id": f"msg_{self._last}",
             "role": "assistant",
             "model": "claude-opus-5-5",
             "content": [block],
             "stop_reason": "end_turn",
-            "usage": {"input_tokens": 10, "output_tokens": number},
-            **more,
+            "usage": {"input_tokens": 10, "output_tokens": output_tokens},
+            **overrides,
         }
         return self.line("assistant", message=message, requestId=f"req_{self._last}")
 
 
 def encode_json_lines(*lines: Any) -> bytes:
-    """The lines as an agent writes them."""
+    """Encode values as JSON lines, as the agent writes them."""
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
 class ClaudeHome:
-    """A home folder with Claude Code's logs in it, and a store beside it."""
+    """Home directory with Claude Code logs, and a store next to it."""
 
     def __init__(self, home: Path, store: Path, clock: Clock) -> None:
         self.home = home
@@ -119,7 +121,7 @@ class ClaudeHome:
     def sync(
         self, store: Store | None = None, *, is_final: bool = False
     ) -> IngestReport:
-        """One look at everything, as `leslied sync` does it."""
+        """Ingest everything once, as `leslied sync` does."""
         if store is None:
             with Store(self.store_path, self.clock) as opened:
                 return self.sync(opened, is_final=is_final)

@@ -1,4 +1,4 @@
-"""Running the real command in a process of its own."""
+"""Run the real command in a subprocess."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 
 @dataclass(frozen=True)
 class CommandResult:
+    """Exit code and output of a finished command."""
+
     code: int
     out: str
     err: str
@@ -46,35 +48,35 @@ def interruptible_children() -> Iterator[None]:
 
 
 class LesliedRunner:
-    """`leslied` in one home, with an environment of its own."""
+    """Run `leslied` with its own home and a minimal environment."""
 
     def __init__(self, home: Path, cwd: Path | None = None) -> None:
         self.home, self.cwd = home, cwd
         self.environ = {
-            # From another folder too it is this leslied, not one installed elsewhere.
+            # Run this checkout, not an installed leslied, from any working directory.
             "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
             "HOME": str(home),
             "PATH": os.environ["PATH"],
             "LANG": "C.UTF-8",
             "TZ": "UTC",
-            # `make coverage` measures the program in its own process, too.
+            # `make coverage` measures subprocesses, too.
             **{k: v for k, v in os.environ.items() if k.startswith("COVERAGE_")},
         }
 
-    def __call__(self, *words: str, **environ: str) -> CommandResult:
-        done = subprocess.run(
-            [sys.executable, "-m", "leslied", *words],
+    def __call__(self, *args: str, **environ: str) -> CommandResult:
+        process = subprocess.run(
+            [sys.executable, "-m", "leslied", *args],
             env=self.environ | environ,
             cwd=self.cwd,
             capture_output=True,
             check=False,
-            timeout=PATIENCE_SECONDS,
+            timeout=MAX_WAIT_SECONDS,
             text=True,
         )
-        return CommandResult(done.returncode, done.stdout, done.stderr)
+        return CommandResult(process.returncode, process.stdout, process.stderr)
 
     def start(
-        self, *words: str, environ: dict[str, str] | None = None, **options: Any
+        self, *args: str, environ: dict[str, str] | None = None, **options: Any
     ) -> subprocess.Popen[Any]:
         """Start the command and return its process; the caller has to end it.
 
@@ -82,7 +84,7 @@ class LesliedRunner:
         """
         with interruptible_children():
             return subprocess.Popen(
-                [sys.executable, "-m", "leslied", *words],
+                [sys.executable, "-m", "leslied", *args],
                 env=self.environ | (environ or {}),
                 cwd=self.cwd,
                 **options,

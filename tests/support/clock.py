@@ -1,4 +1,4 @@
-"""A clock that stands still until told."""
+"""A clock that moves only when a test advances it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 
 class FakeClock:
-    """Time moves only by `advance`, or because somebody sleeps."""
+    """Clock that `advance` and `sleep` move, without waiting."""
 
     def __init__(self) -> None:
         self.at = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)

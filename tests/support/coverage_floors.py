@@ -1,8 +1,8 @@
 """Check measured coverage against the floors: `make coverage`.
 
 Branch coverage of each pure package has to reach 95 %, and coverage of all lines and
-branches 90 %. A package that is not there yet has a floor of its own in `FLOORS`: what
-was measured when it was entered. Floors may only rise; remove one at the goal.
+branches 90 %. A package below its goal has an entry in `FLOORS`: its coverage when the
+entry was added. Floors may only rise; remove an entry when the goal is reached.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ FLOORS: dict[str, float] = {
     "leslied.prices": 94.1,
     "leslied.sinks": 93.8,
 }
-"""Percentages of today, of packages below their goal. They may only rise."""
+"""Floors in percent of the packages below their goal. They may only rise."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What one package reached, in percent, and what it has to reach."""
+    """Coverage of one package in percent, with its goal and its floor."""
 
     name: str
     percent: float
@@ -55,13 +55,13 @@ class Measure:
 def measure(
     report: Mapping[str, Any], floors: Mapping[str, float] = FLOORS
 ) -> list[Measure]:
-    """Return the measures of a report that `coverage json` wrote."""
-    found = [
+    """Return the measures of a `coverage json` report."""
+    packages = [
         _measure(f"{WHOLE}.{package}", _cover_branches(report, package), floors)
         for package in PURE_PACKAGES
     ]
     whole = float(report["totals"]["percent_covered"])
-    return [*found, _measure(WHOLE, whole, floors)]
+    return [*packages, _measure(WHOLE, whole, floors)]
 
 
 def _measure(name: str, percent: float, floors: Mapping[str, float]) -> Measure:
@@ -70,7 +70,7 @@ def _measure(name: str, percent: float, floors: Mapping[str, float]) -> Measure:
 
 
 def _cover_branches(report: Mapping[str, Any], package: str) -> float:
-    """Return how many of a package's branches were taken, in percent."""
+    """Return a package's branch coverage in percent."""
     folder = f"{WHOLE}/{package}/"
     files = [
         file["summary"]
@@ -79,7 +79,7 @@ def _cover_branches(report: Mapping[str, Any], package: str) -> float:
     ]
     total = sum(summary["num_branches"] for summary in files)
     covered = sum(summary["covered_branches"] for summary in files)
-    # A package that nobody measured must not pass for a whole one.
+    # A package without measurements must not pass.
     return 100.0 * covered / total if total else 0.0
 
 
@@ -87,8 +87,8 @@ def main(path: str) -> int:
     """Print every measure; return 1 if one is below its floor."""
     measures = measure(json.loads(Path(path).read_text()))
     print("Branches of pure packages, then lines and branches of everything:")
-    print(*(each.format() for each in measures), sep="\n")
-    return int(any(each.is_low for each in measures))
+    print(*(package.format() for package in measures), sep="\n")
+    return int(any(package.is_low for package in measures))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The real daemon, in a process of its own."""
+"""Run the real daemon in a subprocess."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 
 from leslied.store import StoreReader
 from tests.support.cli import LesliedRunner
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 
-def store_of(home: Path) -> Path:
+def get_store_path(home: Path) -> Path:
     return home / ".local/share/leslied/store.db"
 
 
 def list_prompts(store: Path) -> list[str]:
-    """Return every prompt in the store; none while the store is being made."""
+    """Return every prompt in the store; an empty list until the store is ready."""
     if not store.exists():
         return []
     try:
@@ -31,10 +31,10 @@ def list_prompts(store: Path) -> list[str]:
 
 
 class Daemon:
-    """`leslied run` in one home, until `end`."""
+    """Run `leslied run` for one home until `end` is called."""
 
     def __init__(self, home: Path) -> None:
-        self.store = store_of(home)
+        self.store = get_store_path(home)
         self.process = LesliedRunner(home).start(
             "run", "--log-json", stderr=subprocess.PIPE, text=True
         )
@@ -45,5 +45,5 @@ class Daemon:
     def end(self, number: int) -> int:
         """Send a signal and return the exit code."""
         self.process.send_signal(number)
-        self.process.communicate(timeout=PATIENCE_SECONDS)
+        self.process.communicate(timeout=MAX_WAIT_SECONDS)
         return self.process.returncode

@@ -1,4 +1,4 @@
-"""Tables and pages in the documentation that are made from the program: `make docs`."""
+"""Generate tables and pages of the documentation from the program: `make docs`."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _HOME = Path("/~")
 
 
 def format_agent_table() -> str:
-    """Every agent: where it writes, and what its files can tell."""
-    head = ("agent", "reads", *COLUMNS, "goes on with")
+    """Format a table of agents: what leslied reads, what the logs contain."""
+    head = ("agent", "reads", *COLUMNS, "resume with")
     rows = [head, ("---",) * len(head)]
     adapters = sorted(load_adapters().values(), key=lambda adapter: adapter.title)
     rows += [_format_agent_row(adapter) for adapter in adapters]
@@ -48,9 +48,9 @@ def _format_agent_row(adapter: AgentAdapter) -> tuple[str, ...]:
 
 
 def replace_section(text: str, name: str, content: str) -> str:
-    """The text with what stands between the marks of this name made anew."""
-    marks = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
-    return re.sub(marks, lambda m: m[1] + content + m[2], text, flags=re.DOTALL)
+    """Replace the text between the markers of this name."""
+    pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
+    return re.sub(pattern, lambda m: m[1] + content + m[2], text, flags=re.DOTALL)
 
 
 def render_readme() -> str:
@@ -62,7 +62,7 @@ def render_readme() -> str:
 
 
 def write_pages() -> None:
-    """Every command has its page, and no page is without a command."""
+    """Write a page per command; delete pages of commands that no longer exist."""
     COMMANDS.mkdir(exist_ok=True)
     pages = render_pages()
     for path in COMMANDS.iterdir():
@@ -73,9 +73,9 @@ def write_pages() -> None:
 
 
 def format_views() -> str:
-    """Every view with its columns."""
+    """Format every SQL view with its columns."""
     return "\n".join(
-        f"### {view.name}\n\n{view.about}\n\n| column | holds |\n|---|---|\n"
+        f"### {view.name}\n\n{view.about}\n\n| column | contains |\n|---|---|\n"
         + "".join(f"| `{column.name}` | {column.about} |\n" for column in view.columns)
         for view in VIEWS
     )

@@ -1,4 +1,4 @@
-"""Sessions as outputs get them, and readers of what outputs wrote."""
+"""Load sessions as sinks get them, and read back what sinks wrote."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_session(path: Path, clock: Clock, query: str = "last") -> Session:
 def read_case_session(
     adapter: AgentAdapter, case: Path, home: Path, store: Path, clock: Clock
 ) -> Session | None:
-    """The last session of a fixture; None where the fixture has none."""
+    """Sync a fixture and return its last session, or None if it has none."""
     copy_home(case, home)
     sync_home(adapter, home, store, clock)
     with StoreReader(store) as reader:
@@ -43,14 +43,14 @@ def render(session: Session, form: str) -> dict[str, bytes]:
 
 
 def render_one(session: Session, form: str) -> str:
-    """The text that standard output would get."""
+    """Return the text that `export` would print on standard output."""
     artifacts = load_sinks()[form].render(session)
-    (only,) = [artifact for artifact in artifacts if not artifact.is_derived]
-    return only.body.decode()
+    (main,) = [artifact for artifact in artifacts if not artifact.is_derived]
+    return main.body.decode()
 
 
 def join_artifacts(artifacts: dict[str, bytes], home: Path) -> str:
-    """All files as one text, with the home's path taken out."""
+    """Join all files into one text, with the home's path replaced."""
     parts = []
     for path, body in artifacts.items():
         data = gzip.decompress(body) if path.endswith(".gz") else body
@@ -66,7 +66,7 @@ def write_artifacts(folder: Path, artifacts: tuple[Artifact, ...]) -> None:
 
 
 class DevflowRun:
-    """Loads a run as devflow does: gzip first, then plain, into its own types."""
+    """Run loaded and checked as devflow does: gzip first, then plain JSON."""
 
     roles = ("system", "user", "assistant", "tool_result")
     statuses = ("running", "completed", "failed", "canceled")
@@ -77,51 +77,51 @@ class DevflowRun:
             data = gzip.decompress((run / "transcript.json.gz").read_bytes())
         except OSError:
             data = (run / "transcript.json").read_bytes()
-        told = json.loads(data)
-        self.run_id = _get_typed(told, "runId", str)
-        self.metadata = self._check_metadata(_get_typed(told, "metadata", dict))
+        document = json.loads(data)
+        self.run_id = _get_typed(document, "runId", str)
+        self.metadata = self._check_metadata(_get_typed(document, "metadata", dict))
         self.turns = [
             self._check_turn(turn, number)
-            for number, turn in enumerate(_get_typed(told, "turns", list), 1)
+            for number, turn in enumerate(_get_typed(document, "turns", list), 1)
         ]
 
-    def _check_metadata(self, told: dict[str, Any]) -> dict[str, Any]:
-        _get_typed(told, "flowId", str)
-        _get_typed(told, "startedAt", "time")
-        _get_typed(told, "endedAt", "time", is_optional=True)
-        assert _get_typed(told, "status", str) in self.statuses
-        _get_typed(told, "totalTokensIn", int)
-        _get_typed(told, "totalTokensOut", int)
-        _get_typed(told, "totalCost", (int, float))
-        _get_typed(told, "nodeId", str, is_optional=True)
-        _get_typed(told, "input", dict, is_optional=True)
-        _get_typed(told, "error", str, is_optional=True)
-        return told
+    def _check_metadata(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        _get_typed(metadata, "flowId", str)
+        _get_typed(metadata, "startedAt", "time")
+        _get_typed(metadata, "endedAt", "time", is_optional=True)
+        assert _get_typed(metadata, "status", str) in self.statuses
+        _get_typed(metadata, "totalTokensIn", int)
+        _get_typed(metadata, "totalTokensOut", int)
+        _get_typed(metadata, "totalCost", (int, float))
+        _get_typed(metadata, "nodeId", str, is_optional=True)
+        _get_typed(metadata, "input", dict, is_optional=True)
+        _get_typed(metadata, "error", str, is_optional=True)
+        return metadata
 
-    def _check_turn(self, told: dict[str, Any], number: int) -> dict[str, Any]:
-        assert _get_typed(told, "id", int) == number
-        assert _get_typed(told, "role", str) in self.roles
-        _get_typed(told, "content", str)
-        _get_typed(told, "timestamp", "time")
-        _get_typed(told, "tokensIn", int, is_optional=True)
-        _get_typed(told, "tokensOut", int, is_optional=True)
-        calls = _get_typed(told, "toolCalls", list, is_optional=True) or []
-        assert not calls or told["role"] == "assistant"
+    def _check_turn(self, turn: dict[str, Any], number: int) -> dict[str, Any]:
+        assert _get_typed(turn, "id", int) == number
+        assert _get_typed(turn, "role", str) in self.roles
+        _get_typed(turn, "content", str)
+        _get_typed(turn, "timestamp", "time")
+        _get_typed(turn, "tokensIn", int, is_optional=True)
+        _get_typed(turn, "tokensOut", int, is_optional=True)
+        calls = _get_typed(turn, "toolCalls", list, is_optional=True) or []
+        assert not calls or turn["role"] == "assistant"
         for call in calls:
             _get_typed(call, "name", str)
             _get_typed(call, "input", dict)
             for name in ("id", "output", "error"):
                 _get_typed(call, name, str, is_optional=True)
-        return told
+        return turn
 
 
 def _get_typed(
-    told: dict[str, Any], name: str, kind: Any, *, is_optional: bool = False
+    fields: dict[str, Any], name: str, kind: Any, *, is_optional: bool = False
 ) -> Any:
-    """The field as a strict decoder of that type takes it."""
-    if is_optional and name not in told:
+    """Return a field; fail unless a strict decoder would accept its type."""
+    if is_optional and name not in fields:
         return None
-    value = told[name]
+    value = fields[name]
     if kind == "time":
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", value), value
         datetime.fromisoformat(value)

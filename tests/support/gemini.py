@@ -1,4 +1,4 @@
-"""Writing Gemini CLI lines and homes, and reading them into a store."""
+"""Build Gemini CLI logs and homes, and ingest them into a store."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ GeminiLine = dict[str, Any]
 
 
 class GeminiLogBuilder:
-    """Lines of one session, with ids and times that count up."""
+    """Build log lines of one session, with consecutive ids and times."""
 
     def __init__(self, session_id: str = SESSION) -> None:
         self.session_id = session_id
         self._numbers = itertools.count(1)
 
-    def header(self, **more: Any) -> GeminiLine:
-        known = {"sessionId": self.session_id, "projectHash": "5e1f" * 16}
-        return {**known, "startTime": self._time(0), "kind": "main", **more}
+    def header(self, **fields: Any) -> GeminiLine:
+        defaults = {"sessionId": self.session_id, "projectHash": "5e1f" * 16}
+        return {**defaults, "startTime": self._time(0), "kind": "main", **fields}
 
-    def message(self, type_: str, content: Any, **more: Any) -> GeminiLine:
+    def message(self, type_: str, content: Any, **fields: Any) -> GeminiLine:
         number = next(self._numbers)
-        name = f"{number:08x}-{self.session_id[9:]}"
-        known = {"id": name, "timestamp": self._time(number), "type": type_}
-        return {**known, "content": content, **more}
+        message_id = f"{number:08x}-{self.session_id[9:]}"
+        defaults = {"id": message_id, "timestamp": self._time(number), "type": type_}
+        return {**defaults, "content": content, **fields}
 
-    def prompt(self, text: str, **more: Any) -> GeminiLine:
-        return self.message("user", [{"text": text}], **more)
+    def prompt(self, text: str, **fields: Any) -> GeminiLine:
+        return self.message("user", [{"text": text}], **fields)
 
-    def answer(self, text: Any, **more: Any) -> GeminiLine:
-        known = {"thoughts": [], "tokens": TOKENS, "model": "gemini-2.5-pro"}
-        return self.message("gemini", text, **{**known, **more})
+    def answer(self, text: Any, **fields: Any) -> GeminiLine:
+        defaults = {"thoughts": [], "tokens": TOKENS, "model": "gemini-2.5-pro"}
+        return self.message("gemini", text, **{**defaults, **fields})
 
     def tool_results(self, *calls: GeminiLine) -> GeminiLine:
-        """What is sent back to the model: the results of the calls."""
+        """Return the message that sends the results of calls back to the model."""
         return self.message("user", [part for c in calls for part in c["result"]])
 
     @staticmethod
@@ -57,13 +57,13 @@ class GeminiLogBuilder:
 
 
 def make_tool_call(
-    name: str, output: str, call_id: str = "call-1", **more: Any
+    name: str, output: str, call_id: str = "call-1", **fields: Any
 ) -> GeminiLine:
-    """A finished tool call, as it stands in `toolCalls`."""
+    """Return a finished tool call, as an item of `toolCalls`."""
     response = {"id": call_id, "name": name, "response": {"output": output}}
     result = [{"functionResponse": response}]
-    known = {"id": call_id, "name": name, "args": {"a": 1}, "result": result}
-    return {**known, "status": "success", **more}
+    defaults = {"id": call_id, "name": name, "args": {"a": 1}, "result": result}
+    return {**defaults, "status": "success", **fields}
 
 
 def make_checkpoint(*messages: GeminiLine) -> GeminiLine:
@@ -71,7 +71,7 @@ def make_checkpoint(*messages: GeminiLine) -> GeminiLine:
 
 
 class GeminiStoreContents:
-    """What the store tells after a sync."""
+    """Sessions, records and rejections of a store."""
 
     def __init__(self, path: Path) -> None:
         with StoreReader(path) as reader:
@@ -82,24 +82,24 @@ class GeminiStoreContents:
             self.rejected = [row["reason"] for row in reader.list_rejected(99)]
 
     def main(self) -> SessionSummary:
-        (found,) = [s for s in self.sessions if s.key.source == MAIN]
-        return found
+        (session,) = [s for s in self.sessions if s.key.source == MAIN]
+        return session
 
     def subagent(self) -> SessionSummary:
-        (found,) = [s for s in self.sessions if s.key.source != MAIN]
-        return found
+        (session,) = [s for s in self.sessions if s.key.source != MAIN]
+        return session
 
     def records(self, session: SessionSummary | None = None) -> list[PlacedRecord]:
         return self._records[(session or self.main()).key]
 
     def texts(self, type_: str, session: SessionSummary | None = None) -> list[str]:
-        """The contents of all records of one type."""
+        """Return the contents of all records of one type."""
         return [
             p.record.content for p in self.records(session) if p.record.type == type_
         ]
 
     def events(self, kind: str, session: SessionSummary | None = None) -> list[str]:
-        """The contents of all events of one kind."""
+        """Return the contents of all events of one kind."""
         return [
             p.record.content
             for p in self.records(session)
@@ -107,7 +107,7 @@ class GeminiStoreContents:
         ]
 
     def user_messages(self) -> list[tuple[str, str]]:
-        """Whose words, and the words, of every user message."""
+        """Return (origin, text) of every user message."""
         return [
             (p.record.metadata["origin"], p.record.content)
             for p in self.records()
@@ -121,7 +121,7 @@ class GeminiStoreContents:
 
 
 class GeminiHome:
-    """A home folder with Gemini's logs in it, and a store beside it."""
+    """Home directory with Gemini CLI logs, and a store next to it."""
 
     def __init__(self, home: Path, store: Path, clock: Clock) -> None:
         self.home = home
@@ -144,7 +144,7 @@ class GeminiHome:
         return path
 
     def read(self, case: str = "") -> GeminiStoreContents:
-        """A fixture case, or whatever stands in the home, as the store tells it."""
+        """Sync the home, with a fixture case copied into it, and return the store."""
         if case:
             golden.copy_home(golden.FIXTURES / "gemini_cli" / case, self.home)
         golden.sync_home(ADAPTER, self.home, self.store_path, self.clock)

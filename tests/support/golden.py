@@ -1,4 +1,4 @@
-"""Fixture homes, what leslied makes of them, and the files that say what it should."""
+"""Fixture homes, their contents after a sync, and the golden files to compare with."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FIXTURE_MTIME = 1_700_000_000
 
 
 def list_cases(adapter: AgentAdapter) -> list[Path]:
-    """Every fixture folder of an agent."""
+    """Return the fixture directories of an agent."""
     folder = FIXTURES / adapter.name.replace("-", "_")
     return sorted(path.parent for path in folder.glob("*/case.toml"))
 
@@ -37,7 +37,7 @@ def list_all_cases() -> list[tuple[AgentAdapter, Path]]:
 
 
 def format_case_id(value: Any) -> str | None:
-    """A test id: the agent's name, or the case's."""
+    """Return a test id: the name of the agent or of the case."""
     if isinstance(value, Path):
         return value.name
     return getattr(value, "name", None)
@@ -48,7 +48,7 @@ def make_environment(home: Path) -> Environment:
 
 
 def copy_home(case: Path, home: Path) -> None:
-    """The case's home stands in `home`; all its files are equally old."""
+    """Copy a case's home into `home` and give all files the same mtime."""
     shutil.copytree(
         case / "home", home, dirs_exist_ok=True, copy_function=shutil.copyfile
     )
@@ -57,18 +57,18 @@ def copy_home(case: Path, home: Path) -> None:
 
 
 def sync_home(adapter: AgentAdapter, home: Path, path: Path, clock: Clock) -> None:
-    """Everything in the home is in the store at `path`."""
+    """Ingest everything in the home into the store at `path`."""
     roots = tuple(adapter.roots(make_environment(home), []))
     with Store(path, clock) as store:
         Ingest(adapter=adapter, store=store, roots=roots).scan()
 
 
 def describe_store(path: Path) -> list[dict[str, Any]]:
-    """Sessions, each before its records, and at the end what became none."""
+    """Return each session followed by its records, then noise and rejections."""
     with StoreReader(path) as reader:
         sessions = sorted(reader.list_sessions(), key=lambda session: session.key)
-        told = [row for session in sessions for row in _describe_rows(reader, session)]
-        return [*told, _describe_noise_and_rejects(reader)]
+        rows = [row for session in sessions for row in _describe_rows(reader, session)]
+        return [*rows, _describe_noise_and_rejects(reader)]
 
 
 def dump_rows(rows: list[dict[str, Any]]) -> str:
@@ -123,9 +123,9 @@ def _describe_usage(usage: Usage) -> dict[str, Any]:
 
 
 def _describe_noise_and_rejects(reader: StoreReader) -> dict[str, Any]:
-    """Noise by kind, and the rejected by file name and offset.
+    """Return noise counts by kind, and rejections by file name and offset.
 
-    What Python says about bad JSON differs between its versions and is left out.
+    Python's messages about invalid JSON differ between versions and are left out.
     """
     kinds = Counter(kind for (kind,) in reader._db.execute("SELECT kind FROM noise"))
     rejected = [
@@ -158,9 +158,9 @@ def _shorten(value: Any) -> Any:
 
 
 def load_golden(path: Path, actual: str, config: pytest.Config) -> str:
-    """What the file says; with `--update-golden` it is made to say what is told."""
+    """Return the golden file's text; with `--update-golden`, write `actual` first."""
     if config.getoption("--update-golden"):
         if os.environ.get("CI"):
-            pytest.fail("golden files are never written where CI is set")
+            pytest.fail("--update-golden is not allowed when CI is set")
         path.write_text(actual, encoding="utf-8")
     return path.read_text(encoding="utf-8") if path.exists() else ""

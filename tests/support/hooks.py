@@ -1,4 +1,4 @@
-"""A thread whose agent calls hooks."""
+"""A session whose agent calls leslied's hooks."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from leslied.hooks import inbox
 from leslied.hooks.respond import respond
 from leslied.hooks.settings import PROGRAM
 from tests.support.claude import SESSION, encode_json_lines
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 THREAD = "thread-11111111"
 SECOND = 1_000_000_000
 
 
 class HookedSession:
-    """One session in a project, with the log its agent writes."""
+    """Session in a project, with its log and its hook events."""
 
     def __init__(self, folder: Path, session_id: str = SESSION) -> None:
         self.project = folder / "project"
@@ -39,14 +39,14 @@ class HookedSession:
         }
 
     def call_hook(self, name: str, **fields: Any) -> str:
-        """What the model is told at this event."""
-        told = json.dumps(self.event(name, **fields)).encode()
-        said = respond(str(self.data), told, self.now_ns)
-        if not said:
+        """Call the hook for an event and return the injected context, or ""."""
+        event = json.dumps(self.event(name, **fields)).encode()
+        answer = respond(str(self.data), event, self.now_ns)
+        if not answer:
             return ""
-        out = json.loads(said)["hookSpecificOutput"]
-        assert out["hookEventName"] == name
-        return str(out["additionalContext"])
+        output = json.loads(answer)["hookSpecificOutput"]
+        assert output["hookEventName"] == name
+        return str(output["additionalContext"])
 
     def prompt(self, text: str = "go on", **fields: Any) -> str:
         return self.call_hook("UserPromptSubmit", prompt=text, **fields)
@@ -56,33 +56,35 @@ class HookedSession:
             file.write(encode_json_lines(*lines))
 
     def add_asset(self, name: str) -> None:
-        """The agent keeps an asset."""
+        """Write an asset into the thread's directory, as the agent does."""
         path = self.project / ".leslie/threads" / THREAD / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("# It\n")
 
     def write_relations(self, **threads: Any) -> None:
-        """Leslie's own file knows these threads."""
+        """Write these threads into Leslie's relations file."""
         folder = self.project / ".leslie"
         folder.mkdir(exist_ok=True)
-        told = json.dumps({"threads": threads})
-        (folder / "thread_relations.json").write_text(told)
+        text = json.dumps({"threads": threads})
+        (folder / "thread_relations.json").write_text(text)
 
     def queue_message(self, text: str) -> str:
         return inbox.enqueue(str(self.data), THREAD, text, self.now_ns)
 
     def messages(self) -> dict[str, str]:
-        found = inbox.list_messages(str(self.data), THREAD)
-        return {message.id: message.state for message in found}
+        messages = inbox.list_messages(str(self.data), THREAD)
+        return {message.id: message.state for message in messages}
 
 
-def run_program(stdin: bytes, *words: str, **more: Any) -> subprocess.CompletedProcess:
-    """The program as the agent starts it."""
+def run_program(
+    stdin: bytes, *args: str, **options: Any
+) -> subprocess.CompletedProcess:
+    """Run the hook program as the agent starts it."""
     return subprocess.run(
-        [sys.executable, "-I", "-S", str(PROGRAM), *words],
+        [sys.executable, "-I", "-S", str(PROGRAM), *args],
         input=stdin,
         capture_output=True,
         check=False,
-        timeout=PATIENCE_SECONDS,
-        **more,
+        timeout=MAX_WAIT_SECONDS,
+        **options,
     )

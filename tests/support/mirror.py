@@ -24,11 +24,11 @@ TESTS_OF_THE_REPOSITORY = {
     "tests/unit/test_docs.py": "checks the documentation",
     "tests/unit/test_mirror.py": "checks tests/unit itself",
 }
-"""Test modules that belong to no single module, and why."""
+"""Test modules that do not belong to a single module, and why."""
 
 EXEMPT_MODULES = {
     "leslied/agents/[!_]*.py": "`make new-agent` starts with a file and a fixture; "
-    "the laws of tests/contract hold it to account until it is a package",
+    "the contract tests cover it until it becomes a package",
 }
 """Patterns of modules that need no unit test, and why."""
 
@@ -64,9 +64,12 @@ def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
     if isinstance(node, ast.Lambda):
         return False
     return all(
-        isinstance(each, ast.Pass)
-        or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
-        for each in node.body
+        isinstance(statement, ast.Pass)
+        or (
+            isinstance(statement, ast.Expr)
+            and isinstance(statement.value, ast.Constant)
+        )
+        for statement in node.body
     )
 
 
@@ -75,15 +78,15 @@ def find_exceptions(root: Path = ROOT) -> list[str]:
     tests = set(_list_files(root, "tests/unit", "test_*.py"))
     tests -= TESTS_OF_THE_REPOSITORY.keys()
     modules = _list_files(root, "leslied", "*.py")
-    wanted = {module: name_test(module) for module in modules}
+    test_paths = {module: name_test(module) for module in modules}
     untested = {
         module
-        for module, test in wanted.items()
+        for module, test in test_paths.items()
         if test not in tests
         and not is_exempt(module)
         and has_behaviour((root / module).read_text())
     }
-    return sorted(untested | (tests - set(wanted.values())))
+    return sorted(untested | (tests - set(test_paths.values())))
 
 
 def _list_files(root: Path, folder: str, pattern: str) -> list[str]:

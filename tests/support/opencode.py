@@ -1,4 +1,4 @@
-"""An OpenCode database that is written to as OpenCode does it."""
+"""An OpenCode database, written in the way OpenCode writes it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EVENTS = """
 
 
 class OpenCodeHome:
-    """A home with an OpenCode database, and a store that reads it."""
+    """Home directory with an OpenCode database, and a store next to it."""
 
     def __init__(
         self, home: Path, store: Path, clock: Clock, *, has_events: bool = True
@@ -61,24 +61,24 @@ class OpenCodeHome:
         parent: str | None = None,
         directory: str = "/home/dev/app",
     ) -> str:
-        at = self.tick()
+        time = self.tick()
         self.db.execute(
             "INSERT INTO session VALUES (?, 'p', ?, ?, ?, '1.18.33', ?, ?) "
             "ON CONFLICT DO UPDATE SET title = excluded.title, "
             "time_updated = excluded.time_updated",
-            (name, parent, directory, title, at, at),
+            (name, parent, directory, title, time, time),
         )
         self._insert_event("session.updated.1", {"info": {"id": name}})
         return name
 
     def message(self, name: str, role: str, session: str = "ses_1", **info: Any) -> str:
-        at = self.tick()
-        times = {"created": at, **info.pop("time", {})}
+        time = self.tick()
+        times = {"created": time, **info.pop("time", {})}
         data = json.dumps({"role": role, "time": times, **info})
         self.db.execute(
             "INSERT INTO message VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
             "SET data = excluded.data, time_updated = excluded.time_updated",
-            (name, session, at, at, data),
+            (name, session, time, time, data),
         )
         self._insert_event("message.updated.1", {"info": {"id": name}})
         return name
@@ -86,26 +86,26 @@ class OpenCodeHome:
     def part(
         self, message: str, name: str, type_: str, session: str = "ses_1", **data: Any
     ) -> str:
-        at = self.tick()
+        time = self.tick()
         text = json.dumps({"type": type_, **data})
         self.db.execute(
             "INSERT INTO part VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
             "SET data = excluded.data, time_updated = excluded.time_updated",
-            (name, message, session, at, at, text),
+            (name, message, session, time, time, text),
         )
         self._insert_event("message.part.updated.1", {"part": {"messageID": message}})
         return name
 
-    def prompt(self, words: str, name: str = "msg_1", session: str = "ses_1") -> None:
+    def prompt(self, text: str, name: str = "msg_1", session: str = "ses_1") -> None:
         self.message(name, "user", session, agent="build")
-        self.part(name, f"prt_{name}", "text", session, text=words)
+        self.part(name, f"prt_{name}", "text", session, text=text)
 
-    def answer(self, words: str, name: str = "msg_2", session: str = "ses_1") -> None:
-        """A whole turn as it is written: empty first, then over and over."""
+    def answer(self, text: str, name: str = "msg_2", session: str = "ses_1") -> None:
+        """Write a whole turn as OpenCode does: empty at first, then updated."""
         self.message(name, "assistant", session)
         self.part(name, f"prt_{name}", "text", session, text="", time={"start": 1})
         times = {"start": NOW, "end": NOW + 1}
-        self.part(name, f"prt_{name}", "text", session, text=words, time=times)
+        self.part(name, f"prt_{name}", "text", session, text=text, time=times)
         self.message(
             name,
             "assistant",
@@ -117,13 +117,15 @@ class OpenCodeHome:
         )
 
     def tool(self, message: str, name: str, status: str, **state: Any) -> None:
-        told = {"status": status, "input": {"command": "ls"}, **state}
-        self.part(message, name, "tool", tool="bash", callID=f"call_{name}", state=told)
+        tool_state = {"status": status, "input": {"command": "ls"}, **state}
+        self.part(
+            message, name, "tool", tool="bash", callID=f"call_{name}", state=tool_state
+        )
 
-    def sync(self, **more: Any) -> IngestReport:
+    def sync(self, **options: Any) -> IngestReport:
         roots = tuple(ADAPTER.roots(make_environment(self.home), []))
         with Store(self.store_path, self.clock) as store:
-            return Ingest(adapter=ADAPTER, store=store, roots=roots, **more).scan()
+            return Ingest(adapter=ADAPTER, store=store, roots=roots, **options).scan()
 
     def _insert_event(self, kind: str, data: dict[str, Any]) -> None:
         if self.has_events:

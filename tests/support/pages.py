@@ -1,4 +1,4 @@
-"""A session with something of everything, as pages show it."""
+"""A sample session with every kind of entry, for tests of pages."""
 
 from __future__ import annotations
 
@@ -35,47 +35,51 @@ NEW_CODE = (
 
 
 def write_sample_session(claude: ClaudeHome) -> None:
-    """A prompt, thoughts, calls, edits, an error, a subagent, and a second prompt."""
-    talk = ClaudeLogBuilder()
-    failed = talk.result("c5", "No module named 'app'")
+    """Write prompts, thinking, tool calls, edits, an error and a subagent."""
+    builder = ClaudeLogBuilder()
+    failed = builder.result("c5", "No module named 'app'")
     failed["message"]["content"][0]["is_error"] = True
     code = "/home/dev/app/src/parser.py"
     task = {"description": "Look for callers", "prompt": "Find all callers."}
     claude.write(
-        talk.prompt(
+        builder.prompt(
             "The parser loses the last line.\n\n" + "Please find out why. " * 5
         ),
-        talk.think("I should look at the parser first."),
-        talk.answer("I'll look at it.", stop_reason="tool_use"),
-        talk.call("Bash", {"command": "grep -rn split src | head -20"}, "c1"),
-        talk.result("c1", "\n".join(f"src/parser.py:{n}: split " * 5 for n in "12345")),
-        talk.call("Task", task, "c2"),
-        talk.result("c2", "One caller.", toolUseResult={"agentId": "a5c0041"}),
-        talk.call(
+        builder.think("I should look at the parser first."),
+        builder.answer("I'll look at it.", stop_reason="tool_use"),
+        builder.call("Bash", {"command": "grep -rn split src | head -20"}, "c1"),
+        builder.result(
+            "c1", "\n".join(f"src/parser.py:{n}: split " * 5 for n in "12345")
+        ),
+        builder.call("Task", task, "c2"),
+        builder.result("c2", "One caller.", toolUseResult={"agentId": "a5c0041"}),
+        builder.call(
             "Edit",
             {"file_path": code, "old_string": OLD_CODE, "new_string": NEW_CODE},
             "c3",
         ),
-        talk.result("c3", f"The file {code} has been updated."),
-        talk.call("Write", {"file_path": "/tmp/n.txt", "content": "one\n" * 20}, "c4"),
-        talk.result("c4", "File created."),
-        talk.call("Bash", {"command": "pytest -q"}, "c5"),
+        builder.result("c3", f"The file {code} has been updated."),
+        builder.call(
+            "Write", {"file_path": "/tmp/n.txt", "content": "one\n" * 20}, "c4"
+        ),
+        builder.result("c4", "File created."),
+        builder.call("Bash", {"command": "pytest -q"}, "c5"),
         failed,
-        talk.answer(ANSWER),
-        talk.prompt("thanks"),
-        talk.answer("Gladly."),
+        builder.answer(ANSWER),
+        builder.prompt("thanks"),
+        builder.answer("Gladly."),
     )
     _write_subagent(claude)
 
 
 def _write_subagent(claude: ClaudeHome) -> None:
-    talk = ClaudeLogBuilder()
-    talk._numbers = itertools.count(100)
+    builder = ClaudeLogBuilder()
+    builder._numbers = itertools.count(100)
     lines = [
-        talk.prompt("Find all callers."),
-        talk.call("Grep", {"pattern": "read_lines", "path": "/home/dev/app"}, "s1"),
-        talk.result("s1", "a.py:1"),
-        talk.answer("One caller: `a.py`"),
+        builder.prompt("Find all callers."),
+        builder.call("Grep", {"pattern": "read_lines", "path": "/home/dev/app"}, "s1"),
+        builder.result("s1", "a.py:1"),
+        builder.answer("One caller: `a.py`"),
     ]
     folder = f"-home-dev-app/{SESSION}/subagents"
     claude.write(

@@ -1,4 +1,4 @@
-"""Makes `leslied/prices/table.json` of the installed genai-prices: `make prices`."""
+"""Generate `leslied/prices/table.json` from the genai-prices package: `make prices`."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from genai_prices.data import providers
 TABLE = Path(__file__).resolve().parents[2] / "leslied" / "prices" / "table.json"
 _KINDS = ("input", "output", "cache_read", "cache_write", "cache_write_1h")
 _UNMATCHED_PROVIDERS = ("zai", "aws")
-"""Providers that no model's name leads to, and that agents are used with."""
+"""Providers that agents use but that no model name identifies."""
 
 
 def make_table(date: str) -> str:
-    """The price table as text, one model a line; the date is when it was taken."""
-    made = [p for p in map(_provider, _list_providers()) if p["models"]]
-    head = {"source": "genai-prices", "version": version("genai-prices")}
-    head["date"] = date
-    lines = [json.dumps(head)[:-1] + ', "providers": [']
-    for number, provider in enumerate(made):
+    """Return the price table as text, one model per line; `date` is its date."""
+    priced = [p for p in map(_provider, _list_providers()) if p["models"]]
+    header = {"source": "genai-prices", "version": version("genai-prices")}
+    header["date"] = date
+    lines = [json.dumps(header)[:-1] + ', "providers": [']
+    for number, provider in enumerate(priced):
         match = json.dumps(provider["match"])
         lines.append(f'{{"id": "{provider["id"]}", "match": {match}, "models": [')
         lines.append(",\n".join(json.dumps(model) for model in provider["models"]))
-        lines.append("]}" + ("," if number + 1 < len(made) else ""))
+        lines.append("]}" + ("," if number + 1 < len(priced) else ""))
     return "\n".join([*lines, "]}", ""])
 
 
 def _list_providers() -> list[types.Provider]:
-    """Those a model's name alone leads to, in their order, and the unnamed ones."""
+    """Return providers identified by model names, in order, then the others."""
     named = [p for p in providers if p.model_match is not None]
     return named + [p for p in providers if p.id in _UNMATCHED_PROVIDERS]
 
@@ -47,11 +47,14 @@ def _provider(provider: types.Provider) -> dict[str, Any]:
 
 
 def _model(model: types.ModelInfo) -> dict[str, Any]:
-    given = model.prices
-    if isinstance(given, types.ModelPrice):
-        given = [types.ConditionalPrice(prices=given)]
-    prices = [_constraint(each) | {"bands": _bands(each.prices)} for each in given]
-    prices = [each for each in prices if each["bands"]]
+    conditional_prices = model.prices
+    if isinstance(conditional_prices, types.ModelPrice):
+        conditional_prices = [types.ConditionalPrice(prices=conditional_prices)]
+    prices = [
+        _constraint(price) | {"bands": _bands(price.prices)}
+        for price in conditional_prices
+    ]
+    prices = [price for price in prices if price["bands"]]
     return {"id": model.id, "match": _clause(model.match), "prices": prices}
 
 
@@ -71,30 +74,34 @@ def _utc(time: Any) -> str:
 
 
 def _bands(price: types.ModelPrice) -> list[list[float]]:
-    """USD per million tokens by kind, for requests of more input than the first number.
+    """Return rows of a minimum input size and the USD per million tokens of each kind.
 
-    A kind without a price of its own costs what the kind it is a part of costs.
+    A kind without its own price costs as much as the kind that contains it.
     """
-    given = {kind: getattr(price, f"{kind}_mtok") for kind in _KINDS}
-    if given["input"] is None and given["output"] is None:
+    price_by_kind = {kind: getattr(price, f"{kind}_mtok") for kind in _KINDS}
+    if price_by_kind["input"] is None and price_by_kind["output"] is None:
         return []
     starts = {0}
-    for each in given.values():
-        if isinstance(each, types.TieredPrices):
-            starts |= {tier.start for tier in each.tiers}
-    return [[start, *_row(given, start)] for start in sorted(starts)]
+    for kind_price in price_by_kind.values():
+        if isinstance(kind_price, types.TieredPrices):
+            starts |= {tier.start for tier in kind_price.tiers}
+    return [[start, *_row(price_by_kind, start)] for start in sorted(starts)]
 
 
-def _row(given: dict[str, Any], start: int) -> list[float]:
-    cost = {kind: _price_at(each, start) for kind, each in given.items()}
-    given_in = cost["input"] or 0.0
-    write = given_in if cost["cache_write"] is None else cost["cache_write"]
+def _row(price_by_kind: dict[str, Any], start: int) -> list[float]:
+    prices = {
+        kind: _price_at(kind_price, start) for kind, kind_price in price_by_kind.items()
+    }
+    input_price = prices["input"] or 0.0
+    cache_write = (
+        input_price if prices["cache_write"] is None else prices["cache_write"]
+    )
     return [
-        given_in,
-        cost["output"] or 0.0,
-        given_in if cost["cache_read"] is None else cost["cache_read"],
-        write,
-        write if cost["cache_write_1h"] is None else cost["cache_write_1h"],
+        input_price,
+        prices["output"] or 0.0,
+        input_price if prices["cache_read"] is None else prices["cache_read"],
+        cache_write,
+        cache_write if prices["cache_write_1h"] is None else prices["cache_write_1h"],
     ]
 
 
@@ -108,9 +115,9 @@ def _price_at(price: Any, start: int) -> float | None:
 def _clause(clause: Any) -> dict[str, Any]:
     match clause:
         case types.ClauseOr(or_=inner):
-            return {"any": [_clause(each) for each in inner]}
+            return {"any": [_clause(part) for part in inner]}
         case types.ClauseAnd(and_=inner):
-            return {"all": [_clause(each) for each in inner]}
+            return {"all": [_clause(part) for part in inner]}
         case types.ClauseStartsWith(starts_with=text):
             return {"starts": text.lower()}
         case types.ClauseEndsWith(ends_with=text):

@@ -1,4 +1,4 @@
-"""Pruning a home's sessions, and asking what is left of them."""
+"""Prune sessions of a home and check what remains."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.golden import make_environment
 
 
 def make_archiver(claude: ClaudeHome, store: Store) -> Archiver:
-    """The way to the archive beside the home's store."""
+    """Return an archiver for the archive next to the home's store."""
     roots = tuple(ADAPTER.roots(make_environment(claude.home), []))
     return Archiver(
         store=store,
@@ -27,59 +27,61 @@ def make_archiver(claude: ClaudeHome, store: Store) -> Archiver:
 
 
 def sync_and_archive(claude: ClaudeHome) -> None:
-    """Everything is read, stopped and archived."""
+    """Ingest everything, mark all sessions stopped, archive their logs."""
     with Store(claude.store_path, claude.clock) as store:
         claude.sync(store)
         store.mark_all_stopped()
         make_archiver(claude, store).run()
 
 
-def prune_sessions(claude: ClaudeHome, ids: Iterable[str], **more: bool) -> PruneReport:
-    """The sessions with these ids are gone."""
-    wanted = set(ids)
+def prune_sessions(
+    claude: ClaudeHome, ids: Iterable[str], **options: bool
+) -> PruneReport:
+    """Prune the sessions with these ids."""
+    session_ids = set(ids)
     with StoreReader(claude.store_path) as reader:
-        found = [s for s in list_sessions(reader) if s.key.session_id in wanted]
+        sessions = [s for s in list_sessions(reader) if s.key.session_id in session_ids]
     with Store(claude.store_path, claude.clock) as store:
-        work = Pruner(store=store, archiver=make_archiver(claude, store), **more)
+        pruner = Pruner(store=store, archiver=make_archiver(claude, store), **options)
         for batch in make_batches(
-            [PruneCandidate(each, ("old",), 1) for each in found]
+            [PruneCandidate(session, ("old",), 1) for session in sessions]
         ):
-            work.remove(batch)
-        work.finish()
-        return work.report
+            pruner.remove(batch)
+        pruner.finish()
+        return pruner.report
 
 
 def list_session_ids(claude: ClaudeHome) -> set[str]:
-    """The ids of the sessions that there are."""
+    """Return the ids of all sessions in the store."""
     with StoreReader(claude.store_path) as reader:
         return {session.key.session_id for session in list_sessions(reader)}
 
 
 def list_contents(claude: ClaudeHome) -> list[str]:
-    """What was said, in every session."""
+    """Return the contents of all records, sorted."""
     with StoreReader(claude.store_path) as reader:
         placed = [p for s in reader.list_sessions() for p in reader.list_records(s.row)]
     return sorted(p.record.content for p in placed if p.record.content)
 
 
-def list_files_containing(folder: Path, word: str) -> list[str]:
-    """The files below the folder in which the word stands; archives are unpacked."""
+def list_files_containing(folder: Path, text: str) -> list[str]:
+    """Return names of files that contain the text; archives are decompressed."""
     import zstandard  # noqa: PLC0415
 
-    found = []
+    names = []
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         data = path.read_bytes()
         if path.suffix == ".zst":
             start = data.find(b"\x28\xb5\x2f\xfd")
             unpacker = zstandard.ZstdDecompressor()
             data += unpacker.decompressobj().decompress(data[start:])
-        if word.encode() in data:
-            found.append(path.name)
-    return found
+        if text.encode() in data:
+            names.append(path.name)
+    return names
 
 
 def check_store(claude: ClaudeHome) -> None:
-    """SQLite finds nothing wrong, and no row speaks of a session that is gone."""
+    """Check the store's integrity, and that no row refers to a deleted session."""
     db = sqlite3.connect(claude.store_path)
     assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     db.execute("INSERT INTO record_text (record_text) VALUES ('integrity-check')")
@@ -87,12 +89,12 @@ def check_store(claude: ClaudeHome) -> None:
     for table in tables:
         columns = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
         if "session" in columns:
-            gone = (
+            dangling = (
                 f"SELECT * FROM {table} WHERE session NOT IN (SELECT id FROM session)"
             )
-            assert db.execute(gone).fetchall() == [], table
-    lone = "SELECT id FROM record WHERE entry NOT IN (SELECT entry FROM placement)"
-    assert db.execute(lone).fetchall() == []
-    alone = "SELECT usage FROM usage_share GROUP BY usage HAVING count(*) = 1"
-    assert db.execute(alone).fetchall() == []
+            assert db.execute(dangling).fetchall() == [], table
+    unplaced = "SELECT id FROM record WHERE entry NOT IN (SELECT entry FROM placement)"
+    assert db.execute(unplaced).fetchall() == []
+    unshared = "SELECT usage FROM usage_share GROUP BY usage HAVING count(*) = 1"
+    assert db.execute(unshared).fetchall() == []
     db.close()

@@ -1,4 +1,4 @@
-"""Records, readings and looks made by hand, and a store to keep them in."""
+"""Build records and decoded chunks, commit them to a store, read files as tail does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOGS = Path("/logs")
 
 
 def time_at(seconds: float) -> datetime:
-    """A time so long after the tests' first."""
+    """Return the time so many seconds after START_TIME."""
     return START_TIME + timedelta(seconds=seconds)
 
 
@@ -37,33 +37,37 @@ def make_key(session_id: str = "s", source: str = MAIN) -> SessionKey:
 
 
 def make_record(content: str = "hello", native_id: str = "", **fields: Any) -> Record:
-    """What somebody said, without an id of its own unless one is given."""
-    known = {"session": make_key(), "type": "assistant_message", "role": "assistant"}
-    return Record(**{**known, "content": content, "native_id": native_id, **fields})
+    """Return an assistant message, without a native id unless one is passed."""
+    defaults = {"session": make_key(), "type": "assistant_message", "role": "assistant"}
+    return Record(**{**defaults, "content": content, "native_id": native_id, **fields})
 
 
 def make_prompt(content: str = "hello", native_id: str = "", **fields: Any) -> Record:
-    known = {"type": "user_message", "role": "user", "metadata": {"origin": "prompt"}}
-    return make_record(content, native_id, **{**known, **fields})
+    defaults = {
+        "type": "user_message",
+        "role": "user",
+        "metadata": {"origin": "prompt"},
+    }
+    return make_record(content, native_id, **{**defaults, **fields})
 
 
 def make_event(kind: str, native_id: str = "", **fields: Any) -> Record:
-    """An event of this kind; `metadata` adds to its metadata."""
+    """Return an event of this kind; `metadata` is added to its metadata."""
     metadata = fields.pop("metadata", {})
-    known = {"type": "system_event", "role": "system", "metadata": {"kind": kind}}
-    known["metadata"] |= metadata
-    return make_record(fields.pop("content", ""), native_id, **{**known, **fields})
+    defaults = {"type": "system_event", "role": "system", "metadata": {"kind": kind}}
+    defaults["metadata"] |= metadata
+    return make_record(fields.pop("content", ""), native_id, **{**defaults, **fields})
 
 
 def make_call(tool: str, call_id: str, **fields: Any) -> Record:
-    given = {"tool_input": '{"command":"ls"}'} | fields
+    values = {"tool_input": '{"command":"ls"}'} | fields
     return make_record(
         "",
         f"call-{call_id}",
         type="tool_use",
         tool_name=tool,
         tool_call_id=call_id,
-        **given,
+        **values,
     )
 
 
@@ -79,7 +83,7 @@ def make_result(content: str, call_id: str, **fields: Any) -> Record:
 
 
 def make_source(path: Path, shape: Shape = Shape.APPEND_LOG) -> SourceRef:
-    """A file as discovery would tell of it now, or one that is nowhere."""
+    """Return the source of a file with its current stamp; the file may be missing."""
     stamp = make_stamp(path.stat()) if path.exists() else FileStamp(1, 1, 1, 1, 1)
     return SourceRef(agent=AGENT, path=path, root=path.parent, shape=shape, stamp=stamp)
 
@@ -87,7 +91,7 @@ def make_source(path: Path, shape: Shape = Shape.APPEND_LOG) -> SourceRef:
 def make_entry(
     record: Record, number: int, *, is_complete: bool = True
 ) -> DecodedEntry:
-    """A line with one record in it; equal records without an id are equal lines."""
+    """Return an entry with one record; equal records without ids have equal digests."""
     digest = b""
     if not record.native_id:
         digest = hashlib.sha256(repr(record).encode(errors="replace")).digest()
@@ -97,15 +101,15 @@ def make_entry(
 def make_chunk(
     *records: Record, log: str = "a.jsonl", generation: int = 1, **fields: Any
 ) -> DecodedChunk:
-    """One line after the other, each with one record."""
+    """Return a chunk with one entry for each record."""
     entries = [make_entry(record, number) for number, record in enumerate(records)]
     cursor = Cursor(generation=generation, offset=100 * len(records))
-    known = {"cursor": cursor, "decoder_version": 1, "entries": tuple(entries)}
-    return DecodedChunk(source=make_source(LOGS / log), **{**known, **fields})
+    defaults = {"cursor": cursor, "decoder_version": 1, "entries": tuple(entries)}
+    return DecodedChunk(source=make_source(LOGS / log), **{**defaults, **fields})
 
 
 class StoreHarness:
-    """An open store, and looks into it; a hasty one does not wait for the disk."""
+    """Open store with shortcuts for reading it; by default without fsync."""
 
     def __init__(self, path: Path, clock: Clock, *, is_unsynced: bool = True) -> None:
         self.path = path
@@ -119,8 +123,8 @@ class StoreHarness:
     def __exit__(self, *_: object) -> None:
         self.store.close()
 
-    def commit(self, *records: Record, **reading: Any) -> CommitReport:
-        return self.store.commit([make_chunk(*records, **reading)])
+    def commit(self, *records: Record, **chunk_fields: Any) -> CommitReport:
+        return self.store.commit([make_chunk(*records, **chunk_fields)])
 
     def execute(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         return self.store._db.execute(query, values).fetchall()
@@ -135,8 +139,8 @@ class StoreHarness:
 
     def session(self, session_id: str = "s", source: str = MAIN) -> SessionSummary:
         with self.reader() as reader:
-            found = {session.key: session for session in reader.list_sessions()}
-        return found[make_key(session_id, source)]
+            sessions = {session.key: session for session in reader.list_sessions()}
+        return sessions[make_key(session_id, source)]
 
     def list_records(
         self, session_id: str = "s", source: str = MAIN
@@ -151,18 +155,18 @@ class StoreHarness:
         ]
 
     def search(
-        self, words: str, manner: SearchMode = "newest", quiet_us: int = 0
+        self, text: str, mode: SearchMode = "newest", quiet_us: int = 0
     ) -> list[SearchHit]:
-        query = parse_query(words, {"after": int, "before": int})
+        query = parse_query(text, {"after": int, "before": int})
         with self.reader() as reader:
             answer = search_entries(
-                reader, query, manner, 50, quiet_us=quiet_us, redact=str
+                reader, query, mode, 50, quiet_us=quiet_us, redact=str
             )
         return list(answer.hits)
 
 
 class TailHarness:
-    """Looks at one file again and again, as the daemon does."""
+    """Read one file repeatedly, as the daemon does."""
 
     def __init__(self, path: Path, **limits: int) -> None:
         self.path = path
@@ -172,13 +176,13 @@ class TailHarness:
         self.rejected: list[Rejection] = []
 
     def read_new(self, *, is_final: bool = False) -> list[bytes]:
-        """The lines that are new; the counters tell of this look alone."""
+        """Return the new lines; counters are reset before each read."""
         return [data for _, data in self.read_new_with_offsets(is_final=is_final)]
 
     def read_new_with_offsets(
         self, *, is_final: bool = False
     ) -> list[tuple[int, bytes]]:
-        """The new lines with where they stand."""
+        """Return the new lines with their offsets."""
         self.bytes_read, self.rejected = 0, []
         source = make_source(self.path)
         if tail.is_unchanged(source, self.cursor, is_final=is_final):
@@ -201,9 +205,9 @@ def append(path: Path, data: bytes) -> None:
 
 
 def rewrite_in_place(path: Path, data: bytes) -> None:
-    """Other bytes stand in the same file, its change time has moved, and nothing else.
+    """Replace a file's bytes so that of its times only ctime changes.
 
-    Clocks of file systems tick slowly: written until the tick is seen.
+    File system clocks tick slowly, so write until ctime differs.
     """
     before = path.stat()
     for _ in count():
@@ -214,7 +218,7 @@ def rewrite_in_place(path: Path, data: bytes) -> None:
 
 
 def bump_ctime(path: Path) -> None:
-    """The file's attributes change, and nothing else."""
+    """Change a file's ctime only."""
     before = path.stat()
     while path.stat().st_ctime_ns == before.st_ctime_ns:
         path.chmod(0o600)
@@ -222,13 +226,13 @@ def bump_ctime(path: Path) -> None:
 
 
 def bump_mtime(path: Path) -> None:
-    """The file looks newer, and nothing else."""
+    """Change a file's mtime only (and ctime, which always follows)."""
     status = path.stat()
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000))
 
 
-def encode_lines(*words: Any) -> bytes:
-    return b"".join(str(word).encode() + b"\n" for word in words)
+def encode_lines(*values: Any) -> bytes:
+    return b"".join(str(value).encode() + b"\n" for value in values)
 
 
 def list_modes(paths: Iterable[Path]) -> set[int]:

@@ -1,4 +1,4 @@
-"""Running the real command as a person does: at a terminal."""
+"""Run the real command in a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from tests.support.cli import LesliedRunner
 
 
 def run_at_terminal(
-    leslied: LesliedRunner, *words: str, columns: int = 80, **environ: str
+    leslied: LesliedRunner, *args: str, columns: int = 80, **environ: str
 ) -> str:
-    """Everything that reached the terminal; a pager only where one is named."""
-    known = {"TERM": "xterm-256color", "LESLIED_PAGER": ""}
-    mine, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    """Run a command and return what it wrote; no pager unless one is passed."""
+    defaults = {"TERM": "xterm-256color", "LESLIED_PAGER": ""}
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     with leslied.start(
-        *words,
-        environ=known | environ,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
+        *args,
+        environ=defaults | environ,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
         start_new_session=True,
     ):
-        os.close(theirs)
-        seen = b"".join(iter(lambda: _read(mine), b""))
-        os.close(mine)
-    return seen.decode().replace("\r\n", "\n")
+        os.close(slave)
+        output = b"".join(iter(lambda: _read(master), b""))
+        os.close(master)
+    return output.decode().replace("\r\n", "\n")
 
 
 def _read(fd: int) -> bytes:
     try:
         return os.read(fd, 65536)
     except OSError:
-        # Linux says so when nobody holds the other end any more.
+        # Linux raises EIO when no process holds the other end open.
         return b""
 
 
 def show_escapes(text: str) -> str:
-    """The text with its escapes as a golden file can hold them."""
+    """Replace escape characters by printable text for golden files."""
     return text.replace("\x1b", "\\e")

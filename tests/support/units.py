@@ -1,4 +1,4 @@
-"""Units made by hand, without a store."""
+"""Build units without a store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IDS = itertools.count()
 
 
 def make_summary(key: SessionKey | None = None, **fields: Any) -> SessionSummary:
-    known: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "row": 1,
         "key": key or make_key(),
         "thread_id": "thread-1",
@@ -27,11 +27,11 @@ def make_summary(key: SessionKey | None = None, **fields: Any) -> SessionSummary
         "has_turn_ended": True,
         "is_stopped": False,
     }
-    return SessionSummary(**{**known, **fields})
+    return SessionSummary(**{**defaults, **fields})
 
 
 def make_placed(record: Record, entry_id: str = "") -> PlacedRecord:
-    """The record with an id that no other has, unless one is given."""
+    """Return the record placed, with a unique entry id unless one is passed."""
     number = next(_IDS)
     return PlacedRecord(
         record=record,
@@ -49,32 +49,32 @@ def make_placed(record: Record, entry_id: str = "") -> PlacedRecord:
 
 
 def make_unit(*entries: Record | PlacedRecord, number: int = 1, **fields: Any) -> Unit:
-    """A unit of these entries; the first user message is its prompt."""
+    """Return a unit of these entries; the first user message is its prompt."""
     placed = tuple(
         e if isinstance(e, PlacedRecord) else make_placed(e) for e in entries
     )
     prompts = [p.record.content for p in placed if p.record.type == "user_message"]
-    known = {
+    defaults = {
         "chat_id": f"chat-{next(_IDS)}",
         "summary": make_summary(),
         "prompt": prompts[0] if prompts and number else "",
         "stop_reason": "end_turn",
         "agent_mode": "agent",
     }
-    return Unit(number=number, entries=placed, **{**known, **fields})
+    return Unit(number=number, entries=placed, **{**defaults, **fields})
 
 
 def make_child(
     *entries: Record | PlacedRecord, name: str = "a1", call: str = "", **fields: Any
 ) -> Unit:
-    """A subagent, spawned by this call."""
+    """Return a subagent's unit, spawned by this call."""
     summary = make_summary(
         make_key(source=f"subagent:{name}"), spawn_call_id=call, description=name
     )
-    placed = [e.record if isinstance(e, PlacedRecord) else e for e in entries]
-    prompt = next((r.content for r in placed if r.type == "user_message"), "")
-    known = {"number": 0, "summary": summary, "prompt": prompt}
-    return make_unit(*entries, **{**known, **fields})
+    records = [e.record if isinstance(e, PlacedRecord) else e for e in entries]
+    prompt = next((r.content for r in records if r.type == "user_message"), "")
+    defaults = {"number": 0, "summary": summary, "prompt": prompt}
+    return make_unit(*entries, **{**defaults, **fields})
 
 
 def make_turn_unit(prompt: str, answer: str = "done", **fields: Any) -> Unit:
@@ -82,10 +82,10 @@ def make_turn_unit(prompt: str, answer: str = "done", **fields: Any) -> Unit:
 
 
 def make_call(tool: str, tool_input: str, call_id: str, **fields: Any) -> Record:
-    known = {"type": "tool_use", "tool_name": tool, "tool_input": tool_input}
-    return make_record("", **{**known, "tool_call_id": call_id, **fields})
+    defaults = {"type": "tool_use", "tool_name": tool, "tool_input": tool_input}
+    return make_record("", **{**defaults, "tool_call_id": call_id, **fields})
 
 
 def make_result(call_id: str, content: str, **fields: Any) -> Record:
-    known = {"type": "tool_result", "role": "tool", "tool_call_id": call_id}
-    return make_record(content, **{**known, **fields})
+    defaults = {"type": "tool_result", "role": "tool", "tool_call_id": call_id}
+    return make_record(content, **{**defaults, **fields})

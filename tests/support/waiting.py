@@ -1,17 +1,17 @@
-"""Wait on conditions: soon over on an idle machine, and not too short on a busy one."""
+"""Wait on conditions instead of fixed times, so that tests pass on a busy machine."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-PATIENCE_SECONDS = 120
-"""How long to wait for what must happen; only a failing test waits that long."""
+MAX_WAIT_SECONDS = 120
+"""Longest wait for an expected event; only a failing test waits that long."""
 
 
-def wait_until(is_true: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
-    """Return as soon as the condition holds; fail after so many seconds."""
+def wait_until(is_true: Callable[[], bool], seconds: float = MAX_WAIT_SECONDS) -> None:
+    """Return as soon as the condition is true; fail after `seconds`."""
     deadline = time.monotonic() + seconds
     while not is_true():
-        assert time.monotonic() < deadline, f"waited {seconds} seconds in vain"
+        assert time.monotonic() < deadline, f"still false after {seconds} seconds"
         time.sleep(0.02)
