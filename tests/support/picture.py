@@ -55,7 +55,7 @@ def write_sessions(home: Path) -> None:
     write_log(
         home,
         fix,
-        fix.prompt("Uploads give up too early. Make the limit a setting."),
+        fix.prompt("Make the upload limit a setting."),
         fix.call("Bash", {"command": "pytest tests/test_upload.py"}, "t1", usage=usage),
         fix.result("t1", "E   TimeoutError\n1 failed, 6 passed in 0.41s"),
         fix.call(
@@ -82,7 +82,7 @@ def write_sessions(home: Path) -> None:
     write_log(
         home,
         plan,
-        plan.prompt("Plan the move of the checkout to the new payment API."),
+        plan.prompt("Plan the new checkout."),
         plan.answer("Here is a plan in four steps.", usage=usage),
         plan.prompt("Write it to plan.md."),
         plan.call("Write", {"file_path": "plan.md", "content": "# Plan\n"}, "p1"),
@@ -95,7 +95,7 @@ def write_sessions(home: Path) -> None:
     write_log(
         home,
         slow,
-        slow.prompt("Why is the nightly job slow?"),
+        slow.prompt("Why is the job slow?"),
         slow.call("Bash", {"command": "grep -c timeout job.log"}, "s1", usage=usage),
         slow.result("s1", "214"),
         slow.answer("The job waits for 214 timeouts of 30 seconds each."),
