@@ -187,7 +187,7 @@ def _check_version(version: int, name: str) -> None:
 
 
 def _find_header(fd: int, start: int, size: int, name: str) -> int | None:
-    """Find the offset of the next complete frame, or None."""
+    """Return the offset of the next complete frame, or None."""
     at = start
     while at < size:
         data = os.pread(fd, _SEARCH_BLOCK_BYTES + len(MAGIC) - 1, at)
@@ -205,11 +205,16 @@ def _find_header(fd: int, start: int, size: int, name: str) -> int | None:
 
 
 def _is_unfinished(fd: int, at: int, size: int) -> bool:
-    """Return whether a frame was never finished: a truncated or zero header."""
+    """Return whether the bytes at an offset are a frame that was never finished.
+
+    Its header is truncated or zero, its metadata ends beyond the file, or only zeros
+    follow the header.
+    """
     data = os.pread(fd, HEADER_BYTES, at)
     if len(data) < HEADER_BYTES or not data.strip(b"\0"):
         return True
     if _is_valid_header(data):
-        return at + HEADER_BYTES + int.from_bytes(data[8:12], "big") > size
-    rest = os.pread(fd, _SEARCH_BLOCK_BYTES, at + HEADER_BYTES)
-    return not rest.strip(b"\0")
+        metadata_length = int.from_bytes(data[8:12], "big")
+        return at + HEADER_BYTES + metadata_length > size
+    following = os.pread(fd, _SEARCH_BLOCK_BYTES, at + HEADER_BYTES)
+    return not following.strip(b"\0")

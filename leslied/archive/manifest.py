@@ -34,22 +34,22 @@ class Manifest(msgspec.Struct, Generic[T]):
 def save_manifest(
     folder: Path, header: dict[str, Any], sessions: Iterable[Any] = ()
 ) -> None:
-    """Replace the manifest atomically.
+    """Replace the manifest atomically; `header` has the fields besides `sessions`.
 
     Sessions are encoded one by one, so that they need not all be in memory.
     """
     make_private_dir(folder)
-    new = folder / f".{_FILE_NAME}.new"
-    start = msgspec.json.encode({"form": _VERSION, **header})
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    temporary = folder / f".{_FILE_NAME}.new"
+    header_json = msgspec.json.encode({"form": _VERSION, **header})
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "wb") as file:
-        file.write(start[:-1] + b',"sessions":[')
+        file.write(header_json[:-1] + b',"sessions":[')
         for number, session in enumerate(sessions):
             file.write(b"," * bool(number) + msgspec.json.encode(session))
         file.write(b"]}")
         file.flush()
         os.fsync(fd)
-    new.replace(folder / _FILE_NAME)
+    temporary.replace(folder / _FILE_NAME)
     fsync_folder(folder)
 
 

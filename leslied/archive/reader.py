@@ -45,7 +45,8 @@ class ArchiveReader:
         self.frames = scan.frames
         self.damaged_offsets = scan.damaged_offsets
         self.size = scan.end
-        """Offset at which the last complete frame ends."""
+        """Size of the file without an unfinished frame at its end."""
+        # A last frame that is damaged and ends in zeros did not reach the disk.
         if self.frames and self.size == self.frames[-1].end:
             last = self.frames[-1]
             if has_zero_tail(self._fd, last) and check_frame(self._fd, last):
@@ -82,7 +83,7 @@ class ArchiveReader:
             ) from error
 
     def find_damage(self) -> list[str]:
-        """Verify every frame; return a message for each damaged one."""
+        """Verify the whole file; return a message for each damaged frame or region."""
         messages = [
             f"{self.path}: there is no valid frame at byte {at}"
             for at in self.damaged_offsets

@@ -67,7 +67,7 @@ class ArchiveWriter:
         except OSError as error:
             raise _make_write_error(path, error) from error
         try:
-            self._open()
+            self._load_frames()
         except BaseException:
             os.close(self._fd)
             raise
@@ -86,7 +86,7 @@ class ArchiveWriter:
     def find_last_frame(
         self, *kinds: FrameKind, generation: int | None = None
     ) -> ArchiveFrame | None:
-        """Find the last frame of these kinds, in any or in the given generation."""
+        """Find the last frame of one of these kinds, in one generation or in any."""
         for frame in reversed(self.frames):
             if frame.kind in kinds and generation in (None, frame.generation):
                 return frame
@@ -115,10 +115,12 @@ class ArchiveWriter:
         except OSError as error:
             raise _make_write_error(self.path, error) from error
 
-    def _open(self) -> None:
+    def _load_frames(self) -> None:
+        """Load the frames and truncate an unfinished one."""
         scan = scan_frames(self._fd, str(self.path))
         self.frames, self._end = scan.frames, scan.end
         if self.frames and scan.end == self.frames[-1].end:
+            # A last frame that is damaged and ends in zeros did not reach the disk.
             last = self.frames[-1]
             if has_zero_tail(self._fd, last) and check_frame(self._fd, last):
                 self._end = self.frames.pop().file_offset
@@ -145,14 +147,15 @@ class ArchiveWriter:
         compressor = zstd.compressobj(size=spec.length)
         length, crc, running_crc, body_crc = 0, 0, spec.crc_before, 0
         at = body_offset
-        for chunk in _iter_then(data, b""):
+        # The empty chunk at the end flushes the compressor.
+        for chunk in _iter_chunks_then(data, b""):
             length += len(chunk)
             if length > spec.length or (not chunk and length < spec.length):
                 break
             crc, running_crc = zlib.crc32(chunk, crc), zlib.crc32(chunk, running_crc)
-            packed = compressor.compress(chunk) if chunk else compressor.flush()
-            body_crc = zlib.crc32(packed, body_crc)
-            at += self._write(packed, at)
+            compressed = compressor.compress(chunk) if chunk else compressor.flush()
+            body_crc = zlib.crc32(compressed, body_crc)
+            at += self._write(compressed, at)
         return ArchiveFrame(
             kind=spec.kind,
             generation=spec.generation,
@@ -175,7 +178,7 @@ class ArchiveWriter:
         return len(data)
 
 
-def _iter_then(data: Iterable[bytes], last: bytes) -> Iterator[bytes]:
+def _iter_chunks_then(data: Iterable[bytes], last: bytes) -> Iterator[bytes]:
     """Yield the chunks that are not empty, then the last one."""
     yield from filter(None, data)
     yield last

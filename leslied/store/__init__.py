@@ -1,7 +1,10 @@
 """The store: one SQLite file with every record and the cursor of every source.
 
-`Store` writes, `StoreReader` reads, and `SqlReader` runs SQL queries over views.
-Modules that reading does not need are imported on first use: readers start faster.
+`Store` writes, `StoreReader` reads, and `SqlReader` runs SQL queries over views. A
+stream is one row of the table `session`: a session or one of its subagents.
+
+Modules that reading does not need are imported on first use, so that readers start
+faster.
 """
 
 from __future__ import annotations

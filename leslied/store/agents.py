@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 
 def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
-    """Summarize each agent: sources, newest times, rejected entries, errors."""
+    """Return one summary per agent.
+
+    It has the numbers of sources, sessions, source errors and rejected entries, the
+    paths of the sources, and when the agent last wrote, was active and was scanned.
+    """
     sources = db.execute(
         "SELECT agent, count(*), max(mtime_ns), sum(is_gone) FROM source GROUP BY agent"
     )
@@ -31,13 +35,13 @@ def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
             "unreadable": _count_errors(db, agent, "NOT LIKE"),
             "waiting": _count_errors(db, agent, "LIKE"),
             "sessions": sessions.get(agent, (0, 0))[0],
-            "newest_ingested_ns": newest,
+            "newest_ingested_ns": newest_ns,
             "last_seen_ns": 1000 * sessions.get(agent, (0, 0))[1],
             "rejected": _count_rejected(db, agent),
             "paths": _list_paths(db, agent),
             "looked_ns": find_last_scan_ns(db, agent),
         }
-        for agent, count, newest, gone in sources.fetchall()
+        for agent, count, newest_ns, gone in sources.fetchall()
     ]
 
 
@@ -60,12 +64,12 @@ def _make_scan_key(agent: str) -> str:
 
 
 def _count_errors(
-    db: sqlite3.Connection, agent: str, like: Literal["LIKE", "NOT LIKE"]
+    db: sqlite3.Connection, agent: str, operator: Literal["LIKE", "NOT LIKE"]
 ) -> int:
-    """Count the sources that are waiting (LIKE), or unreadable (NOT LIKE)."""
+    """Count the sources whose reason is `WAITING` (LIKE) or an error (NOT LIKE)."""
     query = (
         "SELECT count(*) FROM source WHERE agent = ? AND trouble <> '' "
-        f"AND NOT is_gone AND trouble {like} ?"
+        f"AND NOT is_gone AND trouble {operator} ?"
     )
     (count,) = db.execute(query, (agent, WAITING + "%")).fetchone()
     return int(count)
@@ -81,7 +85,7 @@ def _count_rejected(db: sqlite3.Connection, agent: str) -> int:
 
 
 def _list_paths(db: sqlite3.Connection, agent: str) -> list[bytes]:
-    """List the sources that still exist, the latest first."""
+    """List the paths of sources that still exist, last modified first."""
     rows = db.execute(
         "SELECT path FROM source WHERE agent = ? AND is_gone = 0 "
         "ORDER BY mtime_ns DESC",

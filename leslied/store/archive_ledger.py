@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from leslied.model.source import Cursor
 
 _COLUMNS = "source, generation, offset, finished, number, newest, file, size"
-_CURSOR = ", ".join("o." + name for name in CURSOR_COLUMNS.split(", "))
+_CURSOR_COLUMNS = ", ".join("o." + name for name in CURSOR_COLUMNS.split(", "))
 _NO_PLACEMENT = 2**53
-"""Sort key of a source without placements: all of its entries were known before."""
+"""Sort key of a source without placements: other sources have all of its entries."""
 _FIRST_PLACEMENT = (
     f"ifnull((SELECT min(first) FROM feed f WHERE f.source = o.id), {_NO_PLACEMENT})"
 )
@@ -36,9 +36,12 @@ class ArchiveCursor:
     offset: int
     finished: int
     number: int
-    """Number of the generation in the archive file, which can outlive the store."""
+    """Number of the generation in the archive file.
+
+    It can differ from `generation`, because archive files can outlive the store.
+    """
     newest: int
-    """Placement up to which spilled results are archived."""
+    """Placement up to which results in separate files are archived."""
     file: str
     size: int
     """Size of the archive file in bytes."""
@@ -52,7 +55,7 @@ class DueSource:
     agent: str
     path: bytes
     first_placement: int
-    """Its first placement in any session; sorts sources by when they were read."""
+    """The source's first placement in any session; sorts sources by time of reading."""
     cursor: Cursor
     archive_cursor: ArchiveCursor | None
 
@@ -64,7 +67,7 @@ class ArchiveLedger:
         self._db = db
 
     def update_feeds(self) -> None:
-        """Update which sources feed which sessions, from new placements only."""
+        """Add new placements to `feed`, the table of sources and their sessions."""
         query = "SELECT value FROM meta WHERE key = ?"
         row = self._db.execute(query, (_FEED_CHECKPOINT_KEY,)).fetchone()
         self._db.execute(
@@ -79,9 +82,10 @@ class ArchiveLedger:
         )
 
     def list_due(self, quiet_us: int) -> list[int]:
-        """List sources read further than archived, whose sessions are all at rest.
+        """List existing sources with unarchived bytes and only inactive sessions.
 
-        A session is at rest if it is settled, stopped, or quiet since `quiet_us`.
+        A session is inactive if it is settled, stopped, or quiet since `quiet_us`. A
+        source without sessions must be unchanged since `quiet_us`.
         """
         rows = self._db.execute(
             f"SELECT o.id, {_FIRST_PLACEMENT} first "
@@ -99,24 +103,26 @@ class ArchiveLedger:
         return [row[0] for row in rows]
 
     def load_sources(self, sources: Iterable[int]) -> list[DueSource]:
-        """Load these sources with both cursors, in the order they were read."""
+        """Load these sources with both of their cursors, in the order of reading."""
         archived_columns = ", ".join("a." + name for name in _COLUMNS.split(", "))
         rows = select_in_batches(
             self._db,
-            f"SELECT o.id, o.agent, o.path, {_FIRST_PLACEMENT} first, {_CURSOR}, "
-            f"{archived_columns} "
+            f"SELECT o.id, o.agent, o.path, {_FIRST_PLACEMENT} first, "
+            f"{_CURSOR_COLUMNS}, {archived_columns} "
             "FROM source o LEFT JOIN archived a ON a.source = o.id WHERE o.id",
             sources,
         )
-        at = 4 + CURSOR_COLUMNS.count(",") + 1
+        cursor_end = 4 + CURSOR_COLUMNS.count(",") + 1
         due = [
             DueSource(
                 source=row[0],
                 agent=row[1],
                 path=row[2],
                 first_placement=row[3],
-                cursor=unpack_cursor(row[4:at]),
-                archive_cursor=ArchiveCursor(*row[at:]) if row[at] else None,
+                cursor=unpack_cursor(row[4:cursor_end]),
+                archive_cursor=(
+                    ArchiveCursor(*row[cursor_end:]) if row[cursor_end] else None
+                ),
             )
             for row in rows
         ]
@@ -145,7 +151,11 @@ class ArchiveLedger:
         )
 
     def list_spills(self, source: int, after: int) -> list[tuple[str, str]]:
-        """List results stored in separate files, as (metadata as JSON, text)."""
+        """List results that the agent stored in separate files, as (metadata, text).
+
+        Only results placed after the placement `after` are listed; the metadata is
+        JSON.
+        """
         rows = self._db.execute(
             "SELECT r.metadata, r.spilled FROM feed f JOIN placement p "
             "ON p.session = f.session AND p.source = f.source AND p.id > ? "
@@ -157,7 +167,7 @@ class ArchiveLedger:
         return rows.fetchall()
 
     def get_newest_placement(self) -> int:
-        """Return the newest placement of the store, or 0."""
+        """Return the id of the newest placement in the store, or 0."""
         return int(
             self._db.execute("SELECT ifnull(max(id), 0) FROM placement").fetchone()[0]
         )
@@ -165,13 +175,14 @@ class ArchiveLedger:
     def save(self, archive_cursor: ArchiveCursor) -> None:
         """Save how far a source is archived."""
         values = {name: getattr(archive_cursor, name) for name in _COLUMNS.split(", ")}
-        marks = ", ".join(f":{name}" for name in values)
+        placeholders = ", ".join(f":{name}" for name in values)
         self._db.execute(
-            f"INSERT OR REPLACE INTO archived ({_COLUMNS}) VALUES ({marks})", values
+            f"INSERT OR REPLACE INTO archived ({_COLUMNS}) VALUES ({placeholders})",
+            values,
         )
 
     def iter_files(self) -> Iterator[tuple[int, str, int]]:
-        """Yield each source's archive file with its expected size."""
+        """Yield (source, archive file, expected size in bytes)."""
         query = "SELECT source, file, size FROM archived WHERE size >= 0"
         yield from self._db.execute(query)
 
@@ -183,7 +194,7 @@ class ArchiveLedger:
         )
 
     def is_taken(self, file: str, source: int) -> bool:
-        """Return whether an archive file belongs to another source."""
+        """Return whether an archive file belongs to a source other than `source`."""
         query = "SELECT 1 FROM archived WHERE file = ? AND source <> ?"
         return self._db.execute(query, (file, source)).fetchone() is not None
 

@@ -31,10 +31,11 @@ _SELECT_WATCHED = (
 
 
 class WatchedThread(Struct, frozen=True):
-    """Thread whose asset files may have changed, with the stamp to compare."""
+    """Thread whose asset files may have changed since it was last indexed."""
 
     session: int
     stamp: bytes
+    """Fingerprint of the asset files when the thread was last indexed."""
     thread_id: str
     folder: str
     cwd: str
@@ -44,14 +45,14 @@ class IndexedThread(Struct, frozen=True, kw_only=True):
     """State of a thread when it was last indexed."""
 
     session: int
-    """Row id of its main stream."""
+    """Row id of the thread's session."""
     status: str = ""
     stamp: bytes = b""
-    """Fingerprint of the asset files; it changes whenever they do."""
-    files: str = ""
-    """Their stamps, hashes and titles, as JSON."""
-    summary: str = ""
-    """Its item in the project's index, as JSON; empty if it has none."""
+    """Fingerprint of all asset files; it changes if any of them changes."""
+    fingerprints_json: str = ""
+    """Stamps, hashes and titles of the asset files, as JSON."""
+    summary_json: str = ""
+    """The thread's item in the project's index, as JSON; empty if it has none."""
 
 
 class AssetLedger:
@@ -61,19 +62,20 @@ class AssetLedger:
         self._db = db
 
     def list_due(self, limit: int) -> list[int]:
-        """List the threads that were settled since they were last indexed."""
+        """List the sessions that were settled since their thread was last indexed."""
         query = "SELECT session FROM collected WHERE is_due ORDER BY session LIMIT ?"
         return [row for (row,) in self._db.execute(query, (limit,))]
 
     def list_unfinished(self) -> list[tuple[int, str]]:
-        """List threads whose session had not stopped when indexed, with its status."""
+        """List (session, status) of sessions that were not stopped when indexed."""
         query = "SELECT session, status FROM collected WHERE status <> 'stopped'"
         return self._db.execute(query).fetchall()
 
     def list_watched(self, newest_limit: int, other_limit: int) -> list[WatchedThread]:
-        """List threads to check now: the latest, and some of the others.
+        """List threads to check for changes: the last active ones and some others.
 
-        Repeated calls go through all of the others in turn.
+        Every call continues with the next others, so that repeated calls check all
+        threads. Threads that are due for indexing anyway are omitted.
         """
         rows = self._db.execute(
             f"{_SELECT_WATCHED} ORDER BY s.ended_us DESC LIMIT ?", (newest_limit,)
@@ -101,7 +103,7 @@ class AssetLedger:
         return rows
 
     def list_indexed(self, thread_ids: Iterable[str]) -> list[int]:
-        """Return the sessions of those of these threads that are indexed."""
+        """Return the row ids of the sessions of these threads, if they are indexed."""
         query = (
             "SELECT c.session FROM session s JOIN collected c ON c.session = s.id "
             "WHERE s.thread_id <> '' AND s.thread_id"
@@ -130,7 +132,7 @@ class AssetLedger:
             "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET status = excluded.status,"
             " stamp = excluded.stamp, files = excluded.files, "
             "summary = excluded.summary",
-            (t.session, t.status, t.stamp, t.files, t.summary),
+            (t.session, t.status, t.stamp, t.fingerprints_json, t.summary_json),
         )
 
     def mark_due(self, sessions: Iterable[int], *, is_due: bool) -> None:
@@ -158,8 +160,8 @@ class AssetLedger:
         )
         return int(self._db.execute(query, (folder,)).fetchone()[0])
 
-    def list_unread_units(self, session: int) -> list[int]:
-        """List units of a stream with entries not yet searched for file changes."""
+    def list_unsearched_units(self, session: int) -> list[int]:
+        """List units that have entries not yet searched for file changes."""
         rows = self._db.execute(
             "SELECT DISTINCT unit FROM placement WHERE session = ?1 AND id > "
             "ifnull((SELECT newest FROM touched WHERE session = ?1), 0) ORDER BY unit",
@@ -183,13 +185,13 @@ class AssetLedger:
         self._db.execute(
             "DELETE FROM touch WHERE session = ? AND unit = ?", (session, unit)
         )
-        marks = ", ".join("?" * (_CHANGE_COLUMNS.count(",") + 1))
+        placeholders = ", ".join("?" * (_CHANGE_COLUMNS.count(",") + 1))
         self._db.executemany(
-            f"INSERT OR REPLACE INTO touch ({_CHANGE_COLUMNS}) VALUES ({marks})",
+            f"INSERT OR REPLACE INTO touch ({_CHANGE_COLUMNS}) VALUES ({placeholders})",
             [_pack(session, unit, nth, change) for nth, change in enumerate(changes)],
         )
 
-    def mark_read(self, session: int) -> None:
+    def mark_searched(self, session: int) -> None:
         """Record that all entries of a stream were searched for file changes."""
         self._db.execute(
             "INSERT OR REPLACE INTO touched SELECT ?1, ifnull(max(id), 0) "
@@ -203,13 +205,13 @@ class AssetLedger:
         return [_unpack(row) for row in self._db.execute(query, (session,))]
 
     def list_file_changes_below(self, folder: str) -> list[FileChange]:
-        """List the file changes of all sessions below a folder, by time."""
+        """List the changes of all sessions to files below a folder, by time."""
         query = (
             f"{_SELECT_CHANGES} WHERE t.path >= ? AND t.path < ? "
             "AND t.kind <> 'folder' "
             "ORDER BY ifnull(t.at_us, 0), t.placement, t.nth"
         )
-        # "0" is the character after "/", so the range holds exactly the paths below.
+        # "0" is the character after "/", so the range is exactly the paths below.
         rows = self._db.execute(query, (folder + "/", folder + "0"))
         return [_unpack(row) for row in rows]
 

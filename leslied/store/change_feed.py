@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.model.record import MAIN, PlacedRecord, SessionKey
 from leslied.store.connection import translate_sqlite_errors
-from leslied.store.record_query import IS_SHOWN, SELECT_RECORDS, unpack_placed_record
+from leslied.store.record_query import IS_VISIBLE, SELECT_RECORDS, unpack_placed_record
 
 if TYPE_CHECKING:
     import sqlite3
@@ -17,7 +17,10 @@ _BATCH_SIZE = 500
 
 
 class ChangeFeed:
-    """Reader of new records of all sessions. Records have no sequence number."""
+    """Queries for new records of all sessions.
+
+    The records have no sequence number; `get_sequence` computes it.
+    """
 
     def __init__(self, db: sqlite3.Connection, path: Path) -> None:
         self._db = db
@@ -35,9 +38,9 @@ class ChangeFeed:
 
     @translate_sqlite_errors
     def list_after(self, placement: int) -> list[PlacedRecord]:
-        """Return the next batch after a placement; call again until it is empty."""
+        """Return the next batch of records after a placement; empty at the end."""
         query = (
-            f"{SELECT_RECORDS} WHERE p.id > ? AND {IS_SHOWN} "
+            f"{SELECT_RECORDS} WHERE p.id > ? AND {IS_VISIBLE} "
             f"ORDER BY p.id LIMIT {_BATCH_SIZE}"
         )
         rows = self._db.execute(query, (placement,)).fetchall()
@@ -47,20 +50,23 @@ class ChangeFeed:
     def list_last(
         self, count: int, types: Sequence[str], sessions: Collection[int] | None = None
     ) -> list[PlacedRecord]:
-        """List the last records of these types, in all or some sessions, in order."""
-        marks = ", ".join("?" * len(types))
+        """List the last records of these types, in order.
+
+        `sessions` restricts them to streams with these row ids.
+        """
+        placeholders = ", ".join("?" * len(types))
         ids = ", ".join(f"{row:d}" for row in sessions or ())
         condition = "" if sessions is None else f"AND p.session IN ({ids})"
         rows = self._db.execute(
-            f"{SELECT_RECORDS} WHERE r.type IN ({marks}) AND {IS_SHOWN} {condition} "
-            "ORDER BY p.id DESC LIMIT ?",
+            f"{SELECT_RECORDS} WHERE r.type IN ({placeholders}) AND {IS_VISIBLE} "
+            f"{condition} ORDER BY p.id DESC LIMIT ?",
             (*types, count),
         ).fetchall()
         return [unpack_placed_record(row, 0) for row in reversed(rows)]
 
     @translate_sqlite_errors
     def list_streams(self) -> dict[int, SessionKey]:
-        """Return every session and subagent that has entries, by row id."""
+        """Return the key of every stream that has entries, by row id."""
         rows = self._db.execute(
             "SELECT id, agent, session_id, source FROM session WHERE entries > 0"
         )
@@ -72,14 +78,14 @@ class ChangeFeed:
         return self._fetch_int(
             "SELECT count(*) FROM placement p JOIN session s ON s.id = p.session "
             "WHERE s.agent = ? AND s.session_id = ? AND s.source = ? "
-            f"AND p.id <= ? AND {IS_SHOWN}",
+            f"AND p.id <= ? AND {IS_VISIBLE}",
             *placed.record.session,
             placed.placement,
         )
 
     @translate_sqlite_errors
     def list_stopped(self, since_us: int) -> list[tuple[SessionKey, int]]:
-        """List the sessions that stopped after a time, each with that time."""
+        """List (session, time at which it stopped) of sessions stopped after a time."""
         rows = self._db.execute(
             "SELECT agent, session_id, stopped_us FROM session "
             f"WHERE source = '{MAIN}' AND stopped_us > ? ORDER BY stopped_us",

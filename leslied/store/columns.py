@@ -35,7 +35,11 @@ def to_us(time: datetime) -> int:
 
 
 def from_us(value: int, utc_offset: int = 0) -> datetime:
-    """Return the time, in the UTC offset that the log used."""
+    """Return a time with this UTC offset in minutes.
+
+    If Python cannot represent the local time, return the time in UTC; if it cannot
+    represent that either, return the epoch.
+    """
     time = _EPOCH
     try:
         time += timedelta(microseconds=value)
@@ -143,9 +147,12 @@ def unpack_usage(text: str) -> Usage:
 def select_in_batches(
     db: sqlite3.Connection, query: str, values: Iterable[Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Run `query IN (values)` in batches; the query must end in a column name."""
-    remaining = list(values)
-    for start in range(0, len(remaining), _BATCH_SIZE):
-        batch = remaining[start : start + _BATCH_SIZE]
-        marks = ", ".join("?" * len(batch))
-        yield from db.execute(f"{query} IN ({marks})", batch)
+    """Yield the rows of `query IN (values)`, selected in batches.
+
+    The query must end in a column name.
+    """
+    all_values = list(values)
+    for start in range(0, len(all_values), _BATCH_SIZE):
+        batch = all_values[start : start + _BATCH_SIZE]
+        placeholders = ", ".join("?" * len(batch))
+        yield from db.execute(f"{query} IN ({placeholders})", batch)

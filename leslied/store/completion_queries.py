@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _TITLE = "coalesce(nullif(title, ''), substr(first_prompt, 1, 1000))"
-_ACTIVE = "coalesce(ended_us, started_us, 0)"
+_LAST_ACTIVE_US = "coalesce(ended_us, started_us, 0)"
 
 
 class SessionCompletion(NamedTuple):
@@ -42,7 +42,7 @@ class CompletionReader:
             f"SELECT session_id, thread_id, {_TITLE} FROM session "
             "WHERE source = 'main' AND entries > 0 "
             "AND (instr(session_id, ?1) = 1 OR instr(thread_id, ?1) = 1 OR ?1 = '') "
-            f"ORDER BY {_ACTIVE} DESC LIMIT ?2",
+            f"ORDER BY {_LAST_ACTIVE_US} DESC LIMIT ?2",
             (prefix, limit),
         )
         return [SessionCompletion(*row) for row in rows]
@@ -54,9 +54,9 @@ class CompletionReader:
 
     @translate_sqlite_errors
     def list_folders(self) -> list[str]:
-        """List the working directories of sessions, the latest first."""
+        """List the working directories of sessions, last active first."""
         rows = self._db.execute(
             "SELECT cwd FROM session WHERE cwd <> '' AND source = 'main' "
-            f"GROUP BY cwd ORDER BY max({_ACTIVE}) DESC"
+            f"GROUP BY cwd ORDER BY max({_LAST_ACTIVE_US}) DESC"
         )
         return [cwd for (cwd,) in rows]

@@ -26,7 +26,7 @@ _BUSY_TIMEOUT_MS = 5000
 _AUTOMERGE_SEGMENTS = 4
 """Number of text index segments that are merged at once; SQLite's own default."""
 _CACHE_KIB = 4096
-_LOAD_CACHE_KIB = 16384
+_BULK_LOAD_CACHE_KIB = 16384
 _JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024
 
 
@@ -95,15 +95,16 @@ def lock_store(path: Path) -> int:
 
     Raise AlreadyRunning if another process holds the lock.
     """
-    name = path.with_name("writer.lock")
+    lock_path = path.with_name("writer.lock")
     try:
         make_private_dir(path.parent)
-        fd = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fd = os.open(lock_path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise make_unusable_error(path, error) from error
     try:
         _acquire_lock(fd)
     except OSError as error:
+        # Only the daemon writes its process id into the lock file.
         is_daemon = b"pid" in os.pread(fd, 4096, 0)
         os.close(fd)
         hint = "Wait for it to end, or see: leslied status"
@@ -114,13 +115,13 @@ def lock_store(path: Path) -> int:
 
 
 def _acquire_lock(fd: int) -> None:
-    """Take the exclusive lock; retry only while others merely probe it."""
+    """Take the exclusive lock; retry while other processes only probe it."""
     for delay_seconds in (0.01, 0.02, 0.05):
         with suppress(BlockingIOError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
-        # A probe takes a shared lock, so this succeeds; it fails if another process
-        # writes, because a writer holds the lock exclusively.
+        # `read_lock_info` probes with a shared lock, so this succeeds; it fails if
+        # another process writes, because a writer holds the lock exclusively.
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         fcntl.flock(fd, fcntl.LOCK_UN)
         select.select([], [], [], delay_seconds)
@@ -166,7 +167,7 @@ def begin_bulk_load(connection: sqlite3.Connection) -> None:
     """Make commits fast; after a power loss the last ones must be repeated."""
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
-    connection.execute(f"PRAGMA cache_size = -{_LOAD_CACHE_KIB}")
+    connection.execute(f"PRAGMA cache_size = -{_BULK_LOAD_CACHE_KIB}")
     _set_automerge(connection, 0)
 
 
@@ -188,12 +189,13 @@ def vacuum(connection: sqlite3.Connection) -> bool:
     """
     connection.execute("INSERT INTO record_text (record_text) VALUES ('optimize')")
     failpoint("shrink.half")
-    # In memory, the copy would need as much memory as the store has bytes.
+    # VACUUM makes a temporary copy of the whole store, which may not fit in memory.
     connection.execute("PRAGMA temp_store = FILE")
     try:
         connection.execute("VACUUM")
-        row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        return not row[0]
+        query = "PRAGMA wal_checkpoint(TRUNCATE)"
+        is_blocked, *_ = connection.execute(query).fetchone()
+        return not is_blocked
     finally:
         connection.execute("PRAGMA temp_store = MEMORY")
 
@@ -209,12 +211,17 @@ def make_unusable_error(path: Path, error: Exception) -> StoreUnusable:
     """Return the error for a store that cannot be opened, read or written."""
     hint = "Check the folder, its permissions and the space on the disk."
     if isinstance(error, sqlite3.DatabaseError) and "malformed" in str(error):
-        hint = "See what is damaged: leslied doctor"
+        hint = "See what is damaged: leslied doctor. Repair it: leslied rebuild"
+    if "not a database" in str(error):
+        hint = "Rebuild it from the archive and the logs: leslied rebuild"
     return StoreUnusable(f"The store at {path} cannot be used: {error}.", hint)
 
 
 def translate_sqlite_errors(method: Callable[P, T]) -> Callable[P, T]:
-    """Wrap a method: raise StoreUnusable in place of SQLite's errors."""
+    """Make a method raise StoreUnusable instead of SQLite's errors.
+
+    The method's object must have the store's `path` as an attribute.
+    """
 
     @wraps(method)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:

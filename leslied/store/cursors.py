@@ -55,7 +55,7 @@ def unpack_cursor(row: tuple[Any, ...]) -> Cursor:
 
 
 def unpack_stamp(row: tuple[Any, ...]) -> FileStamp:
-    """Return the file stamp from five columns; never equal to a real one if NULL."""
+    """Return the file stamp of five columns; for NULL, one that no file has."""
     if row[0] is None:
         return FileStamp(0, 0, -1, 0, 0)
     return FileStamp(row[0] % _UINT64_RANGE, row[1] % _UINT64_RANGE, *row[2:])

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 class DueSession(NamedTuple):
-    """Session that may be over and has new entries since its last export."""
+    """Session that is due for export."""
 
     row: int
     agent: str
     session_id: str
     seen_us: int
-    """Time at which the newest entry of it or a subagent was read."""
+    """Time at which the newest entry of the session or a subagent was read."""
 
 
 class ExportLedger:
@@ -26,9 +26,11 @@ class ExportLedger:
         self._db = db
 
     def list_due(self, formats: str, quiet_us: int) -> list[DueSession]:
-        """List settled sessions with new entries that stopped or are quiet.
+        """List settled sessions that are stopped or quiet and need a new export.
 
-        Skip sessions that ended before the store was created; they are not exported
+        A session needs one if it was never exported, has new entries, or was exported
+        in other formats. A session is quiet if it ended before `quiet_us`. Skip
+        sessions that ended before the store was created; they are not exported
         automatically.
         """
         rows = self._db.execute(

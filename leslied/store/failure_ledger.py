@@ -37,7 +37,7 @@ class FailureLedger:
         )
 
     def delete(self, scope: str, name: str) -> None:
-        """Forget the failure of this work."""
+        """Delete the failure of this work, if there is one."""
         self._db.execute(
             "DELETE FROM failure WHERE scope = ? AND name = ?", (scope, name)
         )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from leslied.model.query import Filter
 
     Condition = tuple[str, list[Any]]
+    """SQL expression, and the values of its placeholders."""
 
 SESSION_GROUPS = (
     f"(SELECT agent, session_id, max(CASE WHEN source = '{MAIN}' THEN id END) AS main, "
@@ -24,96 +25,107 @@ SESSION_GROUPS_WITH_MAIN = (
     f"{SESSION_GROUPS} f JOIN session m ON m.id = ifnull(f.main, f.first)"
 )
 
-_TOOL = (
+_TOOL_CONDITION = (
     "(r.type = 'tool_use' AND r.tool_name {like} "
     "OR r.type = 'tool_result' AND r.tool_call_id IN (SELECT c.tool_call_id "
     "FROM record c WHERE c.type = 'tool_use' AND c.tool_name {like}))"
 )
 _LIKE = "LIKE ? ESCAPE '\\'"
-_ERROR = (
+_ERROR_CONDITION = (
     "(r.type = 'error' OR r.type = 'tool_result' AND r.metadata <> '' "
     "AND ifnull(json_extract(r.metadata, '$.is_error'), 0))"
 )
 
 
-def sessions_where(filters: Iterable[Filter], quiet_us: int) -> Condition:
+def compile_session_filters(filters: Iterable[Filter], quiet_us: int) -> Condition:
     """Compile session filters over SESSION_GROUPS_WITH_MAIN.
 
-    Sessions that are quiet since `quiet_us` count as stopped.
+    A session without entries since `quiet_us` counts as stopped, unless a process
+    works on it.
     """
-    status = (
+    status_sql = (
         "CASE WHEN m.stopped_us IS NOT NULL "
         f"OR ifnull(ifnull(f.ended_us, m.started_us), 0) < {quiet_us:d} "
         "AND NOT m.is_live THEN 'stopped' "
         "WHEN m.has_turn_ended THEN 'idle' ELSE 'active' END"
     )
-    tests: dict[str, Callable[[Any], Condition]] = {
+    compilers: dict[str, Callable[[Any], Condition]] = {
         "agent": lambda name: ("m.agent = ?", [name]),
-        "project": _test_project,
-        "thread": _test_thread,
+        "project": _compile_project,
+        "thread": _compile_thread,
         "session": lambda text: (f"m.session_id {_LIKE}", [escape_like(text) + "%"]),
-        "status": lambda word: (f"{status} = ?", [word]),
+        "status": lambda status: (f"{status_sql} = ?", [status]),
     }
-    return _join(filters, tests)
+    return _compile(filters, compilers)
 
 
-def session_list_where(filters: Iterable[Filter], quiet_us: int) -> Condition:
-    """Compile session filters, and also the session's time and model."""
+def compile_session_list_filters(filters: Iterable[Filter], quiet_us: int) -> Condition:
+    """Compile session filters and filters on a session's time and model."""
     filters = list(filters)
-    tests: dict[str, Callable[[Any], Condition]] = {
+    compilers: dict[str, Callable[[Any], Condition]] = {
         "model": lambda text: (f"m.model {_LIKE}", [f"%{escape_like(text)}%"]),
         "after": lambda time: ("f.ended_us >= ?", [time]),
         "before": lambda time: ("ifnull(m.started_us, f.ended_us) < ?", [time]),
     }
-    return _and(sessions_where(filters, quiet_us), _join(filters, tests))
+    return _and(
+        compile_session_filters(filters, quiet_us), _compile(filters, compilers)
+    )
 
 
-def entries_where(filters: Iterable[Filter]) -> Condition:
-    """Compile entry filters over a record `r`."""
-    tests: dict[str, Callable[[Any], Condition]] = {
-        "tool": _test_tool,
+def compile_entry_filters(filters: Iterable[Filter]) -> Condition:
+    """Compile entry filters to a condition on a record `r`."""
+    compilers: dict[str, Callable[[Any], Condition]] = {
+        "tool": _compile_tool,
         "model": lambda text: (f"r.model {_LIKE}", [f"%{escape_like(text)}%"]),
-        "role": lambda word: ("r.role = ?", [word]),
+        "role": lambda role: ("r.role = ?", [role]),
         "after": lambda time: ("r.created_us >= ?", [time]),
         "before": lambda time: ("r.created_us < ?", [time]),
     }
     filters = list(filters)
-    return _and(_join(filters, tests), _is_condition(filters, "error", _ERROR))
+    return _and(
+        _compile(filters, compilers),
+        _compile_is_filters(filters, "error", _ERROR_CONDITION),
+    )
 
 
-def tools_where(filters: Iterable[Filter]) -> Condition:
-    """Compile tool filters that are not negated, over a call `c`."""
+def compile_tool_filters(filters: Iterable[Filter]) -> Condition:
+    """Compile tool filters that are not negated to a condition on a call `c`."""
     tool_filters = [f for f in filters if f.key == "tool" and not f.is_negated]
-    return _join(
+    return _compile(
         tool_filters,
         {"tool": lambda text: (f"c.tool_name {_LIKE}", [_to_like_pattern(text)])},
     )
 
 
-def streams_where(filters: Iterable[Filter], quiet_us: int) -> Condition:
-    """Compile session filters over a stream `s`, a session or a subagent."""
+def compile_stream_filters(filters: Iterable[Filter], quiet_us: int) -> Condition:
+    """Compile session filters to a condition on a stream `s`."""
     filters = list(filters)
-    is_subagent = _is_condition(filters, "subagent", f"s.source <> '{MAIN}'")
-    where, values = sessions_where(filters, quiet_us)
+    subagent_condition = _compile_is_filters(
+        filters, "subagent", f"s.source <> '{MAIN}'"
+    )
+    where, values = compile_session_filters(filters, quiet_us)
     if where == "1":
-        return is_subagent
-    in_group = (
+        return subagent_condition
+    group_condition = (
         "(s.agent, s.session_id) IN "
         f"(SELECT f.agent, f.session_id FROM {SESSION_GROUPS_WITH_MAIN} WHERE {where})"
     )
-    return _and((in_group, values), is_subagent)
+    return _and((group_condition, values), subagent_condition)
 
 
-def _join(
-    filters: Iterable[Filter], tests: dict[str, Callable[[Any], Condition]]
+def _compile(
+    filters: Iterable[Filter], compilers: dict[str, Callable[[Any], Condition]]
 ) -> Condition:
-    """Join filters: OR within a key, AND between keys, NOT for negated ones."""
+    """Compile the filters whose key is in `compilers`.
+
+    Join them with OR within a key and AND between keys; negate negated ones.
+    """
     included: dict[str, list[Condition]] = {}
     excluded: list[Condition] = []
     for item in filters:
-        if item.key in tests:
+        if item.key in compilers:
             group = excluded if item.is_negated else included.setdefault(item.key, [])
-            group.append(tests[item.key](item.value))
+            group.append(compilers[item.key](item.value))
     parts = [f"({' OR '.join(sql for sql, _ in group)})" for group in included.values()]
     parts += [f"NOT ({sql})" for sql, _ in excluded]
     values = [
@@ -125,18 +137,20 @@ def _join(
     return " AND ".join(parts) or "1", values
 
 
-def _is_condition(filters: Iterable[Filter], word: str, test: str) -> Condition:
-    """Compile `is:word` and `-is:word` to a test."""
-    matching = [item for item in filters if (item.key, item.value) == ("is", word)]
-    return _join(matching, {"is": lambda _: (test, [])})
+def _compile_is_filters(
+    filters: Iterable[Filter], value: str, condition: str
+) -> Condition:
+    """Compile `is:value` to a condition, and `-is:value` to its negation."""
+    matching = [item for item in filters if (item.key, item.value) == ("is", value)]
+    return _compile(matching, {"is": lambda _: (condition, [])})
 
 
-def _and(one: Condition, other: Condition) -> Condition:
-    return f"{one[0]} AND {other[0]}", [*one[1], *other[1]]
+def _and(left: Condition, right: Condition) -> Condition:
+    return f"{left[0]} AND {right[0]}", [*left[1], *right[1]]
 
 
-def _test_project(project: str) -> Condition:
-    """Match an absolute folder and everything below it, or any folder of a name."""
+def _compile_project(project: str) -> Condition:
+    """Match an absolute path and all folders below it, or folders with a name."""
     if project.startswith("/"):
         top = project.rstrip("/")
         return "(m.cwd = ? OR substr(m.cwd, 1, ?) = ?)", [top, len(top) + 1, top + "/"]
@@ -146,13 +160,13 @@ def _test_project(project: str) -> Condition:
     ]
 
 
-def _test_thread(thread: str) -> Condition:
+def _compile_thread(thread: str) -> Condition:
     start = "thread-" + escape_like(thread.removeprefix("thread-"))
     return f"(m.thread_id {_LIKE} OR m.thread_id = ?)", [start + "%", thread]
 
 
-def _test_tool(tool: str) -> Condition:
-    return _TOOL.format(like=_LIKE), [_to_like_pattern(tool)] * 2
+def _compile_tool(tool: str) -> Condition:
+    return _TOOL_CONDITION.format(like=_LIKE), [_to_like_pattern(tool)] * 2
 
 
 def _to_like_pattern(text: str) -> str:

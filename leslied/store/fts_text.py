@@ -25,7 +25,10 @@ _VISIBLE_ASCII = re.compile("[!-~]")
 _PARTIAL_TOKEN = re.compile(r"(?<![!-~])(?=[!-~]*\d)(?=[!-~]*[A-Za-z])[!-~]+$")
 """Run of letters and digits at the end of a text, which could be part of a secret."""
 _BELOW_CJK = bytes(range(0xE3))
-"""UTF-8 bytes of text without CJK; removing them leaves bytes only if CJK occurs."""
+"""Bytes below the first byte of any CJK character in UTF-8.
+
+A text that consists only of these bytes contains no CJK.
+"""
 INDEXED_TYPES = frozenset(
     {"user_message", "assistant_message", "thinking", "tool_use", "tool_result"}
 )
@@ -47,8 +50,8 @@ def extract_index_text(record: Record) -> str:
 def truncate_text(text: str, limit: int) -> str:
     """Truncate a text to a number of characters.
 
-    Drop a token that would be cut in the middle, as redaction cannot recognize a part
-    of a secret.
+    If the cut would be inside a token with letters and digits, drop the token:
+    redaction cannot recognize a part of a secret.
     """
     if len(text) <= limit:
         return text
@@ -66,7 +69,10 @@ def space_cjk(text: str) -> str:
 
 
 def extract_strings(tool_input: str) -> str:
-    """Return every string in a call's arguments, without the argument names."""
+    """Return every string in a call's arguments, without the argument names.
+
+    Return the arguments unchanged if they cannot be decoded as JSON.
+    """
     if not tool_input:
         return ""
     try:

@@ -1,8 +1,8 @@
 """Decide which session owns the tokens of a shared message.
 
-Forks and resumes contain the same API messages in several sessions; each message
-counts once. A session wholly contained in another owns nothing. Otherwise the owner is
-the session whose first unshared entry is earlier, or else the one with the smaller id.
+After a fork or resume, several sessions contain the same API messages; each message
+counts once. A session wholly contained in another owns nothing. Of the others, the
+session with the earliest unshared entry owns it, or else the one with the smallest id.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Ownership:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._sizes: dict[int, int] = {}
-        self._firsts: dict[int, int] = {}
-        self._commons: dict[tuple[int, int], int] = {}
+        self._entry_counts: dict[int, int] = {}
+        self._first_unshared_us: dict[int, int] = {}
+        self._shared_counts: dict[tuple[int, int], int] = {}
 
     @cached_property
     def owners(self) -> dict[int, int]:
@@ -44,45 +44,54 @@ class Ownership:
         return owners
 
     def _choose_owner(self, group: Iterable[int]) -> int:
-        outer = [s for s in group if not any(self.is_contained(s, o) for o in group)]
-        return min(outer or group, key=lambda s: (self.get_first_unshared_us(s), s))
+        candidates = [
+            session
+            for session in group
+            if not any(self.is_contained(session, outer) for outer in group)
+        ]
+        return min(
+            candidates or group, key=lambda s: (self.get_first_unshared_us(s), s)
+        )
 
-    def is_contained(self, one: int, other: int) -> bool:
-        """Return whether all entries of one session are in the other.
+    def is_contained(self, inner: int, outer: int) -> bool:
+        """Return whether the session `outer` contains all entries of `inner`.
 
-        Of two sessions with equal entries, the later one counts as contained.
+        Of two sessions with equal entries, the one with the larger id is contained.
         """
-        if one == other or self._count_common(one, other) < self._count_entries(one):
+        size = self._count_entries(inner)
+        if inner == outer or self._count_shared(inner, outer) < size:
             return False
-        return self._count_entries(other) > self._count_entries(one) or one > other
+        return self._count_entries(outer) > size or inner > outer
 
-    def is_same(self, one: int, other: int) -> bool:
-        """Return whether both sessions have exactly the same entries."""
-        size = self._count_entries(one)
-        return self._count_common(one, other) == size == self._count_entries(other)
+    def has_same_entries(self, first: int, second: int) -> bool:
+        """Return whether two sessions have exactly the same entries."""
+        size = self._count_entries(first)
+        return self._count_shared(first, second) == size == self._count_entries(second)
 
     def _count_entries(self, session: int) -> int:
-        if session not in self._sizes:
+        if session not in self._entry_counts:
             query = "SELECT count(*) FROM placement WHERE session = ?"
-            (self._sizes[session],) = self._db.execute(query, (session,)).fetchone()
-        return self._sizes[session]
+            (self._entry_counts[session],) = self._db.execute(
+                query, (session,)
+            ).fetchone()
+        return self._entry_counts[session]
 
-    def _count_common(self, one: int, other: int) -> int:
-        key = (min(one, other), max(one, other))
-        if key not in self._commons:
-            (self._commons[key],) = self._db.execute(
+    def _count_shared(self, first: int, second: int) -> int:
+        key = (min(first, second), max(first, second))
+        if key not in self._shared_counts:
+            (self._shared_counts[key],) = self._db.execute(
                 "SELECT count(*) FROM placement a JOIN placement b "
                 "ON b.entry = a.entry AND b.session = ? WHERE a.session = ?",
                 key,
             ).fetchone()
-        return self._commons[key]
+        return self._shared_counts[key]
 
     def get_first_unshared_us(self, session: int) -> int:
         """Return the time of the session's first entry that no other session has.
 
         Return `_NEVER_US` if there is none.
         """
-        if session not in self._firsts:
+        if session not in self._first_unshared_us:
             (first,) = self._db.execute(
                 "SELECT min(r.created_us) FROM placement p "
                 "JOIN record r ON r.entry = p.entry AND r.is_current "
@@ -90,5 +99,5 @@ class Ownership:
                 "WHERE o.entry = p.entry AND o.session <> p.session)",
                 (session,),
             ).fetchone()
-            self._firsts[session] = _NEVER_US if first is None else first
-        return self._firsts[session]
+            self._first_unshared_us[session] = _NEVER_US if first is None else first
+        return self._first_unshared_us[session]

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from leslied.model.record import Record
 
 _UNSHARED_ENTRIES = (
-    "SELECT DISTINCT p.entry FROM placement p WHERE p.session IN temp.going "
+    "SELECT DISTINCT p.entry FROM placement p WHERE p.session IN temp.pruned_session "
     "AND NOT EXISTS (SELECT 1 FROM placement o WHERE o.entry = p.entry "
-    "AND o.session NOT IN temp.going)"
+    "AND o.session NOT IN temp.pruned_session)"
 )
 """Entries that no remaining session contains."""
 _SESSION_TABLES = (
@@ -55,14 +55,16 @@ class SessionPruner:
         self._mark_vacuum_needed()
         self._add_tombstones()
         sources = self._find_sources()
-        leaves, removed = self._remove_records()
+        entry_ids, removed = self._remove_records()
         self._remove_usage()
         self._mark_indexes_due()
         for table in _SESSION_TABLES:
-            self._db.execute(f"DELETE FROM {table} WHERE session IN temp.going")
-        self._db.execute("DELETE FROM session WHERE id IN temp.going")
+            self._db.execute(
+                f"DELETE FROM {table} WHERE session IN temp.pruned_session"
+            )
+        self._db.execute("DELETE FROM session WHERE id IN temp.pruned_session")
         failpoint("prune.half")
-        self._remove_titles(leaves)
+        self._remove_titles(entry_ids)
         self._mark_sources_pruned(sources)
         self._clamp_checkpoints()
         return removed
@@ -79,11 +81,11 @@ class SessionPruner:
     def _select_sessions(self, sessions: Iterable[tuple[str, str]]) -> None:
         """Put the streams to delete into a temporary table of this connection."""
         self._db.execute(
-            "CREATE TEMP TABLE IF NOT EXISTS going (id INTEGER PRIMARY KEY)"
+            "CREATE TEMP TABLE IF NOT EXISTS pruned_session (id INTEGER PRIMARY KEY)"
         )
-        self._db.execute("DELETE FROM temp.going")
+        self._db.execute("DELETE FROM temp.pruned_session")
         self._db.executemany(
-            "INSERT INTO temp.going SELECT id FROM session "
+            "INSERT INTO temp.pruned_session SELECT id FROM session "
             "WHERE agent = ? AND session_id = ?",
             sessions,
         )
@@ -96,15 +98,16 @@ class SessionPruner:
     def _add_tombstones(self) -> None:
         tombstones = Tombstones(self._db)
         streams = self._db.execute(
-            "SELECT id, agent, session_id, source FROM session WHERE id IN temp.going"
+            "SELECT id, agent, session_id, source FROM session "
+            "WHERE id IN temp.pruned_session"
         ).fetchall()
-        for row, *key in streams:
+        for session, *key in streams:
             entries = self._db.execute(
                 "SELECT DISTINCT r.entry_id FROM placement p "
                 "JOIN record r ON r.entry = p.entry WHERE p.session = ?",
-                (row,),
+                (session,),
             )
-            tombstones.add(SessionKey(*key), (name for (name,) in entries))
+            tombstones.add(SessionKey(*key), (entry_id for (entry_id,) in entries))
 
     def _find_sources(self) -> list[int]:
         """Find the sources that contain deleted entries, and copies of these sources.
@@ -112,16 +115,16 @@ class SessionPruner:
         A copy of a log has no placements; its length and checksum identify it.
         """
         rows = self._db.execute(
-            "SELECT DISTINCT source FROM placement WHERE session IN temp.going"
+            "SELECT DISTINCT source FROM placement WHERE session IN temp.pruned_session"
         )
-        placed = {source for (source,) in rows}
+        placed_sources = {source for (source,) in rows}
         sources = self._db.execute(
             "SELECT id, agent, offset, crc, id IN (SELECT source FROM placement) "
             "FROM source WHERE offset > 0"
         ).fetchall()
-        contents = {row[1:4] for row in sources if row[0] in placed}
+        contents = {row[1:4] for row in sources if row[0] in placed_sources}
         copies = [row[0] for row in sources if not row[4] and row[1:4] in contents]
-        return sorted(placed.union(copies))
+        return sorted(placed_sources.union(copies))
 
     def _remove_records(self) -> tuple[set[bytes], int]:
         """Delete unshared records, also from the text index.
@@ -129,10 +132,10 @@ class SessionPruner:
         Return the ids of entries that pending titles may refer to, and the number of
         deleted records.
         """
-        query = "SELECT DISTINCT agent FROM session WHERE id IN temp.going"
+        query = "SELECT DISTINCT agent FROM session WHERE id IN temp.pruned_session"
         agents = [agent for (agent,) in self._db.execute(query)]
         entries = [entry for (entry,) in self._db.execute(_UNSHARED_ENTRIES)]
-        leaves: set[bytes] = set()
+        entry_ids: set[bytes] = set()
         removed = 0
         for start in range(0, len(entries), _BATCH_SIZE):
             batch = entries[start : start + _BATCH_SIZE]
@@ -148,67 +151,73 @@ class SessionPruner:
                 ],
             )
             for _, entry_id, record in records:
-                leaves.update([entry_id], _find_titled_entries(record, agents))
+                entry_ids.update([entry_id], _find_titled_entries(record, agents))
             self._db.executemany(
                 "DELETE FROM record WHERE entry = ?", [(entry,) for entry in batch]
             )
             removed += len(records)
-        return leaves, removed
+        return entry_ids, removed
 
     def _load_records(self, entries: list[int]) -> Iterator[tuple[int, bytes, Record]]:
         """Yield every version of the entries as (row id, entry id, record)."""
-        marks = ", ".join("?" * len(entries))
+        placeholders = ", ".join("?" * len(entries))
         rows = self._db.execute(
             f"SELECT id, entry_id, {RECORD_COLUMNS} FROM record "
-            f"WHERE entry IN ({marks})",
+            f"WHERE entry IN ({placeholders})",
             entries,
         )
         for row, entry_id, *columns in rows:
             yield row, entry_id, unpack_record(tuple(columns), _NO_SESSION)[0]
 
     def _remove_usage(self) -> None:
-        """Delete usage that no remaining session shows; reassign shared usage."""
-        run = self._db.execute
+        """Delete usage that belongs only to pruned sessions; reassign shared usage."""
+        execute = self._db.execute
         new_owner = (
             "SELECT min(h.session) FROM usage_share h "
-            "WHERE h.usage = usage.id AND h.session NOT IN temp.going"
+            "WHERE h.usage = usage.id AND h.session NOT IN temp.pruned_session"
         )
-        run(
+        execute(
             f"UPDATE usage SET session = ifnull(({new_owner}), session) "
-            "WHERE session IN temp.going AND id IN (SELECT usage FROM usage_share)"
+            "WHERE session IN temp.pruned_session "
+            "AND id IN (SELECT usage FROM usage_share)"
         )
-        run("DELETE FROM usage WHERE session IN temp.going")
-        run("DELETE FROM usage_share WHERE session IN temp.going")
-        run(
+        execute("DELETE FROM usage WHERE session IN temp.pruned_session")
+        execute("DELETE FROM usage_share WHERE session IN temp.pruned_session")
+        execute(
             "DELETE FROM usage_share WHERE usage IN "
             "(SELECT usage FROM usage_share GROUP BY usage HAVING count(*) = 1)"
         )
 
     def _mark_indexes_due(self) -> None:
-        """Make the index of each project that loses a thread due for writing."""
+        """Mark one remaining thread of each affected project as due for indexing.
+
+        The project's index is then written again, without the pruned threads.
+        """
         self._db.execute(
             "UPDATE collected SET is_due = 1 WHERE session IN (SELECT max(s.id) "
             "FROM session s JOIN collected c ON c.session = s.id "
-            "WHERE s.folder <> x'' AND s.id NOT IN temp.going AND s.folder IN "
-            "(SELECT folder FROM session WHERE id IN temp.going) GROUP BY s.folder)"
+            "WHERE s.folder <> x'' AND s.id NOT IN temp.pruned_session AND s.folder IN "
+            "(SELECT folder FROM session WHERE id IN temp.pruned_session) "
+            "GROUP BY s.folder)"
         )
 
-    def _remove_titles(self, leaves: set[bytes]) -> None:
-        """Delete pending titles that refer to deleted entries or came from them."""
+    def _remove_titles(self, entry_ids: set[bytes]) -> None:
+        """Delete pending titles for those of these entries that no longer exist."""
         self._db.executemany(
             "DELETE FROM leaf_title WHERE entry_id = ?1 "
             "AND NOT EXISTS (SELECT 1 FROM record WHERE entry_id = ?1)",
-            [(leaf,) for leaf in leaves],
+            [(entry_id,) for entry_id in entry_ids],
         )
 
     def _mark_sources_pruned(self, sources: list[int]) -> None:
-        """Exclude these sources from the archive; mark their files for deletion.
+        """Exclude these sources from the archive; mark archive files for deletion.
 
-        The cursor is not reset, so that they are not read again.
+        Also delete noise and rejections of sources without remaining entries. The
+        cursors are not reset, so that the sources are not read again.
         """
         rows = self._db.execute("SELECT DISTINCT source FROM placement")
-        remaining = {source for (source,) in rows}
-        emptied = [(source,) for source in sources if source not in remaining]
+        used_sources = {source for (source,) in rows}
+        emptied = [(source,) for source in sources if source not in used_sources]
         for table in ("noise", "rejected"):
             self._db.executemany(f"DELETE FROM {table} WHERE source = ?", emptied)
         parameters = [(source,) for source in sources]
@@ -226,7 +235,7 @@ class SessionPruner:
         )
 
     def _clamp_checkpoints(self) -> None:
-        """Lower checkpoints to the newest placement, as deleted ids are reused."""
+        """Lower checkpoints to the newest placement: SQLite reuses deleted ids."""
         newest = "(SELECT ifnull(max(id), 0) FROM placement)"
         self._db.execute(f"UPDATE archived SET newest = min(newest, {newest})")
         self._db.execute(
@@ -236,6 +245,6 @@ class SessionPruner:
 
 
 def _find_titled_entries(record: Record, agents: list[str]) -> list[bytes]:
-    """Return the id of the entry that a title record refers to, for each agent."""
+    """Return the possible ids of the entry that a title refers to: one per agent."""
     leaf = record.metadata.get("leaf")
     return [make_record_id(agent, str(leaf), 0) for agent in agents] if leaf else []

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec.structs import replace
 
 from leslied.model.record import MAIN, PlacedRecord, SessionKey, Usage
-from leslied.model.session import SessionSummary
 from leslied.store.agents import summarize_agents
 from leslied.store.change_feed import ChangeFeed
-from leslied.store.columns import from_us
 from leslied.store.connection import open_reader, translate_sqlite_errors
 from leslied.store.failure_ledger import FailureLedger
-from leslied.store.fts_text import truncate_text
-from leslied.store.record_query import IS_SHOWN, SELECT_RECORDS, unpack_placed_record
+from leslied.store.record_query import IS_VISIBLE, SELECT_RECORDS, unpack_placed_record
 from leslied.store.search import Search
 from leslied.store.session_queries import (
     find_entries_by_prefix,
@@ -24,6 +21,7 @@ from leslied.store.session_queries import (
     list_agent_names,
     select_sessions,
 )
+from leslied.store.session_summary import SUMMARY_COLUMNS, unpack_summary
 from leslied.store.unit_ids import (
     find_chat_id,
     find_unit_zero_by_prefix,
@@ -38,18 +36,10 @@ if TYPE_CHECKING:
 
     from leslied.model.failure import Failure
     from leslied.model.query import Query, Selection
-    from leslied.model.session import Unit
+    from leslied.model.session import SessionSummary, Unit
     from leslied.store.session_queries import SessionGroup
     from leslied.store.size_queries import SizeQueries
 
-_SUMMARY_COLUMNS = (
-    "id, agent, session_id, source, thread_id, title, first_prompt, cwd, model, "
-    "started_us, ended_us, units, CASE WHEN originals "
-    "THEN tool_calls ELSE copied_calls END, "
-    "has_turn_ended, stopped_us, spawn_call_id, parent_agent, agent_type, "
-    "description, seen_us, folder, is_live"
-)
-_TITLE_CHARACTERS = 80
 _MAX_GROUP_QUERIES = 500
 """For more groups than this, one query over all sessions is faster."""
 _PREFIX_CHARACTERS = 8
@@ -76,7 +66,7 @@ class StoreReader:
 
     @translate_sqlite_errors
     def list_similar_ids(self, ids: Collection[str]) -> list[str]:
-        """List ids of sessions and subagents that share a prefix with one of these."""
+        """List ids of sessions and subagents that begin like one of these ids."""
         prefixes = json.dumps(sorted({name[:_PREFIX_CHARACTERS] for name in ids}))
         rows = self._db.execute(
             "WITH start AS MATERIALIZED (SELECT value FROM json_each(?)) "
@@ -93,20 +83,20 @@ class StoreReader:
     def list_sessions(
         self, groups: Sequence[SessionGroup] | None = None
     ) -> list[SessionSummary]:
-        """List all sessions and subagents with entries, or those of these groups.
+        """List the sessions and subagents that have entries, last active first.
 
-        The last active one is first.
+        `groups` restricts the list to these sessions and their subagents.
         """
         rows = self._load_summary_rows(groups)
         usage = self._totals.get_by_stream([row[0] for row in rows])
-        sessions = [_summarize(row, usage.get(row[0], Usage())) for row in rows]
+        sessions = [unpack_summary(row, usage.get(row[0], Usage())) for row in rows]
         sessions.sort(key=lambda session: session.recency, reverse=True)
         return sessions
 
     def _load_summary_rows(
         self, groups: Sequence[SessionGroup] | None
     ) -> list[tuple[Any, ...]]:
-        query = f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0"
+        query = f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0"
         if groups is not None and len(groups) <= _MAX_GROUP_QUERIES:
             group_query = f"{query} AND agent = ? AND session_id = ?"
             results = (self._db.execute(group_query, group) for group in groups)
@@ -136,101 +126,119 @@ class StoreReader:
 
     @translate_sqlite_errors
     def find_session(self, key: SessionKey) -> SessionSummary | None:
-        """Find a session or subagent; return None if it has no entries."""
+        """Find a session or subagent; return None if it has no entries.
+
+        The usage in the summary is empty.
+        """
         row = self._db.execute(
-            f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
+            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
             "AND agent = ? AND session_id = ? AND source = ?",
             key,
         ).fetchone()
-        return _summarize(row, Usage()) if row else None
+        return unpack_summary(row, Usage()) if row else None
 
     @translate_sqlite_errors
     def list_subagents(self, key: SessionKey) -> list[SessionSummary]:
-        """List the subagents in a session's own folder, in the order they were seen."""
+        """List the subagents with this session id, in the order they were first read.
+
+        The usage in the summaries is empty.
+        """
         rows = self._db.execute(
-            f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
+            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
             "AND source <> 'main' AND agent = ? AND session_id = ? ORDER BY id",
             key[:2],
         )
-        return [_summarize(row, Usage()) for row in rows]
+        return [unpack_summary(row, Usage()) for row in rows]
 
     @translate_sqlite_errors
     def list_children(self, parent: SessionSummary) -> list[SessionSummary]:
-        """List the subagents of a session, and those that its calls spawned."""
+        """List the subagents of a session.
+
+        Include subagents with another session id that a call of the session spawned.
+        """
         calls = (
             "SELECT r.tool_call_id FROM placement p JOIN record r ON r.entry = p.entry "
             "WHERE p.session = ? AND r.type = 'tool_use'"
         )
         rows = self._db.execute(
-            f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
+            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
             "AND source <> 'main' AND agent = ? AND (session_id = ? "
             f"OR spawn_call_id <> '' AND spawn_call_id IN ({calls})) ORDER BY id",
             (parent.key.agent, parent.key.session_id, parent.row),
         ).fetchall()
         usage = self._totals.get_by_stream([row[0] for row in rows])
-        return [_summarize(row, usage.get(row[0], Usage())) for row in rows]
+        return [unpack_summary(row, usage.get(row[0], Usage())) for row in rows]
 
     @translate_sqlite_errors
     def list_records(self, session: int, unit: int | None = None) -> list[PlacedRecord]:
-        """List current records of a stream in order, numbered without gaps."""
-        in_unit = "" if unit is None else f"AND p.unit = {unit:d}"
+        """List the current records of a stream or unit, with sequence numbers."""
+        unit_condition = "" if unit is None else f"AND p.unit = {unit:d}"
         query = (
-            f"{SELECT_RECORDS} WHERE p.session = ? {in_unit} AND {IS_SHOWN} "
+            f"{SELECT_RECORDS} WHERE p.session = ? {unit_condition} AND {IS_VISIBLE} "
             "ORDER BY p.id"
         )
         rows = self._db.execute(query, (session,)).fetchall()
-        before = self._count_before(session, unit) if unit else 0
-        return [unpack_placed_record(row, before + n) for n, row in enumerate(rows, 1)]
+        start = 1 + (self._count_records_before(session, unit) if unit else 0)
+        return [unpack_placed_record(row, n) for n, row in enumerate(rows, start)]
 
     @translate_sqlite_errors
     def find_session_by_row(self, row: int) -> SessionSummary | None:
-        """Find the stream with this row id; return None if it has no entries."""
+        """Find the stream with this row id; return None if it has no entries.
+
+        The usage in the summary is empty.
+        """
         values = self._db.execute(
-            f"SELECT {_SUMMARY_COLUMNS} FROM session WHERE entries > 0 AND id = ?",
+            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 AND id = ?",
             (row,),
         ).fetchone()
-        return _summarize(values, Usage()) if values else None
+        return unpack_summary(values, Usage()) if values else None
 
     @translate_sqlite_errors
     def list_tool_calls(
         self, session: int, unit: int, words: Sequence[str], tools: Sequence[str]
     ) -> list[PlacedRecord]:
-        """List calls of a unit whose input contains a word, or of one of the tools.
+        """List a unit's calls of these tools or with one of these words in the input.
 
-        Include their results, and events that set the working directory. The records
-        have no sequence number.
+        Include the results of these calls, and events that set the working directory.
+        The records have no sequence number.
         """
-        has_word = " OR ".join(["instr(r.tool_input, ?)"] * len(words))
-        tool_marks = ", ".join("?" * len(tools))
-        call = f"r.type = 'tool_use' AND (r.tool_name IN ({tool_marks}) OR {has_word})"
-        in_unit = f"p.session = ? AND p.unit = ? AND {IS_SHOWN}"
+        word_condition = " OR ".join(["instr(r.tool_input, ?)"] * len(words))
+        tool_placeholders = ", ".join("?" * len(tools))
+        call_condition = (
+            f"r.type = 'tool_use' AND (r.tool_name IN ({tool_placeholders}) "
+            f"OR {word_condition})"
+        )
+        unit_condition = f"p.session = ? AND p.unit = ? AND {IS_VISIBLE}"
         rows = self._db.execute(
-            f"{SELECT_RECORDS} WHERE {in_unit} AND ({call} OR r.type = 'system_event' "
-            "AND instr(r.metadata, '\"cwd\"'))",
+            f"{SELECT_RECORDS} WHERE {unit_condition} AND ({call_condition} "
+            "OR r.type = 'system_event' AND instr(r.metadata, '\"cwd\"'))",
             (session, unit, *tools, *words),
         ).fetchall()
         records = [unpack_placed_record(row, 0) for row in rows]
         ids = [p.record.tool_call_id for p in records if p.record.type == "tool_use"]
-        results = (
-            f"{SELECT_RECORDS} WHERE {in_unit} AND r.type = 'tool_result' "
+        results_query = (
+            f"{SELECT_RECORDS} WHERE {unit_condition} AND r.type = 'tool_result' "
             "AND r.tool_call_id"
         )
         for start in range(0, len(ids), 500):
             batch = ids[start : start + 500]
-            marks = ", ".join("?" * len(batch))
-            query = f"{results} IN ({marks})"
+            placeholders = ", ".join("?" * len(batch))
+            query = f"{results_query} IN ({placeholders})"
             rows = self._db.execute(query, (session, unit, *batch)).fetchall()
             records += [unpack_placed_record(row, 0) for row in rows]
         return sorted(records, key=lambda placed: placed.placement)
 
     @translate_sqlite_errors
     def find_chat_id(self, session: SessionSummary, unit: int) -> str:
-        """Return the chat id of a unit or of a whole subagent; "" if it has none."""
+        """Return the chat id of a unit, or "" if it has no visible entry.
+
+        Unit 0 of a subagent is the whole subagent.
+        """
         return find_chat_id(self._db, session.key, session.row, unit)
 
     @translate_sqlite_errors
     def find_transcript_paths(self, session: int) -> dict[int, str]:
-        """Return the paths of the transcripts of a stream that exist, by unit."""
+        """Return the paths of a stream's existing transcripts, by unit."""
         rows = self._db.execute(
             "SELECT unit, folder, file FROM transcript "
             "WHERE session = ? AND newest > 0 AND NOT is_removed",
@@ -244,10 +252,10 @@ class StoreReader:
         subagents = tuple(self.add_transcript_paths(child) for child in unit.subagents)
         return replace(unit, transcript=path, subagents=subagents)
 
-    def _count_before(self, session: int, unit: int) -> int:
+    def _count_records_before(self, session: int, unit: int) -> int:
         query = (
             "SELECT count(*) FROM placement p JOIN session s ON s.id = p.session "
-            f"WHERE p.session = ? AND p.unit < ? AND {IS_SHOWN}"
+            f"WHERE p.session = ? AND p.unit < ? AND {IS_VISIBLE}"
         )
         return self._count(query, (session, unit))
 
@@ -255,30 +263,36 @@ class StoreReader:
     def search(
         self, query: Query, quiet_us: int = 0, *, is_substring: bool = False
     ) -> Search:
-        """Prepare a search; call its methods to get matches."""
+        """Return a prepared search; its methods return matches.
+
+        With `is_substring`, terms also match inside words.
+        """
         return Search(self._db, self.path, query, quiet_us, is_substring=is_substring)
 
     @translate_sqlite_errors
     def find_sessions_by_prefix(self, prefix: str) -> list[tuple[SessionKey, str]]:
-        """Find streams whose session, thread or own id has this prefix.
+        """Find streams whose session, thread or subagent id has this prefix.
 
-        Return each with its thread id.
+        Return (stream, thread id).
         """
         return find_sessions_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors
     def find_units_by_prefix(self, prefix: str) -> list[tuple[int, int, str]]:
-        """Find units by prefix of the chat id, as (session row, unit, chat id)."""
+        """Find units by prefix of their chat id, as (stream, unit, chat id)."""
         return find_units_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors
     def find_unit_zero_by_prefix(self, prefix: str) -> list[tuple[int, int, str]]:
-        """Find subagents, and units before the first prompt, as above."""
+        """Find subagents and units before the first prompt by prefix of their chat id.
+
+        Return (stream, 0, chat id).
+        """
         return find_unit_zero_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors
     def find_entries_by_prefix(self, prefix: str) -> list[tuple[SessionKey, str]]:
-        """Find entries by prefix of the id, each with the first stream showing it."""
+        """Find entries by prefix of their id, as (first stream with it, entry id)."""
         return find_entries_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors
@@ -288,12 +302,12 @@ class StoreReader:
 
     @translate_sqlite_errors
     def summarize_agents(self) -> list[dict[str, Any]]:
-        """Summarize each agent: sources, newest times, rejected entries, errors."""
+        """Return one summary per agent: counts, source paths and times of activity."""
         return summarize_agents(self._db)
 
     @translate_sqlite_errors
     def check_integrity(self) -> str:
-        """Return the damage that SQLite finds in the file; "" if there is none."""
+        """Return a description of the damage that SQLite finds, or ""."""
         rows = self._db.execute("PRAGMA quick_check(3)").fetchall()
         damage = "; ".join(row[0] for row in rows)
         return "" if damage == "ok" else damage
@@ -301,7 +315,7 @@ class StoreReader:
     @translate_sqlite_errors
     def count_rows(self) -> dict[str, int]:
         """Count records, sessions, subagents, noise and rejections."""
-        tables = {
+        queries = {
             "records": "SELECT count(*) FROM record WHERE is_current",
             "sessions": "SELECT count(*) FROM session WHERE entries > 0 "
             f"AND source = '{MAIN}'",
@@ -310,7 +324,7 @@ class StoreReader:
             "noise": "SELECT count(*) FROM noise",
             "rejected": "SELECT count(*) FROM rejected",
         }
-        return {name: self._count(query, ()) for name, query in tables.items()}
+        return {name: self._count(query, ()) for name, query in queries.items()}
 
     @translate_sqlite_errors
     def list_rejected(self, limit: int) -> list[dict[str, Any]]:
@@ -336,8 +350,8 @@ class StoreReader:
         return [(os.fsdecode(path), reason) for path, reason in rows]
 
     @translate_sqlite_errors
-    def failures(self) -> list[Failure]:
-        """Return work that failed unexpectedly and is tried again later."""
+    def list_failures(self) -> list[Failure]:
+        """List work that failed unexpectedly and is tried again later."""
         return FailureLedger(self._db).list()
 
     def _count(self, query: str, values: Iterable[Any]) -> int:
@@ -345,37 +359,6 @@ class StoreReader:
 
     @translate_sqlite_errors
     def sum_usage(self, sessions: Collection[int]) -> Usage:
-        """Return the sum of the tokens of these streams."""
+        """Return the total tokens of these streams."""
         totals = self._totals.get_by_stream(sessions)
         return sum((totals[row] for row in sessions if row in totals), Usage())
-
-
-def _summarize(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
-    title = row[5] or _first_line(row[6]) or row[18]
-    return SessionSummary(
-        row=row[0],
-        key=SessionKey(*row[1:4]),
-        thread_id=row[4],
-        title=title,
-        cwd=row[7],
-        model=row[8],
-        started_at=from_us(row[9]) if row[9] is not None else None,
-        ended_at=from_us(row[10]) if row[10] is not None else None,
-        units=row[11],
-        tool_calls=row[12],
-        has_turn_ended=bool(row[13]),
-        is_stopped=row[14] is not None,
-        spawn_call_id=row[15],
-        parent_agent=row[16],
-        agent_type=row[17],
-        description=row[18],
-        seen_at=from_us(row[19]) if row[19] else None,
-        folder=os.fsdecode(row[20]),
-        is_live=bool(row[21]),
-        usage=usage,
-    )
-
-
-def _first_line(text: str) -> str:
-    line = text.strip().split("\n", 1)[0]
-    return truncate_text(line, _TITLE_CHARACTERS)

@@ -6,7 +6,7 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from leslied.store.record_query import IS_SHOWN, SELECT_RECORDS, unpack_placed_record
+from leslied.store.record_query import IS_VISIBLE, SELECT_RECORDS, unpack_placed_record
 
 if TYPE_CHECKING:
     import sqlite3
@@ -38,22 +38,22 @@ class RecordFilter:
     type: str = ""
     role: str = ""
     tool: str = ""
-    """Tool of a call. Results match always: only their call has the tool's name."""
+    """Tool of a call. All results match, because only a call names its tool."""
 
-    def intersect(self, more: RecordFilter) -> RecordFilter:
+    def intersect(self, other: RecordFilter) -> RecordFilter:
         """Combine two filters with AND; a contradiction matches no stream."""
-        streams = _intersect(self.streams, more.streams)
+        streams = _intersect_streams(self.streams, other.streams)
         values: dict[str, Any] = {}
         for name in ("unit", "entry", "source", "type", "role", "tool"):
-            mine, other = getattr(self, name), getattr(more, name)
-            values[name] = other if mine in _UNSET else mine
-            if other not in (*_UNSET, values[name]):
+            left, right = getattr(self, name), getattr(other, name)
+            values[name] = right if left in _UNSET else left
+            if right not in (*_UNSET, values[name]):
                 streams = ()
         return RecordFilter(streams=streams, **values)
 
     def to_sql(self) -> tuple[str, list[Any]]:
         """Return the conditions as SQL, and their values."""
-        tests = {
+        conditions = {
             "s.source = ?": self.source or None,
             "r.type = ?": self.type or None,
             "r.role = ?": self.role or None,
@@ -61,8 +61,8 @@ class RecordFilter:
             "r.entry_id = ?": bytes.fromhex(self.entry) or None,
             "p.unit = ?": self.unit,
         }
-        active = {test: value for test, value in tests.items() if value is not None}
-        where = [IS_SHOWN, *active]
+        active = {sql: value for sql, value in conditions.items() if value is not None}
+        where = [IS_VISIBLE, *active]
         if self.streams is not None:
             where.append(f"p.session IN ({', '.join(map(str, self.streams))})")
         return " AND ".join(where), list(active.values())
@@ -73,13 +73,13 @@ class RecordFilter:
         return self.streams is None and not self.entry
 
 
-def _intersect(
-    one: tuple[int, ...] | None, other: tuple[int, ...] | None
+def _intersect_streams(
+    left: tuple[int, ...] | None, right: tuple[int, ...] | None
 ) -> tuple[int, ...] | None:
-    if one is None or other is None:
-        return other if one is None else one
-    others = set(other)
-    return tuple(row for row in one if row in others)
+    if left is None or right is None:
+        return right if left is None else left
+    right_set = set(right)
+    return tuple(row for row in left if row in right_set)
 
 
 def find_placements(
@@ -87,10 +87,11 @@ def find_placements(
 ) -> array[int]:
     """Return placements of matching records after a placement, in order.
 
-    A full scan reads in this order and returns one page; an empty result is the end.
-    Otherwise return all: sorting a stream again for every page would be quadratic.
+    A full scan returns one page per call and nothing at the end. Other filters return
+    all placements at once: sorting a stream again for every page would be quadratic.
     """
     where, values = record_filter.to_sql()
+    # With `+p.id`, SQLite does not scan by placement but uses the filter's index.
     order, limit = (
         ("p.id", PAGE_SIZE) if record_filter.is_full_scan else ("+p.id", _NO_LIMIT)
     )
@@ -104,7 +105,7 @@ def find_placements(
 def find_newest_placements(
     db: sqlite3.Connection, record_filter: RecordFilter
 ) -> array[int]:
-    """Return placements of matching records, latest first, those without time last."""
+    """Return placements of matching records, latest first; NULL times come last."""
     where, values = record_filter.to_sql()
     rows = db.execute(
         f"{_SELECT_PLACEMENTS} WHERE {where} ORDER BY r.created_us DESC, p.id DESC",
@@ -122,14 +123,15 @@ def split_pages(placements: array[int]) -> Iterator[array[int]]:
 def load_records(
     db: sqlite3.Connection, placements: array[int]
 ) -> Iterator[tuple[int, PlacedRecord]]:
-    """Yield (stream, record) for these placements; records have no sequence number.
+    """Yield (stream, record) for these placements.
 
-    Skip placements that were deleted or hidden in the meantime.
+    The records have no sequence number. Skip placements that were deleted or hidden in
+    the meantime.
     """
     query = SELECT_RECORDS.replace("SELECT ", "SELECT p.session, ", 1)
-    marks = ", ".join("?" * len(placements))
+    placeholders = ", ".join("?" * len(placements))
     rows = db.execute(
-        f"{query} WHERE p.id IN ({marks}) AND {IS_SHOWN}", placements
+        f"{query} WHERE p.id IN ({placeholders}) AND {IS_VISIBLE}", placements
     ).fetchall()
     rows_by_placement = {row[1]: row for row in rows}
     for placement in placements:

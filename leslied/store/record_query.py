@@ -8,15 +8,15 @@ from typing import Any
 from leslied.model.record import PlacedRecord, SessionKey
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
 
-_RECORD = ", ".join("r." + name for name in RECORD_COLUMNS.split(", "))
+_RECORD_COLUMNS = ", ".join("r." + name for name in RECORD_COLUMNS.split(", "))
 SELECT_RECORDS = (
     "SELECT p.id, p.unit, p.generation, p.offset, p.length, o.path, o.agent, "
-    f"s.session_id, s.source, r.entry_id, {_RECORD} FROM placement p "
+    f"s.session_id, s.source, r.entry_id, {_RECORD_COLUMNS} FROM placement p "
     "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
     "JOIN source o ON o.id = p.source JOIN session s ON s.id = p.session"
 )
-IS_SHOWN = "(p.is_copy = 0 OR s.originals = 0)"
-"""Copies are shown only in a session that has no original entries."""
+IS_VISIBLE = "(p.is_copy = 0 OR s.originals = 0)"
+"""Condition on a placement: copies are hidden if the session has original entries."""
 
 
 def unpack_placed_record(row: tuple[Any, ...], sequence: int) -> PlacedRecord:

@@ -20,7 +20,7 @@ class DueThread(NamedTuple):
     agent: str
     session_id: str
     digest: bytes
-    """Hash of what was last written about it; empty if it must be computed again."""
+    """Hash of what was last written about the thread; empty if it must be rewritten."""
 
 
 class ThreadMove(NamedTuple):
@@ -31,6 +31,7 @@ class ThreadMove(NamedTuple):
     new_id: str
     folder: bytes
     files: list[str]
+    """Paths under the old id, relative to the folder."""
 
 
 class RelationsLedger:
@@ -40,7 +41,7 @@ class RelationsLedger:
         self._db = db
 
     def list_due(self) -> list[DueThread]:
-        """List threads with files that have changed or are not over yet."""
+        """List threads with files that changed, or whose session is not over yet."""
         rows = self._db.execute(
             "SELECT s.id, s.agent, s.session_id, d.told FROM thread_due d "
             "JOIN session s ON s.id = d.session ORDER BY s.id"
@@ -55,7 +56,7 @@ class RelationsLedger:
         self._db.execute(query, (session, digest)[: 1 if is_over else 2])
 
     def mark_due(self, sessions: Iterable[int]) -> None:
-        """Mark those of these threads that have files as due."""
+        """Mark these threads as due, except threads without files."""
         self._db.executemany(
             "INSERT OR REPLACE INTO thread_due (session) "
             "SELECT id FROM session WHERE id = ? AND folder <> x''",
@@ -63,7 +64,7 @@ class RelationsLedger:
         )
 
     def count_shared_entries(self, session: int) -> dict[int, int]:
-        """Count the entries shared with this session, by the other session."""
+        """Return how many entries each other main session shares with this one."""
         rows = self._db.execute(
             "SELECT o.session, count(*) FROM placement p JOIN placement o "
             "ON o.entry = p.entry AND o.session <> p.session "
@@ -76,28 +77,32 @@ class RelationsLedger:
     def find_parent(self, session: int) -> int:
         """Return the session that this one was forked from, or 0.
 
-        Use the parent in the log, else the closest older session that shares entries.
+        Use the parent that the log names, else the older session that shares the most
+        entries.
         """
         logged_parent = self._find_logged_parent(session)
         if logged_parent:
             return logged_parent
         shared = self.count_shared_entries(session)
         ownership = Ownership(self._db)
-        older = [o for o in shared if _is_older(ownership, o, session)]
+        older = [other for other in shared if _is_older(ownership, other, session)]
         if not older:
             return 0
         return max(
-            older, key=lambda o: (shared[o], ownership.get_first_unshared_us(o), o)
+            older, key=lambda s: (shared[s], ownership.get_first_unshared_us(s), s)
         )
 
     def get_thread(self, session: int) -> tuple[str, bytes]:
-        """Return the thread id of a session and the folder that has its `.leslie`."""
+        """Return the thread id of a session and the folder that contains `.leslie`."""
         query = "SELECT thread_id, folder FROM session WHERE id = ?"
         row = self._db.execute(query, (session,)).fetchone()
         return (row[0], bytes(row[1])) if row else ("", b"")
 
     def _find_logged_parent(self, session: int) -> int:
-        """Return the parent in the log; agents that do not copy entry ids write it."""
+        """Return the parent that the log names, or 0.
+
+        Agents whose forks do not share entry ids write it into the log.
+        """
         row = self._db.execute(
             "SELECT o.id FROM placement p JOIN record r ON r.entry = p.entry "
             "JOIN session s ON s.id = p.session JOIN session o ON o.agent = s.agent "
@@ -110,7 +115,7 @@ class RelationsLedger:
         return int(row[0]) if row else 0
 
     def list_relations_files(self) -> dict[bytes, str]:
-        """Return folders with a relations file we wrote, and the file's stamp."""
+        """Return the stamps of relations files that leslied wrote, by folder."""
         rows = self._db.execute("SELECT folder, stamp FROM relations_file")
         return dict(rows.fetchall())
 
@@ -123,9 +128,11 @@ class RelationsLedger:
     def find_claimed_threads(
         self, folder: bytes, claims: Iterable[tuple[str, str]]
     ) -> list[tuple[int, str, str]]:
-        """Find threads of a folder whose session is claimed under another thread id.
+        """Find threads of a folder that Leslie claims under another thread id.
 
-        Return (row id, old thread id, new thread id).
+        `claims` has (session id, thread id). Skip claims of a thread id that is in use,
+        and threads that were moved before. Return (session, old thread id, new thread
+        id).
         """
         renames: list[tuple[int, str, str]] = []
         for session_id, thread_id in claims:
@@ -139,7 +146,7 @@ class RelationsLedger:
         return renames
 
     def list_transcript_files(self, session: int) -> list[tuple[int, int, str]]:
-        """List the files of a thread and its subagents, as (session, unit, path)."""
+        """List transcripts of a thread and its subagents, as (session, unit, path)."""
         rows = self._db.execute(
             "SELECT t.session, t.unit, t.file FROM transcript t "
             "JOIN session c ON c.id = t.session JOIN session m ON m.agent = c.agent "
@@ -192,15 +199,17 @@ class RelationsLedger:
         )
 
 
-def _is_older(ownership: Ownership, one: int, other: int) -> bool:
-    """Return whether one session is older than another that shares entries.
+def _is_older(ownership: Ownership, candidate: int, session: int) -> bool:
+    """Return whether the candidate is older than a session that shares entries.
 
     A session contained in the other is older; else the one with the earlier first
     unshared entry.
     """
-    if ownership.is_same(one, other):
-        return one < other
-    if ownership.is_contained(one, other) or ownership.is_contained(other, one):
-        return ownership.is_contained(one, other)
-    firsts = [(ownership.get_first_unshared_us(s), s) for s in (one, other)]
-    return firsts[0] < firsts[1]
+    if ownership.has_same_entries(candidate, session):
+        return candidate < session
+    if ownership.is_contained(candidate, session):
+        return True
+    if ownership.is_contained(session, candidate):
+        return False
+    ages = [(ownership.get_first_unshared_us(s), s) for s in (candidate, session)]
+    return ages[0] < ages[1]

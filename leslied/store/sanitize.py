@@ -1,7 +1,7 @@
 """Replace lone surrogates, which SQLite cannot store, by U+FFFD.
 
-A commit first tries without: checking every record would cost time that only very few
-need.
+A commit first tries to store texts unchanged: lone surrogates are rare, and checking
+every record would cost time.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ CREATE TABLE rejected (
   PRIMARY KEY (source, generation, offset)
 ) WITHOUT ROWID;
 
--- Tokens of each API message, with the session that showed it first.
+-- Tokens of each API message, with the session in which it was first read.
 CREATE TABLE usage (
   id INTEGER PRIMARY KEY,
   session INTEGER NOT NULL,
@@ -166,7 +166,7 @@ CREATE TABLE usage (
   cache_write_tokens INTEGER NOT NULL,
   UNIQUE (agent, message_id, request_id)
 );
--- Messages that more than one session shows, with each of these sessions.
+-- Messages that more than one session contains, with each of these sessions.
 CREATE TABLE usage_share (
   usage INTEGER NOT NULL,
   session INTEGER NOT NULL,
@@ -201,7 +201,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _add_archive(connection: sqlite3.Connection) -> None:
-    """Add how far each source is archived, and which sessions each source feeds."""
+    """Add tables of archived sources and of the sessions that each source feeds."""
     connection.execute(
         "CREATE TABLE archived (source INTEGER PRIMARY KEY, "
         "generation INTEGER NOT NULL, offset INTEGER NOT NULL, "
@@ -216,7 +216,7 @@ def _add_archive(connection: sqlite3.Connection) -> None:
 
 
 def _add_relations(connection: sqlite3.Connection) -> None:
-    """Add threads whose relations are due, relations files, and renamed threads."""
+    """Add tables of threads with due relations, relations files and moved threads."""
     connection.execute(
         "CREATE TABLE thread_due (session INTEGER PRIMARY KEY, "
         "told BLOB NOT NULL DEFAULT x'')"
@@ -235,8 +235,8 @@ def _add_relations(connection: sqlite3.Connection) -> None:
     )
 
 
-def _add_index(connection: sqlite3.Connection) -> None:
-    """Add file changes of sessions and the index state of each thread."""
+def _add_asset_index(connection: sqlite3.Connection) -> None:
+    """Add tables of file changes and of the index state of each thread."""
     connection.execute(
         "CREATE TABLE touch (session INTEGER NOT NULL, placement INTEGER NOT NULL, "
         "nth INTEGER NOT NULL, unit INTEGER NOT NULL, kind TEXT NOT NULL, "
@@ -269,7 +269,7 @@ def _add_index(connection: sqlite3.Connection) -> None:
 
 
 def _add_published(connection: sqlite3.Connection) -> None:
-    """Add the exported sessions with their formats and the time of their entries."""
+    """Add the table of exported sessions."""
     connection.execute(
         "CREATE TABLE published (session INTEGER PRIMARY KEY, "
         "seen_us INTEGER NOT NULL, formats TEXT NOT NULL)"
@@ -277,12 +277,12 @@ def _add_published(connection: sqlite3.Connection) -> None:
 
 
 def _add_prices(connection: sqlite3.Connection) -> None:
-    """Add what a price depends on besides tokens, and indexes over messages."""
+    """Add columns for prices, and indexes of messages."""
     connection.execute(
         "ALTER TABLE usage ADD COLUMN cache_write_1h_tokens INTEGER NOT NULL DEFAULT 0"
     )
-    # Tokens of several requests in one row: no single one may have been large enough
-    # for the price of large requests.
+    # A row with `is_sum` has the tokens of several requests, each of which may have
+    # been too small for the price of large requests.
     connection.execute("ALTER TABLE usage ADD COLUMN is_sum INTEGER NOT NULL DEFAULT 0")
     connection.execute("CREATE INDEX usage_time ON usage (created_us)")
     connection.execute("CREATE INDEX usage_session ON usage (session)")
@@ -290,7 +290,7 @@ def _add_prices(connection: sqlite3.Connection) -> None:
 
 
 def _add_times(connection: sqlite3.Connection) -> None:
-    """Add indexes of records by time, calls by tool, results by call; and for lists.
+    """Add indexes for search and for lists.
 
     A search walks back from the newest record, or checks a few candidates.
     """
@@ -319,7 +319,7 @@ def _add_times(connection: sqlite3.Connection) -> None:
 
 
 def _add_pruned(connection: sqlite3.Connection) -> None:
-    """Add tombstones of pruned entries."""
+    """Add the table of tombstones of pruned entries."""
     connection.execute(
         "CREATE TABLE pruned (id INTEGER PRIMARY KEY, agent TEXT NOT NULL, "
         "session_id TEXT NOT NULL, source TEXT NOT NULL, entries BLOB NOT NULL, "
@@ -337,7 +337,7 @@ def _add_failures(connection: sqlite3.Connection) -> None:
 
 
 def _add_live(connection: sqlite3.Connection) -> None:
-    """Add whether a process works on a session, as stop detection last saw it."""
+    """Add a column for whether a process works on the session."""
     connection.execute(
         "ALTER TABLE session ADD COLUMN is_live INTEGER NOT NULL DEFAULT 0"
     )
@@ -348,7 +348,7 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
     ("relations", _add_relations),
-    ("index", _add_index),
+    ("index", _add_asset_index),
     ("published", _add_published),
     ("prices", _add_prices),
     ("times", _add_times),
@@ -373,7 +373,7 @@ def check_schema_version(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Migrate the store to the newest schema; first save a copy of an older one."""
+    """Migrate the store to the newest schema; save a copy of an older store first."""
     version, newest = check_schema_version(connection, path), len(MIGRATIONS)
     if 0 < version < newest:
         _save_backup(connection, path.with_name(f"{path.name}.form{version}"))

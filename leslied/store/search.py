@@ -12,13 +12,13 @@ from leslied.model.record import MAIN, SessionKey
 from leslied.store.columns import from_us
 from leslied.store.connection import translate_sqlite_errors
 from leslied.store.filter_sql import (
-    entries_where,
+    compile_entry_filters,
+    compile_stream_filters,
+    compile_tool_filters,
     escape_like,
-    streams_where,
-    tools_where,
 )
 from leslied.store.fts_text import INDEXED_TYPES, extract_strings, space_cjk
-from leslied.store.record_query import IS_SHOWN
+from leslied.store.record_query import IS_VISIBLE
 from leslied.store.sanitize import replace_surrogates
 from leslied.store.unit_ids import find_chat_id
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from leslied.model.query import Query, QueryPart
 
 MAX_RANKED = 10_000
-"""If more records match, only the newest of this number are ranked."""
+"""If more records match, only this many of the newest are ranked."""
 _MAX_SCORED_ROWID_SPAN = 50_000
 _MAX_PRESELECTED = 5_000
 """Up to this number of candidate records, the search is restricted to them."""
-_TEXTS = ("r.content", "r.tool_input", "r.spilled", "r.tool_name")
-_TYPES = ", ".join(f"'{name}'" for name in sorted({*INDEXED_TYPES, "error"}))
+_TEXT_COLUMNS = ("r.content", "r.tool_input", "r.spilled", "r.tool_name")
+_SEARCHED_TYPES = ", ".join(f"'{name}'" for name in sorted({*INDEXED_TYPES, "error"}))
 _MAX_LIMIT = 2**62
-_MATCH = "SELECT rowid FROM record_text WHERE record_text MATCH ?"
+_SELECT_MATCHES = "SELECT rowid FROM record_text WHERE record_text MATCH ?"
 
 
 class Match(Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class Match(Struct, frozen=True, kw_only=True):
 
     key: SessionKey
     chat_id: str
-    """Chat id of its unit, or of its subagent; empty before the first prompt."""
+    """Chat id of the record's unit or subagent; empty before the first prompt."""
     entry_id: str
     type: str
     tool_name: str
@@ -72,15 +72,15 @@ class Search:
         self.path = path
         self._query = query
         self._fts_query = "" if is_substring else compile_fts_query(query.words)
-        self._tests: list[str] = ["r.is_current"]
+        self._conditions: list[str] = ["r.is_current"]
         self._values: list[Any] = []
         if is_substring:
-            self._add(*_compile_like(query.words))
+            self._add_condition(*_compile_like(query.words))
         elif not self._fts_query:
-            self._exclude(query.words.excluded)
+            self._add_exclusions(query.words.excluded)
         if not self._fts_query:
-            self._add(f"r.type IN ({_TYPES})")
-        self._add(*entries_where(query.filters))
+            self._add_condition(f"r.type IN ({_SEARCHED_TYPES})")
+        self._add_condition(*compile_entry_filters(query.filters))
         if any(item.key == "tool" and not item.is_negated for item in query.filters):
             self._narrow_to_tools()
         self._is_narrowed = False
@@ -92,45 +92,51 @@ class Search:
     @translate_sqlite_errors
     def list_newest(self, limit: int) -> list[Match]:
         """Return the latest matching records."""
-        is_match = f"AND r.id IN ({_MATCH})" if self._fts_query else ""
+        match_condition = f"AND r.id IN ({_SELECT_MATCHES})" if self._fts_query else ""
         match_values = [self._fts_query] if self._fts_query else []
         values = (*self._placement_values, *self._values, *match_values)
         # The index over time makes SQLite walk back in time and stop at the limit.
         rows = self._db.execute(
-            f"SELECT r.id, {self._placement_sql} AS place "
+            f"SELECT r.id, {self._placement_sql} AS first_placement "
             "FROM record r INDEXED BY record_time "
-            f"WHERE {' AND '.join(self._tests)} {is_match} AND place IS NOT NULL "
+            f"WHERE {' AND '.join(self._conditions)} {match_condition} "
+            "AND first_placement IS NOT NULL "
             "ORDER BY r.created_us DESC, r.id DESC LIMIT ?",
             (*values, min(limit, _MAX_LIMIT)),
         ).fetchall()
         scores = self._score([row for row, _ in rows])
-        return [self._load_match(row, place, scores.get(row)) for row, place in rows]
+        return [
+            self._load_match(row, placement, scores.get(row)) for row, placement in rows
+        ]
 
     @translate_sqlite_errors
     def list_best(self, limit: int) -> list[Match]:
         """Return the most relevant records; the latest if the query has no words."""
         if not self._fts_query:
             return self.list_newest(limit)
-        tests, values = list(self._tests), list(self._values)
+        conditions, values = list(self._conditions), list(self._values)
         if self._is_narrowed:
-            tests.append(f"{self._placement_sql} IS NOT NULL")
+            conditions.append(f"{self._placement_sql} IS NOT NULL")
             values += self._placement_values
         # Rank the newest matches; one more than the limit shows that there are others.
         rows = self._db.execute(
             "WITH w AS MATERIALIZED (SELECT r.id, r.entry, bm25(record_text) AS score "
             "FROM record_text t CROSS JOIN record r ON r.id = t.rowid "
-            f"WHERE record_text MATCH ? AND {' AND '.join(tests)} "
+            f"WHERE record_text MATCH ? AND {' AND '.join(conditions)} "
             f"ORDER BY t.rowid DESC LIMIT {MAX_RANKED + 1}) "
-            f"SELECT r.id, {self._placement_sql} AS place, r.score, "
+            f"SELECT r.id, {self._placement_sql} AS first_placement, r.score, "
             "(SELECT count(*) FROM w) "
-            "FROM w r WHERE place IS NOT NULL ORDER BY r.score LIMIT ?",
+            "FROM w r WHERE first_placement IS NOT NULL ORDER BY r.score LIMIT ?",
             (self._fts_query, *values, *self._placement_values, min(limit, _MAX_LIMIT)),
         ).fetchall()
         self.is_truncated = any(count > MAX_RANKED for *_, count in rows)
-        return [self._load_match(row, place, -score) for row, place, score, _ in rows]
+        return [
+            self._load_match(row, placement, -score)
+            for row, placement, score, _ in rows
+        ]
 
     def _score(self, records: list[int]) -> dict[int, float]:
-        """Score the records; return none if their ids are too far apart to be fast."""
+        """Return scores by record; {} if the row ids are too far apart to be fast."""
         if not self._fts_query or not records:
             return {}
         first, last = min(records), max(records)
@@ -143,26 +149,29 @@ class Search:
         )
         return dict(rows.fetchall())
 
-    def _add(self, test: str, values: Iterable[Any] = ()) -> None:
-        self._tests.append(test)
+    def _add_condition(self, condition: str, values: Iterable[Any] = ()) -> None:
+        self._conditions.append(condition)
         self._values += values
 
-    def _exclude(self, parts: Iterable[QueryPart]) -> None:
+    def _add_exclusions(self, parts: Iterable[QueryPart]) -> None:
         excluded = compile_fts_query(AnyOf(tuple(parts)))
         if excluded:
-            self._add(f"r.id NOT IN ({_MATCH})", [excluded])
+            self._add_condition(f"r.id NOT IN ({_SELECT_MATCHES})", [excluded])
 
     def _compile_placement(self, quiet_us: int) -> tuple[str, list[Any]]:
-        """Compile SQL for the record's first placement in a matching session."""
-        where, values = streams_where(self._query.filters, quiet_us)
+        """Compile SQL for the record's first placement in a matching stream.
+
+        If filters restrict the streams, restrict the search to them too.
+        """
+        where, values = compile_stream_filters(self._query.filters, quiet_us)
         if where != "1":
             self._is_narrowed = True
             self._narrow_to_streams(where, values)
-        place = (
+        first_placement = (
             "(SELECT min(p.id) FROM placement p JOIN session s ON s.id = p.session "
-            f"WHERE p.entry = r.entry AND {IS_SHOWN} AND {where})"
+            f"WHERE p.entry = r.entry AND {IS_VISIBLE} AND {where})"
         )
-        return place, values
+        return first_placement, values
 
     def _narrow_to_streams(self, where: str, values: list[Any]) -> None:
         """Search only the entries of matching streams if there are few."""
@@ -171,25 +180,25 @@ class Search:
         ).fetchall()
         if sum(entries for _, entries in rows) < _MAX_PRESELECTED:
             ids = ", ".join(f"{row:d}" for row, _ in rows)
-            self._add(
+            self._add_condition(
                 "r.id IN (SELECT n.id FROM placement q JOIN record n "
                 f"ON n.entry = q.entry WHERE q.session IN ({ids}))"
             )
 
     def _narrow_to_tools(self) -> None:
         """Search only the calls and results of matching tools if there are few."""
-        where, values = tools_where(self._query.filters)
+        where, values = compile_tool_filters(self._query.filters)
         calls = f"FROM record c WHERE c.type = 'tool_use' AND {where}"
         (count,) = self._db.execute(f"SELECT count(*) {calls}", values).fetchone()
         if count < _MAX_PRESELECTED:
-            self._add(
+            self._add_condition(
                 f"r.id IN (SELECT c.id {calls} UNION ALL SELECT x.id FROM record x "
                 "WHERE x.type = 'tool_result' AND x.tool_call_id IN "
                 f"(SELECT c.tool_call_id {calls}))",
                 values * 2,
             )
 
-    def _load_match(self, record: int, place: int, score: float | None) -> Match:
+    def _load_match(self, record: int, placement: int, score: float | None) -> Match:
         row = self._db.execute(
             "SELECT s.agent, s.session_id, s.source, p.session, p.unit, r.entry_id, "
             "r.type, r.created_us, r.utc_offset, r.spilled, r.content, r.tool_input, "
@@ -197,12 +206,12 @@ class Search:
             "c.tool_call_id = r.tool_call_id AND c.tool_call_id <> ''), r.tool_name) "
             "FROM placement p JOIN record r ON r.id = ? "
             "JOIN session s ON s.id = p.session WHERE p.id = ?",
-            (record, place),
+            (record, placement),
         ).fetchone()
         key = SessionKey(*row[:3])
         return Match(
             key=key,
-            chat_id=self._find_unit_id(key, *row[3:5]),
+            chat_id=self._find_chat_id(key, *row[3:5]),
             entry_id=row[5].hex(),
             type=row[6],
             tool_name=row[12],
@@ -211,7 +220,7 @@ class Search:
             score=score,
         )
 
-    def _find_unit_id(self, key: SessionKey, session: int, unit: int) -> str:
+    def _find_chat_id(self, key: SessionKey, session: int, unit: int) -> str:
         has_chat_id = unit or key.source != MAIN
         return find_chat_id(self._db, key, session, unit) if has_chat_id else ""
 
@@ -223,21 +232,21 @@ def compile_fts_query(part: QueryPart) -> str:
             return _quote(part)
         case AnyOf():
             alternatives = filter(None, map(compile_fts_query, part.parts))
-            return _bracket(" OR ".join(alternatives))
+            return _parenthesize(" OR ".join(alternatives))
         case AllOf():
-            required = _bracket(
+            required = _parenthesize(
                 " AND ".join(filter(None, map(compile_fts_query, part.parts)))
             )
             excluded = compile_fts_query(AnyOf(part.excluded)) if required else ""
             return f"({required} NOT {excluded})" if excluded else required
 
 
-def _bracket(text: str) -> str:
+def _parenthesize(text: str) -> str:
     return f"({text})" if text else ""
 
 
 def _quote(term: Term) -> str:
-    """Quote a term as an FTS5 phrase."""
+    """Quote a term as an FTS5 phrase; return "" if it has no letter or digit."""
     body = space_cjk(replace_surrogates(term.text))
     if not any(character.isalnum() for character in body):
         return ""
@@ -252,18 +261,22 @@ def _compile_like(part: QueryPart) -> tuple[str, list[str]]:
             # Arguments are stored as JSON, in which a quote has a backslash.
             text = replace_surrogates(part.text) + "*" * part.is_prefix
             spellings = {text, json.dumps(text, ensure_ascii=False)[1:-1]}
-            tests = [f"{name} LIKE ? ESCAPE '\\'" for name in _TEXTS for _ in spellings]
-            values = [f"%{escape_like(s)}%" for _ in _TEXTS for s in spellings]
+            tests = [
+                f"{name} LIKE ? ESCAPE '\\'"
+                for name in _TEXT_COLUMNS
+                for _ in spellings
+            ]
+            values = [f"%{escape_like(s)}%" for _ in _TEXT_COLUMNS for s in spellings]
             return f"({' OR '.join(tests)})", values
         case AnyOf():
-            return _join(part.parts, " OR ", "0")
+            return _join_like(part.parts, " OR ", "0")
         case AllOf():
-            required, values = _join(part.parts, " AND ", "1")
-            excluded, excluded_values = _join(part.excluded, " OR ", "0")
+            required, values = _join_like(part.parts, " AND ", "1")
+            excluded, excluded_values = _join_like(part.excluded, " OR ", "0")
             return f"({required} AND NOT {excluded})", [*values, *excluded_values]
 
 
-def _join(
+def _join_like(
     parts: Iterable[QueryPart], operator: str, if_empty: str
 ) -> tuple[str, list[str]]:
     conditions = [_compile_like(part) for part in parts]

@@ -97,13 +97,13 @@ class MetadataLedger:
         """Tombstones of pruned entries."""
         return Tombstones(self._db)
 
-    def created_us(self) -> int:
+    def get_created_us(self) -> int:
         """Return the time at which the store was created, or 0."""
         query = "SELECT value FROM meta WHERE key = 'created_us'"
         row = self._db.execute(query).fetchone()
         return int(row[0]) if row else 0
 
-    def compute_mark(self) -> list[int]:
+    def compute_fingerprint(self) -> list[int]:
         """Return numbers that change with every new transcript, entry or stop."""
         row = self._db.execute(
             "SELECT (SELECT count(*) FROM transcript), "
@@ -113,17 +113,17 @@ class MetadataLedger:
         ).fetchone()
         return [int(number) for number in row]
 
-    def load_manifest_mark(self) -> list[int]:
-        """Return the mark with which the manifest was last written, or []."""
+    def load_manifest_fingerprint(self) -> list[int]:
+        """Return the fingerprint with which the manifest was last written, or []."""
         query = "SELECT value FROM meta WHERE key = 'manifest_mark'"
         row = self._db.execute(query).fetchone()
         return [int(number) for number in row[0].split()] if row else []
 
-    def record_manifest_mark(self, mark: list[int]) -> None:
-        """Record that the manifest contains the metadata as of this mark."""
+    def record_manifest_fingerprint(self, fingerprint: list[int]) -> None:
+        """Record that the manifest contains the metadata with this fingerprint."""
         self._db.execute(
             "INSERT OR REPLACE INTO meta VALUES ('manifest_mark', ?)",
-            (" ".join(map(str, mark)),),
+            (" ".join(map(str, fingerprint)),),
         )
 
     def iter_sessions(
@@ -137,23 +137,25 @@ class MetadataLedger:
         Runs in `known_runs` that are up to date are not queried again. Without
         `has_complete_feeds` the table `feed` is not used, as rows may be missing.
         """
-        mixed = self._find_mixed_sessions(has_complete_feeds=has_complete_feeds)
+        mixed_sessions = self._find_mixed_sessions(
+            has_complete_feeds=has_complete_feeds
+        )
         runs_by_key = {item.key: item.runs for item in known_runs if item.runs}
-        names = groupby(
+        name_groups = groupby(
             self._db.execute(
                 f"SELECT session, {_NAME_COLUMNS} FROM transcript "
                 "ORDER BY session, unit"
             ),
             itemgetter(0),
         )
-        named_session, name_rows = next(names, _NO_NAMES)
+        named_session, name_rows = next(name_groups, _NO_NAMES)
         sessions = self._db.execute(
             f"SELECT id, {_SESSION_COLUMNS} FROM session ORDER BY id"
         )
         for session, *row in sessions:
             fields = dict(zip(_SESSION_COLUMNS.split(", "), row, strict=True))
             metadata = SessionMetadata(**fields)
-            if session in mixed:
+            if session in mixed_sessions:
                 runs = runs_by_key.get((*metadata.key, metadata.seen_us))
                 runs = list(self._iter_runs(session)) if runs is None else runs
                 metadata = structs.replace(metadata, runs=runs)
@@ -161,7 +163,7 @@ class MetadataLedger:
                 metadata = structs.replace(
                     metadata, names=[TranscriptName(*name[1:]) for name in name_rows]
                 )
-                named_session, name_rows = next(names, _NO_NAMES)
+                named_session, name_rows = next(name_groups, _NO_NAMES)
             yield metadata
 
     def _find_mixed_sessions(self, *, has_complete_feeds: bool) -> set[int]:
@@ -175,9 +177,13 @@ class MetadataLedger:
         return {row[0] for row in self._db.execute(query)}
 
     def restore(self, sessions: list[SessionMetadata], created_us: int) -> int:
-        """Restore the metadata of sessions; return how many sessions are missing."""
+        """Restore the metadata of sessions and, unless 0, the store's creation time.
+
+        Return how many of the sessions are not in the store.
+        """
         rows = {item.key: self._find_session(item.key) for item in sessions}
         existing = [item for item in sessions if rows[item.key]]
+        # Thread ids are unique, so clear the current ones before setting any.
         self._db.executemany(
             "UPDATE session SET thread_id = '' WHERE id = ?",
             [(rows[item.key],) for item in existing],
@@ -213,7 +219,10 @@ class MetadataLedger:
     def restore_transcript_names(
         self, metadata: SessionMetadata, units: dict[tuple[int, str], int]
     ) -> None:
-        """Restore a session's transcript names; `units` maps chats to current units."""
+        """Restore a session's transcript names.
+
+        `units` maps (session row id, chat id) to the current number of the unit.
+        """
         session = self._find_session(metadata.key)
         if not session:
             return
@@ -240,21 +249,23 @@ class MetadataLedger:
             yield SourceRun(path, unit, sum(1 for _ in run))
 
     def _restore_order(self, session: int, metadata: SessionMetadata) -> None:
-        """Restore the order of entries from several sources, if none is missing."""
-        queues: dict[bytes, list[int]] = {}
+        """Restore the order of entries from several sources, unless any is missing."""
+        placements_by_path: dict[bytes, list[int]] = {}
         for placement, path in self._db.execute(
             "SELECT p.id, o.path FROM placement p JOIN source o ON o.id = p.source "
             "WHERE p.session = ? ORDER BY p.id",
             (session,),
         ):
-            queues.setdefault(path, []).append(placement)
+            placements_by_path.setdefault(path, []).append(placement)
         expected: dict[bytes, int] = {}
         for run in metadata.runs:
             expected[run.path] = expected.get(run.path, 0) + run.entries
-        if {path: len(queue) for path, queue in queues.items()} != expected:
+        if {path: len(queue) for path, queue in placements_by_path.items()} != expected:
             return
-        new_ids = iter(sorted(n for queue in queues.values() for n in queue))
-        old_ids = {path: iter(queue) for path, queue in queues.items()}
+        new_ids = iter(
+            sorted(n for queue in placements_by_path.values() for n in queue)
+        )
+        old_ids = {path: iter(queue) for path, queue in placements_by_path.items()}
         # Negative ids cannot collide with those of rows that have not moved yet.
         moves = [
             (-next(new_ids), run.unit, next(old_ids[run.path]))
@@ -300,7 +311,9 @@ class RebuildReader:
     def load_metadata(self) -> tuple[int, list[SessionMetadata]]:
         """Return the store's creation time and the metadata of every session."""
         ledger = MetadataLedger(self._db)
-        return ledger.created_us(), list(ledger.iter_sessions(has_complete_feeds=False))
+        return ledger.get_created_us(), list(
+            ledger.iter_sessions(has_complete_feeds=False)
+        )
 
     @translate_sqlite_errors
     def list_tombstones(self) -> list[Tombstone]:

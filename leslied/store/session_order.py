@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
     from leslied.model.record import PlacedRecord
 
-_FROM_SHOWN = (
+_FROM_VISIBLE = (
     "FROM placement p JOIN session s ON s.id = p.session "
     "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
     "WHERE p.session = ? AND (p.is_copy = 0 OR s.originals = 0)"
 )
 _FIRST_ENTRIES = (
     "SELECT f.unit, r.entry_id FROM (SELECT p.unit AS unit, min(p.id) AS id "
-    f"{_FROM_SHOWN} GROUP BY p.unit) f JOIN placement p ON p.id = f.id "
+    f"{_FROM_VISIBLE} GROUP BY p.unit) f JOIN placement p ON p.id = f.id "
     "JOIN record r ON r.entry = p.entry AND r.is_current = 1 ORDER BY f.unit"
 )
 
 
 class SessionOrder:
-    """The shown records of a session or subagent, without their content.
+    """The visible records of a session or subagent, without their content.
 
     Each property is queried on first use and cached.
     """
@@ -39,14 +39,14 @@ class SessionOrder:
         self._session = session
 
     def find_sequence(self, placement: int) -> int | None:
-        """Return the position of a placement, counted from 1; None if not shown."""
+        """Return the position of a placement, counted from 1; None if it is hidden."""
         placements, _ = self._order
         index = bisect_left(placements, placement)
-        is_shown = index < len(placements) and placements[index] == placement
-        return index + 1 if is_shown else None
+        is_visible = index < len(placements) and placements[index] == placement
+        return index + 1 if is_visible else None
 
     def find_neighbour(self, placement: int, step: int) -> int | None:
-        """Return the record `step` positions after a placement, or None."""
+        """Return the record id `step` positions after a placement, or None."""
         sequence, (_, records) = self.find_sequence(placement), self._order
         if sequence is None or not 0 < sequence + step <= len(records):
             return None
@@ -55,7 +55,7 @@ class SessionOrder:
     @cached_property
     def _order(self) -> tuple[array[int], array[int]]:
         """Row ids of placements and of their records, in order."""
-        rows = self._query(f"SELECT p.id, r.id {_FROM_SHOWN} ORDER BY p.id")
+        rows = self._query(f"SELECT p.id, r.id {_FROM_VISIBLE} ORDER BY p.id")
         return array("q", [row[0] for row in rows]), array(
             "q", [row[1] for row in rows]
         )
@@ -64,16 +64,16 @@ class SessionOrder:
     def call_tools(self) -> dict[str, str]:
         """Tool of every call, by the call's id."""
         rows = self._query(
-            f"SELECT r.tool_call_id, r.tool_name {_FROM_SHOWN} "
+            f"SELECT r.tool_call_id, r.tool_name {_FROM_VISIBLE} "
             "AND +r.type = 'tool_use' ORDER BY p.id"
         )
         return dict(rows)
 
     @cached_property
     def first_results(self) -> dict[str, int]:
-        """Record of every call's first result, by the call's id."""
+        """Row id of the record with every call's first result, by the call's id."""
         rows = self._query(
-            f"SELECT r.tool_call_id, r.id {_FROM_SHOWN} AND r.tool_call_id <> '' "
+            f"SELECT r.tool_call_id, r.id {_FROM_VISIBLE} AND r.tool_call_id <> '' "
             "AND +r.type = 'tool_result' ORDER BY p.id DESC"
         )
         return dict(rows)
@@ -85,7 +85,7 @@ class SessionOrder:
         # Before the first prompt, and in a subagent, the chat id is derived from the
         # first user message, which may not be the first entry.
         first_message = (
-            f"SELECT r.entry_id {_FROM_SHOWN} AND p.unit = 0 "
+            f"SELECT r.entry_id {_FROM_VISIBLE} AND p.unit = 0 "
             "AND r.type = 'user_message' ORDER BY p.id LIMIT 1"
         )
         for (entry_id,) in self._query(first_message):
@@ -101,8 +101,8 @@ class SessionOrder:
         return self._db.execute(query, (self._session,)).fetchall()
 
 
-def add_sequence(placed: PlacedRecord, order: SessionOrder) -> PlacedRecord:
-    """Return the record with its sequence number, and a result with its tool."""
+def add_sequence_and_tool(placed: PlacedRecord, order: SessionOrder) -> PlacedRecord:
+    """Return the record with its sequence number; add the tool to a result."""
     record = placed.record
     if record.type == "tool_result":
         tool = order.call_tools.get(record.tool_call_id) or record.tool_name

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.query import Selection
 from leslied.model.record import SessionKey
-from leslied.store.filter_sql import SESSION_GROUPS_WITH_MAIN, session_list_where
-from leslied.store.record_query import IS_SHOWN
+from leslied.store.filter_sql import (
+    SESSION_GROUPS_WITH_MAIN,
+    compile_session_list_filters,
+)
+from leslied.store.record_query import IS_VISIBLE
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,9 +26,8 @@ _ORDERS = {
     "units": "m.units DESC",
     "tools": "m.tool_calls DESC",
 }
-
-
 _MAX_LIMIT = 2**62
+"""Larger limits may not fit into SQLite's integers."""
 
 
 class SessionGroup(NamedTuple):
@@ -38,14 +40,15 @@ class SessionGroup(NamedTuple):
 def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[SessionGroup]:
     """Return the selected sessions in order.
 
-    If the order is not one of the store's columns, return all of them; the caller sorts
+    If the store cannot sort in the selected order, return all of them; the caller sorts
     and limits.
     """
+    # Without other conditions, the last active sessions are found without grouping.
     if selection.limit and selection == Selection(
         limit=selection.limit, quiet_us=selection.quiet_us
     ):
         return _select_latest(db, selection.limit)
-    where, values = session_list_where(selection.filters, selection.quiet_us)
+    where, values = compile_session_list_filters(selection.filters, selection.quiet_us)
     order = _ORDERS.get(selection.order, _ORDERS["recent"])
     limit = selection.limit if selection.order in _ORDERS else None
     sql_limit = -1 if limit is None or selection.is_reversed else limit
@@ -83,9 +86,9 @@ def list_agent_names(db: sqlite3.Connection) -> list[str]:
 def find_sessions_by_prefix(
     db: sqlite3.Connection, prefix: str
 ) -> list[tuple[SessionKey, str]]:
-    """Find streams whose session, thread or own id has this prefix.
+    """Find streams whose session, thread or subagent id has this prefix.
 
-    Return each with its thread id.
+    Return (stream, thread id).
     """
     length = len(prefix)
     rows = db.execute(
@@ -100,13 +103,13 @@ def find_sessions_by_prefix(
 def find_entries_by_prefix(
     db: sqlite3.Connection, prefix: str
 ) -> list[tuple[SessionKey, str]]:
-    """Find entries by prefix of the id, each with the first stream showing it."""
-    low, high = (bytes.fromhex(prefix.ljust(32, end)) for end in "0f")
+    """Find entries by prefix of their id, as (first stream with it, entry id)."""
+    low, high = (bytes.fromhex(prefix.ljust(32, digit)) for digit in "0f")
     rows = db.execute(
         "SELECT s.agent, s.session_id, s.source, r.entry_id FROM record r "
         "JOIN placement p ON p.entry = r.entry JOIN session s ON s.id = p.session "
         "WHERE r.is_current = 1 AND r.entry_id BETWEEN ? AND ? "
-        f"AND {IS_SHOWN} GROUP BY r.entry_id "
+        f"AND {IS_VISIBLE} GROUP BY r.entry_id "
         "HAVING p.id = min(p.id)",
         (low, high),
     )

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from leslied.model.record import Record
 
-_NAMES = [field.name for field in fields(SessionRow)]
-_COLUMNS = ", ".join(_NAMES)
-_get_values = attrgetter(*_NAMES[1:], "id")
-_SET = ", ".join(f"{name} = ?" for name in _NAMES[1:])
+_COLUMN_NAMES = [field.name for field in fields(SessionRow)]
+_COLUMNS = ", ".join(_COLUMN_NAMES)
+_get_values = attrgetter(*_COLUMN_NAMES[1:], "id")
+_ASSIGNMENTS = ", ".join(f"{name} = ?" for name in _COLUMN_NAMES[1:])
 
 
 class SessionRows:
@@ -38,16 +38,17 @@ class SessionRows:
         return row
 
     def add_leaf_title(self, record: Record) -> None:
-        """Apply the title to the sessions that contain its leaf entry, on `write`."""
+        """Gather a title that `write` applies to the sessions with its leaf entry."""
         leaf = make_record_id(record.session.agent, str(record.metadata["leaf"]), 0)
         self._leaf_titles.append((leaf, record.content))
 
     def write(self, entry_ids: Iterable[bytes]) -> None:
-        """Write all rows; apply titles that refer to one of these new entries."""
+        """Write all rows; apply gathered titles and pending titles of these entries."""
         self._db.executemany(
             "INSERT OR REPLACE INTO leaf_title (entry_id, title) VALUES (?, ?)",
             self._leaf_titles,
         )
+        # Without any titles, looking up the new entries is not necessary.
         if not self._db.execute("SELECT 1 FROM leaf_title LIMIT 1").fetchone():
             entry_ids = ()
         leaves = {leaf for leaf, _ in self._leaf_titles}.union(entry_ids)
@@ -56,7 +57,7 @@ class SessionRows:
             for key in self._find_containing_sessions(leaf):
                 self.get(key).add_title(title, "summary")
         rows = [_get_values(row) for row in self._by_key.values()]
-        self._db.executemany(f"UPDATE session SET {_SET} WHERE id = ?", rows)
+        self._db.executemany(f"UPDATE session SET {_ASSIGNMENTS} WHERE id = ?", rows)
 
     def _load(self, key: SessionKey) -> SessionRow | None:
         row = self._db.execute(

@@ -1,4 +1,4 @@
-"""Totals of a session, updated record by record, so that lists need not read it."""
+"""Totals of a session, updated record by record, so that lists read no records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RANDOM_UUID = re.compile(
 )
 _AGENT_OUTPUT_TYPES = ("assistant_message", "thinking", "tool_use")
 _TYPES_WITHOUT_SESSION_MODEL = ("error", "token_usage")
-"""These may name the small model of a helper, which is not the session's model."""
+"""Types whose model may be the small model of a helper, not the session's model."""
 
 
 @dataclass(slots=True)
@@ -148,7 +148,7 @@ class SessionRow:
 
 
 def propose_thread_id(key: SessionKey, length: int = 8) -> str:
-    """Return the thread id of a main session: short, and always the same."""
+    """Derive a thread id with this number of digits from the key of a session."""
     text = f"{key.agent}\0{key.session_id}"
     digits = hashlib.sha256(text.encode(errors="replace")).hexdigest()
     if _RANDOM_UUID.fullmatch(key.session_id):

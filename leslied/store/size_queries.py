@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _ROW_OVERHEAD_BYTES = 400
 """Estimated bytes of a record besides its texts, in its table and the indexes."""
-_TEXTS = "length(r.content) + length(r.tool_input) + length(r.spilled)"
-_CURSOR = ", ".join("o." + name for name in CURSOR_COLUMNS.split(", "))
+_TEXT_LENGTH = "length(r.content) + length(r.tool_input) + length(r.spilled)"
+_CURSOR_COLUMNS = ", ".join("o." + name for name in CURSOR_COLUMNS.split(", "))
 
 
 class SessionSource(NamedTuple):
@@ -39,11 +39,12 @@ class SizeQueries:
 
     @translate_sqlite_errors
     def get_store_bytes_by_session(self) -> dict[SessionName, int]:
-        """Divide the store's bytes among the sessions, by the length of their texts."""
+        """Divide the store's bytes among sessions in proportion to their texts."""
         weights = {
             (agent, name): weight
             for agent, name, weight in self._db.execute(
-                f"SELECT s.agent, s.session_id, sum({_TEXTS} + {_ROW_OVERHEAD_BYTES}) "
+                "SELECT s.agent, s.session_id, "
+                f"sum({_TEXT_LENGTH} + {_ROW_OVERHEAD_BYTES}) "
                 "FROM placement p JOIN record r ON r.entry = p.entry "
                 "JOIN session s ON s.id = p.session GROUP BY s.agent, s.session_id"
             )
@@ -91,7 +92,7 @@ class SizeQueries:
     def list_sources(self, name: SessionName) -> list[SessionSource]:
         """List the sources of a session and its subagents."""
         rows = self._db.execute(
-            f"SELECT o.agent, o.path, {_CURSOR} FROM source o WHERE o.id IN "
+            f"SELECT o.agent, o.path, {_CURSOR_COLUMNS} FROM source o WHERE o.id IN "
             "(SELECT p.source FROM session s JOIN placement p ON p.session = s.id "
             "WHERE s.agent = ? AND s.session_id = ?)",
             name,

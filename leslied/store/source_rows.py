@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
     from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
 
-_SET = ", ".join(f"{name} = excluded.{name}" for name in CURSOR_COLUMNS.split(", "))
-_MARKS = ", ".join("?" * (2 + CURSOR_COLUMNS.count(",") + 1))
-_SAVE = (
-    f"INSERT INTO source (agent, path, {CURSOR_COLUMNS}) VALUES ({_MARKS}) "
-    f"ON CONFLICT DO UPDATE SET {_SET}, trouble = '', is_gone = 0 RETURNING id"
+_ASSIGNMENTS = ", ".join(
+    f"{name} = excluded.{name}" for name in CURSOR_COLUMNS.split(", ")
+)
+_PLACEHOLDERS = ", ".join("?" * (2 + CURSOR_COLUMNS.count(",") + 1))
+_SAVE_CURSOR = (
+    f"INSERT INTO source (agent, path, {CURSOR_COLUMNS}) VALUES ({_PLACEHOLDERS}) "
+    f"ON CONFLICT DO UPDATE SET {_ASSIGNMENTS}, trouble = '', is_gone = 0 RETURNING id"
 )
 
 
@@ -32,45 +34,52 @@ class SourceRows:
         self._rejected: list[tuple[Any, ...]] = []
 
     def save(self, chunk: DecodedChunk) -> int:
-        """Save the cursor, reset counters on a new generation, return the row id."""
+        """Save the cursor and gather noise and rejections; return the source's row id.
+
+        On a new generation, delete the noise, rejections and line counts of the old.
+        """
         cursor, path = chunk.cursor, pack_path(chunk.source.path)
         key = (chunk.source.agent, path)
-        before = self._db.execute(
+        previous = self._db.execute(
             "SELECT id, generation, offset, finished FROM source "
             "WHERE agent = ? AND path = ?",
             key,
         ).fetchone()
-        if before and before[1] != cursor.generation:
-            self._delete_counts(before[0])
+        if previous and previous[1] != cursor.generation:
+            self._delete_generation(previous[0])
         elif (
-            before and before[3] >= 0 and before[2:] != (cursor.offset, cursor.finished)
+            previous
+            and previous[3] >= 0
+            and previous[2:] != (cursor.offset, cursor.finished)
         ):
-            self._delete_tail(before[0], before[2])
-        (source,) = self._db.execute(_SAVE, (*key, *pack_cursor(cursor))).fetchone()
-        where = (source, cursor.generation)
+            self._delete_tail(previous[0], previous[2])
+        (source,) = self._db.execute(
+            _SAVE_CURSOR, (*key, *pack_cursor(cursor))
+        ).fetchone()
+        location = (source, cursor.generation)
         for noise in chunk.noise:
-            self.add_noise(*where, noise)
+            self.add_noise(*location, noise)
         self._rejected += [
-            (*where, r.offset, r.length, r.reason, r.digest, r.head)
+            (*location, r.offset, r.length, r.reason, r.digest, r.head)
             for r in chunk.rejected
         ]
         return int(source)
 
     def add_noise(self, source: int, generation: int, noise: Noise) -> None:
         """Record an entry that was recognized and is not stored."""
-        where = (source, generation, noise.offset, noise.length)
-        self._noise.append((*where, noise.kind))
+        location = (source, generation, noise.offset, noise.length)
+        self._noise.append((*location, noise.kind))
 
     def discard_rejected(self, source: int, chunk: DecodedChunk) -> None:
         """Replace the chunk's rejections by noise, so that no content remains."""
-        where = (source, chunk.cursor.generation)
-        positions = {(*where, rejection.offset) for rejection in chunk.rejected}
+        location = (source, chunk.cursor.generation)
+        positions = {(*location, rejection.offset) for rejection in chunk.rejected}
         self._rejected = [row for row in self._rejected if row[:3] not in positions]
         for rejection in chunk.rejected:
-            self.add_noise(*where, Noise(rejection.offset, rejection.length, PRUNED))
+            self.add_noise(*location, Noise(rejection.offset, rejection.length, PRUNED))
 
     def count_occurrence(self, source: int, entry: DecodedEntry) -> int:
-        """Return which occurrence of its line this is in the generation, from 1."""
+        """Return how often the line has occurred in its generation, including now."""
         key = (source, entry.line_digest)
         times = self._occurrences.get(key)
         if times is None:
@@ -85,30 +94,30 @@ class SourceRows:
 
     def write(self) -> None:
         """Write everything that was gathered."""
-        write = self._db.executemany
-        write("INSERT INTO noise VALUES (?, ?, ?, ?, ?)", self._noise)
-        write(
+        executemany = self._db.executemany
+        executemany("INSERT INTO noise VALUES (?, ?, ?, ?, ?)", self._noise)
+        executemany(
             "INSERT OR REPLACE INTO rejected VALUES (?, ?, ?, ?, ?, ?, ?)",
             self._rejected,
         )
-        write(
+        executemany(
             "INSERT OR REPLACE INTO occurrence VALUES (?, ?, ?)",
             [(*key, times) for key, times in self._occurrences.items()],
         )
 
     def _delete_tail(self, source: int, offset: int) -> None:
-        """Delete noise and rejections of an incomplete last line, read again now."""
+        """Delete noise and rejections of an incomplete last line that is read again."""
         for table in ("noise", "rejected"):
             self._db.execute(
                 f"DELETE FROM {table} WHERE source = ? AND offset >= ?",
                 (source, offset),
             )
 
-    def _delete_counts(self, source: int) -> None:
+    def _delete_generation(self, source: int) -> None:
         for table in ("noise", "rejected", "occurrence"):
             self._db.execute(f"DELETE FROM {table} WHERE source = ?", (source,))
         self._occurrences = {
-            k: v for k, v in self._occurrences.items() if k[0] != source
+            key: times for key, times in self._occurrences.items() if key[0] != source
         }
         self._noise = [row for row in self._noise if row[0] != source]
         self._rejected = [row for row in self._rejected if row[0] != source]

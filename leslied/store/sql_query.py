@@ -24,7 +24,7 @@ from leslied.store.record_pages import (
     load_records,
     split_pages,
 )
-from leslied.store.session_order import SessionOrder, add_sequence
+from leslied.store.session_order import SessionOrder, add_sequence_and_tool
 from leslied.store.views import SESSION_LIST_TABLE, SESSIONS, VIEWS
 
 if TYPE_CHECKING:
@@ -53,8 +53,13 @@ _BANNED_FUNCTIONS = {
     "writefile",
     "edit",
 }
-_DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR,
-           sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN}  # fmt: skip
+_UNUSABLE_STORE_CODES = {
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_CANTOPEN,
+}
 _VIEWS_HINT = "See the views and their columns: leslied sql --views"
 
 
@@ -67,7 +72,7 @@ class SqlResult:
 
 
 class SqlReader(StoreReader):
-    """Reader that also runs SQL; `load_sessions` returns the rows of `sessions`."""
+    """Reader that also runs SQL; `load_sessions` returns rows of view `sessions`."""
 
     def __init__(
         self, path: Path, clock: Clock, load_sessions: Callable[[], Rows]
@@ -77,7 +82,7 @@ class SqlReader(StoreReader):
         self._load_sessions = load_sessions
         self._session_orders: dict[int, SessionOrder] = {}
         self._deadline = inf
-        self._is_ready = False
+        self._has_views = False
 
     def execute(
         self,
@@ -125,11 +130,11 @@ class SqlReader(StoreReader):
             self._deadline = inf
 
     def clear_cache(self) -> None:
-        """Forget the cached orders of streams."""
+        """Clear the cached orders of streams."""
         self._session_orders.clear()
 
     def iter_pages(self, record_filter: RecordFilter) -> Iterator[list[PlacedRecord]]:
-        """Yield pages of matching records, numbered, in the order they were read.
+        """Yield pages of matching records with sequence numbers, in order of reading.
 
         No transaction is open between two pages. Records that are added meanwhile come
         at the end.
@@ -142,7 +147,7 @@ class SqlReader(StoreReader):
     def iter_newest_pages(
         self, record_filter: RecordFilter
     ) -> Iterator[list[PlacedRecord]]:
-        """Yield pages of matching records, latest first, those without time last."""
+        """Yield pages of matching records, latest first; NULL times come last."""
         yield from map(
             self._load_page, split_pages(self._find_newest_placements(record_filter))
         )
@@ -164,19 +169,19 @@ class SqlReader(StoreReader):
                 # The record was added after the order was cached.
                 del self._session_orders[session]
                 order = self.get_session_order(session)
-            page.append(add_sequence(placed, order))
+            page.append(add_sequence_and_tool(placed, order))
         return page
 
     def _prepare_views(self, query: str) -> None:
         """Create the views on first use; load the sessions if the query needs them."""
         # SQL cannot compute a table name, so a query over the view contains its name.
         uses_sessions = re.search(SESSIONS.name, query, re.IGNORECASE)
-        if self._is_ready and not uses_sessions:
+        if self._has_views and not uses_sessions:
             return
         self._db.set_authorizer(None)
         self._db.execute("PRAGMA query_only = 0")
         try:
-            if not self._is_ready:
+            if not self._has_views:
                 self._make_views()
             if uses_sessions:
                 self._fill_sessions_table()
@@ -206,14 +211,16 @@ class SqlReader(StoreReader):
         for table in ("json_each('')", "json_tree('')", "record_text"):
             db.execute(f"SELECT 1 FROM {table} LIMIT 0")
         db.set_progress_handler(self._is_past_deadline, _STEPS_PER_DEADLINE_CHECK)
-        self._is_ready = True
+        self._has_views = True
 
     def _fill_sessions_table(self) -> None:
         rows = list(self._load_sessions())
-        marks = ", ".join("?" * len(SESSIONS.columns))
+        placeholders = ", ".join("?" * len(SESSIONS.columns))
         self._db.execute("BEGIN")
         self._db.execute(f"DELETE FROM {SESSION_LIST_TABLE}")
-        self._db.executemany(f"INSERT INTO {SESSION_LIST_TABLE} VALUES ({marks})", rows)
+        self._db.executemany(
+            f"INSERT INTO {SESSION_LIST_TABLE} VALUES ({placeholders})", rows
+        )
         self._db.execute("COMMIT")
 
     def _is_past_deadline(self) -> bool:
@@ -243,7 +250,7 @@ class SqlReader(StoreReader):
     def _translate_error(self, error: Exception) -> LesliedError:
         """Return the error to show to users; raise KeyboardInterrupt after Ctrl-C."""
         message = str(error).strip().rstrip(".")
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE_CODES:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNUSABLE_STORE_CODES:
             return make_unusable_error(self.path, error)
         if message == "interrupted" and not self._is_past_deadline():
             raise KeyboardInterrupt
@@ -259,13 +266,17 @@ class SqlReader(StoreReader):
 _QUERY_ERRORS = (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError)
 
 
-def _authorize(action: int, what: str | None, name: str | None, *_: Any) -> int:
-    """Allow reading and deny everything else."""
+def _authorize(action: int, arg1: str | None, arg2: str | None, *_: Any) -> int:
+    """Allow reading and deny everything else.
+
+    SQLite passes a function's name in `arg2`, and a pragma's name in `arg1` and its
+    value in `arg2`.
+    """
     if action == sqlite3.SQLITE_FUNCTION:
-        is_allowed = (name or "").lower() not in _BANNED_FUNCTIONS
+        is_allowed = (arg2 or "").lower() not in _BANNED_FUNCTIONS
     elif action == sqlite3.SQLITE_PRAGMA:
-        # The reader uses it to check whether its cached totals are still valid.
-        is_allowed = what == "data_version" and name is None
+        # The reader uses this pragma to check whether its cached totals are valid.
+        is_allowed = arg1 == "data_version" and arg2 is None
     else:
         is_allowed = action in _READ_ACTIONS
     return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
@@ -312,11 +323,11 @@ def _make_unique_names(names: Sequence[str]) -> Iterator[str]:
     taken = set(names)
     seen: set[str] = set()
     for name in names:
-        number, new = 2, name
-        while new in seen or (new != name and new in taken):
-            new, number = f"{name}_{number}", number + 1
-        seen.add(new)
-        yield new
+        number, unique = 2, name
+        while unique in seen or (unique != name and unique in taken):
+            unique, number = f"{name}_{number}", number + 1
+        seen.add(unique)
+        yield unique
 
 
 def _truncate(text: str | None, limit: int) -> str | None:

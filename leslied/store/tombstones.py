@@ -1,7 +1,7 @@
 """Tombstones of pruned entries, which prevent them from being imported again.
 
 A tombstone contains no text, only the first bytes of each pruned entry's id. Reading
-the agent's log again recognizes these entries; entries added later are not affected.
+the agent's log again skips these entries; entries added later are not affected.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from leslied.model.record import SessionKey
 
     Tombstone = tuple[str, str, str, bytes]
-    """Agent, session, source, and the concatenated marks of the entries."""
+    """Agent, session, source, and the concatenated prefixes of the entry ids."""
 
 PRUNED = "pruned"
-"""Kind of noise as which a pruned entry is stored when its log is read again."""
-_MARK_BYTES = 8
+"""Kind of noise for a pruned entry, used when its log is read again."""
+_PREFIX_BYTES = 8
 
 
 class Tombstones:
-    """Pruned entries by stream; false if nothing was ever pruned, to skip lookups."""
+    """Pruned entries by stream. Its truth value is whether anything was pruned."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._marks: dict[SessionKey, frozenset[bytes]] = {}
+        self._prefixes: dict[SessionKey, frozenset[bytes]] = {}
 
     def __bool__(self) -> bool:
         return self._has_any
@@ -40,18 +40,20 @@ class Tombstones:
 
     def has(self, key: SessionKey, entry_id: bytes) -> bool:
         """Return whether the entry was pruned from this stream."""
-        marks = self._marks.get(key)
-        if marks is None:
-            marks = self._marks[key] = frozenset(_split_marks(self._load_marks(key)))
-        return entry_id[:_MARK_BYTES] in marks
+        prefixes = self._prefixes.get(key)
+        if prefixes is None:
+            prefixes = self._prefixes[key] = frozenset(
+                _split_prefixes(self._load_prefixes(key))
+            )
+        return entry_id[:_PREFIX_BYTES] in prefixes
 
     def add(self, key: SessionKey, entry_ids: Iterable[bytes]) -> None:
-        """Add these entries of the stream."""
-        marks = {
-            *_split_marks(self._load_marks(key)),
-            *(entry_id[:_MARK_BYTES] for entry_id in entry_ids),
+        """Add tombstones of these entries of the stream."""
+        prefixes = {
+            *_split_prefixes(self._load_prefixes(key)),
+            *(entry_id[:_PREFIX_BYTES] for entry_id in entry_ids),
         }
-        self.restore([(*key, b"".join(sorted(marks)))])
+        self.restore([(*key, b"".join(sorted(prefixes)))])
 
     def iter_all(self) -> Iterator[Tombstone]:
         """Yield every tombstone, for a rebuilt store."""
@@ -66,7 +68,7 @@ class Tombstones:
             tombstones,
         )
 
-    def _load_marks(self, key: SessionKey) -> bytes:
+    def _load_prefixes(self, key: SessionKey) -> bytes:
         row = self._db.execute(
             "SELECT entries FROM pruned "
             "WHERE agent = ? AND session_id = ? AND source = ?",
@@ -75,5 +77,8 @@ class Tombstones:
         return bytes(row[0]) if row else b""
 
 
-def _split_marks(marks: bytes) -> Iterator[bytes]:
-    return (marks[at : at + _MARK_BYTES] for at in range(0, len(marks), _MARK_BYTES))
+def _split_prefixes(prefixes: bytes) -> Iterator[bytes]:
+    return (
+        prefixes[at : at + _PREFIX_BYTES]
+        for at in range(0, len(prefixes), _PREFIX_BYTES)
+    )

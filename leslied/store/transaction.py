@@ -1,4 +1,4 @@
-"""The work of one commit: identify, deduplicate, place, total and index records.
+"""The work of one commit: give records ids, drop repeated ones, place and index them.
 
 Rows are gathered first and written in bulk. Existing entries are looked up in a few
 queries, so the cost depends on the number of new entries, not on the store's size.
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class _ExistingEntry(NamedTuple):
-    """Entry that is in the store: its number, and row ids of versions by digest."""
+    """Entry that is in the store: its number, and record ids of versions by digest."""
 
     entry: int
     versions: dict[bytes, int]
@@ -71,25 +71,29 @@ class Transaction:
         self._usage = UsageRows(db)
         self._tombstones = Tombstones(db)
         self._pending: list[_PendingRecord] = []
-        self._existing: dict[bytes, _ExistingEntry] = {}
-        self._current: dict[int, int] = {}
-        self._placed: set[tuple[int, int]] = set()
+        self._entries_by_id: dict[bytes, _ExistingEntry] = {}
+        self._current_versions: dict[int, int] = {}
+        """Record id of the current version, by entry."""
+        self._placed_entries: set[tuple[int, int]] = set()
+        """(entry, session) of placements that exist."""
         self._new_entry_ids: set[bytes] = set()
-        self._usages: dict[int, Usage] = {}
+        self._usage_by_record: dict[int, Usage] = {}
         self._usage_updates: dict[int, Usage] = {}
-        self._records: list[tuple[Any, ...]] = []
-        self._texts: list[tuple[int, str]] = []
-        self._placements: list[tuple[Any, ...]] = []
+        self._record_rows: list[tuple[Any, ...]] = []
+        self._text_rows: list[tuple[int, str]] = []
+        self._placement_rows: list[tuple[Any, ...]] = []
         self._version_changes: dict[int, int] = {}
-        self._unit_starts: list[tuple[int, int, int, int]] = []
+        """Record id of the new current version, by changed entry."""
+        self._unit_updates: list[tuple[int, int, int, int]] = []
+        """(unit, session, first placement, last placement) to move into the unit."""
 
     def add(self, chunk: DecodedChunk) -> None:
         """Save the chunk's cursor, and gather its records, noise and rejections."""
         source = self._sources.save(chunk)
         generation = chunk.cursor.generation
-        before = len(self._pending)
+        count_before = len(self._pending)
         for entry in chunk.entries:
-            nth = (
+            occurrence = (
                 self._sources.count_occurrence(source, entry)
                 if entry.line_digest
                 else 0
@@ -98,18 +102,18 @@ class Transaction:
             items = [
                 _PendingRecord(
                     record,
-                    item,
-                    _make_entry_id(record, entry, nth),
+                    prepared_record,
+                    _make_entry_id(record, entry, occurrence),
                     source,
                     generation,
                     entry.offset,
                     entry.length,
                     chunk.decoder_version,
                 )
-                for record, item in zip(entry.records, prepared, strict=True)
+                for record, prepared_record in zip(entry.records, prepared, strict=True)
             ]
             self._pending += self._drop_pruned(items) if self._tombstones else items
-        is_all_pruned = len(self._pending) == before and any(
+        is_all_pruned = len(self._pending) == count_before and any(
             entry.records for entry in chunk.entries
         )
         if is_all_pruned:
@@ -117,7 +121,7 @@ class Transaction:
             self._sources.discard_rejected(source, chunk)
 
     def _drop_pruned(self, items: list[_PendingRecord]) -> list[_PendingRecord]:
-        """Drop pruned records; an entry with none left is stored as noise."""
+        """Drop the pruned records of an entry; if none remain, store noise instead."""
         remaining = [
             item
             for item in items
@@ -129,7 +133,7 @@ class Transaction:
         return remaining
 
     def finish(self) -> tuple[int, int]:
-        """Write what was gathered; return the numbers of records and placements."""
+        """Write what was gathered; return the numbers of new records and placements."""
         self._load_existing()
         self._record_ids = _iter_free_ids(self._db, "record")
         self._placement_ids = _iter_free_ids(self._db, "placement")
@@ -139,18 +143,23 @@ class Transaction:
             entry, is_changed = self._add_version(item)
             self._place(item, row, entry, is_changed=is_changed)
         self._write()
-        return len(self._records), len(self._placements)
+        return len(self._record_rows), len(self._placement_rows)
 
     def _add_version(self, item: _PendingRecord) -> tuple[int, bool]:
-        """Return the entry's number, and whether its current version is new."""
+        """Queue the record if it is a new entry or a new version of its entry.
+
+        Return the entry, and whether its current version changed.
+        """
         record, digest = item.record, item.prepared.digest
-        existing = self._existing.get(item.entry_id)
+        existing = self._entries_by_id.get(item.entry_id)
         if existing is None:
-            number = next(self._record_ids)
-            self._existing[item.entry_id] = _ExistingEntry(number, {digest: number})
-            self._current[number] = number
-            self._queue_record(item, number, number)
-            return number, True
+            new_id = next(self._record_ids)
+            self._entries_by_id[item.entry_id] = _ExistingEntry(
+                new_id, {digest: new_id}
+            )
+            self._current_versions[new_id] = new_id
+            self._queue_record(item, new_id, new_id)
+            return new_id, True
         if record.is_repeat:
             return existing.entry, False
         version = existing.versions.get(digest)
@@ -160,98 +169,104 @@ class Transaction:
         elif record.usage:
             self._merge_usage(version, record.usage)
         entry = existing.entry
-        is_changed = self._current[entry] != version
+        is_changed = self._current_versions[entry] != version
         if is_changed:
-            self._current[entry] = self._version_changes[entry] = version
+            self._current_versions[entry] = self._version_changes[entry] = version
         return entry, is_changed
 
-    def _merge_usage(self, number: int, usage: Usage) -> None:
+    def _merge_usage(self, record_id: int, usage: Usage) -> None:
         """Store the larger usage, since a fork's copy may have its tokens zeroed."""
-        current = self._usages.get(number, Usage())
+        current = self._usage_by_record.get(record_id, Usage())
         largest = current.max(usage)
         if largest != current:
-            self._usages[number] = self._usage_updates[number] = largest
+            self._usage_by_record[record_id] = self._usage_updates[record_id] = largest
 
-    def _queue_record(self, item: _PendingRecord, number: int, entry: int) -> None:
+    def _queue_record(self, item: _PendingRecord, record_id: int, entry: int) -> None:
         packed = pack_record(item.record, self._observed_us, item.decoder_version)
         digest, index_text = structs.astuple(item.prepared)
         if item.record.usage:
-            self._usages[number] = item.record.usage
-        self._records.append((number, entry, item.entry_id, digest, *packed))
+            self._usage_by_record[record_id] = item.record.usage
+        self._record_rows.append((record_id, entry, item.entry_id, digest, *packed))
         if index_text:
-            self._texts.append((number, index_text))
+            self._text_rows.append((record_id, index_text))
 
     def _place(
         self, item: _PendingRecord, row: SessionRow, entry: int, *, is_changed: bool
     ) -> None:
+        """Place the record in its session; add its usage and its title."""
         record = item.record
         if record.usage:
             self._usage.add(record, item.entry_id, row.id)
         if record.metadata.get("kind") == "title" and record.metadata.get("leaf"):
             self._sessions.add_leaf_title(record)
-        if (entry, row.id) not in self._placed:
+        if (entry, row.id) not in self._placed_entries:
             self._add_placement(item, row, entry)
         elif is_changed and record.metadata.get("kind") == "subagent_linked":
             row.add_record(record, None, 0)
 
     def _add_placement(self, item: _PendingRecord, row: SessionRow, entry: int) -> None:
-        number = next(self._placement_ids)
+        placement = next(self._placement_ids)
         created = item.record.created_at
         created_us = to_us(created) if created else None
-        unit_start = row.add_record(item.record, created_us, number)
-        if unit_start and unit_start != number:
-            self._unit_starts.append((row.units, row.id, unit_start, number))
-        self._placed.add((entry, row.id))
+        unit_start = row.add_record(item.record, created_us, placement)
+        if unit_start and unit_start != placement:
+            self._unit_updates.append((row.units, row.id, unit_start, placement))
+        self._placed_entries.add((entry, row.id))
         self._new_entry_ids.add(item.entry_id)
-        where = (item.source, item.generation, item.offset, item.length)
-        self._placements.append(
-            (number, row.id, entry, row.units, *where, int(item.record.is_copy))
+        location = (item.source, item.generation, item.offset, item.length)
+        self._placement_rows.append(
+            (placement, row.id, entry, row.units, *location, int(item.record.is_copy))
         )
 
     def _load_existing(self) -> None:
-        """Load versions and placements of gathered entries that are in the store."""
+        """Load versions and placements of the gathered entries from the store."""
         entry_ids = {item.entry_id for item in self._pending}
         columns = "entry_id, entry, digest, id, is_current, usage"
         entries: set[int] = set()
-        for entry_id, entry, digest, number, is_current, usage in select_in_batches(
+        for entry_id, entry, digest, record_id, is_current, usage in select_in_batches(
             self._db, f"SELECT {columns} FROM record WHERE entry_id", entry_ids
         ):
-            existing = self._existing.setdefault(entry_id, _ExistingEntry(entry, {}))
-            existing.versions[digest] = number
+            existing = self._entries_by_id.setdefault(
+                entry_id, _ExistingEntry(entry, {})
+            )
+            existing.versions[digest] = record_id
             if usage:
-                self._usages[number] = unpack_usage(usage)
+                self._usage_by_record[record_id] = unpack_usage(usage)
             if is_current:
-                self._current[entry] = number
+                self._current_versions[entry] = record_id
             entries.add(entry)
         query = "SELECT entry, session FROM placement WHERE entry"
-        self._placed.update(select_in_batches(self._db, query, entries))
+        self._placed_entries.update(select_in_batches(self._db, query, entries))
 
     def _write(self) -> None:
-        write = self._db.executemany
-        marks = ", ".join("?" * (4 + RECORD_COLUMNS.count(",") + 1))
-        write(
+        executemany = self._db.executemany
+        placeholders = ", ".join("?" * (4 + RECORD_COLUMNS.count(",") + 1))
+        executemany(
             f"INSERT INTO record (id, entry, entry_id, digest, {RECORD_COLUMNS}) "
-            f"VALUES ({marks})",
-            self._records,
+            f"VALUES ({placeholders})",
+            self._record_rows,
         )
-        write("INSERT INTO record_text (rowid, text) VALUES (?, ?)", self._texts)
-        write(
-            "INSERT INTO placement VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", self._placements
+        executemany(
+            "INSERT INTO record_text (rowid, text) VALUES (?, ?)", self._text_rows
         )
-        write(
+        executemany(
+            "INSERT INTO placement VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            self._placement_rows,
+        )
+        executemany(
             "UPDATE record SET is_current = (id = ?) WHERE entry = ?",
             [(version, entry) for entry, version in self._version_changes.items()],
         )
-        write(
+        executemany(
             "UPDATE record SET usage = ? WHERE id = ?",
             [
-                (pack_usage(usage), number)
-                for number, usage in self._usage_updates.items()
+                (pack_usage(usage), record_id)
+                for record_id, usage in self._usage_updates.items()
             ],
         )
-        write(
+        executemany(
             "UPDATE placement SET unit = ? WHERE session = ? AND id BETWEEN ? AND ?",
-            self._unit_starts,
+            self._unit_updates,
         )
         failpoint("commit.half")
         self._sources.write()
@@ -260,7 +275,7 @@ class Transaction:
         self._mark_changed_units_due()
 
     def _mark_changed_units_due(self) -> None:
-        """Mark units with a new version of an entry as due for indexing and writing."""
+        """Mark units in which an entry changed as due for writing and indexing."""
         entries = [(entry,) for entry in self._version_changes]
         self._db.executemany(
             "UPDATE transcript SET newest = min(newest, p.id - 1) FROM placement p "
@@ -285,17 +300,17 @@ def prepare_record(record: Record) -> PreparedRecord:
     return PreparedRecord(digest_record(record), extract_index_text(record))
 
 
-def _make_entry_id(record: Record, entry: DecodedEntry, nth: int) -> bytes:
+def _make_entry_id(record: Record, entry: DecodedEntry, occurrence: int) -> bytes:
     """Derive the entry id from the log's own id, else from line and occurrence."""
     agent, session_id, source = record.session
     if record.native_id:
         return make_record_id(agent, record.native_id, record.block, record.scope)
     line = hashlib.blake2b(entry.line_digest, digest_size=16).hexdigest()
     scope = f"{session_id}\0{source}"
-    return make_record_id(agent, f"{line}:{nth}", record.block, scope)
+    return make_record_id(agent, f"{line}:{occurrence}", record.block, scope)
 
 
 def _iter_free_ids(db: sqlite3.Connection, table: str) -> Iterator[int]:
-    """Return free row ids of a table that only this process writes to."""
+    """Return an iterator of unused row ids; only this process adds rows."""
     (last,) = db.execute(f"SELECT max(id) FROM {table}").fetchone()
     return count((last or 0) + 1)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _COLUMNS = (
     "session, unit, chat_id, folder, file, utc_offset, started_us, newest, digest"
 )
-_MARKS = ", ".join("?" * (_COLUMNS.count(",") + 1))
+_PLACEHOLDERS = ", ".join("?" * (_COLUMNS.count(",") + 1))
 
 
 class TranscriptLedger:
@@ -34,18 +34,18 @@ class TranscriptLedger:
         )
         return list(dict.fromkeys(rows))
 
-    def list_due_units(self, session: int, above: int) -> list[int]:
-        """List units after `above` with placements newer than their transcript."""
+    def list_due_units(self, session: int, after_unit: int) -> list[int]:
+        """List units after `after_unit` with entries newer than their transcript."""
         rows = self._db.execute(
             "SELECT DISTINCT p.unit FROM placement p "
             "LEFT JOIN transcript t ON t.session = p.session AND t.unit = p.unit "
             "WHERE p.session = ? AND p.unit > ? AND p.id > ifnull(t.newest, 0)",
-            (session, max(above, 0)),
+            (session, max(after_unit, 0)),
         )
         return [unit for (unit,) in rows]
 
     def find_call_units(self, call_id: str) -> dict[int, int]:
-        """Return the unit that contains a call, by stream."""
+        """Return the units that contain a call, by stream."""
         rows = self._db.execute(
             "SELECT p.session, p.unit FROM record r JOIN placement p "
             "ON p.entry = r.entry WHERE r.tool_call_id = ? AND r.type = 'tool_use'",
@@ -54,10 +54,9 @@ class TranscriptLedger:
         return dict(rows.fetchall()) if call_id else {}
 
     def find_unit_at(self, session: int, time_us: int) -> int:
-        """Return the unit that had begun last at this time.
+        """Return the last unit that had begun at this time.
 
-        Before the first unit began this is unit 1, or unit 0 in a session that has no
-        other.
+        Before the first unit, return 1, or 0 if the session has no units.
         """
         row = self._db.execute(
             "SELECT max(p.unit), (SELECT min(units, 1) FROM session WHERE id = ?1) "
@@ -73,7 +72,7 @@ class TranscriptLedger:
         return int(self._db.execute(query, (session,)).fetchone()[0])
 
     def find_transcript(self, session: int, unit: int) -> Transcript | None:
-        """Find the transcript that was written for a unit before."""
+        """Find the transcript that was saved for a unit."""
         row = self._db.execute(
             f"SELECT {_COLUMNS} FROM transcript WHERE session = ? AND unit = ?",
             (session, unit),
@@ -81,17 +80,21 @@ class TranscriptLedger:
         return _unpack(row) if row else None
 
     def is_taken(self, folder: bytes, file: str) -> bool:
-        """Return whether a file name is already used by a unit."""
+        """Return whether a file name is already reserved for a unit."""
         query = "SELECT 1 FROM transcript WHERE folder = ? AND file = ?"
         return self._db.execute(query, (folder, file)).fetchone() is not None
 
     def save(self, transcript: Transcript) -> None:
-        """Record that a transcript was written. Its name never changes."""
+        """Save a transcript and mark its thread's relations as due.
+
+        The name of a transcript that was saved before does not change.
+        """
         t = transcript
         values = (t.session, t.unit, t.chat_id, t.folder, t.file, t.utc_offset)
         self._db.execute(
-            f"INSERT INTO transcript ({_COLUMNS}) VALUES ({_MARKS}) ON CONFLICT DO "
-            "UPDATE SET newest = excluded.newest, digest = excluded.digest",
+            f"INSERT INTO transcript ({_COLUMNS}) VALUES ({_PLACEHOLDERS}) "
+            "ON CONFLICT DO UPDATE "
+            "SET newest = excluded.newest, digest = excluded.digest",
             (*values, t.started_us, t.newest, t.digest),
         )
         self._db.execute(
@@ -158,7 +161,7 @@ class TranscriptLedger:
         return self._db.execute(query, (session,)).fetchone() is not None
 
     def move_thread(self, session: int, folder: bytes) -> None:
-        """Change the folder of a thread that has no files yet."""
+        """Change the folder of a thread without files; drop its reserved file names."""
         self._db.execute(
             "DELETE FROM transcript WHERE newest = 0 AND session IN (SELECT c.id "
             "FROM session c JOIN session m ON m.agent = c.agent "
@@ -181,7 +184,7 @@ class TranscriptLedger:
         )
 
     def mark_old_settled(self) -> None:
-        """Mark sessions that ended before the store was created as settled."""
+        """Mark as settled all sessions that ended before the store was created."""
         self._db.execute(
             "UPDATE session SET is_dirty = 0 WHERE is_dirty AND ended_us < ?",
             (self.get_created_us(),),

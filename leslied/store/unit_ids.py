@@ -1,11 +1,11 @@
-"""Chat ids of units. They are derived from the first entry and never stored."""
+"""Chat ids of units, which are derived from the first entry of the unit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from leslied.model.record import SessionKey, make_chat_id
-from leslied.store.record_query import IS_SHOWN
+from leslied.store.record_query import IS_VISIBLE
 
 if TYPE_CHECKING:
     import sqlite3
@@ -14,15 +14,19 @@ if TYPE_CHECKING:
 def find_chat_id(
     db: sqlite3.Connection, key: SessionKey, session: int, unit: int
 ) -> str:
-    """Return the chat id of a unit or of a whole subagent; "" if nothing is shown."""
-    is_message = "AND r.type = 'user_message'" if not unit else ""
+    """Return the chat id of a unit, or "" if the unit has no visible entry.
+
+    Unit 0 is a subagent, or what comes before the first prompt. Its id is derived from
+    the first user message, or else from the first entry.
+    """
+    prompt_condition = "AND r.type = 'user_message'" if not unit else ""
     query = (
         "SELECT r.entry_id FROM placement p "
         "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
         "JOIN session s ON s.id = p.session WHERE p.session = ? AND p.unit = ? "
-        f"AND {IS_SHOWN}"
+        f"AND {IS_VISIBLE}"
     )
-    for condition in dict.fromkeys((is_message, "")):
+    for condition in dict.fromkeys((prompt_condition, "")):
         row = db.execute(
             f"{query} {condition} ORDER BY p.id LIMIT 1", (session, unit)
         ).fetchone()
@@ -34,7 +38,7 @@ def find_chat_id(
 def find_units_by_prefix(
     db: sqlite3.Connection, prefix: str
 ) -> list[tuple[int, int, str]]:
-    """Find units by prefix of the chat id, as (session row, unit, chat id)."""
+    """Find units by prefix of their chat id, as (stream, unit, chat id)."""
     rows = db.execute(
         "SELECT p.session, p.unit, s.agent, s.session_id, r.entry_id "
         "FROM placement p JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
@@ -51,7 +55,10 @@ def find_units_by_prefix(
 def find_unit_zero_by_prefix(
     db: sqlite3.Connection, prefix: str
 ) -> list[tuple[int, int, str]]:
-    """Find subagents, and units before the first prompt, as above."""
+    """Find subagents and units before the first prompt by prefix of their chat id.
+
+    Return (stream, 0, chat id).
+    """
     rows = db.execute("SELECT id, agent, session_id, source FROM session")
     units = ((r[0], 0, find_chat_id(db, SessionKey(*r[1:]), r[0], 0)) for r in rows)
     return [unit for unit in units if unit[2] and unit[2].startswith(prefix)]

@@ -36,15 +36,15 @@ class UsageFilter:
     until_us: int | None = None
     """Exclusive upper bound."""
     session_id: str = ""
-    """Only messages and calls that this session or a subagent of it showed first."""
+    """Only messages and calls first read in this session or a subagent of it."""
     streams: tuple[int, ...] = ()
-    """Only messages and calls that one of these streams shows."""
+    """Only messages and calls that one of these streams contains."""
     utc_offsets: tuple[tuple[int, int], ...] = ((0, 0),)
     """UTC offsets as (valid from, offset in microseconds), the earliest first."""
 
     def to_sql(self, time_column: str, agent_column: str) -> tuple[str, list[Any]]:
         """Return the WHERE clause over these columns, and its values."""
-        tests = {
+        conditions = {
             f"{agent_column} = ?": self.agent or None,
             f"{time_column} >= ?": self.since_us,
             f"{time_column} < ?": self.until_us,
@@ -52,26 +52,28 @@ class UsageFilter:
                 self.session_id or None
             ),
         }
-        active = {test: value for test, value in tests.items() if value is not None}
-        shown = [self._shown_sql] if self.streams else []
-        return " AND ".join([*active, *shown]) or "1", list(active.values())
+        active = {sql: value for sql, value in conditions.items() if value is not None}
+        in_streams = [self._streams_sql] if self.streams else []
+        return " AND ".join([*active, *in_streams]) or "1", list(active.values())
 
     @property
-    def _shown_sql(self) -> str:
-        """SQL for whether one of the streams shows a message."""
-        listed = f"session IN ({', '.join(f'{row:d}' for row in self.streams)})"
-        return f"({listed} OR id IN (SELECT usage FROM usage_share WHERE {listed}))"
+    def _streams_sql(self) -> str:
+        """SQL for whether one of the streams contains a message."""
+        listed_sql = f"session IN ({', '.join(f'{row:d}' for row in self.streams)})"
+        shared = f"SELECT usage FROM usage_share WHERE {listed_sql}"
+        return f"({listed_sql} OR id IN ({shared}))"
 
     @property
     def local_us_sql(self) -> str:
         """SQL for a message's local time."""
         (_, first), *later = self.utc_offsets
-        shift = str(first)
+        offset_sql = str(first)
         for start, offset in later:
-            shift = (
-                f"CASE WHEN created_us >= {start:d} THEN {offset:d} ELSE {shift} END"
+            offset_sql = (
+                f"CASE WHEN created_us >= {start:d} THEN {offset:d} "
+                f"ELSE {offset_sql} END"
             )
-        return f"(created_us + {shift})"
+        return f"(created_us + {offset_sql})"
 
 
 class StreamInfo(NamedTuple):
@@ -95,18 +97,18 @@ class UsageQueries:
         self,
         by: Grouping,
         usage_filter: UsageFilter,
-        cuts: PriceBreaks,
+        price_breaks: PriceBreaks,
         *,
         with_sessions: bool,
     ) -> list[UsageBucket]:
         """Total the messages by group, model and price band.
 
-        `cuts` are the limits between price bands. The session of a bucket is 0 unless
-        `with_sessions` is set.
+        `price_breaks` are the limits between price bands. With `with_sessions`, also
+        group by session; otherwise the session of a bucket is 0.
         """
         session = self._owner_sql if with_sessions else "0"
         where, values = usage_filter.to_sql("created_us", "agent")
-        bands = "".join(f", {band}" for band in _price_band_sql(cuts))
+        bands = "".join(f", {band}" for band in _price_band_sql(price_breaks))
         rows = self._db.execute(
             f"SELECT {_group_sql(by, usage_filter)}, {session}, agent, model, "
             f"count(*), max({_REQUEST_TOKENS}), min(created_us), max(created_us), "
@@ -131,7 +133,7 @@ class UsageQueries:
     def list_owners(
         self, by: Grouping, usage_filter: UsageFilter
     ) -> list[tuple[Any, int]]:
-        """List (group, stream) for the streams that own messages in each group."""
+        """List (group, stream) for every stream that owns messages of the group."""
         where, values = usage_filter.to_sql("created_us", "agent")
         return self._db.execute(
             f"SELECT DISTINCT {_group_sql(by, usage_filter)}, {self._owner_sql} "
@@ -147,7 +149,7 @@ class UsageQueries:
 
     @translate_sqlite_errors
     def get_time_range(self) -> tuple[int, int]:
-        """Return the times of the first and the last message."""
+        """Return the times of the first and the last message; 0 if there is none."""
         # Two queries, because SQLite answers each from one end of the index.
         first, last = (
             self._db.execute(f"SELECT {end}(created_us) FROM usage").fetchone()[0]
@@ -157,14 +159,18 @@ class UsageQueries:
 
     @translate_sqlite_errors
     def find_parents(self) -> dict[int, int]:
-        """Return the session that each subagent counts for.
+        """Return the row id of each subagent's session, by the subagent's row id.
 
-        If the session's log is missing, use its first subagent instead.
+        If the session's log is missing, its first subagent takes its place.
         """
-        same = "FROM session o WHERE o.agent = s.agent AND o.session_id = s.session_id"
+        same_session = (
+            "FROM session o WHERE o.agent = s.agent AND o.session_id = s.session_id"
+        )
         rows = self._db.execute(
-            f"SELECT s.id, ifnull((SELECT o.id {same} AND o.source = '{MAIN}'), "
-            f"(SELECT min(o.id) {same})) FROM session s WHERE s.source <> '{MAIN}'"
+            "SELECT s.id, ifnull("
+            f"(SELECT o.id {same_session} AND o.source = '{MAIN}'), "
+            f"(SELECT min(o.id) {same_session})) "
+            f"FROM session s WHERE s.source <> '{MAIN}'"
         )
         return dict(rows.fetchall())
 
@@ -183,27 +189,27 @@ class UsageQueries:
         """List every tool call with its outcome; copies in forks count once."""
         calls = self._query_entries("tool_use", "r.tool_name, r.entry_id", usage_filter)
         # The time limits apply to calls only: a result may come after the end.
-        failed = (
+        is_error_sql = (
             "CASE WHEN r.metadata <> '' THEN json_extract(r.metadata, '$.is_error') END"
         )
         results = {
             row[:2]: row[2:]
             for row in self._query_entries(
-                "tool_result", failed, UsageFilter(usage_filter.agent)
+                "tool_result", is_error_sql, UsageFilter(usage_filter.agent)
             )
         }
         return [_make_tool_call(row, results.get(row[:2])) for row in calls]
 
     def _query_entries(
-        self, kind: str, columns: str, usage_filter: UsageFilter
+        self, record_type: str, columns: str, usage_filter: UsageFilter
     ) -> Iterable[tuple[Any, ...]]:
-        """Select the first session, call id, time and these columns of each entry."""
+        """Select (first session, call id, time, *columns) of entries of a type."""
         where, values = usage_filter.to_sql("r.created_us", "s.agent")
         return self._db.execute(
             f"SELECT min(p.session), r.tool_call_id, r.created_us, {columns} "
             "FROM record r JOIN placement p ON p.entry = r.entry "
             "JOIN session s ON s.id = p.session "
-            f"WHERE r.type = '{kind}' AND r.is_current AND {where} "
+            f"WHERE r.type = '{record_type}' AND r.is_current AND {where} "
             "AND (p.is_copy = 0 OR s.originals = 0) GROUP BY r.id",
             values,
         )
@@ -223,13 +229,13 @@ def _make_tool_call(row: tuple[Any, ...], result: tuple[Any, ...] | None) -> Too
     session, _, called_us, tool, entry_id = row
     result_us = result[0] if result else None
     has_times = result_us is not None and called_us is not None
-    took_us = result_us - called_us if has_times else -1
+    duration_us = result_us - called_us if has_times else -1
     return ToolCall(
         session=session,
         tool=tool,
         entry_id=entry_id,
         created_us=called_us,
-        took_us=took_us if took_us >= 0 else None,
+        duration_us=duration_us if duration_us >= 0 else None,
         is_answered=result is not None,
         is_failed=bool(result and result[1]),
     )
@@ -252,11 +258,15 @@ def _group_sql(by: Grouping, usage_filter: UsageFilter) -> str:
             return "NULL"
 
 
-def _price_band_sql(cuts: PriceBreaks) -> Iterable[str]:
+def _price_band_sql(price_breaks: PriceBreaks) -> Iterable[str]:
     """Yield SQL for the number of the price band that a message is in."""
-    if cuts.sizes:
-        yield " + ".join(f"({_REQUEST_TOKENS} > {size:d})" for size in cuts.sizes)
-    if cuts.times:
-        yield " + ".join(f"(created_us >= {time:d})" for time in cuts.times)
-    if cuts.hours:
-        yield " + ".join(f"(created_us % {_DAY_US} >= {h:d})" for h in cuts.hours)
+    if price_breaks.sizes:
+        yield " + ".join(
+            f"({_REQUEST_TOKENS} > {size:d})" for size in price_breaks.sizes
+        )
+    if price_breaks.times:
+        yield " + ".join(f"(created_us >= {time:d})" for time in price_breaks.times)
+    if price_breaks.hours:
+        yield " + ".join(
+            f"(created_us % {_DAY_US} >= {h:d})" for h in price_breaks.hours
+        )

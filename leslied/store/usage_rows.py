@@ -26,12 +26,12 @@ class UsageRows:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._usages: dict[_Key, Usage] = {}
-        self._firsts: dict[_Key, tuple[Any, ...]] = {}
-        self._shown: set[tuple[int, _Key]] = set()
+        self._first_values: dict[_Key, tuple[Any, ...]] = {}
+        self._occurrences: set[tuple[int, _Key]] = set()
         self._without_request_id: set[tuple[str, str]] = set()
 
     def add(self, record: Record, entry_id: bytes, session: int) -> None:
-        """Add a record's usage to its message, and the session that shows it."""
+        """Add a record's usage to its message; record that the session contains it."""
         message = record.message_id or f"entry:{entry_id.hex()}"
         request = str(record.metadata.get("request_id") or "")
         key = (record.session.agent, message, request)
@@ -39,9 +39,9 @@ class UsageRows:
             self._without_request_id.add(key[:2])
         created = to_us(record.created_at) if record.created_at else None
         is_sum = bool(record.metadata.get("is_sum"))
-        self._firsts.setdefault(key, (session, record.model, created, is_sum))
+        self._first_values.setdefault(key, (session, record.model, created, is_sum))
         self._usages[key] = self._usages.get(key, Usage()).max(record.usage or Usage())
-        self._shown.add((session, key))
+        self._occurrences.add((session, key))
 
     def write(self) -> None:
         """Write each message once, with the largest counts of its records."""
@@ -52,23 +52,30 @@ class UsageRows:
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             f"ON CONFLICT DO UPDATE SET {_LARGEST}",
             [
-                (*resolved.get(key, key), *self._firsts[key], *_clamp_counts(usage))
+                (
+                    *resolved.get(key, key),
+                    *self._first_values[key],
+                    *_clamp_counts(usage),
+                )
                 for key, usage in self._usages.items()
             ],
         )
-        shown = sorted({(*resolved.get(key, key), s) for s, key in self._shown})
+        occurrences = sorted(
+            {(*resolved.get(key, key), s) for s, key in self._occurrences}
+        )
+        # For a message of several sessions, add the first session and the others.
         where = "WHERE agent = ? AND message_id = ? AND request_id = ? AND session <> ?"
         self._db.executemany(
             f"INSERT OR IGNORE INTO usage_share SELECT id, session FROM usage {where}",
-            shown,
+            occurrences,
         )
         self._db.executemany(
             f"INSERT OR IGNORE INTO usage_share SELECT id, ? FROM usage {where}",
-            [(row[-1], *row) for row in shown],
+            [(row[-1], *row) for row in occurrences],
         )
 
     def _resolve_request_ids(self) -> dict[_Key, _Key]:
-        """Map keys without a request id to the same message's key that has one.
+        """Map keys without a request id to the key of the same message with one.
 
         Copies of a message may lack the request id.
         """

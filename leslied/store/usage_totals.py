@@ -23,27 +23,30 @@ class UsageTotals:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._version = -1
-        self._all: dict[int, Usage] | None = None
+        self._all_totals: dict[int, Usage] | None = None
         self._ownership = Ownership(db)
 
     def get_by_stream(self, streams: Collection[int] | None = None) -> dict[int, Usage]:
-        """Return tokens by stream, for at least these streams, or for all."""
+        """Return the total tokens of these streams, or of all streams.
+
+        The result can contain other streams, whose totals are then incomplete.
+        """
         (version,) = self._db.execute("PRAGMA data_version").fetchone()
         if self._version != version:
-            self._version, self._all = version, None
+            self._version, self._all_totals = version, None
             self._ownership = Ownership(self._db)
         if (
-            self._all is None
+            self._all_totals is None
             and streams is not None
             and len(streams) <= _MAX_LISTED_STREAMS
         ):
-            return self._count(streams)
-        if self._all is None:
-            self._all = self._count(None)
-        return self._all
+            return self._compute(streams)
+        if self._all_totals is None:
+            self._all_totals = self._compute(None)
+        return self._all_totals
 
-    def _count(self, streams: Collection[int] | None) -> dict[int, Usage]:
-        where = "1" if streams is None else f"session IN ({_list(streams)})"
+    def _compute(self, streams: Collection[int] | None) -> dict[int, Usage]:
+        where = "1" if streams is None else f"session IN ({_format_ids(streams)})"
         shared = f"SELECT usage FROM usage_share WHERE {where}"
         totals = {
             row[0]: Usage(*row[1:])
@@ -61,5 +64,5 @@ class UsageTotals:
         return totals
 
 
-def _list(streams: Collection[int]) -> str:
+def _format_ids(streams: Collection[int]) -> str:
     return ", ".join(f"{number:d}" for number in streams)

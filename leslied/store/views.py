@@ -36,12 +36,12 @@ class View:
         return f"CREATE TEMP VIEW {self.name} AS SELECT {columns} {self.from_sql}"
 
 
-_ISO = "strftime('%Y-%m-%dT%H:%M:%fZ', {})"
+_ISO_TIME_SQL = "strftime('%Y-%m-%dT%H:%M:%fZ', {})"
 """SQL for a time as text that sorts: ISO, UTC, to the millisecond."""
 
 
 def _time_sql(microseconds: str) -> str:
-    return _ISO.format(f"{microseconds} / 1e6, 'unixepoch'")
+    return _ISO_TIME_SQL.format(f"{microseconds} / 1e6, 'unixepoch'")
 
 
 def _null_if_empty(name: str) -> str:
@@ -56,27 +56,27 @@ def _is_error_sql(metadata: str) -> str:
     )
 
 
-_IS_SHOWN = "(p.is_copy = 0 OR s.originals = 0)"
+_IS_VISIBLE = "(p.is_copy = 0 OR s.originals = 0)"
 _FROM_RECORDS = (
     "FROM placement p JOIN session s ON s.id = p.session "
     "JOIN record r ON r.entry = p.entry AND r.is_current = 1"
 )
-_TEXT = "CASE WHEN {0}.spilled <> '' THEN {0}.spilled ELSE {0}.content END"
-_SECONDS = (
+_TEXT_SQL = "CASE WHEN {0}.spilled <> '' THEN {0}.spilled ELSE {0}.content END"
+_SECONDS_SQL = (
     "CASE WHEN a.created_us >= r.created_us "
     "THEN round((a.created_us - r.created_us) / 1e6, 3) END"
 )
-_TOOL = (
+_TOOL_SQL = (
     "CASE WHEN r.type = 'tool_result' THEN "
     "ifnull(call_of(p.session, r.tool_call_id), nullif(r.tool_name, '')) "
     "ELSE nullif(r.tool_name, '') END"
 )
-# `+r.type` keeps the planner from reading all calls of the store for one session.
-_CALLS = f"{_FROM_RECORDS} AND +r.type = 'tool_use'"
+# `+r.type` prevents the planner from reading all calls of the store for one session.
+_FROM_CALLS = f"{_FROM_RECORDS} AND +r.type = 'tool_use'"
 _JOIN_RESULT = "LEFT JOIN record a ON a.id = answer_of(p.session, r.tool_call_id)"
 _EXCERPT_CHARACTERS = 200
-_HEX = "lower(hex(r.entry_id))"
-_DAY = "date(created_us / 1e6, 'unixepoch')"
+_ENTRY_ID_SQL = "lower(hex(r.entry_id))"
+_DAY_SQL = "date(created_us / 1e6, 'unixepoch')"
 
 _AGENT = Column("agent", "the agent's name, such as `claude-code`", "s.agent")
 _SESSION = Column("session_id", "the session's id", "s.session_id")
@@ -96,7 +96,7 @@ _PROJECT = Column("project", "the session's working directory", "nullif(s.cwd, '
 _CALL = Column(
     "tool_call_id", "joins a call and its result", _null_if_empty("tool_call_id")
 )
-_ENTRY = Column("entry_id", "the entry's id, which never changes", _HEX)
+_ENTRY = Column("entry_id", "the entry's id, which never changes", _ENTRY_ID_SQL)
 _MODEL = Column("model", "the model that wrote it", _null_if_empty("model"))
 
 ENTRIES = View(
@@ -115,9 +115,11 @@ ENTRIES = View(
         Column("role", "`system`, `user`, `assistant` or `tool`", "r.role"),
         _CREATED,
         Column(
-            "content", "the text: message, thinking or tool result", _TEXT.format("r")
+            "content",
+            "the text: message, thinking or tool result",
+            _TEXT_SQL.format("r"),
         ),
-        Column("tool_name", "the tool, for calls and results", _TOOL),
+        Column("tool_name", "the tool, for calls and results", _TOOL_SQL),
         _CALL,
         Column(
             "tool_input", "the call's arguments, as JSON", _null_if_empty("tool_input")
@@ -141,7 +143,7 @@ ENTRIES = View(
             "(SELECT CAST(o.path AS TEXT) FROM source o WHERE o.id = p.source)",
         ),
     ),
-    f"{_FROM_RECORDS} WHERE {_IS_SHOWN}",
+    f"{_FROM_RECORDS} WHERE {_IS_VISIBLE}",
 )
 
 FLOW = View(
@@ -156,7 +158,7 @@ FLOW = View(
         _CREATED,
         Column("type", "the entry's type", "r.type"),
         Column("role", "the entry's role", "r.role"),
-        Column("tool_name", "the tool, for calls and results", _TOOL),
+        Column("tool_name", "the tool, for calls and results", _TOOL_SQL),
         Column("previous_type", "type of the previous entry in its source", "b.type"),
         Column("previous_role", "role of the previous entry", "b.role"),
         Column("next_type", "type of the next entry in its source", "n.type"),
@@ -169,13 +171,13 @@ FLOW = View(
         Column(
             "excerpt",
             f"the first {_EXCERPT_CHARACTERS} characters of the content",
-            f"cut_words({_TEXT.format('r')}, {_EXCERPT_CHARACTERS})",
+            f"cut_words({_TEXT_SQL.format('r')}, {_EXCERPT_CHARACTERS})",
         ),
     ),
     f"{_FROM_RECORDS} "
     "LEFT JOIN record b ON b.id = neighbour_of(p.session, p.id, -1) "
     "LEFT JOIN record n ON n.id = neighbour_of(p.session, p.id, 1) "
-    f"WHERE {_IS_SHOWN}",
+    f"WHERE {_IS_VISIBLE}",
 )
 
 TOOLS = View(
@@ -195,16 +197,16 @@ TOOLS = View(
         Column(
             "seconds",
             "time from call to result, including the wait for permission",
-            _SECONDS,
+            _SECONDS_SQL,
         ),
         Column("is_answered", "1 if there is a result, else 0", "a.id IS NOT NULL"),
         Column("is_error", "1 if the tool failed, else 0", _is_error_sql("a.metadata")),
-        Column("result", "the text of the result", _TEXT.format("a")),
+        Column("result", "the text of the result", _TEXT_SQL.format("a")),
         _MODEL,
         _CALL,
         _ENTRY,
     ),
-    f"{_CALLS} {_JOIN_RESULT} WHERE {_IS_SHOWN}",
+    f"{_FROM_CALLS} {_JOIN_RESULT} WHERE {_IS_VISIBLE}",
 )
 
 TIMELINE = View(
@@ -217,7 +219,7 @@ TIMELINE = View(
         Column("tool_name", "the tool", "r.tool_name"),
         Column("started_at", "the time of the call", _time_sql("r.created_us")),
         Column("ended_at", "the time of the result", _time_sql("a.created_us")),
-        Column("seconds", "time from call to result", _SECONDS),
+        Column("seconds", "time from call to result", _SECONDS_SQL),
         Column(
             "since_start",
             "seconds from the first entry of its source to the call",
@@ -232,8 +234,8 @@ TIMELINE = View(
         ),
         _CALL,
     ),
-    f"{_CALLS} {_JOIN_RESULT} "
-    f"WHERE {_IS_SHOWN} AND r.created_us IS NOT NULL ORDER BY r.created_us, p.id",
+    f"{_FROM_CALLS} {_JOIN_RESULT} "
+    f"WHERE {_IS_VISIBLE} AND r.created_us IS NOT NULL ORDER BY r.created_us, p.id",
 )
 
 ERRORS = View(
@@ -242,7 +244,7 @@ ERRORS = View(
     (
         _AGENT,
         Column("type", "`tool_result` or `error`", "r.type"),
-        Column("tool_name", "the tool that failed; NULL for errors", _TOOL),
+        Column("tool_name", "the tool that failed; NULL for errors", _TOOL_SQL),
         Column("failures", "number of failures", "count(*)"),
         Column(
             "sessions",
@@ -264,13 +266,13 @@ ERRORS = View(
             "example",
             f"the first {_EXCERPT_CHARACTERS} characters of the earliest or latest "
             "failure",
-            f"cut_words({_TEXT.format('r')}, {_EXCERPT_CHARACTERS})",
+            f"cut_words({_TEXT_SQL.format('r')}, {_EXCERPT_CHARACTERS})",
         ),
     ),
     "FROM record r JOIN placement p ON p.id = "
     "(SELECT min(id) FROM placement WHERE entry = r.entry) "
     "JOIN session s ON s.id = p.session "
-    f"WHERE r.is_current = 1 AND {_IS_SHOWN} AND (r.type = 'error' "
+    f"WHERE r.is_current = 1 AND {_IS_VISIBLE} AND (r.type = 'error' "
     f"OR r.type = 'tool_result' AND {_is_error_sql('r.metadata')}) GROUP BY 1, 2, 3",
 )
 
@@ -278,7 +280,7 @@ DAILY = View(
     "usage_daily",
     "Tokens by day, agent and model; every API message counts once.",
     (
-        Column("day", "the day in UTC, such as `2026-01-31`", _DAY),
+        Column("day", "the day in UTC, such as `2026-01-31`", _DAY_SQL),
         Column("agent", "the agent's name", "agent"),
         Column("model", "the model", "model"),
         Column("messages", "number of API messages", "count(*)"),
@@ -295,7 +297,7 @@ DAILY = View(
     "FROM usage GROUP BY 1, 2, 3",
 )
 
-_IN_UNIT = (
+_FROM_UNIT = (
     "FROM placement q JOIN record x ON x.entry = q.entry AND x.is_current = 1 "
     "WHERE q.session = p.session AND q.unit = p.unit "
     "AND (q.is_copy = 0 OR s.originals = 0)"
@@ -313,24 +315,24 @@ UNITS = View(
         Column(
             "started_at",
             "the earliest time of its entries",
-            _time_sql(f"(SELECT min(x.created_us) {_IN_UNIT})"),
+            _time_sql(f"(SELECT min(x.created_us) {_FROM_UNIT})"),
         ),
         Column(
             "ended_at",
             "the latest time of its entries",
-            _time_sql(f"(SELECT max(x.created_us) {_IN_UNIT})"),
+            _time_sql(f"(SELECT max(x.created_us) {_FROM_UNIT})"),
         ),
         Column(
             "prompt",
             "the text of the prompt; NULL before the first prompt",
             "CASE WHEN p.unit > 0 OR s.source <> 'main' THEN (SELECT x.content "
-            f"{_IN_UNIT} AND x.type = 'user_message' ORDER BY q.id LIMIT 1) END",
+            f"{_FROM_UNIT} AND x.type = 'user_message' ORDER BY q.id LIMIT 1) END",
         ),
-        Column("entries", "number of entries", f"(SELECT count(*) {_IN_UNIT})"),
+        Column("entries", "number of entries", f"(SELECT count(*) {_FROM_UNIT})"),
         Column(
             "tool_calls",
             "number of tool calls",
-            f"(SELECT count(*) {_IN_UNIT} AND x.type = 'tool_use')",
+            f"(SELECT count(*) {_FROM_UNIT} AND x.type = 'tool_use')",
         ),
         Column(
             "transcript",
@@ -352,7 +354,9 @@ SESSIONS = View(
     "sessions",
     "The sessions, as in `list` at the time of the query.",
     tuple(
-        Column(name, about, _ISO.format(name) if name.endswith("_at") else name)
+        Column(
+            name, about, _ISO_TIME_SQL.format(name) if name.endswith("_at") else name
+        )
         for name, about in (
             ("session_id", "the session's id"),
             ("agent", "the agent's name"),

@@ -102,10 +102,10 @@ class Store:
 
         With `is_final`, omit sources that have an unread incomplete last line.
         """
-        is_complete = "AND size IN (offset, finished)" if is_final else ""
+        complete_condition = "AND size IN (offset, finished)" if is_final else ""
         rows = self._db.execute(
             "SELECT path, dev, inode, size, mtime_ns, ctime_ns FROM source "
-            f"WHERE agent = ? {is_complete}",
+            f"WHERE agent = ? {complete_condition}",
             (agent,),
         )
         return {row[0]: unpack_stamp(row[1:]) for row in rows}
@@ -127,7 +127,10 @@ class Store:
         return unpack_cursor(row) if row else None
 
     def commit(self, chunks: Sequence[DecodedChunk]) -> CommitReport:
-        """Store all chunks, each with its cursor, in one transaction."""
+        """Store all chunks, each with its cursor, in one transaction.
+
+        Lone surrogates, which SQLite cannot store, are replaced.
+        """
         try:
             return self._commit(chunks)
         except UnicodeEncodeError:
@@ -157,9 +160,9 @@ class Store:
 
     @contextmanager
     def track_scan(self, agent: str) -> Iterator[None]:
-        """Surround a scan of all of an agent's sources; save when it began.
+        """Save the start time of the scan of an agent's sources in this context.
 
-        A scan that found nothing new writes nothing.
+        If the scan changes nothing in the store, save nothing.
         """
         start_us, changes = to_us(self._clock.now()), self._db.total_changes
         yield
@@ -177,7 +180,10 @@ class Store:
             )
 
     def move_source(self, agent: str, old: bytes, new: bytes) -> None:
-        """Rename a source whose file was moved; its cursor remains."""
+        """Change the path of a source whose file was moved; its cursor remains.
+
+        Do nothing if there is a source with the new path.
+        """
         with self._transaction():
             self._db.execute(
                 "UPDATE OR IGNORE source SET path = ?, is_gone = 0 "
@@ -192,7 +198,7 @@ class Store:
             yield TranscriptLedger(self._db)
 
     def mark_stopped(self, agent: str, session_ids: Iterable[str]) -> int:
-        """Mark sessions and their subagents as stopped; return how many were not."""
+        """Mark sessions and subagents as stopped; return how many were not stopped."""
         with self._transaction():
             result = self._db.executemany(
                 "UPDATE session SET stopped_us = ?, is_dirty = 1 WHERE agent = ? "
@@ -203,7 +209,7 @@ class Store:
 
     @translate_sqlite_errors
     def mark_live(self, agent: str, session_ids: Iterable[str]) -> None:
-        """Save which sessions of the agent a process works on; write only changes."""
+        """Mark exactly these sessions of the agent as live: a process works on them."""
         ids = json.dumps(sorted(session_ids))
         changed = self._db.execute(
             "SELECT id FROM session WHERE agent = ?1 AND is_live "
@@ -278,7 +284,7 @@ class Store:
             ) from error
 
     def mark_all_stopped(self) -> int:
-        """Mark every session as stopped now; return how many were not."""
+        """Mark every session as stopped now; return how many were not stopped."""
         with self._transaction():
             result = self._db.execute(
                 "UPDATE session SET stopped_us = ? "
@@ -291,7 +297,7 @@ class Store:
     def bulk_load(self, *, is_enabled: bool = True) -> Iterator[None]:
         """Make commits fast during a large import, and durable again afterwards.
 
-        What a power loss destroys meanwhile is read again from the logs.
+        Commits that a power loss destroys are read again from the logs.
         """
         if not is_enabled:
             yield
@@ -304,7 +310,7 @@ class Store:
 
     @translate_sqlite_errors
     def _record_creation(self) -> None:
-        """Save the creation time; sessions that ended before it are not exported."""
+        """Save the creation time of a new store; older sessions are not exported."""
         query = "SELECT 1 FROM meta WHERE key = 'created_us'"
         if self._db.execute(query).fetchone() is None:
             self._db.execute(

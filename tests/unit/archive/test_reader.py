@@ -32,7 +32,7 @@ def append_frame(
         writer.append(spec, [data])
 
 
-def read(path: Path) -> dict[int, bytes]:
+def read_generations(path: Path) -> dict[int, bytes]:
     with ArchiveReader(path) as reader:
         return {
             generation: b"".join(
@@ -47,28 +47,28 @@ def test_bytes_are_grouped_by_generation(path: Path):
     append_frame(path, FrameKind.LOG, b"b\n", offset=2)
     append_frame(path, FrameKind.LOG, b"c\n", generation=2)
 
-    assert read(path) == {1: b"a\nb\n", 2: b"c\n"}
+    assert read_generations(path) == {1: b"a\nb\n", 2: b"c\n"}
 
 
 def test_an_incomplete_line_is_replaced_by_the_complete_one(path: Path):
     append_frame(path, FrameKind.LOG, b"a\n")
     append_frame(path, FrameKind.TAIL, b"half", offset=2)
-    before = read(path)
+    before = read_generations(path)
     append_frame(path, FrameKind.LOG, b"half a line\n", offset=2)
 
     assert before == {1: b"a\nhalf"}
-    assert read(path) == {1: b"a\nhalf a line\n"}
+    assert read_generations(path) == {1: b"a\nhalf a line\n"}
 
 
 def test_spilled_results_are_not_part_of_the_log(path: Path):
     append_frame(path, FrameKind.LOG, b"a\n")
     append_frame(path, FrameKind.SPILL, b"long text")
 
-    assert read(path) == {1: b"a\n"}
+    assert read_generations(path) == {1: b"a\n"}
 
 
+@pytest.mark.fault("E4")
 def test_any_flipped_bit_is_detected_and_reported(path: Path):
-    """E4."""
     append_frame(path, FrameKind.LOG, b"one line\n" * 3)
     append_frame(path, FrameKind.LOG, b"another\n", offset=27)
     data = path.read_bytes()
@@ -102,7 +102,7 @@ def test_reading_a_damaged_frame_raises_an_error_with_its_position(path: Path):
         list(reader.read_frame(reader.frames[0]))
 
 
-def test_an_undamaged_file_has_no_damage_to_report(path: Path):
+def test_no_damage_is_reported_for_an_intact_file(path: Path):
     append_frame(path, FrameKind.LOG, b"a\n")
 
     with ArchiveReader(path) as reader:

@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "archive" / make_file_name("agent", b"/logs/a.jsonl")
 
 
-def add(writer: ArchiveWriter, data: bytes, **fields) -> None:
+def append_log_frame(writer: ArchiveWriter, data: bytes, **fields) -> None:
     """Append a LOG frame that continues the last one."""
     last = writer.find_last_frame(FrameKind.LOG)
     start = last.source_end if last else 0
@@ -49,18 +49,18 @@ def add(writer: ArchiveWriter, data: bytes, **fields) -> None:
 def write_frames(path: Path, *chunks: bytes) -> None:
     with ArchiveWriter(path) as writer:
         for chunk in chunks:
-            add(writer, chunk, metadata={"path": "a"})
+            append_log_frame(writer, chunk, metadata={"path": "a"})
         writer.sync()
 
 
-def complete(path: Path) -> None:
-    """Archive what the file lacks of WHOLE."""
+def append_missing_bytes(path: Path) -> None:
+    """Append the bytes of WHOLE that the archive file lacks."""
     with ArchiveWriter(path) as writer:
         last = writer.find_last_frame(FrameKind.LOG)
-        add(writer, WHOLE[last.source_end if last else 0 :])
+        append_log_frame(writer, WHOLE[last.source_end if last else 0 :])
 
 
-def read(path: Path) -> bytes:
+def read_archive(path: Path) -> bytes:
     with ArchiveReader(path) as reader:
         assert not reader.damaged_offsets
         return b"".join(
@@ -71,10 +71,10 @@ def read(path: Path) -> bytes:
         )
 
 
-def test_frames_return_their_bytes(path: Path):
+def test_appended_bytes_are_read_back_unchanged(path: Path):
     write_frames(path, *CHUNKS)
 
-    assert read(path) == WHOLE
+    assert read_archive(path) == WHOLE
     with ArchiveReader(path) as reader:
         assert [frame.length for frame in reader.frames] == list(map(len, CHUNKS))
         assert reader.frames[-1].running_crc == zlib.crc32(WHOLE)
@@ -91,10 +91,10 @@ def test_files_and_folders_are_private(path: Path, tmp_path: Path):
     assert list_files(tmp_path / "archive") == [path]
 
 
+@pytest.mark.fault("E3")
 def test_a_file_truncated_anywhere_retains_complete_frames_and_can_be_continued(
     path: Path,
 ):
-    """E3."""
     write_frames(path, *CHUNKS)
     data = path.read_bytes()
     with ArchiveReader(path) as reader:
@@ -108,15 +108,16 @@ def test_a_file_truncated_anywhere_retains_complete_frames_and_can_be_continued(
         with ArchiveReader(path) as reader:
             assert len(reader.frames) == complete_frames
             assert not reader.damaged_offsets
-        assert read(path) == WHOLE[: lengths[complete_frames]]
+        assert read_archive(path) == WHOLE[: lengths[complete_frames]]
         with ArchiveWriter(path) as writer:
             assert writer.size == path.stat().st_size == ends[complete_frames]
-        complete(path)
-        assert read(path) == WHOLE
+        append_missing_bytes(path)
+        assert read_archive(path) == WHOLE
 
 
+@pytest.mark.fault("E3")
 def test_a_file_that_ends_in_zeros_can_be_continued(path: Path):
-    """E3: the file's length reached the disk, its last bytes did not."""
+    """The file's length reached the disk, its last bytes did not."""
     write_frames(path, *CHUNKS)
     data = path.read_bytes()
     with ArchiveReader(path) as reader:
@@ -134,10 +135,10 @@ def test_a_file_that_ends_in_zeros_can_be_continued(path: Path):
             path.write_bytes(data[:cut] + bytes(len(data) - cut))
         with ArchiveWriter(path) as writer:
             frame_count = len(writer.frames)
-        complete(path)
+        append_missing_bytes(path)
 
         assert frame_count in (2, 3)
-        assert read(path)[: len(WHOLE)] == WHOLE
+        assert read_archive(path)[: len(WHOLE)] == WHOLE
 
 
 def test_opening_truncates_an_unfinished_frame(path: Path):
@@ -159,7 +160,7 @@ def test_bytes_with_an_unexpected_length_or_checksum_are_not_appended(path: Path
     with ArchiveWriter(path) as writer:
         for fields in ({"crc_after": 1}, {"length": 3}, {"length": 30}):
             with pytest.raises(ArchiveError, match="changed while"):
-                add(writer, b"abcd\n", **fields)
+                append_log_frame(writer, b"abcd\n", **fields)
 
     assert path.read_bytes() == before
 
@@ -179,8 +180,8 @@ def test_an_error_while_reading_the_log_leaves_the_archive_unchanged(path: Path)
     assert path.read_bytes() == before
 
 
+@pytest.mark.fault("E7")
 def test_a_newer_format_is_refused_and_not_changed(path: Path):
-    """E7."""
     write_frames(path, *CHUNKS)
     data = bytearray(path.read_bytes())
     data[4:6] = (archive_format.FORMAT_VERSION + 1).to_bytes(2, "big")
@@ -193,8 +194,9 @@ def test_a_newer_format_is_refused_and_not_changed(path: Path):
     assert path.read_bytes() == data
 
 
+@pytest.mark.fault("E4")
 def test_a_damaged_frame_is_never_truncated(path: Path):
-    """E4: only an unfinished frame may be truncated."""
+    """Only an unfinished frame may be truncated."""
     write_frames(path, *CHUNKS)
     data = bytearray(path.read_bytes())
     with ArchiveReader(path) as reader:
@@ -216,7 +218,7 @@ def test_frames_after_a_damaged_one_can_be_read(path: Path):
     data[13] ^= 1
     path.write_bytes(data)
     with ArchiveWriter(path) as writer:
-        add(writer, WHOLE, generation=2)
+        append_log_frame(writer, WHOLE, generation=2)
 
     with ArchiveReader(path) as reader:
         assert reader.damaged_offsets == [0]

@@ -18,7 +18,7 @@ def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
         yield harness
 
 
-def contents(records: list[PlacedRecord]) -> list[str]:
+def list_contents(records: list[PlacedRecord]) -> list[str]:
     return [placed.record.content for placed in records]
 
 
@@ -41,16 +41,21 @@ def test_only_later_records_are_listed(harness: StoreHarness):
         newest = reader.change_feed.get_newest_placement()
         harness.commit(make_prompt("two", "2"), log="b.jsonl")
 
-        assert contents(reader.change_feed.list_after(newest)) == ["two"]
-        assert contents(reader.change_feed.list_after(0)) == ["one", "two"]
+        assert list_contents(reader.change_feed.list_after(newest)) == ["two"]
+        assert list_contents(reader.change_feed.list_after(0)) == ["one", "two"]
 
 
 def test_the_last_records_of_a_type_are_listed_in_order(harness: StoreHarness):
     harness.commit(*(make_prompt(word, word) for word in "abc"), make_record("d", "d"))
 
     with harness.reader() as reader:
-        assert contents(reader.change_feed.list_last(2, ["user_message"])) == ["b", "c"]
-        assert contents(reader.change_feed.list_last(9, ["assistant_message"])) == ["d"]
+        assert list_contents(reader.change_feed.list_last(2, ["user_message"])) == [
+            "b",
+            "c",
+        ]
+        assert list_contents(
+            reader.change_feed.list_last(9, ["assistant_message"])
+        ) == ["d"]
 
 
 def test_the_last_records_can_be_limited_to_some_sessions(harness: StoreHarness):
@@ -59,13 +64,13 @@ def test_the_last_records_can_be_limited_to_some_sessions(harness: StoreHarness)
     rows = [harness.session().row]
 
     with harness.reader() as reader:
-        assert contents(reader.change_feed.list_last(9, ["user_message"], rows)) == [
-            "mine"
-        ]
+        assert list_contents(
+            reader.change_feed.list_last(9, ["user_message"], rows)
+        ) == ["mine"]
         assert reader.change_feed.list_last(9, ["user_message"], []) == []
 
 
-def test_the_sequence_is_the_same_as_in_the_session(harness: StoreHarness):
+def test_a_record_has_the_same_sequence_as_in_its_session(harness: StoreHarness):
     harness.commit(make_prompt("other", "0", session=make_key("t")), log="b.jsonl")
     harness.commit(*(make_prompt(word, word) for word in "abc"))
 

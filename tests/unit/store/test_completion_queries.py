@@ -13,7 +13,7 @@ OTHER = "99999999-2222-4333-8444-555555555555"
 
 @pytest.fixture
 def completions(claude: ClaudeHome):
-    """Completions of an old session, and of a newer one with subagent and title."""
+    """Reader of a store with an old session and a newer one that has a subagent."""
     old, new = ClaudeLogBuilder(OTHER, cwd="/home/dev/mill"), ClaudeLogBuilder(SESSION)
     claude.write(old.prompt("old\nprompt"), name=f"-home-dev-mill/{OTHER}.jsonl")
     claude.write(*(new.prompt(f"prompt {number}") for number in range(5)))

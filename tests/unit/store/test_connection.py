@@ -36,7 +36,7 @@ def open_umask() -> Iterator[None]:
     os.umask(old)
 
 
-def pragma(db: sqlite3.Connection, name: str) -> object:
+def get_pragma(db: sqlite3.Connection, name: str) -> object:
     return db.execute(f"PRAGMA {name}").fetchone()[0]
 
 
@@ -51,9 +51,9 @@ def corrupt_store(path: Path, clock: FakeClock) -> None:
 # Modes
 
 
+@pytest.mark.fault("S7")
 @pytest.mark.usefixtures("open_umask")
-def test_every_file_is_private_with_any_umask(path: Path, clock: FakeClock):
-    """S7."""
+def test_every_file_is_private_with_an_open_umask(path: Path, clock: FakeClock):
     with StoreHarness(path, clock) as harness:
         harness.commit(make_prompt())
         files = sorted(path.parent.iterdir())
@@ -67,25 +67,25 @@ def test_every_file_is_private_with_any_umask(path: Path, clock: FakeClock):
         assert list_modes(files) == {0o600}
 
 
+@pytest.mark.fault("S7")
 @pytest.mark.usefixtures("open_umask")
-def test_the_folder_is_private_with_any_umask(path: Path, clock: FakeClock):
-    """S7."""
+def test_the_folder_is_private_with_an_open_umask(path: Path, clock: FakeClock):
     Store(path, clock).close()
 
     assert list_modes([path.parent]) == {0o700}
 
 
+@pytest.mark.fault("S7")
 @pytest.mark.usefixtures("open_umask")
 def test_every_created_folder_is_private(tmp_path: Path, clock: FakeClock):
-    """S7."""
     path = tmp_path / "share" / "leslied" / "store.db"
     Store(path, clock).close()
 
     assert list_modes([path.parent, path.parent.parent]) == {0o700}
 
 
+@pytest.mark.fault("S7")
 def test_opening_makes_a_store_private_again(path: Path, clock: FakeClock):
-    """S7."""
     Store(path, clock).close()
     path.chmod(0o644)
     path.parent.chmod(0o755)
@@ -99,6 +99,7 @@ def test_opening_makes_a_store_private_again(path: Path, clock: FakeClock):
 # Settings
 
 
+@pytest.mark.fault("E2", "E9")
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -110,25 +111,25 @@ def test_opening_makes_a_store_private_again(path: Path, clock: FakeClock):
     ],
 )
 def test_the_writer_uses_durable_settings(path: Path, name: str, value: object):
-    """E2, E9."""
     db = open_writer(path)
 
-    assert pragma(db, name) == value
+    assert get_pragma(db, name) == value
     db.close()
 
 
+@pytest.mark.fault("E9")
 @pytest.mark.parametrize(
     ("name", "value"), [("query_only", 1), ("busy_timeout", 5000), ("mmap_size", 0)]
 )
 def test_a_reader_uses_read_only_settings(path: Path, name: str, value: object):
-    """E9."""
     open_writer(path).close()
     db = open_reader(path)
 
-    assert pragma(db, name) == value
+    assert get_pragma(db, name) == value
     db.close()
 
 
+@pytest.mark.fault("E9")
 @pytest.mark.parametrize(
     "statement",
     [
@@ -139,7 +140,6 @@ def test_a_reader_uses_read_only_settings(path: Path, name: str, value: object):
     ],
 )
 def test_a_reader_cannot_write(path: Path, statement: str):
-    """E9."""
     open_writer(path).close()
     db = open_reader(path)
 
@@ -148,8 +148,8 @@ def test_a_reader_cannot_write(path: Path, statement: str):
     db.close()
 
 
+@pytest.mark.fault("E9")
 def test_a_reader_cannot_write_without_query_only(path: Path):
-    """E9."""
     open_writer(path).close()
     db = open_reader(path)
     db.execute("PRAGMA query_only = 0")
@@ -174,10 +174,10 @@ def test_an_empty_file_counts_as_an_empty_store(path: Path):
         open_reader(path)
 
 
-def test_a_folder_name_may_contain_characters_of_an_uri(
+@pytest.mark.fault("B17")
+def test_a_folder_name_may_contain_special_characters_of_a_uri(
     tmp_path: Path, clock: FakeClock
 ):
-    """B17."""
     path = tmp_path / "café ?mode=rw#x%20&" / "store.db"
     Store(path, clock).close()
 
@@ -188,8 +188,8 @@ def test_a_folder_name_may_contain_characters_of_an_uri(
 # Concurrent access
 
 
+@pytest.mark.fault("E8")
 def test_a_long_reader_does_not_block_the_writer(path: Path, clock: FakeClock):
-    """E8."""
     with StoreHarness(path, clock) as harness:
         harness.commit(make_prompt("one", "1"))
         with harness.reader() as reader:
@@ -201,8 +201,8 @@ def test_a_long_reader_does_not_block_the_writer(path: Path, clock: FakeClock):
         assert harness.contents() == ["one", "two"]
 
 
+@pytest.mark.fault("E8", "F8")
 def test_a_long_reader_does_not_block_closing(path: Path, clock: FakeClock):
-    """E8, F8."""
     harness = StoreHarness(path, clock)
     harness.commit(make_prompt("one", "1"))
     with harness.reader() as reader:
@@ -217,8 +217,8 @@ def test_a_long_reader_does_not_block_closing(path: Path, clock: FakeClock):
         assert time.perf_counter() - start < 5
 
 
+@pytest.mark.fault("E2")
 def test_a_closed_store_is_a_single_file(path: Path, clock: FakeClock):
-    """E2."""
     with StoreHarness(path, clock) as harness:
         harness.commit(make_prompt("one", "1"))
 
@@ -226,8 +226,8 @@ def test_a_closed_store_is_a_single_file(path: Path, clock: FakeClock):
     assert names == {"store.db", "writer.lock"}
 
 
-def test_a_store_without_its_side_files_opens(path: Path, clock: FakeClock):
-    """E2."""
+@pytest.mark.fault("E2")
+def test_a_copy_of_the_main_file_alone_can_be_opened(path: Path, clock: FakeClock):
     with StoreHarness(path, clock) as harness:
         harness.commit(make_prompt("one", "1"))
     copy = path.with_name("copy.db")
@@ -240,8 +240,8 @@ def test_a_store_without_its_side_files_opens(path: Path, clock: FakeClock):
 # The lock
 
 
+@pytest.mark.fault("E11")
 def test_a_second_writer_is_refused_with_a_message(path: Path, clock: FakeClock):
-    """E11."""
     with Store(path, clock), pytest.raises(AlreadyRunning) as raised:
         Store(path, clock)
 
@@ -250,10 +250,10 @@ def test_a_second_writer_is_refused_with_a_message(path: Path, clock: FakeClock)
     assert raised.value.hint
 
 
+@pytest.mark.fault("E11")
 def test_a_refused_writer_does_not_release_the_lock_of_the_first(
     path: Path, clock: FakeClock
 ):
-    """E11."""
     with StoreHarness(path, clock) as harness:
         for _ in range(3):
             with pytest.raises(AlreadyRunning):
@@ -263,15 +263,15 @@ def test_a_refused_writer_does_not_release_the_lock_of_the_first(
         assert harness.count("record") == 1
 
 
+@pytest.mark.fault("E11")
 def test_closing_the_writer_releases_the_lock(path: Path, clock: FakeClock):
-    """E11."""
     Store(path, clock).close()
 
     os.close(lock_store(path))
 
 
+@pytest.mark.fault("E11")
 def test_the_end_of_the_process_releases_the_lock(path: Path, clock: FakeClock):
-    """E11."""
     code = (
         "import sys; from pathlib import Path; from leslied.clock import SystemClock\n"
         "from leslied.store import Store\n"
@@ -294,8 +294,8 @@ def test_the_end_of_the_process_releases_the_lock(path: Path, clock: FakeClock):
     assert output == b"open\n"
 
 
+@pytest.mark.fault("E11")
 def test_a_writer_that_fails_to_open_releases_the_lock(path: Path, clock: FakeClock):
-    """E11."""
     path.parent.mkdir()
     path.write_bytes(b"no database" * 1000)
     for _ in range(2):
@@ -308,12 +308,12 @@ def test_a_writer_that_fails_to_open_releases_the_lock(path: Path, clock: FakeCl
 # Damage
 
 
+@pytest.mark.fault("E6")
 @pytest.mark.parametrize(
     "data", [b"no database" * 1000, b"SQLite format 3\0" + b"x" * 99]
 )
 @pytest.mark.parametrize("opener", [open_writer, open_reader])
 def test_a_file_that_is_not_a_store_raises_an_error(path: Path, data: bytes, opener):
-    """E6."""
     path.parent.mkdir()
     path.write_bytes(data)
 
@@ -325,49 +325,49 @@ def test_a_file_that_is_not_a_store_raises_an_error(path: Path, data: bytes, ope
     assert path.read_bytes() == data
 
 
+@pytest.mark.fault("E4", "E6")
 def test_reading_a_damaged_store_raises_an_error(path: Path, clock: FakeClock):
-    """E4, E6."""
     corrupt_store(path, clock)
 
     with pytest.raises(StoreUnusable), StoreReader(path) as reader:
         reader.list_sessions()
 
 
+@pytest.mark.fault("E4", "E6")
 def test_opening_a_damaged_store_for_writing_raises_an_error(
     path: Path, clock: FakeClock
 ):
-    """E4, E6."""
     corrupt_store(path, clock)
 
     with pytest.raises(StoreUnusable), Store(path, clock) as store:
         store.load_stamps("claude-code")
 
 
+@pytest.mark.fault("E6", "F10")
 @pytest.mark.parametrize("name", ["store.db", "deeper/store.db"])
 def test_a_folder_that_cannot_be_created_raises_an_error(
     tmp_path: Path, clock: FakeClock, name: str
 ):
-    """E6, F10."""
     (tmp_path / "data").write_text("in the way")
 
     with pytest.raises(StoreUnusable):
         Store(tmp_path / "data" / name, clock)
 
 
+@pytest.mark.fault("E6")
 def test_a_folder_at_the_path_of_the_store_raises_an_error(
     path: Path, clock: FakeClock
 ):
-    """E6."""
     path.mkdir(parents=True)
 
     with pytest.raises(StoreUnusable, match="directory"):
         Store(path, clock)
 
 
+@pytest.mark.fault("E6", "F10")
 def test_a_lock_file_that_cannot_be_created_raises_an_error(
     path: Path, clock: FakeClock
 ):
-    """E6, F10."""
     (path.parent / "writer.lock").mkdir(parents=True)
 
     with pytest.raises(StoreUnusable):
@@ -380,8 +380,9 @@ def test_the_store_is_a_regular_file(path: Path, clock: FakeClock):
     assert stat.S_ISREG(path.lstat().st_mode)
 
 
+@pytest.mark.fault("E11")
 def test_a_probe_of_the_lock_does_not_prevent_writing(path: Path):
-    """E11: `status` takes a shared lock for a moment to see who holds it."""
+    """`status` takes a shared lock for a moment to see who holds it."""
     os.close(lock_store(path))
     fd = os.open(path.with_name("writer.lock"), os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_SH)

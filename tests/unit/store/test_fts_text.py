@@ -15,7 +15,7 @@ from tests.support.records import make_record
 
 
 @pytest.mark.parametrize("kind", ["system_event", "error", "unknown", "token_usage"])
-def test_other_types_are_not_indexed(kind: str):
+def test_events_errors_and_usage_are_not_indexed(kind: str):
     assert extract_index_text(make_record("words", type=kind)) == ""
 
 
@@ -61,8 +61,8 @@ def test_words_next_to_cjk_remain_words():
     assert space_cjk("mixed日本text").split() == ["mixed", "日", "本", "text"]
 
 
+@pytest.mark.fault("A5")
 def test_a_lone_surrogate_is_not_an_error():
-    """A5."""
     assert "日" in space_cjk("日\ud800").split()
 
 
@@ -82,14 +82,15 @@ def test_only_the_strings_of_a_call_are_extracted(tool_input: str, strings: list
     assert extract_strings(tool_input).split() == strings
 
 
-@pytest.mark.parametrize("unit", ["[]", '{"a":}'], ids=["lists", "objects"])
-def test_deeply_nested_arguments_are_not_an_error(unit: str):
-    """A9."""
-    opening, closing = unit[:-1], unit[-1]
+@pytest.mark.fault("A9")
+@pytest.mark.parametrize("brackets", ["[]", '{"a":}'], ids=["lists", "objects"])
+def test_deeply_nested_arguments_are_not_an_error(brackets: str):
+    opening, closing = brackets[:-1], brackets[-1]
     for depth in [*range(900, 1010), 10_000, 200_000]:
         extract_strings(opening * depth + '"x"' + closing * depth)
 
 
+@pytest.mark.fault("S2")
 @pytest.mark.parametrize(
     ("text", "truncated"),
     [
@@ -105,5 +106,4 @@ def test_deeply_nested_arguments_are_not_an_error(unit: str):
 def test_truncation_drops_a_token_that_could_be_part_of_a_secret(
     text: str, truncated: str
 ):
-    """S2."""
     assert truncate_text(text, 10) == truncated

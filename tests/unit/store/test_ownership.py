@@ -51,7 +51,7 @@ def commit_sessions(harness: StoreHarness, **sessions: list[Record]) -> None:
         harness.commit(*records, log=f"{name}.jsonl")
 
 
-def usages(harness: StoreHarness, *names: str) -> list[Usage]:
+def list_usages(harness: StoreHarness, *names: str) -> list[Usage]:
     return [harness.session(name).usage for name in names]
 
 
@@ -80,16 +80,16 @@ def test_the_largest_counts_of_a_message_are_used(harness: StoreHarness, is_toge
     assert harness.session().usage == Usage(10, 50, 3, 7)
 
 
+@pytest.mark.fault("G1")
 def test_a_copy_without_usage_does_not_change_the_count(harness: StoreHarness):
-    """G1."""
     commit_sessions(
         harness,
         a=[make_shared_message("a")],
         b=[make_shared_message("b", usage=None), make_own_prompt("b", 1)],
     )
 
-    total = [sum(u.input_tokens for u in usages(harness, "a", "b"))]
-    assert total == [100]
+    total = sum(usage.input_tokens for usage in list_usages(harness, "a", "b"))
+    assert total == 100
 
 
 def test_messages_without_an_id_count_separately(harness: StoreHarness):
@@ -121,19 +121,19 @@ def test_a_copy_without_a_request_id_is_the_same_message(harness: StoreHarness, 
     assert harness.session().usage == Usage(5)
 
 
+@pytest.mark.fault("B1")
 def test_reading_a_source_again_does_not_change_the_count(harness: StoreHarness):
-    """B1."""
     commit_sessions(harness, a=[make_shared_message("a")])
     harness.commit(make_shared_message("a"), log="a.jsonl", generation=2)
 
-    assert usages(harness, "a") == [SHARED]
+    assert list_usages(harness, "a") == [SHARED]
 
 
+@pytest.mark.fault("A10")
 @pytest.mark.parametrize("tokens", [2**62, 2**63 - 1])
 def test_totals_beyond_sqlite_integers_are_not_an_error(
     harness: StoreHarness, tokens: int
 ):
-    """A10."""
     lines = [
         make_record(f"{n}", f"{n}", message_id=f"{n}", usage=Usage(tokens))
         for n in range(3)
@@ -143,11 +143,11 @@ def test_totals_beyond_sqlite_integers_are_not_an_error(
     assert harness.session().usage.input_tokens >= tokens
 
 
+@pytest.mark.fault("A10")
 @pytest.mark.parametrize("tokens", [2**63, 2**64, -(2**63) - 1, 10**30])
 def test_counts_beyond_sqlite_integers_are_not_an_error(
     harness: StoreHarness, tokens: int
 ):
-    """A10."""
     harness.commit(make_record("a", "1", message_id="m", usage=Usage(tokens)))
 
     assert harness.contents() == ["a"]
@@ -156,10 +156,10 @@ def test_counts_beyond_sqlite_integers_are_not_an_error(
 # Owners
 
 
-def test_a_message_of_one_session_belongs_to_it(harness: StoreHarness):
+def test_a_message_in_one_session_belongs_to_that_session(harness: StoreHarness):
     commit_sessions(harness, a=[make_shared_message("a")], b=[make_own_prompt("b", 1)])
 
-    assert usages(harness, "a", "b") == [SHARED, Usage()]
+    assert list_usages(harness, "a", "b") == [SHARED, Usage()]
 
 
 def test_a_session_contained_in_another_owns_nothing(harness: StoreHarness):
@@ -169,7 +169,7 @@ def test_a_session_contained_in_another_owns_nothing(harness: StoreHarness):
         b=[make_shared_message("b"), make_own_prompt("b", 1)],
     )
 
-    assert usages(harness, "a", "b") == [Usage(), SHARED]
+    assert list_usages(harness, "a", "b") == [Usage(), SHARED]
 
 
 def test_a_contained_session_owns_nothing_even_if_read_last(harness: StoreHarness):
@@ -179,11 +179,11 @@ def test_a_contained_session_owns_nothing_even_if_read_last(harness: StoreHarnes
         a=[make_shared_message("a")],
     )
 
-    assert usages(harness, "a", "b") == [Usage(), SHARED]
+    assert list_usages(harness, "a", "b") == [Usage(), SHARED]
 
 
 @pytest.mark.parametrize("order", ["ab", "ba"])
-def test_the_session_with_the_earlier_unshared_entry_owns(
+def test_the_session_with_the_earlier_unshared_entry_owns_the_message(
     harness: StoreHarness, order: str
 ):
     sessions = {
@@ -192,7 +192,7 @@ def test_the_session_with_the_earlier_unshared_entry_owns(
     }
     commit_sessions(harness, **{name: sessions[name] for name in order})
 
-    assert usages(harness, "a", "b") == [Usage(), SHARED]
+    assert list_usages(harness, "a", "b") == [Usage(), SHARED]
 
 
 def test_an_unshared_entry_without_a_time_counts_as_last(harness: StoreHarness):
@@ -203,27 +203,31 @@ def test_an_unshared_entry_without_a_time_counts_as_last(harness: StoreHarness):
         b=[make_shared_message("b"), make_own_prompt("b", 900)],
     )
 
-    assert usages(harness, "a", "b") == [Usage(), SHARED]
+    assert list_usages(harness, "a", "b") == [Usage(), SHARED]
 
 
-def test_with_equal_times_the_session_read_first_owns(harness: StoreHarness):
+def test_with_equal_times_the_session_read_first_owns_the_message(
+    harness: StoreHarness,
+):
     commit_sessions(
         harness,
         a=[make_shared_message("a"), make_own_prompt("a", 1)],
         b=[make_shared_message("b"), make_own_prompt("b", 1)],
     )
 
-    assert usages(harness, "a", "b") == [SHARED, Usage()]
+    assert list_usages(harness, "a", "b") == [SHARED, Usage()]
 
 
-def test_with_equal_entries_the_session_read_first_owns(harness: StoreHarness):
+def test_with_equal_entries_the_session_read_first_owns_the_message(
+    harness: StoreHarness,
+):
     commit_sessions(harness, a=[make_shared_message("a")], b=[make_shared_message("b")])
 
-    assert usages(harness, "a", "b") == [SHARED, Usage()]
+    assert list_usages(harness, "a", "b") == [SHARED, Usage()]
 
 
 @pytest.mark.parametrize("order", ["abc", "cba", "bca"])
-def test_one_of_three_sessions_owns(harness: StoreHarness, order: str):
+def test_only_one_of_three_sessions_owns_the_message(harness: StoreHarness, order: str):
     sessions = {
         "a": [make_shared_message("a")],
         "b": [make_shared_message("b"), make_own_prompt("b", 5)],
@@ -231,10 +235,10 @@ def test_one_of_three_sessions_owns(harness: StoreHarness, order: str):
     }
     commit_sessions(harness, **{name: sessions[name] for name in order})
 
-    assert usages(harness, "a", "b", "c") == [Usage(), Usage(), SHARED]
+    assert list_usages(harness, "a", "b", "c") == [Usage(), Usage(), SHARED]
 
 
-def test_unshared_messages_belong_to_their_session(
+def test_a_session_owns_its_unshared_messages_but_not_the_shared_one(
     harness: StoreHarness,
 ):
     unshared = make_own_prompt("a", 9, message_id="mine", usage=Usage(7))
@@ -244,7 +248,7 @@ def test_unshared_messages_belong_to_their_session(
         b=[make_shared_message("b"), make_own_prompt("b", 1)],
     )
 
-    assert usages(harness, "a", "b") == [Usage(7), SHARED]
+    assert list_usages(harness, "a", "b") == [Usage(7), SHARED]
 
 
 def test_the_owner_can_change_when_a_session_grows(harness: StoreHarness):
@@ -253,8 +257,8 @@ def test_the_owner_can_change_when_a_session_grows(harness: StoreHarness):
         a=[make_shared_message("a")],
         b=[make_shared_message("b"), make_own_prompt("b", 5)],
     )
-    before = usages(harness, "a", "b")
+    before = list_usages(harness, "a", "b")
     commit_sessions(harness, a=[make_own_prompt("a", 1)])
 
     assert before == [Usage(), SHARED]
-    assert usages(harness, "a", "b") == [SHARED, Usage()]
+    assert list_usages(harness, "a", "b") == [SHARED, Usage()]

@@ -30,7 +30,7 @@ def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
         yield harness
 
 
-def session_ids(harness: StoreHarness) -> list[str]:
+def list_session_ids(harness: StoreHarness) -> list[str]:
     with harness.reader() as reader:
         return [session.key.session_id for session in reader.list_sessions()]
 
@@ -45,7 +45,7 @@ def test_the_last_active_session_comes_first(harness: StoreHarness):
         )
         harness.commit(record, log=name)
 
-    assert session_ids(harness) == ["b", "a", "c"]
+    assert list_session_ids(harness) == ["b", "a", "c"]
 
 
 def test_a_session_without_a_time_comes_last(harness: StoreHarness):
@@ -54,7 +54,7 @@ def test_a_session_without_a_time_comes_last(harness: StoreHarness):
         make_prompt("b", "b", session=make_key("b"), created_at=time_at(0)), log="b"
     )
 
-    assert session_ids(harness) == ["b", "a"]
+    assert list_session_ids(harness) == ["b", "a"]
 
 
 def test_a_session_without_entries_is_not_listed(harness: StoreHarness):
@@ -62,7 +62,7 @@ def test_a_session_without_entries_is_not_listed(harness: StoreHarness):
         make_event("subagent_linked", "1", session=make_key("s", "subagent:x"))
     )
 
-    assert session_ids(harness) == []
+    assert list_session_ids(harness) == []
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_session_without_entries_is_not_listed(harness: StoreHarness):
         ("x" * 81, "x" * 79 + "…"),
     ],
 )
-def test_the_first_prompt_is_the_title_of_a_session_without_one(
+def test_the_first_prompt_is_the_title_of_a_session_without_a_title(
     harness: StoreHarness, prompt: str, title: str
 ):
     harness.commit(make_prompt(prompt, "1"))
@@ -138,8 +138,8 @@ def test_a_record_is_returned_unchanged(harness: StoreHarness):
     assert (placed.path, placed.offset, placed.length) == (str(LOGS / "a.jsonl"), 0, 99)
 
 
-def test_a_time_is_returned_with_its_offset(harness: StoreHarness):
-    """F2."""
+@pytest.mark.fault("F2")
+def test_a_time_is_returned_with_its_utc_offset(harness: StoreHarness):
     zone = timezone(timedelta(hours=-9, minutes=-30))
     harness.commit(make_prompt("a", "a", created_at=time_at(0).astimezone(zone)))
 
@@ -148,6 +148,7 @@ def test_a_time_is_returned_with_its_offset(harness: StoreHarness):
     assert placed.record.created_at.utcoffset() == timedelta(hours=-9, minutes=-30)
 
 
+@pytest.mark.fault("F1")
 @pytest.mark.parametrize(
     "time",
     [
@@ -159,16 +160,17 @@ def test_a_time_is_returned_with_its_offset(harness: StoreHarness):
     ],
     ids=str,
 )
-def test_a_time_at_the_end_of_the_calendar_is_not_an_error(
+def test_a_time_at_the_limits_of_the_calendar_is_not_an_error(
     harness: StoreHarness, time: datetime
 ):
-    """F1."""
     harness.commit(make_prompt("a", "a", created_at=time))
 
     assert harness.contents() == ["a"]
 
 
-def test_a_record_has_the_time_of_its_commit(harness: StoreHarness, clock: FakeClock):
+def test_the_observed_time_of_a_record_is_the_time_of_its_commit(
+    harness: StoreHarness, clock: FakeClock
+):
     clock.advance(90)
     harness.commit(make_prompt("a", "a"))
 
@@ -190,8 +192,8 @@ def test_subagents_of_a_session_are_its_children(harness: StoreHarness):
     assert [child.subagent_id for child in children] == ["x"]
 
 
+@pytest.mark.fault("G4")
 def test_a_subagent_spawned_by_a_call_is_a_child(harness: StoreHarness):
-    """G4."""
     key = make_key("elsewhere", "subagent:x")
     link = make_event(
         "subagent_linked", "l", session=key, metadata={"tool_call_id": "c"}
@@ -219,8 +221,8 @@ def test_a_unit_is_found_by_its_chat_id(harness: StoreHarness):
         assert reader.find_units_by_prefix("chat-nothing") == []
 
 
+@pytest.mark.fault("G1")
 def test_a_forked_prompt_has_a_chat_id_in_each_session(harness: StoreHarness):
-    """G1."""
     for name in ("a", "b"):
         harness.commit(make_prompt("one", "1", session=make_key(name)), log=name)
 

@@ -24,14 +24,14 @@ def path(tmp_path: Path, clock: FakeClock) -> Path:
     return path
 
 
-def schema_version(path: Path) -> int:
+def read_schema_version(path: Path) -> int:
     db = sqlite3.connect(path)
     (version,) = db.execute("PRAGMA user_version").fetchone()
     db.close()
     return int(version)
 
 
-def alter(path: Path, *statements: str) -> None:
+def execute(path: Path, *statements: str) -> None:
     db = sqlite3.connect(path, isolation_level=None)
     for statement in statements:
         db.execute(statement)
@@ -49,7 +49,7 @@ def fail_halfway(connection: sqlite3.Connection) -> None:
 
 @pytest.fixture
 def add_migrations(monkeypatch: pytest.MonkeyPatch):
-    """Add migrations to the program."""
+    """Function that adds migrations to the program."""
 
     def add(*steps) -> None:
         migrations = [(step.__name__, step) for step in steps]
@@ -62,13 +62,13 @@ def add_migrations(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_new_store_has_the_newest_schema(path: Path):
-    assert schema_version(path) == NEWEST
+    assert read_schema_version(path) == NEWEST
 
 
+@pytest.mark.fault("E6", "E7")
 @pytest.mark.parametrize("opener", [Store, lambda path, _: StoreReader(path)])
 def test_a_newer_schema_is_refused_with_a_message(path: Path, clock: FakeClock, opener):
-    """E6, E7."""
-    alter(path, f"PRAGMA user_version = {NEWEST + 1}")
+    execute(path, f"PRAGMA user_version = {NEWEST + 1}")
 
     with pytest.raises(StoreUnusable, match="newer leslied") as raised:
         opener(path, clock)
@@ -77,12 +77,14 @@ def test_a_newer_schema_is_refused_with_a_message(path: Path, clock: FakeClock, 
     assert "Update leslied" in raised.value.hint
 
 
+@pytest.mark.fault("E7")
 @pytest.mark.parametrize("mode", ["wal", "delete"])
 def test_a_store_with_a_newer_schema_is_not_changed(
     path: Path, clock: FakeClock, mode: str
 ):
-    """E7."""
-    alter(path, f"PRAGMA user_version = {NEWEST + 1}", f"PRAGMA journal_mode = {mode}")
+    execute(
+        path, f"PRAGMA user_version = {NEWEST + 1}", f"PRAGMA journal_mode = {mode}"
+    )
     before = path.read_bytes()
 
     with pytest.raises(StoreUnusable):
@@ -91,43 +93,43 @@ def test_a_store_with_a_newer_schema_is_not_changed(
     assert path.read_bytes() == before
 
 
+@pytest.mark.fault("E6")
 def test_an_older_store_is_migrated_with_its_records(
     path: Path, clock: FakeClock, add_migrations
 ):
-    """E6."""
     add_migrations(add_column)
 
     with StoreHarness(path, clock) as harness:
         assert harness.execute("SELECT content, note FROM record") == [("one", "x")]
-    assert schema_version(path) == NEWEST + 1
+    assert read_schema_version(path) == NEWEST + 1
 
 
+@pytest.mark.fault("E6")
 def test_an_older_store_is_copied_before_the_migration(
     path: Path, clock: FakeClock, add_migrations
 ):
-    """E6."""
     add_migrations(add_column)
     Store(path, clock).close()
 
     copy = path.with_name(f"store.db.form{NEWEST}")
     assert list_modes([copy]) == {0o600}
-    assert schema_version(copy) == NEWEST
+    assert read_schema_version(copy) == NEWEST
     db = sqlite3.connect(copy)
     assert db.execute("SELECT content FROM record").fetchall() == [("one",)]
     db.close()
 
 
+@pytest.mark.fault("E6")
 def test_a_copy_of_an_earlier_migration_is_replaced(
     path: Path, clock: FakeClock, add_migrations
 ):
-    """E6."""
     copy = path.with_name(f"store.db.form{NEWEST}")
     copy.write_bytes(b"left by a migration that failed")
     add_migrations(add_column)
 
     Store(path, clock).close()
 
-    assert schema_version(copy) == NEWEST
+    assert read_schema_version(copy) == NEWEST
 
 
 def test_a_store_with_the_newest_schema_is_not_copied(path: Path, clock: FakeClock):
@@ -136,8 +138,8 @@ def test_a_store_with_the_newest_schema_is_not_copied(path: Path, clock: FakeClo
     assert {file.name for file in path.parent.iterdir()} == {"store.db", "writer.lock"}
 
 
+@pytest.mark.fault("E6")
 def test_a_failing_migration_leaves_the_store_unchanged(path: Path, clock: FakeClock):
-    """E6."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, ("x", fail_halfway)])
         with pytest.raises(StoreUnusable, match="nowhere"):
@@ -149,19 +151,20 @@ def test_a_failing_migration_leaves_the_store_unchanged(path: Path, clock: FakeC
         assert harness.contents() == ["one"]
 
 
+@pytest.mark.fault("E6")
 def test_migrations_before_a_failing_one_are_committed(
     path: Path, clock: FakeClock, add_migrations
 ):
-    """E6."""
     add_migrations(add_column, fail_halfway)
     with pytest.raises(StoreUnusable):
         Store(path, clock)
 
-    assert schema_version(path) == NEWEST + 1
+    assert read_schema_version(path) == NEWEST + 1
 
 
+@pytest.mark.fault("E6")
 def test_a_failing_migration_releases_all_locks(path: Path, clock: FakeClock):
-    """E6: also while the error is still referenced."""
+    """The locks are released even while the error object exists."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, ("x", fail_halfway)])
         with pytest.raises(StoreUnusable) as raised:
@@ -174,9 +177,8 @@ def test_a_failing_migration_releases_all_locks(path: Path, clock: FakeClock):
     db.close()
 
 
+@pytest.mark.fault("E11")
 def test_a_migration_with_a_bug_releases_the_writer_lock(path: Path, clock: FakeClock):
-    """E11."""
-
     def fail(connection: sqlite3.Connection) -> None:
         raise ValueError
 
@@ -188,8 +190,8 @@ def test_a_migration_with_a_bug_releases_the_writer_lock(path: Path, clock: Fake
     Store(path, clock).close()
 
 
+@pytest.mark.fault("E6")
 def test_a_reader_refuses_an_older_schema_with_a_hint(path: Path, add_migrations):
-    """E6."""
     add_migrations(add_column)
 
     with pytest.raises(StoreUnusable, match="older leslied") as raised:
@@ -206,8 +208,8 @@ def test_a_new_store_has_empty_tables(tmp_path: Path, clock: FakeClock, table: s
         assert harness.count(table) == 0
 
 
+@pytest.mark.fault("E4")
 def test_the_store_passes_the_integrity_check(path: Path, clock: FakeClock):
-    """E4."""
     with StoreHarness(path, clock) as harness:
         assert harness.execute("PRAGMA integrity_check") == [("ok",)]
         assert harness.execute("PRAGMA foreign_key_check") == []

@@ -111,6 +111,7 @@ def test_cjk_characters_that_are_not_adjacent_are_not_found(
     assert harness.search(words) == []
 
 
+@pytest.mark.fault("W7")
 @pytest.mark.parametrize(
     "words",
     [
@@ -145,24 +146,26 @@ def test_cjk_characters_that_are_not_adjacent_are_not_found(
         "ⅷ*",
     ],
 )
-def test_no_query_raises_an_error(harness: StoreHarness, words: str):
-    """W7."""
+def test_a_query_with_special_characters_raises_no_error(
+    harness: StoreHarness, words: str
+):
     harness.commit(make_record("a b", "1"))
 
     for mode in get_args(SearchMode):
         harness.search(words, mode)
 
 
+@pytest.mark.fault("A5", "W7")
 @pytest.mark.parametrize("words", ["a\ud800", "\udcff", '"x \udfff"', "\udcffb*"])
 def test_a_query_with_surrogates_is_not_an_error(harness: StoreHarness, words: str):
-    """A5, W7: a shell argument that is not valid UTF-8."""
+    """Python decodes invalid UTF-8 in shell arguments to lone surrogates."""
     harness.commit(make_record("a b", "1"))
 
     harness.search(words)
 
 
+@pytest.mark.fault("W7")
 def test_two_thousand_random_queries_raise_no_error(harness: StoreHarness):
-    """W7."""
     harness.commit(make_record(CJK, "1"), make_record("AND or NOT near a* b", "2"))
     pieces = ["AND", "OR", "NOT", "NEAR(", '"', "*", "^", ":", "(", ")", "日本", "{"]
     query = st.lists(
@@ -200,8 +203,8 @@ def test_a_word_with_punctuation_is_found_literally(harness: StoreHarness, word:
 # Matches
 
 
+@pytest.mark.fault("G7")
 def test_only_the_current_version_is_found(harness: StoreHarness):
-    """G7."""
     harness.commit(make_record("old words", "1"))
     harness.commit(make_record("new words", "1"))
 
@@ -209,16 +212,16 @@ def test_only_the_current_version_is_found(harness: StoreHarness):
     assert search_snippets(harness, "words") == ["new words"]
 
 
+@pytest.mark.fault("G7")
 def test_a_version_that_is_current_again_is_found_again(harness: StoreHarness):
-    """G7."""
     for text in ("old words", "new words", "old words"):
         harness.commit(make_record(text, "1"))
 
     assert search_snippets(harness, "words") == ["old words"]
 
 
+@pytest.mark.fault("G1")
 def test_a_record_that_a_fork_shares_is_found_once(harness: StoreHarness):
-    """G1."""
     for name in ("first", "fork"):
         record = make_record("needle", "1", session=make_key(name))
         harness.commit(record, log=f"{name}.jsonl")

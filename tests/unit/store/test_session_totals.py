@@ -21,7 +21,7 @@ from tests.support.records import (
     time_at,
 )
 
-V4 = "11111111-2222-4333-8444-555555555555"
+RANDOM_UUID = "11111111-2222-4333-8444-555555555555"
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_an_answered_command_starts_a_unit_at_the_command():
     assert (row.units, row.waiting_command) == (1, 0)
 
 
-def test_the_end_of_a_turn_resets_a_waiting_command():
+def test_the_end_of_a_turn_cancels_a_waiting_command():
     command = make_prompt(metadata={"origin": "shell"})
     row = make_row(make_prompt(), command, make_event("turn_ended"))
 
@@ -62,7 +62,7 @@ def test_the_end_of_a_turn_resets_a_waiting_command():
     assert row.units == 1
 
 
-def test_a_prompt_resets_a_waiting_command():
+def test_a_prompt_cancels_a_waiting_command():
     row = make_row(make_prompt(metadata={"origin": "command"}), make_prompt())
 
     assert row.add_record(make_record(), 3, 3) == 0
@@ -99,8 +99,8 @@ def test_the_first_message_of_a_subagent_is_its_task():
 # Values shown in lists
 
 
+@pytest.mark.fault("G6")
 def test_a_session_spans_its_earliest_and_latest_times():
-    """G6."""
     row = make_row()
     for time in (50, 20, 90, 60):
         row.add_record(make_record(), time, 1)
@@ -121,7 +121,7 @@ def test_a_usage_record_does_not_set_the_model():
     assert make_row(make_record(model="large"), helper).model == "large"
 
 
-def test_the_first_folder_is_the_folder_of_the_session():
+def test_the_first_working_directory_is_that_of_the_session():
     events = [
         make_event("opened", metadata={"version": "1"}),
         make_event("context", metadata={"cwd": "/first"}),
@@ -185,7 +185,7 @@ def test_a_link_describes_a_subagent_and_is_not_an_entry():
     assert row.entries == 0
 
 
-def test_a_link_with_fewer_fields_removes_nothing():
+def test_a_later_link_with_fewer_fields_removes_no_values():
     links = [{"tool_call_id": "c", "description": "d"}, {"agent_type": "t"}, {}]
     row = make_row(*[make_event("subagent_linked", metadata=link) for link in links])
 
@@ -196,27 +196,27 @@ def test_a_link_with_fewer_fields_removes_nothing():
 
 
 def test_a_thread_id_uses_the_start_of_a_random_uuid():
-    key = make_key(V4)
+    key = make_key(RANDOM_UUID)
 
     assert propose_thread_id(key) == "thread-11111111"
     assert propose_thread_id(key, 12) == "thread-111111112222"
 
 
+@pytest.mark.fault("P3")
 @pytest.mark.parametrize(
     "session_id",
     [
         "019a2b3c-2222-7333-8444-555555555555",
         "11111111-2222-4333-c444-555555555555",
-        V4.upper() + "A",
+        RANDOM_UUID.upper() + "A",
         "ses_5c1",
         "",
         "../../etc",
         "pat\udce9",
-        V4 + "\n",
+        RANDOM_UUID + "\n",
     ],
 )
 def test_a_thread_id_uses_the_hash_of_any_other_id(session_id: str):
-    """P3."""
     digest = hashlib.sha256(f"{AGENT}\0{session_id}".encode(errors="replace"))
 
     proposed = propose_thread_id(make_key(session_id))
@@ -224,9 +224,13 @@ def test_a_thread_id_uses_the_hash_of_any_other_id(session_id: str):
     assert proposed == f"thread-{digest.hexdigest()[:8]}"
 
 
+@pytest.mark.fault("G8")
 def test_sessions_with_a_common_prefix_have_different_threads(harness: StoreHarness):
-    """G8."""
-    names = [V4, V4[:-1] + "6", "11111111-3333-4333-8444-555555555555"]
+    names = [
+        RANDOM_UUID,
+        RANDOM_UUID[:-1] + "6",
+        "11111111-3333-4333-8444-555555555555",
+    ]
     for name in names:
         harness.commit(make_prompt(name, name, session=make_key(name)), log=name)
 
@@ -239,9 +243,9 @@ def test_sessions_with_a_common_prefix_have_different_threads(harness: StoreHarn
     ]
 
 
+@pytest.mark.fault("G8")
 def test_a_third_session_with_a_common_prefix_uses_its_whole_id(harness: StoreHarness):
-    """G8."""
-    names = [V4, V4[:-1] + "6", V4[:-1] + "7"]
+    names = [RANDOM_UUID, RANDOM_UUID[:-1] + "6", RANDOM_UUID[:-1] + "7"]
     for name in names:
         harness.commit(make_prompt(name, name, session=make_key(name)), log=name)
 
@@ -249,23 +253,23 @@ def test_a_third_session_with_a_common_prefix_uses_its_whole_id(harness: StoreHa
 
 
 def test_a_thread_id_does_not_change(harness: StoreHarness):
-    other = V4[:-1] + "6"
+    other = RANDOM_UUID[:-1] + "6"
     harness.commit(make_prompt("b", "b", session=make_key(other)), log="b")
-    harness.commit(make_prompt("a", "a", session=make_key(V4)), log="a")
+    harness.commit(make_prompt("a", "a", session=make_key(RANDOM_UUID)), log="a")
     harness.commit(make_prompt("c", "c", session=make_key(other)), log="b")
 
     assert harness.session(other).thread_id == "thread-11111111"
-    assert harness.session(V4).thread_id == "thread-111111112222"
+    assert harness.session(RANDOM_UUID).thread_id == "thread-111111112222"
 
 
 def test_a_subagent_has_no_thread(harness: StoreHarness):
-    harness.commit(make_prompt("a", "a", session=make_key(V4, "subagent:x")))
+    harness.commit(make_prompt("a", "a", session=make_key(RANDOM_UUID, "subagent:x")))
 
-    assert harness.session(V4, "subagent:x").thread_id == ""
+    assert harness.session(RANDOM_UUID, "subagent:x").thread_id == ""
 
 
-def test_times_come_from_the_entries(harness: StoreHarness):
-    """F1."""
+@pytest.mark.fault("F1")
+def test_the_times_of_a_session_come_from_entries_with_a_time(harness: StoreHarness):
     harness.commit(make_prompt("a", "a", created_at=time_at(0)), make_record("b", "b"))
 
     assert harness.session().started_at == harness.session().ended_at == time_at(0)

@@ -12,7 +12,7 @@ from tests.support.prune import make_archiver, sync_and_archive
 SMALL, LARGE = ("claude-code", "small"), ("claude-code", "large")
 
 
-def write(claude: ClaudeHome) -> None:
+def write_sessions(claude: ClaudeHome) -> None:
     claude.write(ClaudeLogBuilder("small").prompt("x"), name="-app/small.jsonl")
     claude.write(ClaudeLogBuilder("large").prompt("y" * 9000), name="-app/large.jsonl")
     claude.write(
@@ -21,8 +21,8 @@ def write(claude: ClaudeHome) -> None:
     sync_and_archive(claude)
 
 
-def test_the_stores_bytes_are_divided_by_the_length_of_the_texts(claude: ClaudeHome):
-    write(claude)
+def test_the_stores_bytes_are_divided_in_proportion_to_the_texts(claude: ClaudeHome):
+    write_sessions(claude)
 
     with StoreReader(claude.store_path) as reader:
         sizes, used = (
@@ -34,7 +34,7 @@ def test_the_stores_bytes_are_divided_by_the_length_of_the_texts(claude: ClaudeH
 
 
 def test_the_archive_of_a_session_includes_its_subagents(claude: ClaudeHome):
-    write(claude)
+    write_sessions(claude)
     folder = claude.store_path.parent / "archive"
     files = [path.stat().st_size for path in folder.rglob("*.zst")]
 
@@ -46,7 +46,7 @@ def test_the_archive_of_a_session_includes_its_subagents(claude: ClaudeHome):
 
 
 def test_the_sizes_of_tables_add_up_to_the_used_bytes(claude: ClaudeHome):
-    write(claude)
+    write_sessions(claude)
 
     with StoreReader(claude.store_path) as reader:
         tables = reader.sizes.get_table_bytes()
@@ -54,7 +54,7 @@ def test_the_sizes_of_tables_add_up_to_the_used_bytes(claude: ClaudeHome):
 
 
 def test_without_dbstat_there_are_no_table_sizes(claude: ClaudeHome):
-    write(claude)
+    write_sessions(claude)
 
     class WithoutDbstat:
         def execute(self, *_: object) -> None:
@@ -66,7 +66,7 @@ def test_without_dbstat_there_are_no_table_sizes(claude: ClaudeHome):
 def test_the_sources_of_a_session_are_listed_with_their_cursors(
     claude: ClaudeHome,
 ):
-    write(claude)
+    write_sessions(claude)
     with Store(claude.store_path, claude.clock) as store:
         make_archiver(claude, store).run()
 

@@ -55,7 +55,9 @@ def make_result(call_id: str, second: float = 0, content: str = "ok", **fields: 
 # Content of the views
 
 
-def test_every_view_has_its_columns(harness: StoreHarness, sql_reader: SqlReader):
+def test_every_view_has_the_documented_columns(
+    harness: StoreHarness, sql_reader: SqlReader
+):
     harness.commit(make_prompt("a", "1", created_at=time_at(0)), make_call("c", 1))
 
     for view in VIEWS:
@@ -90,7 +92,7 @@ def test_a_changed_entry_is_shown_once_in_its_current_version(
     assert run_query(sql_reader, "SELECT content FROM transcript_entries") == [("new",)]
 
 
-def test_units_have_the_chat_ids_of_the_reader(
+def test_units_have_the_same_chat_ids_as_in_the_reader(
     harness: StoreHarness, sql_reader: SqlReader
 ):
     harness.commit(
@@ -134,9 +136,9 @@ def test_calls_with_the_same_id_in_two_sessions_are_separate(
     harness: StoreHarness, sql_reader: SqlReader
 ):
     for name, tool in (("a", "Bash"), ("b", "Read")):
-        own = {"session": make_key(name), "scope": name}
-        call = make_call("c", tool=tool, **own)
-        harness.commit(call, make_result("c", content=name, **own), log=name)
+        session_fields = {"session": make_key(name), "scope": name}
+        call = make_call("c", tool=tool, **session_fields)
+        harness.commit(call, make_result("c", content=name, **session_fields), log=name)
 
     rows = run_query(
         sql_reader, "SELECT session_id, tool_name, result FROM transcript_tools"
@@ -183,14 +185,14 @@ def test_the_timeline_is_ordered_by_time(harness: StoreHarness, sql_reader: SqlR
     ]
 
 
-def test_errors_are_grouped_and_a_forks_copy_counts_once(
+def test_errors_are_grouped_and_a_shared_error_counts_once(
     harness: StoreHarness, sql_reader: SqlReader
 ):
     failed = {"metadata": {"is_error": True}}
     for name in ("a", "b"):
-        own = {"session": make_key(name)}
-        result = make_result("c", 1, "no such file", **failed, **own)
-        harness.commit(make_call("c", **own), result, log=name)
+        session_fields = {"session": make_key(name)}
+        result = make_result("c", 1, "no such file", **failed, **session_fields)
+        harness.commit(make_call("c", **session_fields), result, log=name)
     harness.commit(make_record("overloaded", "e", type="error", created_at=time_at(7)))
 
     columns = "agent, type, tool_name, failures, example"
@@ -218,7 +220,7 @@ def test_sessions_are_loaded_only_if_the_query_uses_them(
         assert run_query(sql_reader, "SELECT title FROM sessions") == [(2,)]
 
 
-def test_after_an_error_in_loading_sessions_writing_is_still_denied(
+def test_writing_is_still_denied_after_sessions_failed_to_load(
     harness: StoreHarness, clock: FakeClock
 ):
     def fail() -> list[Any]:
@@ -390,7 +392,9 @@ def test_a_query_that_does_not_end_is_stopped(harness: StoreHarness, columns: st
         list(sql_reader.execute(_ENDLESS.format(columns), timeout=10).rows)
 
 
-def test_the_time_between_rows_does_not_count(harness: StoreHarness, clock: FakeClock):
+def test_the_time_between_fetching_rows_does_not_count(
+    harness: StoreHarness, clock: FakeClock
+):
     with SqlReader(harness.path, clock, list) as sql_reader:
         rows = sql_reader.execute(_ENDLESS.format("i"), timeout=1).rows
         for _ in range(1000):

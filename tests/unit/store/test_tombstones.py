@@ -10,7 +10,7 @@ from leslied.store.schema import MIGRATIONS
 from leslied.store.tombstones import Tombstones
 from tests.support.records import make_key
 
-ONE, OTHER = b"1" * 16, b"2" * 16
+FIRST_ID, SECOND_ID = b"1" * 16, b"2" * 16
 
 
 @pytest.fixture
@@ -22,17 +22,17 @@ def db():
 
 
 def test_an_entry_is_pruned_only_in_its_own_stream(db: sqlite3.Connection):
-    Tombstones(db).add(make_key("a"), [ONE])
+    Tombstones(db).add(make_key("a"), [FIRST_ID])
     tombstones = Tombstones(db)
 
-    assert tombstones.has(make_key("a"), ONE)
-    assert not tombstones.has(make_key("a"), OTHER)
-    assert not tombstones.has(make_key("b"), ONE)
-    assert not tombstones.has(make_key("a", "subagent:x"), ONE)
+    assert tombstones.has(make_key("a"), FIRST_ID)
+    assert not tombstones.has(make_key("a"), SECOND_ID)
+    assert not tombstones.has(make_key("b"), FIRST_ID)
+    assert not tombstones.has(make_key("a", "subagent:x"), FIRST_ID)
 
 
-def test_later_entries_are_added_to_earlier_ones(db: sqlite3.Connection):
-    for entry_id in (ONE, OTHER, ONE):
+def test_new_tombstones_are_added_to_those_of_the_stream(db: sqlite3.Connection):
+    for entry_id in (FIRST_ID, SECOND_ID, FIRST_ID):
         Tombstones(db).add(make_key("a"), [entry_id])
 
     assert list(Tombstones(db).iter_all()) == [(*make_key("a"), b"1" * 8 + b"2" * 8)]
@@ -41,7 +41,7 @@ def test_later_entries_are_added_to_earlier_ones(db: sqlite3.Connection):
 def test_tombstones_are_false_until_something_is_pruned(db: sqlite3.Connection):
     assert not Tombstones(db)
 
-    Tombstones(db).add(make_key("a"), [ONE])
+    Tombstones(db).add(make_key("a"), [FIRST_ID])
 
     assert Tombstones(db)
 

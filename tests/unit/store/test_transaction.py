@@ -41,7 +41,7 @@ def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
         yield harness
 
 
-def units(harness: StoreHarness, session_id: str = "s") -> list[tuple[int, str]]:
+def list_units(harness: StoreHarness, session_id: str = "s") -> list[tuple[int, str]]:
     return [(p.unit, p.record.content) for p in harness.list_records(session_id)]
 
 
@@ -66,8 +66,8 @@ def test_a_record_read_twice_is_stored_once(harness: StoreHarness):
     assert (again.records, again.placements) == (0, 0)
 
 
+@pytest.mark.fault("G2")
 def test_a_record_read_twice_in_one_commit_is_stored_once(harness: StoreHarness):
-    """G2."""
     report = harness.commit(make_prompt("one", "1"), make_prompt("one", "1"))
 
     assert (report.records, report.placements) == (1, 1)
@@ -80,8 +80,8 @@ def test_blocks_of_one_line_are_separate_records(harness: StoreHarness):
     assert len({placed.entry_id for placed in harness.list_records()}) == 3
 
 
+@pytest.mark.fault("G8")
 def test_equal_ids_with_different_scopes_are_different_records(harness: StoreHarness):
-    """G8."""
     for session in ("a", "b"):
         harness.commit(
             make_prompt(session, "1", scope=session, session=make_key(session)),
@@ -109,11 +109,11 @@ def test_repeated_lines_are_counted_across_commits(harness: StoreHarness):
     assert harness.contents() == ["again"] * 3
 
 
+@pytest.mark.fault("B1")
 @pytest.mark.parametrize(("times", "added"), [(1, 0), (3, 0), (5, 2)])
 def test_a_new_generation_adds_only_additional_repetitions(
     harness: StoreHarness, times: int, added: int
 ):
-    """B1."""
     line = make_record("again")
     harness.commit(line, line, line)
 
@@ -122,10 +122,10 @@ def test_a_new_generation_adds_only_additional_repetitions(
     assert report.records == added
 
 
+@pytest.mark.fault("B1")
 def test_a_generation_that_changes_within_a_commit_restarts_the_count(
     harness: StoreHarness,
 ):
-    """B1."""
     line = make_record("again")
     chunks = [make_chunk(line, line, generation=n) for n in (1, 2, 3)]
 
@@ -134,10 +134,10 @@ def test_a_generation_that_changes_within_a_commit_restarts_the_count(
     assert report.records == 2
 
 
+@pytest.mark.fault("A2")
 def test_an_incomplete_line_without_an_id_is_not_counted_yet(
     harness: StoreHarness,
 ):
-    """A2."""
     record = make_record("again")
     entry = make_entry(record, 0, is_complete=False)
     harness.commit(entries=(entry,))
@@ -148,8 +148,8 @@ def test_an_incomplete_line_without_an_id_is_not_counted_yet(
     assert harness.contents() == ["again"]
 
 
+@pytest.mark.fault("B7")
 def test_the_same_line_in_two_files_of_one_session_is_one_record(harness: StoreHarness):
-    """B7."""
     harness.commit(make_record("again"), log="old.jsonl")
 
     report = harness.commit(make_record("again"), log="new.jsonl")
@@ -157,8 +157,8 @@ def test_the_same_line_in_two_files_of_one_session_is_one_record(harness: StoreH
     assert report.records == 0
 
 
+@pytest.mark.fault("B7")
 def test_the_same_line_in_two_sessions_is_two_records(harness: StoreHarness):
-    """B7."""
     harness.commit(make_record("again", session=make_key("a")), log="a.jsonl")
     harness.commit(make_record("again", session=make_key("b")), log="b.jsonl")
 
@@ -168,9 +168,9 @@ def test_the_same_line_in_two_sessions_is_two_records(harness: StoreHarness):
 # Versions
 
 
+@pytest.mark.fault("G7")
 @pytest.mark.parametrize("commit", [commit_each, commit_together])
-def test_an_entry_that_changed_has_a_new_version(harness: StoreHarness, commit):
-    """G7."""
+def test_a_changed_entry_gets_a_new_version(harness: StoreHarness, commit):
     commit(harness, make_prompt("old", "1"), make_prompt("new", "1"))
 
     assert harness.contents() == ["new"]
@@ -178,28 +178,28 @@ def test_an_entry_that_changed_has_a_new_version(harness: StoreHarness, commit):
     assert harness.count("placement") == 1
 
 
+@pytest.mark.fault("G7")
 @pytest.mark.parametrize("commit", [commit_each, commit_together])
-def test_an_entry_that_is_changed_back_shows_its_old_version(
+def test_an_entry_that_is_changed_back_has_its_old_version_again(
     harness: StoreHarness, commit
 ):
-    """G7."""
     commit(harness, *[make_prompt(text, "1") for text in ("old", "new", "old")])
 
     assert harness.contents() == ["old"]
     assert harness.count("record") == 2
 
 
+@pytest.mark.fault("G7")
 @pytest.mark.parametrize("commit", [commit_each, commit_together])
 def test_exactly_one_version_is_current(harness: StoreHarness, commit):
-    """G7."""
     commit(harness, *[make_prompt(text, "1") for text in "abcabcaba"])
 
     current = "SELECT content FROM record WHERE is_current"
     assert harness.execute(current) == [("a",)]
 
 
+@pytest.mark.fault("G7")
 def test_a_new_version_has_the_same_entry_id(harness: StoreHarness):
-    """G7."""
     harness.commit(make_prompt("old", "1"))
     (before,) = harness.list_records()
     harness.commit(make_prompt("new", "1"))
@@ -208,6 +208,7 @@ def test_a_new_version_has_the_same_entry_id(harness: StoreHarness):
     assert after.entry_id == before.entry_id
 
 
+@pytest.mark.fault("G7")
 @pytest.mark.parametrize(
     "fields",
     [
@@ -221,8 +222,9 @@ def test_a_new_version_has_the_same_entry_id(harness: StoreHarness):
     ],
     ids=lambda fields: next(iter(fields)),
 )
-def test_other_ids_and_times_are_not_a_new_version(harness: StoreHarness, fields):
-    """G7."""
+def test_a_change_outside_the_content_creates_no_new_version(
+    harness: StoreHarness, fields
+):
     harness.commit(make_prompt("same", "1", usage=Usage(1, 1)))
 
     report = harness.commit(make_prompt("same", "1", **fields))
@@ -230,6 +232,7 @@ def test_other_ids_and_times_are_not_a_new_version(harness: StoreHarness, fields
     assert report.records == 0
 
 
+@pytest.mark.fault("G7")
 @pytest.mark.parametrize(
     "fields",
     [
@@ -242,8 +245,7 @@ def test_other_ids_and_times_are_not_a_new_version(harness: StoreHarness, fields
     ],
     ids=lambda fields: next(iter(fields)),
 )
-def test_other_content_is_a_new_version(harness: StoreHarness, fields):
-    """G7."""
+def test_changed_content_creates_a_new_version(harness: StoreHarness, fields):
     harness.commit(make_prompt("same", "1"))
 
     report = harness.commit(
@@ -253,8 +255,8 @@ def test_other_content_is_a_new_version(harness: StoreHarness, fields):
     assert (report.records, report.placements) == (1, 0)
 
 
-def test_other_metadata_of_an_event_is_a_new_version(harness: StoreHarness):
-    """G7."""
+@pytest.mark.fault("G7")
+def test_changed_metadata_of_an_event_creates_a_new_version(harness: StoreHarness):
     harness.commit(make_event("notice", "1", metadata={"note": "a"}))
 
     report = harness.commit(make_event("notice", "1", metadata={"note": "b"}))
@@ -262,9 +264,9 @@ def test_other_metadata_of_an_event_is_a_new_version(harness: StoreHarness):
     assert report.records == 1
 
 
+@pytest.mark.fault("G7")
 @pytest.mark.parametrize("kind", ["opened", "context"])
-def test_other_context_is_not_a_new_version(harness: StoreHarness, kind: str):
-    """G7."""
+def test_changed_context_creates_no_new_version(harness: StoreHarness, kind: str):
     harness.commit(make_event(kind, "1", metadata={"cwd": "/a"}))
 
     report = harness.commit(
@@ -277,8 +279,8 @@ def test_other_context_is_not_a_new_version(harness: StoreHarness, kind: str):
 # Forks
 
 
+@pytest.mark.fault("G1")
 def test_a_fork_shares_records_but_not_placements(harness: StoreHarness):
-    """G1."""
     for name in ("a", "b"):
         shared = [make_prompt(f"{n}", f"n{n}", session=make_key(name)) for n in "12"]
         own = make_prompt(name, name, session=make_key(name))
@@ -289,8 +291,8 @@ def test_a_fork_shares_records_but_not_placements(harness: StoreHarness):
     assert harness.contents("b") == ["1", "2", "b"]
 
 
+@pytest.mark.fault("G1")
 def test_a_shared_record_has_the_session_and_path_of_the_fork(harness: StoreHarness):
-    """G1."""
     for name in ("a", "b"):
         record = make_prompt("one", "1", session=make_key(name))
         harness.commit(record, log=f"{name}.jsonl")
@@ -300,16 +302,16 @@ def test_a_shared_record_has_the_session_and_path_of_the_fork(harness: StoreHarn
     assert placed.path == str(LOGS / "b.jsonl")
 
 
+@pytest.mark.fault("G1", "G7")
 def test_a_new_version_in_a_fork_is_shown_in_both_sessions(harness: StoreHarness):
-    """G1, G7."""
     harness.commit(make_prompt("old", "1", session=make_key("a")), log="a.jsonl")
     harness.commit(make_prompt("new", "1", session=make_key("b")), log="b.jsonl")
 
     assert harness.contents("a") == harness.contents("b") == ["new"]
 
 
+@pytest.mark.fault("G1")
 def test_forked_sessions_count_their_own_units(harness: StoreHarness):
-    """G1."""
     for name in ("a", "b"):
         records = [make_prompt(f"{n}", f"n{n}", session=make_key(name)) for n in "123"]
         harness.commit(*records, log=f"{name}.jsonl")
@@ -331,7 +333,13 @@ def test_a_prompt_starts_a_unit(harness: StoreHarness, commit):
         make_record("no", "4"),
     )
 
-    assert units(harness) == [(0, ""), (1, "one"), (1, "yes"), (2, "two"), (2, "no")]
+    assert list_units(harness) == [
+        (0, ""),
+        (1, "one"),
+        (1, "yes"),
+        (2, "two"),
+        (2, "no"),
+    ]
 
 
 @pytest.mark.parametrize("commit", [commit_each, commit_together])
@@ -344,7 +352,7 @@ def test_a_command_with_an_answer_starts_a_unit(harness: StoreHarness, commit):
         make_event("turn_ended", "4"),
     )
 
-    assert units(harness) == [(1, "/init"), (1, "running"), (1, "done"), (1, "")]
+    assert list_units(harness) == [(1, "/init"), (1, "running"), (1, "done"), (1, "")]
     assert harness.session().units == 1
 
 
@@ -358,7 +366,7 @@ def test_a_command_without_an_answer_starts_no_unit(harness: StoreHarness, commi
         make_record("hi", "4"),
     )
 
-    assert units(harness) == [(0, "/model"), (0, "set"), (1, "hello"), (1, "hi")]
+    assert list_units(harness) == [(0, "/model"), (0, "set"), (1, "hello"), (1, "hi")]
 
 
 @pytest.mark.parametrize("commit", [commit_each, commit_together])
@@ -377,7 +385,7 @@ def test_units_after_an_answered_command_are_numbered_in_order(
         make_prompt("last", "7"),
     )
 
-    assert [unit for unit, _ in units(harness)] == [1, 2, 2, 3, 3, 4, 4, 5]
+    assert [unit for unit, _ in list_units(harness)] == [1, 2, 2, 3, 3, 4, 4, 5]
 
 
 @pytest.mark.parametrize("commit", [commit_each, commit_together])
@@ -393,7 +401,7 @@ def test_a_shell_command_starts_a_unit_only_with_an_answer(
         make_record("I see", "4"),
     )
 
-    assert units(harness) == [(0, "! ls"), (0, "a b"), (1, "! pwd"), (1, "I see")]
+    assert list_units(harness) == [(0, "! ls"), (0, "a b"), (1, "! pwd"), (1, "I see")]
 
 
 @pytest.mark.parametrize("kind", ["thinking", "tool_use", "assistant_message"])
@@ -472,12 +480,12 @@ def test_an_empty_title_does_not_replace_a_title(harness: StoreHarness):
     assert harness.session().title == "a"
 
 
+@pytest.mark.fault("G5")
 @pytest.mark.parametrize("order", [1, -1], ids=["leaf first", "summary first"])
 @pytest.mark.parametrize("is_together", [True, False])
 def test_a_summary_is_the_title_of_the_session_with_its_leaf(
     harness: StoreHarness, order: int, is_together
 ):
-    """G5."""
     old = make_chunk(
         make_prompt("one", "leaf", session=make_key("old")), log="old.jsonl"
     )
@@ -527,21 +535,21 @@ def sync_subagent(claude: ClaudeHome, harness: StoreHarness):
     return child, [r.content for r in records if r.type == "assistant_message"]
 
 
+@pytest.mark.fault("G5")
 def test_a_copy_is_shown_while_there_is_no_original(
     claude: ClaudeHome, harness: StoreHarness
 ):
-    """G5."""
     claude.write(make_copy(ClaudeLogBuilder(), "seen", "u1"))
 
     assert sync_subagent(claude, harness)[1] == ["seen"]
 
 
+@pytest.mark.fault("G5")
 @pytest.mark.parametrize("uuid", ["u1", "u2"], ids=["same id", "another id"])
 @pytest.mark.parametrize("is_copy_first", [True, False])
 def test_copies_are_hidden_once_there_are_originals(
     claude: ClaudeHome, harness: StoreHarness, uuid: str, is_copy_first
 ):
-    """G5."""
     steps = [
         lambda: claude.write(make_copy(ClaudeLogBuilder(), "seen", "u1")),
         lambda: write_original(claude, "seen", uuid),
@@ -554,7 +562,7 @@ def test_copies_are_hidden_once_there_are_originals(
 
 
 @pytest.mark.parametrize("uuid", ["u1", "u2"], ids=["same id", "another id"])
-def test_a_hidden_copy_is_not_found(
+def test_a_hidden_copy_is_not_found_by_a_search(
     claude: ClaudeHome, harness: StoreHarness, uuid: str
 ):
     claude.write(make_copy(ClaudeLogBuilder(), "needle", "u1"))
@@ -601,8 +609,8 @@ def test_noise_and_rejections_are_counted(harness: StoreHarness):
     )
 
 
+@pytest.mark.fault("B1")
 def test_a_new_generation_resets_noise_and_rejections(harness: StoreHarness):
-    """B1."""
     noise, rejected = (Noise(0, 5, "a"),), (Rejection(10, 5, "torn", b"d", b"head"),)
     harness.commit(noise=noise, rejected=rejected)
 
@@ -611,10 +619,10 @@ def test_a_new_generation_resets_noise_and_rejections(harness: StoreHarness):
     assert (harness.count("noise"), harness.count("rejected")) == (1, 1)
 
 
+@pytest.mark.fault("B1")
 def test_a_generation_that_changes_within_a_commit_resets_noise(
     harness: StoreHarness,
 ):
-    """B1."""
     noise = (Noise(0, 5, "a"),)
 
     harness.store.commit([make_chunk(noise=noise, generation=n) for n in (1, 2)])
@@ -634,7 +642,7 @@ def test_noise_is_counted_for_each_source(harness: StoreHarness):
 # Order and size
 
 
-def test_more_entries_than_one_query_can_load_are_recognized(harness: StoreHarness):
+def test_repeated_entries_are_recognized_beyond_one_query_batch(harness: StoreHarness):
     records = [make_prompt(f"{n}", f"n{n}") for n in range(1203)]
     harness.commit(*records)
 
@@ -643,8 +651,8 @@ def test_more_entries_than_one_query_can_load_are_recognized(harness: StoreHarne
     assert (report.records, report.placements) == (0, 0)
 
 
+@pytest.mark.fault("G6")
 def test_records_are_in_the_order_they_were_read(harness: StoreHarness):
-    """G6."""
     latest_first = [
         make_record(f"{n}", f"n{n}", created_at=time_at(-n)) for n in range(9)
     ]
@@ -653,11 +661,11 @@ def test_records_are_in_the_order_they_were_read(harness: StoreHarness):
     assert harness.contents() == [f"{n}" for n in range(9)]
 
 
+@pytest.mark.fault("E1")
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_the_size_of_commits_does_not_change_the_result(
     tmp_path: Path, clock: FakeClock, size: int
 ):
-    """E1."""
     records = [
         make_prompt("/a", "1", metadata=COMMAND),
         make_record("b", "2", usage=Usage(1), message_id="m"),
@@ -671,12 +679,18 @@ def test_the_size_of_commits_does_not_change_the_result(
         for start in range(0, len(records), size):
             harness.commit(*records[start : start + size])
 
-        assert units(harness) == [(1, "/a"), (1, "f"), (2, "e"), (2, "d"), (2, "d")]
+        assert list_units(harness) == [
+            (1, "/a"),
+            (1, "f"),
+            (2, "e"),
+            (2, "d"),
+            (2, "d"),
+        ]
         assert harness.session().usage == Usage(3)
 
 
-def test_a_log_read_line_by_line_gives_the_same_units(claude: ClaudeHome):
-    """E1."""
+@pytest.mark.fault("E1")
+def test_a_log_read_line_by_line_has_the_same_units_as_read_at_once(claude: ClaudeHome):
     builder = ClaudeLogBuilder()
     lines = [
         builder.prompt("<command-name>/init</command-name>"),
@@ -695,13 +709,13 @@ def test_a_log_read_line_by_line_gives_the_same_units(claude: ClaudeHome):
             home.sync()
             start += size
         with StoreHarness(home.store_path, home.clock) as harness:
-            results.append(units(harness, SESSION))
+            results.append(list_units(harness, SESSION))
 
     assert results[0] == results[1]
 
 
+@pytest.mark.fault("G4")
 def test_one_chunk_may_contain_records_of_many_sessions(harness: StoreHarness):
-    """G4."""
     records = [make_prompt(name, name, session=make_key(name)) for name in "abc"]
     entries = tuple(make_entry(record, n) for n, record in enumerate(records))
     chunk = DecodedChunk(
@@ -716,8 +730,8 @@ def test_one_chunk_may_contain_records_of_many_sessions(harness: StoreHarness):
     assert [harness.contents(name) for name in "abc"] == [["a"], ["b"], ["c"]]
 
 
+@pytest.mark.fault("B3", "G7")
 def test_a_rewritten_log_shows_its_new_content(claude: ClaudeHome):
-    """B3, G7."""
     line = encode_json_lines(ClaudeLogBuilder().prompt("old words"))
     claude.log().write_bytes(line)
     claude.sync()

@@ -57,16 +57,17 @@ def test_a_commit_reports_what_it_added(harness: StoreHarness):
     assert (report.records, report.placements) == (2, 2)
 
 
+@pytest.mark.fault("E1")
 def test_records_and_their_cursor_are_stored_together(harness: StoreHarness):
-    """E1."""
     harness.store.commit([make_full_chunk()])
 
     assert harness.store.find_cursor(AGENT, LOG).offset == 300
     assert harness.contents() == ["one", "needle", "no id"]
 
 
+@pytest.mark.fault("D1", "E1")
 def test_a_commit_interrupted_anywhere_writes_nothing(harness: StoreHarness):
-    """D1, E1: interrupted at every third instruction of SQLite's virtual machine."""
+    """Interrupt the commit at every third instruction of SQLite's virtual machine."""
     db, states, stops = harness.store._db, set(), 0
     for last in range(0, 100_000, 3):
         steps = count()
@@ -86,11 +87,13 @@ def test_a_commit_interrupted_anywhere_writes_nothing(harness: StoreHarness):
     assert harness.contents() == ["one", "needle", "no id"]
 
 
+@pytest.mark.fault("E1")
 @pytest.mark.parametrize(
     "table", ["record", "placement", "noise", "rejected", "occurrence", "session"]
 )
-def test_a_failure_in_any_table_writes_nothing(harness: StoreHarness, table: str):
-    """E1."""
+def test_a_commit_that_fails_in_any_table_writes_nothing(
+    harness: StoreHarness, table: str
+):
     before = count_rows(harness)
     harness.execute(
         f"CREATE TEMP TRIGGER fail BEFORE INSERT ON main.{table} "
@@ -103,8 +106,8 @@ def test_a_failure_in_any_table_writes_nothing(harness: StoreHarness, table: str
     assert count_rows(harness) == before
 
 
+@pytest.mark.fault("D1")
 def test_a_failed_commit_can_be_repeated(harness: StoreHarness):
-    """D1."""
     harness.execute(
         "CREATE TEMP TRIGGER fail BEFORE INSERT ON main.placement "
         "BEGIN SELECT RAISE(ABORT, 'no room'); END"
@@ -119,8 +122,8 @@ def test_a_failed_commit_can_be_repeated(harness: StoreHarness):
     assert len(harness.search("needle")) == 1
 
 
+@pytest.mark.fault("E1")
 def test_one_failing_chunk_rolls_back_the_others(harness: StoreHarness):
-    """E1."""
     good = make_chunk(make_prompt("one", "1"), log="good.jsonl")
     harness.execute(
         "CREATE TEMP TRIGGER fail BEFORE INSERT ON main.record "
@@ -133,8 +136,8 @@ def test_one_failing_chunk_rolls_back_the_others(harness: StoreHarness):
     assert harness.store.load_stamps(AGENT) == {}
 
 
+@pytest.mark.fault("D1")
 def test_a_full_disk_raises_an_error_and_loses_nothing(harness: StoreHarness):
-    """D1."""
     (pages,) = harness.execute("PRAGMA page_count")[0]
     harness.execute(f"PRAGMA max_page_count = {pages + 2}")
     large = make_chunk(*[make_prompt("x" * 9000, f"n{n}") for n in range(50)])
@@ -148,11 +151,10 @@ def test_a_full_disk_raises_an_error_and_loses_nothing(harness: StoreHarness):
     assert harness.count("record") == 50
 
 
+@pytest.mark.fault("E1", "F8")
 def test_an_interrupt_writes_nothing(
     harness: StoreHarness, monkeypatch: pytest.MonkeyPatch
 ):
-    """E1, F8."""
-
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -164,10 +166,10 @@ def test_an_interrupt_writes_nothing(
     assert not harness.store._db.in_transaction
 
 
+@pytest.mark.fault("E1")
 def test_the_next_writer_continues_at_the_stored_cursor(
     tmp_path: Path, clock: FakeClock
 ):
-    """E1."""
     path = tmp_path / "data" / "store.db"
     with StoreHarness(path, clock) as harness:
         harness.store.commit([make_full_chunk()])
@@ -210,9 +212,9 @@ SURROGATES = {
 }
 
 
+@pytest.mark.fault("A5")
 @pytest.mark.parametrize("fields", SURROGATES.values(), ids=SURROGATES)
 def test_a_lone_surrogate_never_reaches_sqlite(harness: StoreHarness, fields):
-    """A5."""
     record = make_record(**{"native_id": "1", **fields})
 
     report = harness.commit(record, make_record("after", "2"))
@@ -220,11 +222,11 @@ def test_a_lone_surrogate_never_reaches_sqlite(harness: StoreHarness, fields):
     assert report.records == 2
 
 
+@pytest.mark.fault("A5", "B17")
 @pytest.mark.parametrize("place", ["session", "source", "noise", "rejected", "state"])
 def test_a_lone_surrogate_outside_a_record_never_reaches_sqlite(
     harness: StoreHarness, place: str
 ):
-    """A5, B17."""
     text = "x\udcff"
     fields = {
         "noise": {"noise": (Noise(0, 1, text),)},
@@ -260,11 +262,12 @@ def test_a_cursor_is_returned_unchanged(harness: StoreHarness):
     assert harness.store.find_cursor(AGENT, LOG) == cursor
 
 
+@pytest.mark.fault("B6")
 @pytest.mark.parametrize("number", [2**63, 2**64 - 1])
 def test_an_inode_beyond_sqlite_integers_is_returned_unchanged(
     harness: StoreHarness, number: int
 ):
-    """B6: network and FUSE file systems use such numbers."""
+    """Network and FUSE file systems use such numbers."""
     cursor = Cursor(stamp=FileStamp(number, number, 1, 1, 1))
 
     harness.commit(cursor=cursor)
@@ -279,8 +282,8 @@ def test_cursors_of_another_agent_are_not_returned(harness: StoreHarness):
     assert harness.store.find_cursor("codex", LOG) is None
 
 
+@pytest.mark.fault("B14")
 def test_a_source_error_is_listed_until_the_source_is_read(harness: StoreHarness):
-    """B14."""
     harness.store.record_source_error(AGENT, LOGS / "a.jsonl", "cannot be opened")
     with harness.reader() as reader:
         errors = reader.list_source_errors()
@@ -292,8 +295,8 @@ def test_a_source_error_is_listed_until_the_source_is_read(harness: StoreHarness
         assert reader.list_source_errors() == []
 
 
+@pytest.mark.fault("B14")
 def test_a_source_error_does_not_change_the_cursor(harness: StoreHarness):
-    """B14."""
     harness.commit(make_prompt("one", "1"))
     before = harness.store.find_cursor(AGENT, LOG)
 
@@ -302,8 +305,8 @@ def test_a_source_error_does_not_change_the_cursor(harness: StoreHarness):
     assert harness.store.find_cursor(AGENT, LOG) == before
 
 
+@pytest.mark.fault("B8", "G11")
 def test_records_of_a_missing_source_remain(harness: StoreHarness):
-    """B8, G11."""
     harness.commit(make_prompt("one", "1"))
 
     harness.store.mark_gone(AGENT, [LOG])
@@ -314,8 +317,8 @@ def test_records_of_a_missing_source_remain(harness: StoreHarness):
     assert harness.contents() == ["one"]
 
 
+@pytest.mark.fault("B9")
 def test_a_source_that_is_read_again_is_not_missing(harness: StoreHarness):
-    """B9."""
     harness.commit(make_prompt("one", "1"))
     harness.store.mark_gone(AGENT, [LOG])
 
@@ -325,8 +328,8 @@ def test_a_source_that_is_read_again_is_not_missing(harness: StoreHarness):
         assert reader.summarize_agents()[0]["gone"] == 0
 
 
+@pytest.mark.fault("B10")
 def test_a_moved_source_continues_at_its_cursor(harness: StoreHarness):
-    """B10."""
     harness.commit(make_prompt("one", "1"))
     cursor = harness.store.find_cursor(AGENT, LOG)
 
@@ -336,8 +339,8 @@ def test_a_moved_source_continues_at_its_cursor(harness: StoreHarness):
     assert harness.list_records()[0].path == "/logs/new.jsonl"
 
 
-def test_moving_a_source_to_a_known_path_is_not_an_error(harness: StoreHarness):
-    """B10."""
+@pytest.mark.fault("B10")
+def test_moving_a_source_to_the_path_of_another_is_not_an_error(harness: StoreHarness):
     harness.commit(make_prompt("one", "1"))
     harness.commit(make_prompt("two", "2"), log="b.jsonl")
 
@@ -357,8 +360,8 @@ def test_all_sessions_can_be_marked_stopped(harness: StoreHarness):
     assert harness.session().is_stopped
 
 
+@pytest.mark.fault("G9")
 def test_a_new_record_resumes_a_stopped_session(harness: StoreHarness):
-    """G9."""
     harness.commit(make_prompt("one", "1"))
     harness.store.mark_all_stopped()
 
@@ -367,8 +370,8 @@ def test_a_new_record_resumes_a_stopped_session(harness: StoreHarness):
     assert not harness.session().is_stopped
 
 
+@pytest.mark.fault("G9")
 def test_a_repeated_record_does_not_resume_a_stopped_session(harness: StoreHarness):
-    """G9."""
     harness.commit(make_prompt("one", "1"))
     harness.store.mark_all_stopped()
 
@@ -388,28 +391,32 @@ def durable(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
         yield harness
 
 
-def sync_level(harness: StoreHarness) -> int:
+def get_sync_level(harness: StoreHarness) -> int:
     return int(harness.execute("PRAGMA synchronous")[0][0])
 
 
-def merge_setting(harness: StoreHarness) -> int:
+def get_automerge_setting(harness: StoreHarness) -> int:
     query = "SELECT v FROM record_text_config WHERE k = 'automerge'"
     return int((harness.execute(query) or [(4,)])[0][0])
 
 
+@pytest.mark.fault("E2")
 def test_settings_are_durable_again_after_a_bulk_load(durable: StoreHarness):
-    """E2."""
     with durable.store.bulk_load():
         durable.commit(make_prompt("one", "1"))
-        while_loading = sync_level(durable)
+        while_loading = get_sync_level(durable)
 
-    assert (while_loading, sync_level(durable), merge_setting(durable)) == (1, 2, 4)
+    assert (while_loading, get_sync_level(durable), get_automerge_setting(durable)) == (
+        1,
+        2,
+        4,
+    )
 
 
+@pytest.mark.fault("E2")
 def test_a_disabled_bulk_load_does_not_change_settings(durable: StoreHarness):
-    """E2."""
     with durable.store.bulk_load(is_enabled=False):
-        assert sync_level(durable) == 2
+        assert get_sync_level(durable) == 2
 
 
 def test_only_an_agent_that_was_never_read_is_new(durable: StoreHarness):
@@ -428,18 +435,19 @@ def test_only_an_agent_that_was_never_read_is_new(durable: StoreHarness):
     )
 
 
+@pytest.mark.fault("E2")
 def test_settings_are_durable_after_a_failed_bulk_load(durable: StoreHarness):
-    """E2."""
     with pytest.raises(KeyError), durable.store.bulk_load():
         raise KeyError
 
-    assert (sync_level(durable), merge_setting(durable)) == (2, 4)
+    assert (get_sync_level(durable), get_automerge_setting(durable)) == (2, 4)
 
 
+@pytest.mark.fault("E1")
 def test_settings_are_durable_after_a_killed_bulk_load(
     tmp_path: Path, clock: FakeClock
 ):
-    """E1: a copy of the files during the load is what remains after a kill."""
+    """A copy of the files during the load is what remains after a kill."""
     path, copy = tmp_path / "data" / "store.db", tmp_path / "copy" / "store.db"
     copy.parent.mkdir()
     with StoreHarness(path, clock) as harness, harness.store.bulk_load():
@@ -450,13 +458,14 @@ def test_settings_are_durable_after_a_killed_bulk_load(
 
     with StoreHarness(copy, clock, is_unsynced=False) as harness:
         assert harness.contents() == ["one"]
-        assert (sync_level(harness), merge_setting(harness)) == (2, 4)
+        assert (get_sync_level(harness), get_automerge_setting(harness)) == (2, 4)
 
 
+@pytest.mark.fault("E1", "E2")
 def test_a_killed_store_opens_with_all_committed_records(
     tmp_path: Path, clock: FakeClock
 ):
-    """E1, E2: the write-ahead log is truncated at every frame."""
+    """Truncate the write-ahead log at every frame, as a kill could."""
     path = tmp_path / "data" / "store.db"
     copy = tmp_path / "copy" / "store.db"
     with StoreHarness(path, clock) as harness:
@@ -481,7 +490,7 @@ def test_a_killed_store_opens_with_all_committed_records(
     assert counts[-1] == (5, 5)
 
 
-def test_a_closed_store_raises_an_error(tmp_path: Path, clock: FakeClock):
+def test_committing_to_a_closed_store_raises_an_error(tmp_path: Path, clock: FakeClock):
     store = Store(tmp_path / "data" / "store.db", clock)
     store.close()
 
