@@ -52,14 +52,14 @@ def run_initial_sync(scan: Scan, notifier: Notifier, stopping: Event) -> None:
 
 def _run_child(scan: Scan, sender: Connection) -> None:
     """Run `scan` and report its progress; after SIGTERM, exit at the next commit."""
-    signals: list[int] = []
+    received_signals: list[int] = []
 
     def report_progress() -> None:
         sender.send(None)
-        if signals:
+        if received_signals:
             raise SystemExit(0)
 
-    signal.signal(signal.SIGTERM, lambda number, _: signals.append(number))
+    signal.signal(signal.SIGTERM, lambda number, _: received_signals.append(number))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(Exception):
         scan(report_progress)

@@ -58,13 +58,21 @@ class Loop:
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set to end the loop; may be set before `run` is called."""
     _next_scan: float = 0.0
+    """Monotonic time of the next scan."""
+    _changed_paths: Collection[Path] = ()
+    """Files that the watcher reported in this iteration."""
     _is_busy: bool = False
-    _has_archive_backlog: bool = False
+    """Whether files changed at the last wait; less urgent work is then put off."""
     _has_written: bool = False
-    _paths: Collection[Path] = ()
+    """Whether this iteration wrote transcripts."""
     _has_synced_relations: bool = False
+    """Whether relations files are up to date until something changes."""
     _has_exported: bool = False
+    """Whether exports are up to date until something changes."""
+    _has_archive_backlog: bool = False
+    """Whether the last archive run left due sources."""
     _logged_errors: dict[str, str] = field(default_factory=dict)
+    """The last reason that was logged, by name."""
 
     def request_scan(self) -> None:
         """Wake the loop to reload settings and scan now, or to end if `stopping`."""
@@ -108,16 +116,16 @@ class Loop:
     def _run_stage(self, name: str, work: Callable[[], object]) -> bool:
         """Run one stage; return whether it succeeded.
 
-        A stage that raises is reported in the log and by `status`, and is retried
-        after a pause. It does not prevent the following stages from running.
+        A failure is reported in the log and by `status`, and the stage is retried after
+        a pause. The following stages run all the same.
         """
         errors: dict[str, str] = {}
-        is_done = self.pipeline.failures.attempt("stage", name, work, errors)
+        has_succeeded = self.pipeline.failures.attempt("stage", name, work, errors)
         self._log_errors("stage.fail", errors)
-        return is_done
+        return has_succeeded
 
     def _scan(self) -> None:
-        began = self.clock.monotonic()
+        started_at = self.clock.monotonic()
         self._run_stage("config", self._reload_pipeline)
         self._run_stage("watch", self._refresh_watcher)
         for ingest in self.pipeline.ingests:
@@ -127,7 +135,7 @@ class Loop:
         self._run_stage("archive", self._archive)
         has_events = self.watcher.mode == "events"
         self._has_synced_relations = self._has_exported = False
-        self._next_scan = began + (
+        self._next_scan = started_at + (
             SCAN_INTERVAL_SECONDS if has_events else POLL_INTERVAL_SECONDS
         )
 
@@ -151,9 +159,10 @@ class Loop:
         self._log_asset_index(self.pipeline.asset_index.scan())
 
     def _archive(self) -> None:
-        self._log_archiver(self.pipeline.archiver.run(limit=_ARCHIVE_LIMIT))
+        self._handle_archiver_report(self.pipeline.archiver.run(limit=_ARCHIVE_LIMIT))
 
-    def _log_archiver(self, report: ArchiverReport) -> None:
+    def _handle_archiver_report(self, report: ArchiverReport) -> None:
+        """Log what was archived, and record whether more sources are due."""
         self._has_archive_backlog = report.has_more
         if report.bytes_written:
             self.log.info(
@@ -161,7 +170,7 @@ class Loop:
             )
 
     def _reload_pipeline(self) -> None:
-        """Load the current settings; if they are invalid, log it and keep the old."""
+        """Load the current settings, or log why they are invalid and keep the old."""
         try:
             pipeline = self.make_pipeline()
         except UserError as error:
@@ -185,7 +194,7 @@ class Loop:
         """
         self._has_written = False
         self._run_stage("stop detection", self._detect_stops)
-        self._run_stage("transcripts", self._settle)
+        self._run_stage("transcripts", self._write_transcripts)
         self._run_stage("asset index", self._index_assets)
         if self._has_written:
             return
@@ -197,7 +206,7 @@ class Loop:
             if not self._run_stage("exports", self._write_exports):
                 self._has_exported = True
         elif self._has_archive_backlog and not self._is_busy:
-            self._run_stage("archive", self._archive_more)
+            self._run_stage("archive", self._archive_backlog)
 
     def _detect_stops(self) -> None:
         stopped = self.pipeline.stop_detection.run()
@@ -205,8 +214,8 @@ class Loop:
             self.log.info("session.stop", sessions=stopped)
             self._has_synced_relations = self._has_exported = False
 
-    def _settle(self) -> None:
-        report = self.pipeline.settle.run(
+    def _write_transcripts(self) -> None:
+        report = self.pipeline.transcripts.run(
             limit=_SETTLE_LIMIT, include_old=not self._is_busy
         )
         if report.units:
@@ -221,8 +230,10 @@ class Loop:
     def _index_assets(self) -> None:
         self._log_asset_index(self.pipeline.asset_index.run(limit=_SETTLE_LIMIT))
 
-    def _archive_more(self) -> None:
-        self._log_archiver(self.pipeline.archiver.archive_due(limit=_ARCHIVE_LIMIT))
+    def _archive_backlog(self) -> None:
+        self._handle_archiver_report(
+            self.pipeline.archiver.archive_due(limit=_ARCHIVE_LIMIT)
+        )
 
     def _sync_relations(self) -> None:
         """Update relations files; run again soon if threads moved or a file is busy."""
@@ -259,10 +270,10 @@ class Loop:
             )
 
     def _ingest_changes(self) -> None:
-        self._paths = set()
+        self._changed_paths = set()
         if not self._run_stage("watch", self._wait_for_events):
             self.stopping.wait(_TICK_SECONDS)
-        if self._paths:
+        if self._changed_paths:
             for ingest in self.pipeline.ingests:
                 name = f"ingest {ingest.adapter.name}"
                 self._run_stage(name, partial(self._ingest_paths, ingest))
@@ -270,14 +281,14 @@ class Loop:
 
     def _wait_for_events(self) -> None:
         remaining = self._next_scan - self.clock.monotonic()
-        hint = self.watcher.wait(min(max(remaining, 0.0), _TICK_SECONDS))
-        self._is_busy = bool(hint.paths)
-        self._paths = hint.paths
-        if hint.needs_scan:
+        changes = self.watcher.wait(min(max(remaining, 0.0), _TICK_SECONDS))
+        self._is_busy = bool(changes.paths)
+        self._changed_paths = changes.paths
+        if changes.needs_scan:
             self._next_scan = 0.0
 
     def _ingest_paths(self, ingest: Ingest) -> None:
-        self._log_ingest("ingest.read", ingest.ingest_files(self._paths))
+        self._log_ingest("ingest.read", ingest.ingest_files(self._changed_paths))
 
     def _process_hook_events(self) -> None:
         """Read the logs that hooks named, and stop the sessions that ended."""

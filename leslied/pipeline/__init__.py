@@ -17,7 +17,7 @@ from leslied.pipeline.hook_events import HookEvents, HookEventsReport
 from leslied.pipeline.ingest import Ingest
 from leslied.pipeline.relations_sync import RelationsReport, RelationsSync
 from leslied.pipeline.stop_detection import StopDetection
-from leslied.pipeline.transcripts import Settle, SettleReport
+from leslied.pipeline.transcripts import SettleReport, TranscriptStage
 
 __all__ = [
     "Archiver",
@@ -33,7 +33,7 @@ __all__ = [
     "Pipeline",
     "RelationsReport",
     "RelationsSync",
-    "Settle",
     "SettleReport",
     "StopDetection",
+    "TranscriptStage",
 ]

@@ -26,23 +26,24 @@ if TYPE_CHECKING:
 
 
 class ArchiveReplay:
-    """Reader of one agent's archive files that feeds its ingest.
+    """Reader that feeds one agent's archive files to its ingest.
 
     Archived bytes are decoded as if the original log were growing again.
     """
 
-    def __init__(self, ingest: Ingest, scratch: Path) -> None:
+    def __init__(self, ingest: Ingest, scratch_file: Path) -> None:
         self._ingest = ingest
         self._source_reader = ingest.make_source_reader()
-        self._scratch_file = scratch
+        self._scratch_file = scratch_file
         self.report = IngestReport()
         self._last_cursor: Cursor | None = None
         self.errors: list[str] = []
 
     def replay(self, source: SourceRef, reader: archive.ArchiveReader) -> Cursor | None:
-        """Commit everything in the archive file; return the cursor after it, or None.
+        """Commit everything in the archive file; return the cursor at its end.
 
-        Damage ends a generation early and is added to `errors`.
+        Return None if nothing could be read. Damage ends a generation early and is
+        added to `errors`.
         """
         self._last_cursor = None
         try:
@@ -59,13 +60,13 @@ class ArchiveReplay:
         state = self._source_reader.load_state(source, Cursor()) | _find_side_file_text(
             reader
         )
-        for number, frames in reader.list_frames_by_generation().items():
+        for generation, frames in reader.list_frames_by_generation().items():
             last, is_whole = self._restore_generation(reader, frames)
             if last is None:
                 continue
             stamp = _parse_stamp(last) if is_whole else None
             for chunk in self._read_chunks(
-                source, number, is_final=last.kind == FrameKind.TAIL
+                source, generation, is_final=last.kind == FrameKind.TAIL
             ):
                 attributed = _attribute_chunk(chunk, source, stamp)
                 decoded, state = self._source_reader.decode(source, attributed, state)
@@ -74,20 +75,20 @@ class ArchiveReplay:
             state = {"cwd": state.get("cwd", "")}
 
     def _read_chunks(
-        self, source: SourceRef, number: int, *, is_final: bool
+        self, source: SourceRef, generation: int, *, is_final: bool
     ) -> Iterable[Chunk]:
         status = self._scratch_file.stat()
         stamp = FileStamp(status.st_dev, status.st_ino, status.st_size, 0, 0)
         ref = replace(source, path=self._scratch_file, stamp=stamp)
         limits = self._ingest.limits
-        return tail.read(ref, Cursor(generation=number), limits, is_final=is_final)
+        return tail.read(ref, Cursor(generation=generation), limits, is_final=is_final)
 
     def _restore_generation(
         self, reader: archive.ArchiveReader, frames: list[ArchiveFrame]
     ) -> tuple[ArchiveFrame | None, bool]:
         """Write a generation's bytes to the scratch file, up to the first damage.
 
-        Return the last frame that was written, and whether no byte is damaged.
+        Return the last frame that was written, and whether the file is undamaged.
         """
         last: ArchiveFrame | None = None
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
@@ -136,7 +137,10 @@ class _ArchivedSpills:
 
 
 def _find_side_file_text(reader: archive.ArchiveReader) -> dict[str, Any]:
-    """Return decoder state with the newest archived text of the log's side file."""
+    """Return the newest archived text of the log's side file, as decoder state.
+
+    Return {} if no text was archived.
+    """
     texts = [
         frame.metadata["beside"]
         for frame in reader.frames

@@ -27,7 +27,7 @@ from leslied.failpoints import failpoint
 from leslied.model.source import Shape
 from leslied.pipeline.failures import Failures, describe_error
 from leslied.pipeline.progress import ignore_progress
-from leslied.pipeline.source_reader import FIRST_CWD, load_state
+from leslied.pipeline.source_reader import FIRST_CWD, parse_state
 from leslied.sessions.status import STOPPED_AFTER
 from leslied.store.archive_ledger import ArchiveCursor
 from leslied.store.session_metadata import ManifestRuns
@@ -49,7 +49,7 @@ recognised, and a file that did not reach the disk is written again at the next 
 _MICROSECOND = timedelta(microseconds=1)
 _UNARCHIVED_SHAPES = (Shape.SQLITE, Shape.JSON_TREE, Shape.COMPRESSED_LOG)
 """Shapes that are not archived: rows and the files of a tree change in place, and a
-compressed log is already what the archive would make of it."""
+compressed log would not become smaller in the archive."""
 
 
 @dataclass(slots=True)
@@ -62,13 +62,13 @@ class ArchiverReport:
     excluded: int = 0
     missing: int = 0
     has_more: bool = False
-    """Whether some sources that are due were left for the next run."""
+    """Whether due sources are left for the next run."""
     errors: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archiver:
-    """The archive stage, for sessions that are settled or stopped."""
+    """The archive stage, for idle and stopped sessions."""
 
     store: Store
     archive_dir: Path
@@ -85,10 +85,10 @@ class Archiver:
     """Called with sources done and total, after each batch."""
 
     def run(self, *, limit: int = 1_000_000) -> ArchiverReport:
-        """Archive all bytes that were read of idle and stopped sessions.
+        """Archive what was read from the logs of idle and stopped sessions.
 
-        A source that is archived already costs one stat of its archive file. After
-        `limit` sources, or a few more, the others are left for the next run.
+        A source that is archived already costs one stat of its archive file. The run
+        ends after about `limit` sources; the next run archives the others.
         """
         self.delete_pruned_files()
         self._recheck_changed_files()
@@ -110,7 +110,7 @@ class Archiver:
         return len(deletions)
 
     def archive_due(self, *, limit: int) -> ArchiverReport:
-        """Archive up to about `limit` due sources, without checks or a manifest."""
+        """Archive about `limit` due sources; check no files and write no manifest."""
         report = ArchiverReport()
         quiet_us = _now_us(self.clock) - STOPPED_AFTER // _MICROSECOND
         with self.store.archive() as ledger:
@@ -135,7 +135,7 @@ class Archiver:
         return report
 
     def _recheck_changed_files(self) -> None:
-        """Mark sources as due whose archive file is missing or has another size."""
+        """Mark as due all sources whose archive file is missing or changed its size."""
         with self.store.archive() as ledger:
             changed = [
                 source
@@ -148,7 +148,7 @@ class Archiver:
     def _try_archive(
         self, due: DueSource, report: ArchiverReport
     ) -> ArchiveCursor | None:
-        """Archive one source and return its archive cursor, or None.
+        """Archive one source; return its archive cursor, or None if it was skipped.
 
         Errors of this source are added to the report. An archive of a newer version
         and an unusable store are raised.
@@ -185,7 +185,7 @@ class Archiver:
         position = (cursor.generation, cursor.offset, cursor.finished)
         with self.store.archive() as ledger:
             if ref.shape in _UNARCHIVED_SHAPES or ledger.is_pruned(due.source):
-                # Recorded all the same, so that it is not due again at every run.
+                # Record a cursor, so that the source is not due again at every run.
                 file, size = (old.file, old.size) if old else ("", -1)
                 return ArchiveCursor(due.source, *position, 0, 0, file, size)
             newest = ledger.get_newest_placement()
@@ -193,17 +193,17 @@ class Archiver:
             file = self._choose_file_name(due, ledger.is_taken)
         with ArchiveWriter(self.archive_dir / file) as writer:
             old_size = writer.size
-            number = _SourceCopier(self, due, ref, writer, report).run()
-            _add_spills(writer, number, spills)
+            generation = _SourceCopier(self, due, ref, writer, report).run()
+            _add_spills(writer, generation, spills)
             writer.sync()
             size = writer.size
         report.sources += 1
         report.bytes_written += max(size - old_size, 0)
-        return ArchiveCursor(due.source, *position, number, newest, file, size)
+        return ArchiveCursor(due.source, *position, generation, newest, file, size)
 
     def _is_source_excluded(self, due: DueSource) -> bool:
-        """Return whether the project is excluded now or was when it was read."""
-        state = load_state(due.cursor.state)
+        """Return whether the project is excluded now or was when its log was read."""
+        state = parse_state(due.cursor.state)
         folders = {str(state[name]) for name in (FIRST_CWD, "cwd") if state.get(name)}
         if any(self.is_excluded(due.agent, folder) for folder in folders or {""}):
             return True
@@ -226,26 +226,25 @@ class Archiver:
     def save_manifest(self, *, has_changes: bool) -> None:
         """Write the manifest unless it is up to date and `has_changes` is false."""
         with self.store.metadata() as ledger:
-            mark = ledger.compute_mark()
-            is_current = ledger.load_manifest_mark() == mark and archive.has_manifest(
-                self.archive_dir
-            )
+            fingerprint = ledger.compute_fingerprint()
+            saved = ledger.load_manifest_fingerprint()
+            is_current = saved == fingerprint and archive.has_manifest(self.archive_dir)
             if is_current and not has_changes:
                 return
             old = archive.load_manifest(self.archive_dir, ManifestRuns).sessions
             header = {
                 "key_id": self.key_id,
-                "created_us": ledger.created_us(),
+                "created_us": ledger.get_created_us(),
                 "pruned": list(ledger.tombstones.iter_all()),
             }
             archive.save_manifest(self.archive_dir, header, ledger.iter_sessions(old))
         with self.store.metadata() as ledger:
-            ledger.record_manifest_mark(mark)
+            ledger.record_manifest_fingerprint(fingerprint)
 
 
 @dataclass(frozen=True, slots=True)
 class _SourceCopier:
-    """Copier of one source's new bytes into its archive file."""
+    """Copier of one source's new bytes. Generations are those of its archive file."""
 
     archiver: Archiver
     due: DueSource
@@ -262,73 +261,73 @@ class _SourceCopier:
         with open_regular(self.ref.path) as fd:
             if self.ref.shape is Shape.DOCUMENT:
                 return self._add_document(fd)
-            number = self._add_lines(fd)
-            self._add_tail(fd, number)
-            return number
+            generation = self._add_lines(fd)
+            self._add_tail(fd, generation)
+            return generation
 
     def _add_document(self, fd: int) -> int:
         cursor = self.due.cursor
         last = self.writer.find_last_frame(FrameKind.DOCUMENT)
         if last and (last.length, last.crc) == (cursor.offset, cursor.crc):
             return last.generation
-        number = max(cursor.generation, last.generation + 1 if last else 1)
+        generation = max(cursor.generation, last.generation + 1 if last else 1)
         spec = self._make_spec(
-            FrameKind.DOCUMENT, number, 0, cursor.offset, 0, cursor.crc
+            FrameKind.DOCUMENT, generation, 0, cursor.offset, 0, cursor.crc
         )
         self.writer.append(spec, self._read(fd, 0, cursor.offset))
-        return number
+        return generation
 
     def _add_lines(self, fd: int) -> int:
-        """Append the lines after the last frame, or start a new generation.
-
-        A new generation starts where the bytes do not continue the last frame.
-        """
+        """Append the lines after the last frame, or all if they do not continue it."""
         cursor = self.due.cursor
         last = self._find_last_frame()
         if last and last.source_end <= cursor.offset:
-            start, crc, number = last.source_end, last.running_crc, last.generation
+            start, crc, generation = last.source_end, last.running_crc, last.generation
             if (start, crc) == (cursor.offset, cursor.crc):
-                return number
+                return generation
             try:
-                return self._add_range(fd, number, start, crc)
+                return self._add_range(fd, generation, start, crc)
             except ArchiveError as error:
+                # With an archive cursor, the log was rewritten after it was read, and
+                # waits for the next read. Without one, the frame is of an older log.
                 if self.due.archive_cursor and self.due.archive_cursor.offset >= 0:
                     raise error from None
         newest = self.writer.find_last_frame(*FrameKind)
-        number = max(cursor.generation, newest.generation + 1 if newest else 1)
-        return self._add_range(fd, number, 0, 0)
+        generation = max(cursor.generation, newest.generation + 1 if newest else 1)
+        return self._add_range(fd, generation, 0, 0)
 
     def _find_last_frame(self) -> ArchiveFrame | None:
         """Return the frame to continue, or None for a generation without frames."""
         archive_cursor = self.due.archive_cursor
         if archive_cursor is None:
             newest = self.writer.find_last_frame(*FrameKind)
-            number = newest.generation if newest else 0
+            generation = newest.generation if newest else 0
         elif archive_cursor.generation == self.due.cursor.generation:
-            number = archive_cursor.number
+            generation = archive_cursor.number
         else:
             return None
-        return self.writer.find_last_frame(FrameKind.LOG, generation=number)
+        return self.writer.find_last_frame(FrameKind.LOG, generation=generation)
 
-    def _add_range(self, fd: int, number: int, start: int, crc: int) -> int:
+    def _add_range(self, fd: int, generation: int, start: int, crc: int) -> int:
         end = self.due.cursor.offset
         if end > start:
-            length, crc_after = end - start, self.due.cursor.crc
-            spec = self._make_spec(FrameKind.LOG, number, start, length, crc, crc_after)
+            size, end_crc = end - start, self.due.cursor.crc
+            spec = self._make_spec(FrameKind.LOG, generation, start, size, crc, end_crc)
             self.writer.append(spec, self._read(fd, start, end))
-        return number
+        return generation
 
-    def _add_tail(self, fd: int, number: int) -> None:
-        """Append a last line without a line end, if it was read as final."""
+    def _add_tail(self, fd: int, generation: int) -> None:
+        """Append an incomplete last line if it was read as final."""
         start, end = self.due.cursor.offset, self.due.cursor.finished
-        if end > start:
-            spec = self._make_spec(FrameKind.TAIL, number, start, end - start, 0, None)
+        length = end - start
+        if length > 0:
+            spec = self._make_spec(FrameKind.TAIL, generation, start, length, 0, None)
             self.writer.append(spec, self._read(fd, start, end))
 
     def _make_spec(
         self,
         kind: FrameKind,
-        number: int,
+        generation: int,
         offset: int,
         length: int,
         crc: int,
@@ -339,7 +338,7 @@ class _SourceCopier:
             metadata["beside"] = tail.read_side_file(self.ref, self.archiver.limits)
         return FrameSpec(
             kind=kind,
-            generation=number,
+            generation=generation,
             offset=offset,
             length=length,
             crc_before=crc,
@@ -374,7 +373,7 @@ def _encode_path(path: Path) -> str:
 
 
 def _add_spills(
-    writer: ArchiveWriter, number: int, spills: list[tuple[str, str]]
+    writer: ArchiveWriter, generation: int, spills: list[tuple[str, str]]
 ) -> None:
     """Append the tool results that the agent stored in separate files."""
     for metadata, text in spills:
@@ -382,7 +381,7 @@ def _add_spills(
         data = text.encode(errors="surrogatepass")
         spec = FrameSpec(
             kind=FrameKind.SPILL,
-            generation=number,
+            generation=generation,
             length=len(data),
             metadata={"spill": name},
         )

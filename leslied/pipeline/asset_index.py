@@ -77,13 +77,13 @@ class AssetIndex:
     ) -> AssetIndexReport:
         """Index all due threads and those whose assets or status changed.
 
-        Changes are searched in the newest threads and, at each scan, in some of the
-        others.
+        The `newest_limit` newest threads are checked for changes at each scan; the
+        others in turn, `others_limit` at each scan.
         """
         with self.store.assets() as ledger:
             watched = ledger.list_watched(newest_limit, others_limit)
             unfinished = ledger.list_unfinished()
-        due = [thread.session for thread in watched if _is_changed(thread)]
+        due = [thread.session for thread in watched if _has_changed(thread)]
         for row, status in unfinished:
             session = self.reader.find_session_by_row(row)
             if session and self._compute_status(session) != status:
@@ -97,7 +97,9 @@ class AssetIndex:
         """Index the due threads and their projects."""
         report = AssetIndexReport()
         with self.store.assets() as ledger:
-            due = ledger.list_due(limit + len(self.failures.names("asset index")))
+            # Threads that failed stay due; they must not crowd out the others.
+            failed = len(self.failures.list_names("asset index"))
+            due = ledger.list_due(limit + failed)
         if not due:
             return report
         due = self._record_changes(due, report)
@@ -134,16 +136,16 @@ class AssetIndex:
         return self.failures.attempt("asset index", name, bound_work, report.errors)
 
     def _record_changes(self, due: list[int], report: AssetIndexReport) -> list[int]:
-        """Save the file changes of these sessions; return which threads to index.
+        """Save the file changes of the due sessions; return the threads to index.
 
-        These are the due threads, without those whose changes cannot be read, and
-        threads whose assets one of the sessions changed.
+        These are the due threads whose changes could be saved, and other threads whose
+        assets were changed by one of the due sessions.
         """
-        others: set[int] = set()
-        readable: list[int] = []
+        changed: set[int] = set()
+        saved: list[int] = []
 
         def save(session: SessionSummary, _: AssetIndexReport) -> None:
-            others.update(self._make_thread_assets(session).record_changes())
+            changed.update(self._make_thread_assets(session).record_changes())
 
         for number, row in enumerate(due, 1):
             session = self.reader.find_session_by_row(row)
@@ -151,8 +153,8 @@ class AssetIndex:
                 if not self._attempt(save, session, report):
                     continue
                 self.on_progress(number, 2 * len(due))
-            readable.append(row)
-        return [*readable, *sorted(others.difference(due))]
+            saved.append(row)
+        return [*saved, *sorted(changed.difference(due))]
 
     def _index_thread(self, session: SessionSummary, report: AssetIndexReport) -> None:
         report.threads += 1
@@ -161,12 +163,12 @@ class AssetIndex:
             self._save(IndexedThread(session=session.row, status="stopped"))
             return
         with self.store.assets() as ledger:
-            old = ledger.load_thread(session.row)
+            previous = ledger.load_thread(session.row)
         try:
-            assets = self._make_thread_assets(session).run(old.files)
+            assets = self._make_thread_assets(session).run(previous.fingerprints_json)
         except SinkError as error:
             report.errors[session.key.session_id] = error.message
-            self._save(msgspec.structs.replace(old, stamp=b""))
+            self._save(msgspec.structs.replace(previous, stamp=b""))
             return
         report.files_written += assets.files_written
         status = self._compute_status(session)
@@ -177,8 +179,8 @@ class AssetIndex:
             session=session.row,
             status=status,
             stamp=assets.stamp,
-            files=assets.cached_files,
-            summary=msgspec.json.encode(summary).decode(),
+            fingerprints_json=assets.fingerprints_json,
+            summary_json=msgspec.json.encode(summary).decode(),
         )
         self._save(thread)
 
@@ -236,7 +238,7 @@ class AssetIndex:
         return read_text(Path(folder), name, 1_000_000)
 
 
-def _is_changed(watched: WatchedThread) -> bool:
+def _has_changed(watched: WatchedThread) -> bool:
     if not has_thread_folder(Path(watched.folder), watched.thread_id):
         return False
     roots = _find_roots(watched.folder, watched.cwd)
@@ -244,7 +246,7 @@ def _is_changed(watched: WatchedThread) -> bool:
 
 
 def _find_roots(folder: str, cwd: str) -> list[Path]:
-    """Return the folder with our files, and the project's if it is another one."""
+    """Return the thread's output folder and, if different, the project's folder."""
     base, project = Path(folder), sinks.find_project(cwd)
     return [base] if project in (None, base) else [base, project]
 

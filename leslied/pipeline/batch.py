@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 BATCH_WEIGHT = 12_000
 """Rows plus kilobytes written in one transaction, across sources."""
 LIGHT_BATCH_WEIGHT = 1_000
-"""The same for the daemon, because a process rarely returns memory to the system."""
+"""The same for the daemon, which must stay small: a process rarely returns memory to
+the system."""
 
 
 @dataclass(slots=True)

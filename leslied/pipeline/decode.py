@@ -61,7 +61,7 @@ class Decoder:
             self._reject(entry.offset + at, torn, f"torn: {reason}")
 
     def drop_content(self) -> None:
-        """Keep only positions and lengths: the user excluded this project."""
+        """Replace all content by positions and lengths: the project is excluded."""
         self.noise += [Noise(e.offset, e.length, "excluded") for e in self.entries]
         self.entries = []
         self._forget_rejected_text()
@@ -70,10 +70,10 @@ class Decoder:
     def drop_excluded(self, is_excluded: Callable[[str], bool]) -> None:
         """Drop entries of excluded folders from a source that many sessions share.
 
-        Entries without a folder cannot be held back, because the cursor advances for
-        all other sessions: they are rejected, so that `status` counts them.
+        An entry without a folder cannot be held back, because the cursor advances for
+        all sessions. It is rejected, so that `status` counts it.
         """
-        # A rejected entry may belong to an excluded folder.
+        # A rejected entry has no known folder, so it may belong to an excluded one.
         self._forget_rejected_text()
         entries, self.entries = self.entries, []
         for entry, cwd in zip(entries, self._entry_folders, strict=True):
@@ -87,7 +87,10 @@ class Decoder:
                 self.entries.append(entry)
 
     def _forget_rejected_text(self) -> None:
-        """Keep position, length and kind; after the colon an error may quote text."""
+        """Delete the text of rejected entries, also what their reasons may quote of it.
+
+        A reason quotes text only after a colon.
+        """
         self.rejected = [
             structs.replace(r, reason=r.reason.partition(":")[0], head=b"")
             for r in self.rejected

@@ -44,13 +44,14 @@ def make_folder_matcher(globs: Sequence[str]) -> Callable[[str], bool]:
 
 
 def _expand(pattern: str) -> Iterator[str]:
-    """Yield the pattern as written, resolved, and what it matches through links."""
+    """Yield the pattern, its resolved form, and the targets of links it matches."""
     yield os.path.normpath(pattern)
     parts = pattern.split("/")
-    literal = next((n for n, p in enumerate(parts) if glob.has_magic(p)), len(parts))
-    head = _resolve("/".join(parts[:literal]) or "/")
-    yield "/".join([glob.escape(head).rstrip("/"), *parts[literal:]])
-    if literal == len(parts):
+    wildcards = (n for n, part in enumerate(parts) if glob.has_magic(part))
+    first_wildcard = next(wildcards, len(parts))
+    literal_path = _resolve("/".join(parts[:first_wildcard]) or "/")
+    yield "/".join([glob.escape(literal_path).rstrip("/"), *parts[first_wildcard:]])
+    if first_wildcard == len(parts):
         return
     # `~/clients/*` excludes `/data/acme` too if `~/clients/acme` is a link to it:
     # agents log the resolved folder, which no resolved glob would match.

@@ -39,7 +39,7 @@ class ExportsReport:
     files_written: int = 0
     errors: dict[str, str] = field(default_factory=dict)
     has_more: bool = False
-    """Whether some sessions that are due were left for the next run."""
+    """Whether due sessions are left for the next run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,17 +56,17 @@ class Exports:
     """Agent and id of sessions with a live process; updated by `StopDetection`."""
 
     def run(self, *, limit: int = 1_000_000) -> ExportsReport:
-        """Export sessions that stopped, and again those that grew since.
+        """Export stopped sessions that are new or grew since their last export.
 
         The files are written to the thread's `.meta/exports` folder.
         """
         report = ExportsReport()
         if not self.formats:
             return report
-        key = " ".join(self.formats)
+        formats_key = " ".join(self.formats)
         quiet_since = self.clock.now() - STOPPED_AFTER
         with self.store.exports() as ledger:
-            due = ledger.list_due(key, int(quiet_since.timestamp() * 1e6))
+            due = ledger.list_due(formats_key, int(quiet_since.timestamp() * 1e6))
         finished: list[DueSession] = []
         for session in due:
             if len(finished) >= limit:
@@ -76,7 +76,7 @@ class Exports:
             self.failures.attempt("export", session.session_id, work, report.errors)
         if finished:
             with self.store.exports() as ledger:
-                ledger.mark_exported(finished, key)
+                ledger.mark_exported(finished, formats_key)
         return report
 
     def _try_export(
@@ -101,7 +101,7 @@ class Exports:
         folder = f".leslie/threads/{main.thread_id}/.meta/exports"
         for name in self.formats:
             for artifact in _render(name, session):
-                sinks.write_artifact(Path(main.folder), _move_below(folder, artifact))
+                sinks.write_artifact(Path(main.folder), _prefix_paths(folder, artifact))
                 report.files_written += 1
 
     def _load_session(self, main: SessionSummary) -> Session:
@@ -121,13 +121,19 @@ class Exports:
         )
 
     def _find_cost(self, main: SessionSummary) -> float | None:
-        """Return the cost as lists show it: each message once, at its day's prices."""
+        """Return the cost as `leslied list` shows it, in US dollars, or None.
+
+        Each message counts once, at the prices of its day.
+        """
         rows = [main.row, *(s.row for s in self.reader.list_subagents(main.key))]
         costs = UsageStats(self.reader.usage, load_prices()).sum_session_costs(rows)
         return reduce(Cost.plus, (costs.get(row, Cost()) for row in rows)).usd
 
     def _include_subagents(self, main: SessionSummary) -> SessionSummary:
-        """Return the session as lists show it, with its subagents' tokens."""
+        """Return the summary as `leslied list` shows it, with subagents included.
+
+        Their tokens, their number and the end of the last one are added.
+        """
         subagents = self.reader.list_subagents(main.key)
         ends = [s.ended_at for s in (main, *subagents) if s.ended_at]
         return structs.replace(
@@ -146,7 +152,8 @@ def _render(name: str, session: Session) -> Iterator[Artifact]:
         raise SinkError(f"the {name} export failed: {error!r}") from error
 
 
-def _move_below(folder: str, artifact: Artifact) -> Artifact:
+def _prefix_paths(folder: str, artifact: Artifact) -> Artifact:
+    """Return the artifact with all of its paths below the folder."""
     return replace(
         artifact,
         path=f"{folder}/{artifact.path}",

@@ -35,7 +35,7 @@ class Failures:
     store: Store | None = None
     clock: Clock = field(default_factory=SystemClock)
     ignores_pauses: bool = False
-    """Whether to retry everything now, because the user asked for it."""
+    """Whether to retry paused work at once, because the user ran a command."""
     _failures: dict[tuple[str, str], Failure] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -74,12 +74,12 @@ class Failures:
             return False
         return self.clock.now() < failure.retry_at
 
-    def attempts(self, scope: str, name: str) -> int:
-        """Return how often this work failed in a row."""
+    def count_attempts(self, scope: str, name: str) -> int:
+        """Return how many attempts of this work have failed in a row."""
         failure = self._failures.get(_key(scope, name))
         return failure.attempts if failure else 0
 
-    def names(self, scope: str) -> list[str]:
+    def list_names(self, scope: str) -> list[str]:
         """Return the names of all failed work in a scope, paused or not."""
         return [name for key_scope, name in self._failures if key_scope == scope]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from leslied.pipeline.ingest import Ingest
     from leslied.pipeline.relations_sync import RelationsSync
     from leslied.pipeline.stop_detection import StopDetection
-    from leslied.pipeline.transcripts import Settle
+    from leslied.pipeline.transcripts import TranscriptStage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Pipeline:
     ingests: Sequence[Ingest]
     hook_events: HookEvents
     stop_detection: StopDetection
-    settle: Settle
+    transcripts: TranscriptStage
     relations_sync: RelationsSync
     asset_index: AssetIndex
     exports: Exports

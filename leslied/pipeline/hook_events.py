@@ -34,7 +34,7 @@ class HookEventsReport:
     stopped: int = 0
     ingest: IngestReport = field(default_factory=IngestReport)
     errors: dict[str, str] = field(default_factory=dict)
-    """Spool files whose event failed unexpectedly, and why; they are retried."""
+    """Names of spool files whose event failed unexpectedly, and why."""
     unknown_folders: set[Path] = field(default_factory=set)
     """Folders of named logs that are not below any agent's root."""
 
@@ -58,7 +58,7 @@ class HookEvents:
         """Read the logs that hooks named, and stop the sessions that ended.
 
         A file whose event fails unexpectedly stays in the spool until it succeeds or
-        has failed too often. An event is only a hint: the next scan reads the log, too.
+        has failed too often. Nothing is lost then: the next scan reads the log.
         """
         now_ns = int(self.clock.now().timestamp() * 1e9)
         spooled = spool.read_events(str(self.data_dir), now_ns)
@@ -75,7 +75,7 @@ class HookEvents:
             self._process(list(events.values()), report, now_ns)
         except StoreUnusable:
             raise
-        except Exception:  # noqa: BLE001 - find out which event it was
+        except Exception:  # noqa: BLE001 - find out which event failed
             processed = [
                 path
                 for path, event in events.items()
@@ -96,7 +96,7 @@ class HookEvents:
         if self.failures.attempt("hook event", name, work, errors):
             return True
         report.errors |= errors
-        if self.failures.attempts("hook event", name) < _MAX_ATTEMPTS:
+        if self.failures.count_attempts("hook event", name) < _MAX_ATTEMPTS:
             return False
         self.failures.clear("hook event", name)
         report.dropped.append(name)

@@ -37,8 +37,8 @@ class Ingest:
     is_final: bool = False
     """Whether a last line without a line end is read as complete."""
     is_excluded: Callable[[str], bool] | None = None
-    """Predicate of a session's folder: store cursor and counts, but no content? None
-    if nothing is excluded. True for "" excludes everything."""
+    """Predicate of a session's folder, true if no content of it may be stored; None if
+    nothing is excluded. A predicate that is true for "" excludes everything."""
     weight: int = BATCH_WEIGHT
     """Rows plus kilobytes committed at once."""
     failures: Failures = field(default_factory=Failures)
@@ -79,11 +79,11 @@ class Ingest:
     def commit(self, batches: Iterable[Batch], total: int = 0) -> IngestReport:
         """Commit each batch in one transaction; `total` is for progress only."""
         report = IngestReport()
-        broken: set[Path] = set()
+        failed_paths: set[Path] = set()
         for batch in batches:
             report += batch.report
             if batch.chunks:
-                self._commit(batch.chunks, report, broken)
+                self._commit(batch.chunks, report, failed_paths)
                 self.on_progress(report.bytes_read, total)
             for path, reason in (batch.report.errors | batch.report.waiting).items():
                 self.store.record_source_error(self.adapter.name, path, reason)
@@ -92,25 +92,28 @@ class Ingest:
         return report
 
     def _commit(
-        self, chunks: list[DecodedChunk], report: IngestReport, broken: set[Path]
+        self, chunks: list[DecodedChunk], report: IngestReport, failed_paths: set[Path]
     ) -> None:
-        """Commit the chunks together, or, if that fails unexpectedly, one by one."""
-        chunks = [chunk for chunk in chunks if chunk.source.path not in broken]
+        """Commit the chunks together, or, if that fails unexpectedly, one by one.
+
+        Skip the sources in `failed_paths`, and add those that fail now.
+        """
+        chunks = [chunk for chunk in chunks if chunk.source.path not in failed_paths]
         try:
             report.added += self.store.commit(chunks)
         except LesliedError:
             raise
-        except Exception:  # noqa: BLE001 - find out which source it was
+        except Exception:  # noqa: BLE001 - find out which source failed
             for chunk in chunks:
-                self._commit_alone(chunk, report, broken)
+                self._commit_alone(chunk, report, failed_paths)
         report.commits += 1
 
     def _commit_alone(
-        self, chunk: DecodedChunk, report: IngestReport, broken: set[Path]
+        self, chunk: DecodedChunk, report: IngestReport, failed_paths: set[Path]
     ) -> None:
         path = chunk.source.path
         # A later chunk must not move the cursor past one that was not committed.
-        if path in broken:
+        if path in failed_paths:
             return
         try:
             report.added += self.store.commit([chunk])
@@ -119,12 +122,12 @@ class Ingest:
         except Exception as error:  # noqa: BLE001 - any bug ends this source only
             reason = describe_error(error)
             report.failures[path] = self.failures.record("source", str(path), reason)
-            broken.add(path)
+            failed_paths.add(path)
 
     def _clear_failures(self, sources: list[SourceRef], report: IngestReport) -> None:
         """Delete the failures of sources that were read now or no longer exist."""
         read = {str(s.path) for s in sources if s.path not in report.failures}
-        for name in self.failures.names("source"):
+        for name in self.failures.list_names("source"):
             is_read = name in read and not self.failures.is_paused("source", name)
             if is_read or not os.path.lexists(name):
                 self.failures.clear("source", name)
@@ -154,7 +157,7 @@ class Ingest:
         return prefetch_batches(batches) if can_prefetch(sources) else batches
 
     def _read_new(self, sources: list[SourceRef]) -> Iterator[Batch]:
-        """Read each source after its cursor, except those whose failure is paused."""
+        """Read each source after its cursor; skip those paused by a failure."""
         reader = self.make_source_reader(self._load_saved_state)
         return reader.read(
             (source, self._find_cursor(source))
@@ -188,13 +191,15 @@ class Ingest:
             )
 
     def _mark_gone(self, discovery: tail.Discovery) -> None:
-        """Mark deleted sources, except those below folders that cannot be read."""
-        hidden = tuple(os.fsencode(path) for path in discovery.unreadable)
+        """Mark sources as deleted, except below missing or unreadable folders."""
+        unreadable = tuple(os.fsencode(path) for path in discovery.unreadable)
         missing = tuple(os.fsencode(path) for path in discovery.missing_roots)
-        gone = [p for p in discovery.gone_paths if not p.startswith(hidden + missing)]
+        unknown = unreadable + missing
+        gone = [path for path in discovery.gone_paths if not path.startswith(unknown)]
         if gone:
             self.store.mark_gone(self.adapter.name, gone)
 
 
 def _is_side_file(source: SourceRef) -> bool:
+    """Return whether a source may belong to a log, so that it is read after logs."""
     return source.shape is Shape.DOCUMENT

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from leslied.pipeline.batch import Batch
 
 MIN_PREFETCH_BYTES = 8 * 1024 * 1024
-"""With fewer bytes to read, starting a process costs more than it saves."""
+"""Bytes below which starting a process costs more than it saves."""
 _MAX_FILE_DESCRIPTORS = 65536
 
 
@@ -92,7 +92,7 @@ def _send(batches: Iterable[Batch], sender: Connection) -> None:
 
 
 def _prepare(batch: Batch) -> None:
-    """Compute here what the store would otherwise compute during the commit."""
+    """Prepare all records, so that the parent's commit has less to compute."""
     batch.chunks = [
         replace(
             chunk,

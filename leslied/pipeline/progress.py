@@ -9,4 +9,4 @@ ProgressCallback = Callable[[int, int], None]
 
 
 def ignore_progress(_done: int, _total: int) -> None:
-    """Do nothing. The default where no progress is shown."""
+    """Do nothing: the default callback, for callers that show no progress."""

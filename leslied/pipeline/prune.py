@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _BATCH_BYTES = 8_000_000
 _BATCH_SESSIONS = 500
 _SLACK_BYTES = 32_000_000
+"""Free space that is required beyond the estimate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +93,7 @@ def find_live_sessions(
     return {
         (adapter.name, session_id)
         for adapter, files in registries
-        for session_id, is_live in tail.find_processes(
+        for session_id, is_live in tail.check_session_processes(
             files, adapter.parse_live_process
         ).items()
         if is_live
@@ -110,9 +111,9 @@ class PruneReport:
     changed_transcripts: list[str] = field(default_factory=list)
     """Transcripts that were not deleted because somebody edited them."""
     store_copies: int = 0
-    """Deleted copies of the store, which contained the pruned sessions."""
+    """Number of deleted copies of the store, which contain the pruned sessions."""
     is_store_shrunk: bool = True
-    """Whether the store was vacuumed, which fails while another process reads it."""
+    """Whether the store was vacuumed, which is impossible while it is being read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +123,7 @@ class Pruner:
     store: Store
     archiver: Archiver
     include_transcripts: bool = False
-    """Whether to delete their transcript files, too."""
+    """Whether to delete the sessions' transcript files, too."""
     report: PruneReport = field(default_factory=PruneReport)
 
     def check_free_space(self, remaining_bytes: int) -> None:
@@ -151,7 +152,7 @@ class Pruner:
         self.report.sessions += len(keys)
 
     def finish(self) -> None:
-        """Delete archive files and store copies, write the manifest, vacuum."""
+        """Delete archive files and store copies, save the manifest, vacuum."""
         self.report.archive_files += self.archiver.delete_pruned_files()
         self.archiver.save_manifest(has_changes=True)
         for copy in find_store_copies(self.store.path):
@@ -168,9 +169,9 @@ class Pruner:
             with self.store.transcripts() as ledger:
                 transcripts = ledger.list_files(*key)
             for transcript in transcripts:
-                self._remove_file(transcript)
+                self._remove_transcript(transcript)
 
-    def _remove_file(self, transcript: Transcript) -> None:
+    def _remove_transcript(self, transcript: Transcript) -> None:
         """Delete a transcript unless somebody edited it."""
         base = Path(os.fsdecode(transcript.folder))
         data = sinks.read_file(base, transcript.file)

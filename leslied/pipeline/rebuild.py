@@ -64,7 +64,7 @@ class Rebuild:
     key_id: str = ""
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
     on_progress: ProgressCallback = ignore_progress
-    """Called with the bytes of the archive, then with those of logs not in it."""
+    """Called with the bytes read from the archive, then with those read from logs."""
 
     @property
     def _new_path(self) -> Path:
@@ -197,7 +197,7 @@ class Rebuild:
             )
 
     def _ingest_logs(self, store: Store, report: RebuildReport) -> None:
-        """Ingest the logs that still exist, from where the archive ends."""
+        """Ingest those entries of existing logs that are not in the archive."""
         for adapter, roots in self.agents:
             ingest = Ingest(
                 adapter=adapter,
@@ -225,7 +225,10 @@ class Rebuild:
         manifest: archive.Manifest[SessionMetadata],
         report: RebuildReport,
     ) -> tuple[int, list[SessionMetadata]]:
-        """Load session metadata from the old store, else from the manifest."""
+        """Return the store's creation time and the metadata of its sessions.
+
+        They come from the old store if it can be read, else from the manifest.
+        """
         if old:
             report.metadata_source = "store"
             return old.load_metadata()
@@ -243,11 +246,11 @@ class Rebuild:
         with store.metadata() as ledger:
             ledger.restore(metadata, created_us)
         with StoreReader(self._new_path) as reader:
-            chats = reader.find_units_by_prefix("")
-        units = {(row, chat_id): unit for row, unit, chat_id in chats}
+            units = reader.find_units_by_prefix("")
+        unit_numbers = {(row, chat_id): unit for row, unit, chat_id in units}
         with store.metadata() as ledger:
             for session in metadata:
-                ledger.restore_transcript_names(session, units)
+                ledger.restore_transcript_names(session, unit_numbers)
 
     def _replace_store(self) -> None:
         """Move the new store to the store's path; keep the old one as a backup."""

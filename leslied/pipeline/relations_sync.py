@@ -54,11 +54,11 @@ class RelationsReport:
     """Old and new id of threads that Leslie claimed under an id of its own."""
     errors: dict[str, str] = field(default_factory=dict)
     is_lock_busy: bool = False
-    """Whether Leslie held a lock, so that some work is left."""
+    """Whether Leslie held a lock, so that work is left for the next run."""
 
 
 class _ThreadUpdate(NamedTuple):
-    """The content that a relations file should have for a thread."""
+    """The entry that a relations file should contain for a thread."""
 
     due: DueThread
     thread: dict[str, Any]
@@ -156,6 +156,11 @@ class RelationsSync:
     def _update_project(
         self, base: Path, updates: list[_ThreadUpdate], report: RelationsReport
     ) -> None:
+        """Write the updates to a project's relations file and mark them as written.
+
+        If Leslie holds the lock, leave them to the next run. After any other error, do
+        not try again until a thread changes.
+        """
         folder = os.fsencode(base)
         with self.store.relations() as ledger:
             for update in updates:
@@ -180,8 +185,8 @@ class RelationsSync:
             for update in updates:
                 if update.thread["id"] in new_ids:
                     # A fork of the new thread may now have a parent in this file.
-                    family = ledger.count_shared_entries(update.due.session)
-                    ledger.mark_due(family.keys() - sessions)
+                    shared_counts = ledger.count_shared_entries(update.due.session)
+                    ledger.mark_due(shared_counts.keys() - sessions)
 
     def _write_relations(
         self, base: Path, updates: list[_ThreadUpdate], report: RelationsReport
@@ -196,8 +201,8 @@ class RelationsSync:
         def work(data: RelationsData, now: str) -> None:
             claims.update(find_claimed_sessions(data))
             threads = [update.thread for update in updates]
-            free = [t for t in threads if t["session_id"] not in claims]
-            new_ids.extend(upsert_threads(data, _sort_parents_first(free), now))
+            unclaimed = [t for t in threads if t["session_id"] not in claims]
+            new_ids.extend(upsert_threads(data, _sort_parents_first(unclaimed), now))
 
         result = self._open_relations(base).update(work)
         report.files_written += result.is_changed
@@ -244,7 +249,10 @@ class RelationsSync:
                 report.moved_threads[old_id] = new_id
 
     def _finish_move(self, move: ThreadMove, report: RelationsReport) -> None:
-        """Remove our files below the old id and move other files to the new one."""
+        """Rename the thread in its relations file, and move its folder.
+
+        Our own files are deleted, because the stages write them again.
+        """
         base = Path(os.fsdecode(move.folder))
         try:
             self._open_relations(base).update(
@@ -266,20 +274,23 @@ class RelationsSync:
 
 
 def _find_parent(ledger: RelationsLedger, session: int, folder: bytes) -> str | None:
-    """Return the thread this one was forked from, if it is in the same file."""
+    """Return the id of the thread that this one was forked from, or None.
+
+    A parent in another project is in another relations file and does not count.
+    """
     thread_id, parent_folder = ledger.get_thread(ledger.find_parent(session))
     return thread_id if thread_id and parent_folder == folder else None
 
 
 def _sort_parents_first(threads: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the same threads, each after its parent."""
-    waiting = {thread["id"]: thread for thread in threads}
+    remaining = {thread["id"]: thread for thread in threads}
     ordered: list[dict[str, Any]] = []
 
     def append(thread: dict[str, Any]) -> None:
-        if waiting.pop(thread["id"], None) is not None:
-            if thread["parent_id"] in waiting:
-                append(waiting[thread["parent_id"]])
+        if remaining.pop(thread["id"], None) is not None:
+            if thread["parent_id"] in remaining:
+                append(remaining[thread["parent_id"]])
             ordered.append(thread)
 
     for thread in threads:

@@ -101,17 +101,17 @@ class SourceReader:
 
         A document that belongs to a log starts with that log's working directory.
         """
-        state = load_state(cursor.state)
+        state = parse_state(cursor.state)
         is_held = state.pop(_HELD_AT, None) is not None
-        is_read = bool(state) or (bool(cursor.state) and not is_held)
-        if is_read and source.shape is not Shape.DOCUMENT:
+        was_read = bool(state) or (bool(cursor.state) and not is_held)
+        if was_read and source.shape is not Shape.DOCUMENT:
             return state
         state = {}
         if source.shape is Shape.DOCUMENT:
             name = source.path.name.partition(".")[0] + ".jsonl"
             log = os.fsencode(source.path.with_name(name))
             text = self._states.get(log) or self.load_saved_state(log)
-            state["cwd"] = load_state(text).get("cwd", "")
+            state["cwd"] = parse_state(text).get("cwd", "")
         if source.side_file:
             state["beside"] = tail.read_side_file(source, self.limits)
         return state
@@ -121,7 +121,7 @@ class SourceReader:
         return batch
 
     def _read_source(self, source: SourceRef, cursor: Cursor) -> Iterator[DecodedChunk]:
-        """Yield what is new in one source; add its errors to the batch's report."""
+        """Yield the new entries of one source; add its errors to the batch's report."""
         if tail.is_unchanged(source, cursor, is_final=self.is_final):
             return
         try:
@@ -170,8 +170,8 @@ class SourceReader:
     ) -> str:
         """Return the folder that decides about exclusion, or "" if unknown or unneeded.
 
-        That is where the session began. For subagents and side files it is the main
-        session's, which may not have been read yet: then its log is searched.
+        It is the folder where the session began. For a subagent or a side file it is
+        the folder of the main session; if that was not read yet, its log is searched.
         """
         if not self._needs_folder(source):
             return ""
@@ -180,7 +180,7 @@ class SourceReader:
             return self._find_own_folder(source, cursor, state)
         name = os.fsencode(path)
         cursor = Cursor(state=self._states.get(name) or self.load_saved_state(name))
-        folder = _get_folder(load_state(cursor.state))
+        folder = _get_folder(parse_state(cursor.state))
         if folder:
             return folder
         main = self.find_source(path)
@@ -193,11 +193,11 @@ class SourceReader:
     ) -> str:
         """Return the folder in the state, or the first one named after the cursor.
 
-        Reads ahead and keeps nothing, so that memory stays bounded: `claude -p` writes
-        the prompt before the folder, and a chunk may end between the two.
+        `claude -p` writes the prompt before the folder, and a chunk may end between the
+        two. So entries are read ahead, and dropped, to bound the memory.
         """
         folder = _get_folder(state)
-        is_same = load_state(cursor.state).get(_HELD_AT) == self._fingerprint(source)
+        is_same = parse_state(cursor.state).get(_HELD_AT) == self._fingerprint(source)
         if folder or (is_same and not state.get("beside")):
             return folder
         start = Cursor() if source.shape is Shape.DOCUMENT else cursor
@@ -211,15 +211,16 @@ class SourceReader:
         return ""
 
     def _hold_back(self, source: SourceRef, cursor: Cursor) -> Iterator[DecodedChunk]:
-        """Leave the cursor where it is, so that every scan checks the source again.
+        """Report that the source waits for its folder, and leave its cursor in place.
 
-        The source's fingerprint is saved: it is not searched again until it changes.
+        Every scan checks the source again. Its fingerprint is saved, so that it is not
+        searched again until it changes.
         """
-        is_side = self.adapter.find_main_log(source) is not None
+        has_main_log = self.adapter.find_main_log(source) is not None
         self._batch.report.waiting[source.path] = (
-            _NO_MAIN_FOLDER if is_side else _NO_OWN_FOLDER
+            _NO_MAIN_FOLDER if has_main_log else _NO_OWN_FOLDER
         )
-        state, fingerprint = load_state(cursor.state), self._fingerprint(source)
+        state, fingerprint = parse_state(cursor.state), self._fingerprint(source)
         if state.get(_HELD_AT) == fingerprint:
             return
         text = msgspec.json.encode({**state, _HELD_AT: fingerprint}).decode()
@@ -239,7 +240,7 @@ def _get_folder(state: dict[str, Any]) -> str:
     return str(state.get(FIRST_CWD) or state.get("cwd") or "")
 
 
-def load_state(text: str) -> dict[str, Any]:
+def parse_state(text: str) -> dict[str, Any]:
     """Parse the decoder state saved with a cursor; return {} if there is none."""
     state = msgspec.json.decode(text) if text else {}
     return state if isinstance(state, dict) else {}

@@ -27,15 +27,20 @@ class StopDetection:
     live_sessions: set[tuple[str, str]] = field(default_factory=set)
     """Agent and id of every session with a live process."""
     ended_sessions: dict[tuple[str, str], None] = field(default_factory=dict)
-    """Sessions whose process is gone, the latest last. They are stopped again at each
-    run, because a process's last entries may be read only after it is gone."""
+    """Sessions whose process is gone, the latest last. They are marked as stopped at
+    each run, because the last entries may be read only after the process is gone."""
 
     def run(self) -> int:
-        """Stop sessions whose process is gone or works on another; return how many."""
+        """Mark as stopped the sessions whose process ended or switched to another.
+
+        Return how many were marked now.
+        """
         stopped = 0
         for adapter, registries in self.registries:
             agent = adapter.name
-            processes = tail.find_processes(registries, adapter.parse_live_process)
+            processes = tail.check_session_processes(
+                registries, adapter.parse_live_process
+            )
             registered = {(agent, session_id) for session_id in processes}
             live = {
                 (agent, session_id)
@@ -59,15 +64,16 @@ class StopDetection:
             self.store.mark_live(adapter.name, ())
 
     def mark_ended(self, agent: str, session_ids: Sequence[str]) -> int:
-        """Stop sessions that reported their own end; return how many."""
+        """Mark as stopped the sessions that reported their own end; return how many."""
         stopped = self.store.mark_stopped(agent, session_ids)
-        # Not before: an id that the store rejects would make every later run fail.
+        # Only after the store accepted the ids: others would make every run fail.
         self._record_ended({(agent, session_id) for session_id in session_ids}, set())
         return stopped
 
     def _record_ended(
         self, ended: set[tuple[str, str]], live: set[tuple[str, str]]
     ) -> None:
+        """Add the ended sessions, remove the live ones, and drop the oldest."""
         for key in sorted(ended):
             self.ended_sessions.setdefault(key)
         for key in live:

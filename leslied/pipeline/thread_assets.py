@@ -13,12 +13,12 @@ from leslied import sinks
 from leslied.sessions.file_changes import LIST_TOOLS, find_file_changes
 from leslied.sinks._thread_index import render_json
 from leslied.threads.assets import (
+    compute_assets_digest,
     describe_file,
     find_assets,
     find_title,
+    read_stamp,
     read_text,
-    stamp_assets,
-    stamp_file,
     truncate_title,
 )
 from leslied.threads.collected_assets import COLLECTED_FOLDER, PLAN_FILE, collect_assets
@@ -45,7 +45,8 @@ _THREADS = "/.leslie/threads/"
 _CALL_KEYWORDS = (".leslie", "plans")
 """A tool call can only concern a thread if it contains one of these strings, or if the
 first one is part of its working directory."""
-_LIST_KINDS = ("plan", "todos", "task", "folder")
+_PATHLESS_KINDS = ("plan", "todos", "task", "folder")
+"""Kinds of changes that are relevant whatever their path is."""
 _MAX_FILE_BYTES = 16 * 1024 * 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -64,7 +65,7 @@ class ThreadAssetsReport:
 
     index: dict[str, Any]
     stamp: bytes
-    cached_files: str
+    fingerprints_json: str
     files_written: int
 
 
@@ -79,23 +80,23 @@ class ThreadAssets:
     """Folders that may contain the thread's folder; files are written to the first."""
     redact: Callable[[str], str]
     read_plan: Callable[[str], str | None]
-    _cached_files: dict[str, FileFingerprint] = field(default_factory=dict)
-    _current_files: dict[str, FileFingerprint] = field(default_factory=dict)
+    _old_fingerprints: dict[str, FileFingerprint] = field(default_factory=dict)
+    _fingerprints: dict[str, FileFingerprint] = field(default_factory=dict)
     _files_written: int = 0
 
     @property
     def _folder(self) -> str:
         return f".leslie/threads/{self.session.thread_id}"
 
-    def run(self, cached_files: str) -> ThreadAssetsReport:
+    def run(self, fingerprints_json: str) -> ThreadAssetsReport:
         """Write the thread's index if it changed; do not read unchanged files.
 
-        `cached_files` are the fingerprints that an earlier run returned, or "".
+        `fingerprints_json` is what an earlier run returned in its report, or "".
         """
-        self._cached_files = msgspec.json.decode(
-            cached_files or "{}", type=dict[str, FileFingerprint]
+        self._old_fingerprints = msgspec.json.decode(
+            fingerprints_json or "{}", type=dict[str, FileFingerprint]
         )
-        scanned = find_in_roots(self.roots, self.session.thread_id)
+        scanned = find_assets_in_roots(self.roots, self.session.thread_id)
         assets = [self._describe_asset(root, asset) for root, asset in scanned]
         assets += self._import_assets({asset.type for asset in assets})
         base, name = self.roots[0], f"{self._folder}/.meta/assets.json"
@@ -113,36 +114,36 @@ class ThreadAssets:
         index = thread_index_to_dict(thread)
         self._write_if_changed(name, render_json(index), old_text)
         stamp = stamp_thread(self.roots, self.session.thread_id)
-        files = msgspec.json.encode(self._current_files).decode()
-        return ThreadAssetsReport(index, stamp, files, self._files_written)
+        fingerprints = msgspec.json.encode(self._fingerprints).decode()
+        return ThreadAssetsReport(index, stamp, fingerprints, self._files_written)
 
     def record_changes(self) -> set[int]:
-        """Save the file changes of unread units, also those of subagents.
+        """Save the file changes in new units of the session and its subagents.
 
-        Mark the threads whose folders were changed as due, and return them.
+        Mark as due all threads whose files were changed; return their sessions' rows.
         """
         due: set[int] = set()
-        for stream in (self.session, *self.reader.list_subagents(self.session.key)):
+        for session in (self.session, *self.reader.list_subagents(self.session.key)):
             with self.store.assets() as ledger:
-                for unit in ledger.list_unread_units(stream.row):
-                    folder = ledger.find_cwd_before(stream.row, unit) or stream.cwd
-                    changes = self._find_unit_changes(stream, unit, folder)
-                    ledger.replace_file_changes(stream.row, unit, changes)
+                for unit in ledger.list_unsearched_units(session.row):
+                    folder = ledger.find_cwd_before(session.row, unit) or session.cwd
+                    changes = self._find_unit_changes(session, unit, folder)
+                    ledger.replace_file_changes(session.row, unit, changes)
                     paths = (change.path.partition(_THREADS)[2] for change in changes)
                     thread_ids = {path.partition("/")[0] for path in paths}
                     due.update(ledger.list_indexed(thread_ids))
-                ledger.mark_read(stream.row)
+                ledger.mark_searched(session.row)
                 ledger.mark_due(due, is_due=True)
         return due
 
     def _find_unit_changes(
-        self, stream: SessionSummary, unit: int, folder: str
+        self, session: SessionSummary, unit: int, folder: str
     ) -> list[FileChange]:
         keywords = ("",) if ".leslie" in folder else _CALL_KEYWORDS
-        entries = self.reader.list_tool_calls(stream.row, unit, keywords, LIST_TOOLS)
+        entries = self.reader.list_tool_calls(session.row, unit, keywords, LIST_TOOLS)
         if any(".leslie" in str(p.record.metadata.get("cwd")) for p in entries):
-            entries = self.reader.list_tool_calls(stream.row, unit, ("",), LIST_TOOLS)
-        chat_id = self.reader.find_chat_id(stream, unit) if entries else ""
+            entries = self.reader.list_tool_calls(session.row, unit, ("",), LIST_TOOLS)
+        chat_id = self.reader.find_chat_id(session, unit) if entries else ""
         changes = find_file_changes(entries, folder, chat_id)
         return [_drop_body(change) for change in changes if _is_relevant(change)]
 
@@ -180,12 +181,12 @@ class ThreadAssets:
         self, root: Path, file: ScannedFile, changes: list[FileChange]
     ) -> AssetFile:
         path = _to_valid_utf8(file.path)
-        cached = self._cached_files.get(path)
+        cached = self._old_fingerprints.get(path)
         if cached is None or cached.stamp != file.stamp or not cached.sha256:
             description = describe_file(root, file)
             title = _to_valid_utf8(truncate_title(self.redact(description.title)))
             cached = FileFingerprint(file.stamp, description.sha256, title)
-        self._current_files[path] = cached
+        self._fingerprints[path] = cached
         return AssetFile(
             path=path,
             title=cached.title,
@@ -196,7 +197,10 @@ class ThreadAssets:
         )
 
     def _import_assets(self, own_types: set[str]) -> list[Asset]:
-        """Copy plans and task lists of the session, if the thread has none itself."""
+        """Copy plans and task lists of the session into the thread's folder.
+
+        Skip the types in `own_types`, and delete earlier copies of these.
+        """
         with self.store.assets() as ledger:
             changes = ledger.list_file_changes(self.session.row)
         imported = {
@@ -244,7 +248,7 @@ class ThreadAssets:
             self._files_written += 1
 
 
-def find_in_roots(
+def find_assets_in_roots(
     roots: Sequence[Path], thread_id: str
 ) -> list[tuple[Path, ScannedAsset]]:
     """Return a thread's assets with their roots; the first root has precedence."""
@@ -257,24 +261,24 @@ def find_in_roots(
 
 def stamp_thread(roots: Sequence[Path], thread_id: str) -> bytes:
     """Return a stamp that changes when an asset or the thread's index file changes."""
-    index = stamp_file(roots[0], f".leslie/threads/{thread_id}/.meta/assets.json")
+    index = read_stamp(roots[0], f".leslie/threads/{thread_id}/.meta/assets.json")
     assets = [
         asset
         for root in roots
         for asset in find_assets(root, thread_id, include_transcripts=False)
     ]
-    return stamp_assets(assets) + repr(index).encode()
+    return compute_assets_digest(assets) + repr(index).encode()
 
 
 def _is_relevant(change: FileChange) -> bool:
-    if change.kind in _LIST_KINDS:
+    if change.kind in _PATHLESS_KINDS:
         return True
     return _THREADS in change.path or PLAN_FILE.fullmatch(change.path) is not None
 
 
 def _drop_body(change: FileChange) -> FileChange:
-    """Return the change without its body, unless it is a plan or a task list."""
-    if change.kind in _LIST_KINDS or PLAN_FILE.fullmatch(change.path):
+    """Return the change without its body, which only plans and task lists need."""
+    if change.kind in _PATHLESS_KINDS or PLAN_FILE.fullmatch(change.path):
         return change
     return msgspec.structs.replace(change, body="")
 

@@ -53,7 +53,7 @@ class SettleReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settle:
+class TranscriptStage:
     """The transcripts stage."""
 
     store: Store
@@ -71,7 +71,7 @@ class Settle:
     """Whether every session counts as stopped."""
     failures: Failures = field(default_factory=Failures)
     on_progress: ProgressCallback = ignore_progress
-    """Called for every session."""
+    """Called after every session."""
 
     def run(self, *, limit: int = 1_000_000, include_old: bool = True) -> SettleReport:
         """Write the transcripts of units that finished and changed.
@@ -84,7 +84,8 @@ class Settle:
             if self.backfill == "none":
                 ledger.mark_old_settled()
             # Sessions that failed stay due; they must not crowd out the others.
-            due = ledger.list_due(since, limit + len(self.failures.names("transcript")))
+            failed = len(self.failures.list_names("transcript"))
+            due = ledger.list_due(since, limit + failed)
         for number, (agent, session_id) in enumerate(due, 1):
             work = partial(self._try_settle, SessionKey(agent, session_id), report)
             self.failures.attempt("transcript", session_id, work, report.errors)
@@ -100,7 +101,10 @@ class Settle:
     def _settle_in_central_tree(
         self, key: SessionKey, report: SettleReport, error: SinkError
     ) -> None:
-        """Move a thread without files to the central tree and try again there."""
+        """Settle the session again, in the central tree if its thread has no files.
+
+        Report `error`, the reason of the first failure, if this fails, too.
+        """
         main = self.reader.find_session(key)
         if main is not None:
             with self.store.transcripts() as ledger:
@@ -113,22 +117,25 @@ class Settle:
             report.errors[key.session_id] = error.message
 
     def _settle_session(self, key: SessionKey, report: SettleReport) -> None:
+        """Write the due units that are finished; if none waits, mark the session."""
         main = self.reader.find_session(key)
         if main is None:
             return
         children = self.reader.list_subagents(key)
         with self.store.transcripts() as ledger:
-            units = _find_parent_units(main, children, ledger)
+            unit_by_child = _find_parent_units(main, children, ledger)
             # Do not write files that would be removed at once as surplus.
             oldest = main.units - MAX_TRANSCRIPTS
             due = set(ledger.list_due_units(main.row, oldest))
-            due |= {units[c.row] for c in children if _has_new_entries(c, ledger)}
+            due |= {
+                unit_by_child[c.row] for c in children if _has_new_entries(c, ledger)
+            }
             due = {number for number in due if number > oldest}
         is_waiting = False
         for number in sorted(due):
             if self._is_unit_finished(main, number):
                 report.units += 1
-                unit_children = [c for c in children if units[c.row] == number]
+                unit_children = [c for c in children if unit_by_child[c.row] == number]
                 self._write_unit(main, number, unit_children, report)
             else:
                 is_waiting = True
@@ -139,8 +146,8 @@ class Settle:
     def _is_unit_finished(self, main: SessionSummary, number: int) -> bool:
         """Return whether a unit is finished.
 
-        It is when the next prompt came, when the session stopped, or some seconds after
-        its turn ended.
+        A unit is finished when the next prompt came, when the session stopped, or some
+        seconds after its turn ended.
         """
         if number < main.units or self.is_final:
             return True
@@ -158,10 +165,11 @@ class Settle:
         children: list[SessionSummary],
         report: SettleReport,
     ) -> None:
+        """Write the transcripts of a unit and its subagents; remove surplus ones."""
         base = self._choose_folder(main)
         if base is None:
             return
-        # Choosing the folder may have given the thread the id that Leslie uses.
+        # Reload: if Leslie claimed the thread, `_choose_folder` changed its id.
         main = self.reader.find_session(main.key) or main
         stream = RecordStream(main, tuple(self.reader.list_records(main.row, number)))
         child_streams = [
@@ -176,7 +184,11 @@ class Settle:
         writer.remove_surplus()
 
     def _choose_folder(self, main: SessionSummary) -> Path | None:
-        """Return the folder of the thread, chosen once; None if it gets no files."""
+        """Return the folder of the thread, or None if it gets no files.
+
+        The first call saves the folder and, if Leslie claimed the session in that
+        folder's relations file, gives the thread the claimed id.
+        """
         with self.store.transcripts() as ledger:
             saved_folder = ledger.get_folder(main.row)
             if saved_folder:
@@ -202,11 +214,12 @@ class Settle:
 class _TranscriptWriter:
     """Writer of the transcripts of one unit and its subagents."""
 
-    settle: Settle
+    stage: TranscriptStage
     main: SessionSummary
     base: Path
     report: SettleReport
     files: dict[str, str] = field(default_factory=dict)
+    """Name of the file of each subagent, by the subagent's id."""
 
     def write_subagents(self, unit: Unit) -> None:
         """Write the files of a unit's subagents.
@@ -220,7 +233,7 @@ class _TranscriptWriter:
     def write(self, unit: Unit, parent_chat_id: str = "") -> None:
         """Write the unit's file, and before it the files of its subagents."""
         self.write_subagents(unit)
-        with self.settle.store.transcripts() as ledger:
+        with self.stage.store.transcripts() as ledger:
             transcript = ledger.find_transcript(unit.summary.row, unit.number)
             if transcript is None:
                 # Reserve the name first, so that a crash leaves no unknown file.
@@ -231,7 +244,7 @@ class _TranscriptWriter:
         if transcript.digest != digest:
             self._write_file(transcript.file, data)
         newest = max(placed.placement for placed in unit.entries)
-        with self.settle.store.transcripts() as ledger:
+        with self.stage.store.transcripts() as ledger:
             ledger.save(replace(transcript, newest=newest, digest=digest))
 
     def _reserve_name(self, unit: Unit, ledger: TranscriptLedger) -> Transcript:
@@ -254,26 +267,27 @@ class _TranscriptWriter:
         options = leslie.TranscriptOptions(
             thread_id=self.main.thread_id,
             zone=timezone(timedelta(minutes=utc_offset)),
-            redact=self.settle.redact,
-            limits=self.settle.limits,
+            redact=self.stage.redact,
+            limits=self.stage.limits,
             parent_chat_id=parent_chat_id,
             subagent_files=self.files,
         )
         # Tool names and arguments may contain secrets, too, not only messages.
-        redacted = redact_unit(unit, self.settle.redact)
+        redacted = redact_unit(unit, self.stage.redact)
         document = leslie.shape_document(redacted, options)
         return leslie.serialize_document(document).encode()
 
     def remove_surplus(self) -> None:
-        """Remove the oldest transcripts beyond the limit; never files of others."""
-        with self.settle.store.transcripts() as ledger:
-            for old in ledger.list_surplus(self.main.row, MAX_TRANSCRIPTS):
-                sinks.remove_file(Path(os.fsdecode(old.folder)), old.file)
-                ledger.mark_removed(old)
+        """Remove the oldest transcripts beyond the limit; only files that we wrote."""
+        with self.stage.store.transcripts() as ledger:
+            for transcript in ledger.list_surplus(self.main.row, MAX_TRANSCRIPTS):
+                folder = Path(os.fsdecode(transcript.folder))
+                sinks.remove_file(folder, transcript.file)
+                ledger.mark_removed(transcript)
                 self.report.files_removed += 1
 
     def _write_file(self, name: str, data: bytes) -> None:
-        if self.base.is_relative_to(self.settle.policy.central):
+        if self.base.is_relative_to(self.stage.policy.central):
             sinks.make_folder(self.base)
         if sinks.read_file(self.base, ".leslie/.gitignore") is None:
             sinks.write_file(self.base, ".leslie/.gitignore", _GITIGNORE.encode())
@@ -282,10 +296,10 @@ class _TranscriptWriter:
 
     def _choose_name(self, unit: Unit, zone: tzinfo, ledger: TranscriptLedger) -> str:
         """Return a file name that is unused in the store and on disk."""
-        part = "subagents" if unit.summary.is_subagent else "transcripts"
-        folder = f".leslie/threads/{self.main.thread_id}/.meta/{part}"
+        subfolder = "subagents" if unit.summary.is_subagent else "transcripts"
+        folder = f".leslie/threads/{self.main.thread_id}/.meta/{subfolder}"
         started = (unit.started_at or _EPOCH).astimezone(zone)
-        prompt = self.settle.redact(unit.prompt)
+        prompt = self.stage.redact(unit.prompt)
         number = 1
         while True:
             name = f"{folder}/{leslie.make_file_name(started, prompt, number)}"
@@ -295,9 +309,9 @@ class _TranscriptWriter:
             number += 1
 
     def _find_zone(self, unit: Unit) -> tzinfo:
-        """Return the time zone in force when the unit began; saved with its name."""
-        if self.settle.zone:
-            return self.settle.zone
+        """Return the configured time zone, or the machine's when the unit began."""
+        if self.stage.zone:
+            return self.stage.zone
         local = (unit.started_at or _EPOCH).astimezone()
         return timezone(local.utcoffset() or timedelta())
 
@@ -305,7 +319,11 @@ class _TranscriptWriter:
 def _find_parent_units(
     main: SessionSummary, children: list[SessionSummary], ledger: TranscriptLedger
 ) -> dict[int, int]:
-    """Map each subagent's row to its unit: its call's, its parent's, or by time."""
+    """Return the unit of the main session that each subagent belongs to, by row.
+
+    It is the unit of the tool call that started the subagent; else that of its parent,
+    if another subagent started it; else the one at the time when it started.
+    """
     children_by_row = {child.row: child for child in children}
 
     def find_unit(child: SessionSummary, seen: tuple[int, ...] = ()) -> int:

@@ -14,7 +14,7 @@ from leslied.tail import append, compressed_log, document, json_tree, sqlite_sou
 from leslied.tail.discover import Discovery, discover, find_source
 from leslied.tail.freshness import Freshness, check_freshness
 from leslied.tail.limits import ReadLimits
-from leslied.tail.liveness import find_processes
+from leslied.tail.liveness import check_session_processes
 from leslied.tail.salvage import salvage
 from leslied.tail.side_files import read_side_file, read_spill
 
@@ -28,8 +28,8 @@ __all__ = [
     "Freshness",
     "ReadLimits",
     "check_freshness",
+    "check_session_processes",
     "discover",
-    "find_processes",
     "find_source",
     "is_unchanged",
     "read",
@@ -40,7 +40,10 @@ __all__ = [
 
 
 def is_unchanged(source: SourceRef, cursor: Cursor, *, is_final: bool = False) -> bool:
-    """Return whether nothing was written since the cursor was saved."""
+    """Return whether there is nothing new to read after the cursor.
+
+    With `is_final`, an incomplete last line that was not read yet is new.
+    """
     if source.stamp != cursor.stamp:
         return False
     if not is_final or source.shape is not Shape.APPEND_LOG:
@@ -51,7 +54,10 @@ def is_unchanged(source: SourceRef, cursor: Cursor, *, is_final: bool = False) -
 def read(
     source: SourceRef, cursor: Cursor, limits: ReadLimits, *, is_final: bool = False
 ) -> Iterator[Chunk]:
-    """Yield the new entries after the cursor in order, in chunks of bounded size."""
+    """Yield the new entries after the cursor in order, in chunks of bounded size.
+
+    With `is_final`, an incomplete last line of an append-only log is read, too.
+    """
     match source.shape:
         case Shape.DOCUMENT:
             return document.read(source, cursor, limits)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def read(
     source: SourceRef, cursor: Cursor, limits: ReadLimits, *, is_final: bool
 ) -> Iterator[Chunk]:
-    """Yield the complete lines after the cursor; if `is_final`, an incomplete one, too.
+    """Yield the lines after the cursor; an incomplete last one only if `is_final`.
 
     The cursor of the last chunk has the file's stamp: while the file has the same
     stamp, there is nothing to read.
@@ -73,9 +73,9 @@ def verify_cursor(
 
 
 def _needs_checksum(stamp: FileStamp, cursor: Cursor) -> bool:
-    """Return whether the anchor alone does not prove that earlier bytes are unchanged.
+    """Return whether all bytes before the cursor must be verified, not only the anchor.
 
-    It does not if the file was touched without growing, shrank or was replaced, and
+    They must if the file was touched without growing, shrank or was replaced, and
     after a crash between two chunks, which leaves a cursor without a stamp.
     """
     old = cursor.stamp
@@ -165,16 +165,16 @@ def _skip_line(
         crc = zlib.crc32(data, crc)
     crc = zlib.crc32(b"\n", crc)
     length = end - start
-    reason = f"oversized: {length} bytes, more than the {limits.line} that are parsed"
+    reason = f"oversized: {length} bytes, limit {limits.line}"
     head = read_at(fd, limits.head, start)
     anchor = _make_anchor(read_at(fd, limits.anchor, end + 1 - limits.anchor))
-    after = replace(
+    new_cursor = replace(
         cursor, offset=end + 1, crc=crc, anchor=anchor, scanned=0, finished=-1
     )
     rejected = Rejection(start, length, reason, digest.digest()[:16], head)
     return Chunk(
         entries=(),
-        cursor=after,
+        cursor=new_cursor,
         rejected=(rejected,),
         bytes_read=bytes_read + length + 1,
     )
@@ -196,7 +196,7 @@ def _split_lines(
     missing = min(limits.anchor - len(preceding), cursor.offset)
     if missing:
         preceding = read_at(fd, missing, cursor.offset - missing) + preceding
-    after = replace(
+    new_cursor = replace(
         cursor,
         offset=offset,
         crc=zlib.crc32(data, cursor.crc),
@@ -204,7 +204,7 @@ def _split_lines(
         scanned=0,
         finished=-1,
     )
-    return Chunk(entries=tuple(entries), cursor=after)
+    return Chunk(entries=tuple(entries), cursor=new_cursor)
 
 
 def _add_partial_line(

@@ -1,4 +1,7 @@
-"""Read logs that an agent compressed with Zstandard: all lines, after every change."""
+"""Read logs that an agent compressed with Zstandard.
+
+After every change, all lines are read again.
+"""
 
 from __future__ import annotations
 
@@ -20,25 +23,28 @@ if TYPE_CHECKING:
 
 
 def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
-    """Yield every line as a new generation; skip a last line without a line end.
+    """Yield all lines, as a new generation if the log was read before.
+
+    A last line without a line end is skipped.
 
     Raise SourceError if the file is damaged or has a line that is too long.
     """
     generation = cursor.generation + (1 if cursor.stamp else 0)
-    after = Cursor(generation=generation, state=cursor.state)
-    rest = b""
+    new_cursor = Cursor(generation=generation, state=cursor.state)
+    partial_line = b""
     for data in _decompress(source, limits):
-        *lines, rest = (rest + data).split(b"\n")
-        if len(rest) > limits.line:
+        *lines, partial_line = (partial_line + data).split(b"\n")
+        if len(partial_line) > limits.line:
             raise SourceError(f"has a line over {limits.line} bytes")
         entries = []
         for line in lines:
             if line.strip():
-                entries.append(RawEntry(source, after.offset, line))
-            crc = zlib.crc32(line + b"\n", after.crc)
-            after = replace(after, offset=after.offset + len(line) + 1, crc=crc)
-        yield Chunk(entries=tuple(entries), cursor=after, bytes_read=len(data))
-    yield Chunk(entries=(), cursor=replace(after, stamp=source.stamp))
+                entries.append(RawEntry(source, new_cursor.offset, line))
+            crc = zlib.crc32(line + b"\n", new_cursor.crc)
+            offset = new_cursor.offset + len(line) + 1
+            new_cursor = replace(new_cursor, offset=offset, crc=crc)
+        yield Chunk(entries=tuple(entries), cursor=new_cursor, bytes_read=len(data))
+    yield Chunk(entries=(), cursor=replace(new_cursor, stamp=source.stamp))
 
 
 def _decompress(source: SourceRef, limits: ReadLimits) -> Iterator[bytes]:

@@ -32,9 +32,9 @@ class Discovery:
     count: int = 0
     """Number of all sources, including unchanged ones."""
     gone_paths: list[bytes] = field(default_factory=list)
-    """Paths of known sources that no longer exist."""
+    """Paths of known sources that were not found."""
     unreadable: dict[Path, str] = field(default_factory=dict)
-    """Folders that could not be listed, and why; nothing below them is deleted."""
+    """Paths that could not be read, and why; sources below them may still exist."""
     missing_roots: list[Path] = field(default_factory=list)
     """Roots that do not exist (yet)."""
 
@@ -133,8 +133,11 @@ def _make_source(
 def _walk(
     root: Root, discovery: Discovery, seen: set[tuple[int, int]]
 ) -> Iterator[tuple[os.DirEntry[str], str]]:
-    """Yield every non-folder below the root with its relative name; visit no loops."""
-    deepest = 0 if root.watch is WatchDepth.FLAT else MAX_DEPTH
+    """Yield every non-folder below the root with its relative name.
+
+    Folders that cannot be listed are recorded; loops of links are not followed.
+    """
+    max_depth = 0 if root.watch is WatchDepth.FLAT else MAX_DEPTH
     pending = [(str(root.path), "", 0)]
     while pending:
         folder, prefix, depth = pending.pop()
@@ -147,11 +150,12 @@ def _walk(
             name = prefix + entry.name
             if not _is_folder(entry, root.path):
                 yield entry, name
-            elif depth < deepest and _is_first_visit(entry, seen):
+            elif depth < max_depth and _is_first_visit(entry, seen):
                 pending.append((entry.path, name + "/", depth + 1))
 
 
 def _check_root(root: Path, discovery: Discovery) -> bool:
+    """Return whether the root is a folder; if not, record why."""
     try:
         is_folder = stat.S_ISDIR(root.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -174,6 +178,7 @@ def _is_folder(entry: os.DirEntry[str], root: Path) -> bool:
 
 
 def _is_first_visit(entry: os.DirEntry[str], seen: set[tuple[int, int]]) -> bool:
+    """Return whether to visit a folder: through links only once. Record the visit."""
     if not entry.is_symlink():
         return True
     status = entry.stat()

@@ -29,7 +29,7 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
         data = read_at(fd, stamp.size, 0)
     crc = zlib.crc32(data)
     is_new = (cursor.offset, cursor.crc) != (len(data), crc)
-    after = Cursor(
+    new_cursor = Cursor(
         generation=cursor.generation + (1 if is_new and cursor.stamp else 0),
         offset=len(data),
         crc=crc,
@@ -37,4 +37,4 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
         state=cursor.state,
     )
     entries = (RawEntry(source, 0, data),) if is_new and data.strip() else ()
-    yield Chunk(entries=entries, cursor=after, bytes_read=len(data))
+    yield Chunk(entries=entries, cursor=new_cursor, bytes_read=len(data))

@@ -51,10 +51,10 @@ def read_at(fd: int, length: int, offset: int) -> bytes:
     """Return `length` bytes at the offset, or fewer at the end of the file."""
     data = os.pread(fd, length, offset)
     while data and len(data) < length:
-        more = os.pread(fd, length - len(data), offset + len(data))
-        if not more:
+        piece = os.pread(fd, length - len(data), offset + len(data))
+        if not piece:
             break
-        data += more
+        data += piece
     return data
 
 

@@ -1,4 +1,4 @@
-"""Find out how new an agent's logs are, without a walk through all folders.
+"""Find out how new an agent's logs are, without walking all folders.
 
 Known files cost one `stat` each, and a folder is listed only if something was created
 in it since the last scan.

@@ -41,10 +41,10 @@ def stamp_tree(
     """
     folder = _get_folder(path.parent, child_folders, 0, path.stem)
     newest = max(_list_names(folder), default="")
-    parts = _get_folder(path.parent, child_folders, 1, newest)
-    for stamped in (folder, folder / (newest + _SUFFIX), parts):
+    parts_folder = _get_folder(path.parent, child_folders, 1, newest)
+    for changing_path in (folder, folder / (newest + _SUFFIX), parts_folder):
         try:
-            status = stamped.stat()
+            status = changing_path.stat()
         except OSError:
             continue
         stamp = stamp._replace(
@@ -56,18 +56,20 @@ def stamp_tree(
 
 
 def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
-    """Yield the session's file, then the messages since the newest one known.
+    """Yield the session's file, then all messages since the last read.
+
+    The newest messages of the last read are repeated, because they may have changed.
 
     Raise SourceError if the session's file is missing or too large.
     """
-    top = _load_json(source.path, limits)
+    session_json = _load_json(source.path, limits)
     folder = _get_folder(source.path.parent, source.child_folders, 0, source.path.stem)
     names = sorted(_list_names(folder))
     start = max(bisect_left(names, cursor.anchor.decode()) - _REREAD_FILES, 0)
-    entries = [b'{"top":%b}' % top]
+    entries = [b'{"top":%b}' % session_json]
     for name in names[start:] if cursor.anchor else names:
-        parts = _get_folder(source.path.parent, source.child_folders, 1, name)
-        entries.append(_make_entry(top, folder, parts, name, limits))
+        parts_folder = _get_folder(source.path.parent, source.child_folders, 1, name)
+        entries.append(_make_entry(session_json, folder, parts_folder, name, limits))
         if sum(map(len, entries)) >= limits.chunk:
             cursor = replace(cursor, anchor=name.encode(), stamp=None)
             chunk = _make_chunk(source, cursor, entries)
@@ -89,19 +91,24 @@ def _make_chunk(source: SourceRef, cursor: Cursor, entries: list[bytes]) -> Chun
 
 
 def _make_entry(
-    top: bytes, folder: Path, parts: Path, name: str, limits: ReadLimits
+    session_json: bytes,
+    folder: Path,
+    parts_folder: Path,
+    name: str,
+    limits: ReadLimits,
 ) -> bytes:
     """Return a message with its parts and its session's file as one JSON object."""
-    below = b",".join(
-        b'{"name":%b,"file":%b}' % (_quote(part), _load_file(parts, part, limits))
-        for part in sorted(_list_names(parts))
+    parts_json = b",".join(
+        b'{"name":%b,"file":%b}'
+        % (_encode_text(part), _load_file(parts_folder, part, limits))
+        for part in sorted(_list_names(parts_folder))
     )
-    file = _load_file(folder, name, limits)
+    message_json = _load_file(folder, name, limits)
     return b'{"top":%b,"name":%b,"file":%b,"below":[%b]}' % (
-        top,
-        _quote(name),
-        file,
-        below,
+        session_json,
+        _encode_text(name),
+        message_json,
+        parts_json,
     )
 
 
@@ -121,14 +128,18 @@ def _list_names(folder: Path) -> list[str]:
 
 
 def _load_file(folder: Path, name: str, limits: ReadLimits) -> bytes:
+    """Return a file's JSON, or the error as a JSON string if it cannot be read."""
     try:
         return _load_json(folder / (name + _SUFFIX), limits)
     except SourceError as error:
-        return _quote(error.message)
+        return _encode_text(error.message)
 
 
 def _load_json(path: Path, limits: ReadLimits) -> bytes:
-    """Return a file's JSON; quote invalid JSON as a string to keep the entry valid."""
+    """Return a file's JSON, or the text of invalid JSON as a JSON string.
+
+    So the entry that contains it is always valid JSON.
+    """
     with open_regular(path) as fd:
         size = os.fstat(fd).st_size
         if size > limits.line:
@@ -137,9 +148,9 @@ def _load_json(path: Path, limits: ReadLimits) -> bytes:
     try:
         msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return _quote(data.decode(errors="replace"))
+        return _encode_text(data.decode(errors="replace"))
     return data
 
 
-def _quote(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     return msgspec.json.encode(text)

@@ -23,11 +23,14 @@ _START_TOLERANCE_TICKS = 200
 """Two seconds: agents compute a start time from a boot time that was rounded."""
 
 
-def find_processes(
+def check_session_processes(
     registries: Iterable[ProcessRegistry],
     parse: Callable[[Path, bytes], LiveProcess | None],
 ) -> dict[str, bool]:
-    """Return the session ids in the registries, and whether a process is running."""
+    """Return, for each session in the registries, whether its process is running.
+
+    Sessions for which this cannot be found out are left out.
+    """
     sessions: dict[str, bool] = {}
     locks = _FileLocks()
     for registry in registries:
@@ -40,8 +43,8 @@ def find_processes(
             else:
                 is_live = is_running(process)
             if is_live is not None:
-                name = process.session_id
-                sessions[name] = is_live or sessions.get(name, False)
+                session_id = process.session_id
+                sessions[session_id] = is_live or sessions.get(session_id, False)
     return sessions
 
 
@@ -52,7 +55,7 @@ class _FileLocks:
     def _inodes(self) -> frozenset[int] | None:
         try:
             with open("/proc/locks", encoding="ascii") as file:  # noqa: PTH123
-                # Ignore the device: on some file systems `stat` returns another one.
+                # Ignore the device: on some file systems `stat` returns another.
                 return frozenset(int(line.split(":")[-1].split()[0]) for line in file)
         except (OSError, ValueError, IndexError):
             return None
@@ -76,9 +79,9 @@ def is_running(process: LiveProcess) -> bool:
 
 
 def _list_files(registry: ProcessRegistry) -> list[Path]:
-    """Return the registry's files; other files beside them may hold secrets.
+    """Return the files that match the registry's glob; others may contain secrets.
 
-    Where every session has its own folder, only the newest folders are listed.
+    If the glob has a folder part, only the newest folders are listed.
     """
     folder, _, name = registry.glob.rpartition("/")
     try:

@@ -16,7 +16,8 @@ _OBJECT = re.compile(r'\{\s*"')
 _FILLER = b"\0 \t\r\n\xef\xbb\xbf"
 _WINDOW = 64 * 1024
 _MAX_LINE_BYTES = 4 * 1024 * 1024
-"""A longer line is not searched: a failed parse builds all objects up to the error."""
+"""Longest line that is searched. A failed parse builds all objects up to the error, so
+that longer lines would need too much memory."""
 _DECODER = json.JSONDecoder(strict=False)
 
 

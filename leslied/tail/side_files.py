@@ -17,7 +17,7 @@ _MAX_SIDE_FILE_CHARACTERS = 2000
 
 
 def read_spill(path: Path, limits: ReadLimits) -> str:
-    """Return a file's text, cut at the limit; "" if it is missing or a symlink."""
+    """Return a file's text, cut at the limit; "" if missing or reached by a symlink."""
     try:
         if any(part.is_symlink() for part in (path, *path.parents[:2])):
             return ""

@@ -34,14 +34,16 @@ SHM = "-shm"
 _INDEX_HEADER_BYTES = 48
 _MAX_ROWS = 200
 _BUSY_SECONDS = 0.1
+# How to open a database (see above), as a parameter of its URI.
 _SHARED_INDEX = "readonly_shm=1"
 _OWN_INDEX = "vfs=unix-none"
-_NO_LOG = "immutable=1"
+_NO_WAL = "immutable=1"
 _WRITE_VERSION_OFFSET = 18
 """Offset of the write and read versions in a database's header; 2 means WAL mode."""
 _STEPS_PER_PROGRESS_CALL = 100_000
 _MAX_PROGRESS_CALLS = 2_000
-"""A query is aborted after some seconds: the database must be damaged."""
+"""Progress calls after which a query is aborted, some seconds after its start: only
+a damaged database takes that long."""
 _MAX_LENGTH_FACTOR = 4
 """SQLite's length limit as a multiple of the longest entry that is parsed. Longer
 entries must be readable, so that they can be rejected with their length."""
@@ -51,14 +53,16 @@ class RowFingerprint(NamedTuple):
     """A row that was read: its rowid, and a checksum of its id."""
 
     row: int
-    name_crc: int
+    id_crc: int
 
 
 class FeedPosition(msgspec.Struct, frozen=True, array_like=True):
     """How far a feed was read. Saved as JSON in the cursor's anchor."""
 
     after: int = 0
+    """First column of the last row, by which a feed may be ordered; 0 if unused."""
     row: int = 0
+    """Rowid of the last row."""
     trail: tuple[RowFingerprint, ...] = ()
     """Rows that were read: the last one, then others at growing distances before it.
 
@@ -107,32 +111,33 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
 
 def _read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
     positions = _load_positions(cursor)
-    number = cursor.offset
+    next_offset = cursor.offset
     open_mode = _choose_open_mode(source.path)
     damage: dict[str, str] = {}
     with _open(source.path, open_mode, limits) as db:
         feeds = _find_feeds(db, source.feeds)
-        # Before any row is read, so that changes made meanwhile are read next time.
+        # Find all positions before reading any row, so that changes made meanwhile
+        # are read next time.
         positions |= _find_positions(db, feeds, positions, damage)
         for feed in feeds:
             for rows in _read_feed(db, feed, positions, limits, damage):
                 if open_mode != _SHARED_INDEX and not _is_closed(source.path):
                     raise SourceError("was opened by its agent while it was read")
                 anchor = msgspec.json.encode(positions)
-                after = replace(cursor, anchor=anchor, stamp=None)
-                chunk = _make_chunk(source, after, number, rows, limits)
-                number = chunk.cursor.offset
+                new_cursor = replace(cursor, anchor=anchor, stamp=None)
+                chunk = _make_chunk(source, new_cursor, next_offset, rows, limits)
+                next_offset = chunk.cursor.offset
                 yield chunk
     anchor = msgspec.json.encode(positions)
     stamp = None if damage else source.stamp
-    # Also after damage, to save the start positions of the undamaged feeds. But do not
-    # save an unchanged cursor at every scan.
+    # After damage, too, this chunk is needed to save the positions of the undamaged
+    # feeds. But an unchanged cursor is not saved at every scan.
     if not damage or anchor != cursor.anchor:
-        end = replace(cursor, offset=number, anchor=anchor, stamp=stamp)
+        end = replace(cursor, offset=next_offset, anchor=anchor, stamp=stamp)
         yield Chunk(entries=(), cursor=end)
     if damage:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in damage.items())
-        raise SourceError(f"in part cannot be read as SQLite: {reasons}")
+        raise SourceError(f"has parts that cannot be read as SQLite: {reasons}")
 
 
 @contextmanager
@@ -191,7 +196,7 @@ def _choose_open_mode(path: Path) -> str:
     """Return how to open the database without changing any file beside it."""
     if not _is_closed(path):
         return _SHARED_INDEX
-    return _OWN_INDEX if has_commit(path.with_name(path.name + WAL)) else _NO_LOG
+    return _OWN_INDEX if has_commit(path.with_name(path.name + WAL)) else _NO_WAL
 
 
 def _is_closed(path: Path) -> bool:
@@ -239,7 +244,11 @@ def _find_positions(
 def _find_position(
     db: sqlite3.Connection, feed: Feed, saved: dict[str, FeedPosition]
 ) -> FeedPosition:
-    """Return where to continue; a feed of changes starts after the existing ones."""
+    """Return where to continue to read a feed.
+
+    At the first read of the database, a feed of changes starts after the existing
+    changes, because the other feeds read the changed rows.
+    """
     position = saved.get(feed.name)
     if position is None:
         start = db.execute(feed.start_sql).fetchone() if feed.start_sql else None
@@ -251,12 +260,12 @@ def _find_position(
     if not feed.id_column:
         return position
     query = f"SELECT {feed.id_column} FROM {feed.tables[0]} WHERE rowid = ?"
-    for index, step in enumerate(position.trail):
-        row = db.execute(query, (step.row,)).fetchone()
-        if row and _checksum(row[0]) == step.name_crc:
+    for index, fingerprint in enumerate(position.trail):
+        row = db.execute(query, (fingerprint.row,)).fetchone()
+        if row and _checksum(row[0]) == fingerprint.id_crc:
             if not index:
                 return position
-            return FeedPosition(position.after, step.row, position.trail[index:])
+            return FeedPosition(position.after, fingerprint.row, position.trail[index:])
     return FeedPosition()
 
 
@@ -342,9 +351,9 @@ def _advance(position: FeedPosition, row: tuple[Any, ...]) -> FeedPosition:
     if row_id is None:
         return FeedPosition(after, rowid)
     trail = [RowFingerprint(rowid, _checksum(row_id))]
-    for step in position.trail:
-        if rowid - step.row >= 2 * (rowid - trail[-1].row):
-            trail.append(step)
+    for fingerprint in position.trail:
+        if rowid - fingerprint.row >= 2 * (rowid - trail[-1].row):
+            trail.append(fingerprint)
     return FeedPosition(after, rowid, tuple(trail))
 
 
@@ -355,30 +364,30 @@ def _checksum(row_id: object) -> int:
 def _make_chunk(
     source: SourceRef,
     cursor: Cursor,
-    number: int,
+    first_offset: int,
     rows: list[_FeedRow],
     limits: ReadLimits,
 ) -> Chunk:
     entries: list[RawEntry] = []
     rejected: list[Rejection] = []
     contents = [row.data for row in rows if row.data is not None]
-    for offset, data in enumerate(contents, number):
+    for offset, data in enumerate(contents, first_offset):
         if len(data) <= limits.line:
             entries.append(RawEntry(source, offset, data))
             continue
-        reason = f"oversized: {len(data)} bytes, more than the {limits.line} parsed"
+        reason = f"oversized: {len(data)} bytes, limit {limits.line}"
         digest = hashlib.sha256(data).digest()[:16]
         rejected.append(Rejection(offset, len(data), reason, digest, b""))
     return Chunk(
         entries=tuple(entries),
-        cursor=replace(cursor, offset=number + len(contents)),
+        cursor=replace(cursor, offset=first_offset + len(contents)),
         rejected=tuple(rejected),
         bytes_read=sum(map(len, contents)),
     )
 
 
 def _load_positions(cursor: Cursor) -> dict[str, FeedPosition]:
-    """Load the positions; none if they are invalid, so that all rows are read again."""
+    """Return the saved positions; {} if they are invalid, to read all rows again."""
     if not cursor.anchor:
         return {}
     try:

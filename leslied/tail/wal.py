@@ -30,11 +30,11 @@ def has_commit(path: Path) -> bool:
         return False
     with open_regular(path) as fd:
         header = read_at(fd, _HEADER_BYTES, 0)
-        order = _BYTE_ORDERS.get(int.from_bytes(header[:4], "big"))
+        byte_order = _BYTE_ORDERS.get(int.from_bytes(header[:4], "big"))
         page = int.from_bytes(header[8:12], "big")
-        if order is None or len(header) < _HEADER_BYTES or page not in _PAGE_SIZES:
+        if byte_order is None or len(header) < _HEADER_BYTES or page not in _PAGE_SIZES:
             return False
-        sums = _update_checksum(order, header[:24], (0, 0))
+        sums = _update_checksum(byte_order, header[:24], (0, 0))
         if sums != struct.unpack(">II", header[24:]):
             return False
         frame_bytes = _FRAME_HEADER_BYTES + page
@@ -43,7 +43,7 @@ def has_commit(path: Path) -> bool:
             if len(frame) < frame_bytes or frame[8:16] != header[16:24]:
                 return False
             sums = _update_checksum(
-                order, frame[:8] + frame[_FRAME_HEADER_BYTES:], sums
+                byte_order, frame[:8] + frame[_FRAME_HEADER_BYTES:], sums
             )
             if sums != struct.unpack(">II", frame[16:24]):
                 return False
@@ -53,10 +53,12 @@ def has_commit(path: Path) -> bool:
     raise SourceError("has a write-ahead log that only its agent can read")
 
 
-def _update_checksum(order: str, data: bytes, sums: tuple[int, int]) -> tuple[int, int]:
+def _update_checksum(
+    byte_order: str, data: bytes, sums: tuple[int, int]
+) -> tuple[int, int]:
     """Return SQLite's cumulative checksum after `data`."""
     first, second = sums
-    words = struct.unpack(f"{order}{len(data) // 4}I", data)
+    words = struct.unpack(f"{byte_order}{len(data) // 4}I", data)
     for even, odd in zip(words[::2], words[1::2], strict=True):
         first = (first + even + second) & 0xFFFFFFFF
         second = (second + odd + first) & 0xFFFFFFFF

@@ -1,8 +1,7 @@
 """Watch folders for changes and collect the dirty paths.
 
-File events are only hints: changes whose events are lost are found by the next scan. A
-canary file shows whether events still arrive; if not, the mode is `polling` and the
-daemon scans more often.
+Events may be lost; the next scan finds these changes. A canary file shows whether
+events still arrive; if not, the mode is `polling` and the daemon scans more often.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
 
 WatchMode = Literal["events", "polling"]
 
-# Not opened or closed: these would report our own reads, and above four thousand
-# folders watchdog's reaction to an overflow would cause the next one, endlessly.
+# Events for opening and closing are left out: they would report our own reads, and with
+# over four thousand folders watchdog's reaction to an overflow would cause the next.
 _FILE_EVENTS: list[type[FileSystemEvent]] = [
     FileModifiedEvent,
     FileCreatedEvent,
@@ -54,8 +53,8 @@ _CANARY_TIMEOUT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
-    """Paths that changed since the last hint, and whether a full scan is needed."""
+class ChangeReport:
+    """Paths that changed since the last report, and whether a full scan is needed."""
 
     paths: frozenset[Path] = frozenset()
     needs_scan: bool = False
@@ -107,20 +106,20 @@ class _EventQueue(FileSystemEventHandler):
 
 
 class _OverflowHandler(logging.Handler):
-    """Turns watchdog's overflow warning, which it only logs, into a rescan."""
+    """Requests a scan when watchdog logs that its queue overflowed."""
 
     def __init__(self, queue: _EventQueue) -> None:
         super().__init__(logging.WARNING)
         self._queue = queue
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Request a scan, whatever the warning is."""
+        """Request a scan, whatever the warning says."""
         del record
         self._queue.mark_overflow()
 
 
 class Watcher:
-    """Watches roots; of a missing root, the nearest existing folder above it."""
+    """Watches roots; for a missing root, the nearest existing folder above it."""
 
     def __init__(self, roots: Iterable[Root], canary: Path, clock: Clock) -> None:
         self._roots = list(roots)
@@ -176,8 +175,8 @@ class Watcher:
     def refresh(self) -> bool:
         """Watch the folders that exist now; return whether events still arrive.
 
-        Call this before every scan. Each call touches the canary file, and the next one
-        checks that its event arrived, so that nobody has to wait for it.
+        Call this before every scan. Each call touches the canary file, and the next
+        call checks that its event arrived, so that no call has to wait.
         """
         is_unresponsive = self._is_unresponsive()
         if (
@@ -192,15 +191,15 @@ class Watcher:
             self._touch_canary()
         return not is_unresponsive
 
-    def wait(self, seconds: float) -> Hint:
-        """Wait for a change and return it; return an empty hint after the timeout."""
+    def wait(self, seconds: float) -> ChangeReport:
+        """Wait for changes and return them; return an empty report on timeout."""
         queue = self._queue
         with queue.condition:
             queue.condition.wait_for(queue.has_changes, seconds)
-            hint = Hint(frozenset(queue.dirty_paths), queue.needs_scan)
+            report = ChangeReport(frozenset(queue.dirty_paths), queue.needs_scan)
             queue.dirty_paths.clear()
             queue.needs_scan = queue.is_woken = False
-        return hint
+        return report
 
     def set_roots(self, roots: Iterable[Root]) -> None:
         """Set the roots, effective at the next `refresh`."""

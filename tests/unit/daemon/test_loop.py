@@ -22,8 +22,8 @@ from leslied.pipeline import (
     HookEvents,
     Ingest,
     RelationsSync,
-    Settle,
     StopDetection,
+    TranscriptStage,
 )
 from leslied.store import Store, StoreReader
 from leslied.tail.watch import Watcher
@@ -36,7 +36,7 @@ STAGES: dict[str, list[tuple[type, str]]] = {
     "ingest claude-code": [(Ingest, "scan"), (Ingest, "ingest_files")],
     "hook events": [(HookEvents, "run")],
     "stop detection": [(StopDetection, "run")],
-    "transcripts": [(Settle, "run")],
+    "transcripts": [(TranscriptStage, "run")],
     "asset index": [(AssetIndex, "run"), (AssetIndex, "scan")],
     "relations": [(RelationsSync, "run")],
     "exports": [(Exports, "run")],
@@ -62,7 +62,7 @@ class LoopHarness:
             self.clock.advance(3)
 
     def failures(self) -> dict[str, Failure]:
-        return {failure.name: failure for failure in self.reader.failures()}
+        return {failure.name: failure for failure in self.reader.list_failures()}
 
     def transcripts(self) -> list[str]:
         folder = self.project / ".leslie" / "threads"

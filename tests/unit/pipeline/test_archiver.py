@@ -33,10 +33,10 @@ class ArchiverHarness:
         self.claude = claude
         self.folder = claude.store_path.parent / "archive"
 
-    def __call__(self, *, is_final: bool = True, **more: Any) -> ArchiverReport:
+    def __call__(self, *, is_final: bool = True, **options: Any) -> ArchiverReport:
         claude = self.claude
         roots = tuple(ADAPTER.roots(make_environment(claude.home), []))
-        is_excluded = more.pop("is_excluded_when_read", None)
+        is_excluded = options.pop("is_excluded_when_read", None)
         with Store(claude.store_path, claude.clock) as store:
             Ingest(
                 adapter=ADAPTER,
@@ -52,10 +52,10 @@ class ArchiverHarness:
                 archive_dir=self.folder,
                 roots={ADAPTER.name: roots},
                 clock=claude.clock,
-                **{"key_id": "k", **more},
+                **{"key_id": "k", **options},
             ).run()
 
-    def bytes(self, number: int = 0) -> dict[int, bytes]:
+    def read_generations(self, number: int = 0) -> dict[int, bytes]:
         """Return the content of one archive file by generation."""
         with ArchiveReader(list_files(self.folder)[number]) as reader:
             assert reader.find_damage() == []
@@ -64,7 +64,7 @@ class ArchiverHarness:
                 for generation, frames in reader.list_frames_by_generation().items()
             }
 
-    def kinds(self) -> list[FrameKind]:
+    def list_frame_kinds(self) -> list[FrameKind]:
         with ArchiveReader(list_files(self.folder)[0]) as reader:
             return [FrameKind(frame.kind) for frame in reader.frames]
 
@@ -87,7 +87,7 @@ def test_a_stopped_session_is_archived_byte_for_byte(
     report = archiver()
 
     assert (report.sources, report.errors) == (1, {})
-    assert archiver.bytes() == {1: log.read_bytes()}
+    assert archiver.read_generations() == {1: log.read_bytes()}
     assert list_modes(list_files(archiver.folder)) == {0o600}
 
 
@@ -117,11 +117,11 @@ def test_only_new_bytes_are_read_and_added(
     report = archiver()
 
     assert report.bytes_read <= log.stat().st_size - size
-    assert archiver.bytes() == {1: log.read_bytes()}
-    assert archiver.kinds() == [FrameKind.LOG, FrameKind.LOG]
+    assert archiver.read_generations() == {1: log.read_bytes()}
+    assert archiver.list_frame_kinds() == [FrameKind.LOG, FrameKind.LOG]
 
 
-def test_a_rewritten_file_starts_a_generation_and_the_old_one_stays(
+def test_a_rewritten_log_starts_a_new_generation_and_the_old_one_stays(
     claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
     log = claude.write(builder.prompt("one"), builder.answer("1"))
@@ -131,10 +131,10 @@ def test_a_rewritten_file_starts_a_generation_and_the_old_one_stays(
 
     archiver()
 
-    assert archiver.bytes() == {1: old, 2: log.read_bytes()}
+    assert archiver.read_generations() == {1: old, 2: log.read_bytes()}
 
 
-def test_a_file_rewritten_after_it_was_read_waits(
+def test_a_log_rewritten_after_it_was_read_waits_for_the_next_read(
     claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
     log = claude.write(builder.prompt("one"), builder.answer("1"))
@@ -154,10 +154,10 @@ def test_a_file_rewritten_after_it_was_read_waits(
 
     assert "changed" in report.errors[str(log)]
     assert archiver().sources == 1
-    assert archiver.bytes() == {2: log.read_bytes()}
+    assert archiver.read_generations() == {2: log.read_bytes()}
 
 
-def test_an_active_session_waits(
+def test_an_active_session_is_not_archived_until_it_is_idle(
     claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
     line = builder.prompt("one")
@@ -169,7 +169,7 @@ def test_an_active_session_waits(
     assert archiver(is_final=False).sources == 1
 
 
-def test_an_incomplete_line_read_as_final_is_archived_until_it_is_complete(
+def test_an_incomplete_last_line_is_archived_and_replaced_when_it_is_complete(
     claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
     log = claude.write(builder.prompt("one"))
@@ -177,15 +177,15 @@ def test_an_incomplete_line_read_as_final_is_archived_until_it_is_complete(
     with log.open("ab") as file:
         file.write(line[:-1])
     archiver()
-    before = archiver.bytes()
+    before = archiver.read_generations()
     with log.open("ab") as file:
         file.write(b"\n")
 
     archiver()
 
     assert before == {1: log.read_bytes()[:-1]}
-    assert archiver.bytes() == {1: log.read_bytes()}
-    assert archiver.kinds() == [FrameKind.LOG, FrameKind.TAIL, FrameKind.LOG]
+    assert archiver.read_generations() == {1: log.read_bytes()}
+    assert archiver.list_frame_kinds() == [FrameKind.LOG, FrameKind.TAIL, FrameKind.LOG]
 
 
 def test_a_side_file_is_archived_completely_at_each_change(
@@ -193,12 +193,12 @@ def test_a_side_file_is_archived_completely_at_each_change(
 ):
     folder = f"-home-dev-app/{SESSION}/subagents"
     claude.write(builder.prompt("one", agentId="a1"), name=f"{folder}/agent-a1.jsonl")
-    side = claude.log(f"{folder}/agent-a1.meta.json")
+    side_file = claude.log(f"{folder}/agent-a1.meta.json")
     for kind in ("first", "second"):
-        side.write_text(json.dumps({"agentType": kind}))
+        side_file.write_text(json.dumps({"agentType": kind}))
         archiver()
 
-    contents = [archiver.bytes(number) for number in (0, 1)]
+    contents = [archiver.read_generations(number) for number in (0, 1)]
     texts = [b'{"agentType": "first"}', b'{"agentType": "second"}']
     assert dict(enumerate(texts, 1)) in contents
 
@@ -226,22 +226,25 @@ def test_a_spilled_result_is_archived_with_its_log(
     assert texts == [b"the whole text"]
 
 
-@pytest.mark.parametrize("when", ["when read", "only now", "agent off"])
+@pytest.mark.parametrize("exclusion", ["when read", "only now", "agent off"])
 def test_an_excluded_project_is_not_archived(
-    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder, when: str
+    claude: ClaudeHome,
+    archiver: ArchiverHarness,
+    builder: ClaudeLogBuilder,
+    exclusion: str,
 ):
     log = claude.write(builder.prompt("secret work"), builder.answer("1"))
     long_ago = claude.clock.now().timestamp() - 3600
     os.utime(log, (long_ago, long_ago))
-    more: dict[str, Any] = {}
-    if when == "when read":
-        more["is_excluded_when_read"] = lambda cwd: cwd == "/home/dev/app"
-    elif when == "only now":
-        more["is_excluded"] = lambda _, cwd: cwd == "/home/dev/app"
+    options: dict[str, Any] = {}
+    if exclusion == "when read":
+        options["is_excluded_when_read"] = lambda cwd: cwd == "/home/dev/app"
+    elif exclusion == "only now":
+        options["is_excluded"] = lambda _, cwd: cwd == "/home/dev/app"
     else:
-        more["is_excluded"] = lambda _, __: True
+        options["is_excluded"] = lambda _, __: True
 
-    report = archiver(**more)
+    report = archiver(**options)
 
     assert (report.sources, report.excluded, report.bytes_read) == (0, 1, 0)
     assert list_files(archiver.folder) == []
@@ -259,25 +262,25 @@ def test_a_moved_log_continues_in_the_same_archive_file(
     archiver()
 
     assert len(list_files(archiver.folder)) == 1
-    assert archiver.bytes() == {1: new.read_bytes()}
+    assert archiver.read_generations() == {1: new.read_bytes()}
 
 
-@pytest.mark.parametrize("left", [0, 30, -5])
-def test_a_damaged_end_is_written_again_from_the_log(
-    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder, left: int
+@pytest.mark.fault("E3")
+@pytest.mark.parametrize("end", [0, 30, -5])
+def test_a_truncated_archive_file_is_completed_from_the_log(
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder, end: int
 ):
-    """E3."""
     log = claude.write(builder.prompt("one"), builder.answer("1"))
     archiver()
     (path,) = list_files(archiver.folder)
-    path.write_bytes(path.read_bytes()[:left])
+    path.write_bytes(path.read_bytes()[:end])
 
     archiver()
 
-    assert archiver.bytes() == {1: log.read_bytes()}
+    assert archiver.read_generations() == {1: log.read_bytes()}
 
 
-def test_a_lost_store_does_not_mix_up_the_archive(
+def test_with_a_new_store_a_rewritten_log_starts_a_new_generation(
     claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
     """The log was rewritten, and a new store counts its generations from one."""
@@ -293,10 +296,10 @@ def test_a_lost_store_does_not_mix_up_the_archive(
 
     archiver()
 
-    assert archiver.bytes() == {1: old, 2: log.read_bytes()}
+    assert archiver.read_generations() == {1: old, 2: log.read_bytes()}
 
 
-def test_a_lost_store_does_not_double_the_archive(
+def test_with_a_new_store_nothing_is_archived_twice(
     claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
     log = claude.write(builder.prompt("one"), builder.answer("1"))
@@ -308,26 +311,26 @@ def test_a_lost_store_does_not_double_the_archive(
     archiver()
 
     assert path.read_bytes() == before
-    assert archiver.bytes() == {1: log.read_bytes()}
+    assert archiver.read_generations() == {1: log.read_bytes()}
 
 
+@pytest.mark.fault("G11")
 def test_a_deleted_log_stays_archived(
     claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
-    """G11."""
     log = claude.write(builder.prompt("one"), builder.answer("1"))
     archiver()
     data = log.read_bytes()
     log.unlink()
 
     assert archiver().errors == {}
-    assert archiver.bytes() == {1: data}
+    assert archiver.read_generations() == {1: data}
 
 
+@pytest.mark.fault("E7")
 def test_a_newer_archive_stops_the_run(
     claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
-    """E7."""
     claude.write(builder.prompt("one"), builder.answer("1"))
     archiver()
     (path,) = list_files(archiver.folder)
@@ -363,12 +366,12 @@ def test_a_log_that_cannot_be_opened_is_reported_and_retried(
 ):
     log = claude.write(builder.prompt("one"), builder.answer("1"))
     claude.sync(is_final=True)
-    real = os.open
+    real_open = os.open
 
-    def refuse(path: Any, *args: Any, **more: Any) -> int:
+    def refuse(path: Any, *args: Any, **options: Any) -> int:
         if Path(path) == log:
             raise PermissionError(13, "Permission denied")
-        return real(path, *args, **more)
+        return real_open(path, *args, **options)
 
     monkeypatch.setattr(os, "open", refuse)
     report = archiver()
@@ -378,15 +381,18 @@ def test_a_log_that_cannot_be_opened_is_reported_and_retried(
     assert archiver().sources == 1
 
 
-def test_a_source_that_fails_unexpectedly_blocks_no_other(
+def test_a_source_that_fails_unexpectedly_does_not_stop_the_others(
     claude: ClaudeHome,
     archiver: ArchiverHarness,
     builder: ClaudeLogBuilder,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    other = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555")
+    other_builder = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555")
     bad = claude.write(builder.prompt("bad"))
-    claude.write(other.prompt("good"), name=f"-home-dev-app/{other.session_id}.jsonl")
+    claude.write(
+        other_builder.prompt("good"),
+        name=f"-home-dev-app/{other_builder.session_id}.jsonl",
+    )
     archive_source = Archiver._archive_source
 
     def fail_for_bad_source(self: Archiver, due: Any, report: ArchiverReport) -> Any:

@@ -11,7 +11,12 @@ from typing import Any
 
 import pytest
 
-from leslied.pipeline import AssetIndex, AssetIndexReport, Settle, thread_assets
+from leslied.pipeline import (
+    AssetIndex,
+    AssetIndexReport,
+    TranscriptStage,
+    thread_assets,
+)
 from leslied.redact import Redactor
 from leslied.sinks import OutputPolicy
 from leslied.store import Store, StoreReader
@@ -19,7 +24,7 @@ from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.golden import load_golden
 
 ID = "thread-11111111"
-OTHER = "22222222-2222-4333-8444-555555555555"
+OTHER_SESSION = "22222222-2222-4333-8444-555555555555"
 SECRET = "sk-ant-" + "a1b2c3d4" * 5
 
 
@@ -50,7 +55,7 @@ class AssetIndexHarness:
         self.claude = claude
         self.is_central = False
 
-    def __call__(self, **more: Any) -> AssetIndexReport:
+    def __call__(self, **options: Any) -> AssetIndexReport:
         claude = self.claude
         with (
             Store(claude.store_path, claude.clock) as store,
@@ -66,7 +71,7 @@ class AssetIndexHarness:
                 zone=UTC,
                 agent_titles={"claude-code": "Claude Code"},
                 plan_folders=[claude.home / ".claude" / "plans"],
-            ).scan(**more)
+            ).scan(**options)
 
     def _settle(self, store: Store, reader: StoreReader) -> None:
         policy = OutputPolicy(
@@ -75,7 +80,7 @@ class AssetIndexHarness:
             user=os.getuid(),
             is_central=self.is_central,
         )
-        Settle(
+        TranscriptStage(
             store=store,
             reader=reader,
             policy=policy,
@@ -106,13 +111,13 @@ def make_call_lines(
     return [builder.call(tool, arguments, call_id), builder.result(call_id, result)]
 
 
-def read(thread: Path) -> dict[str, Any]:
+def read_index(thread: Path) -> dict[str, Any]:
     index: dict[str, Any] = json.loads((thread / ".meta" / "assets.json").read_text())
     return index
 
 
-def calls(thread: Path, number: int = 0) -> list[str]:
-    return [call["call_id"] for call in read(thread)["assets"][number]["calls"]]
+def list_call_ids(thread: Path, number: int = 0) -> list[str]:
+    return [call["call_id"] for call in read_index(thread)["assets"][number]["calls"]]
 
 
 def snapshot(project: Path) -> dict[str, tuple[bytes, int]]:
@@ -120,7 +125,7 @@ def snapshot(project: Path) -> dict[str, tuple[bytes, int]]:
     return {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in files}
 
 
-def test_a_plan_is_indexed_with_the_calls_that_made_it(
+def test_a_plan_is_indexed_with_the_calls_that_wrote_it(
     claude: ClaudeHome,
     indexer: AssetIndexHarness,
     builder: ClaudeLogBuilder,
@@ -137,7 +142,7 @@ def test_a_plan_is_indexed_with_the_calls_that_made_it(
 
     indexer()
 
-    plan = read(thread)["assets"][0]
+    plan = read_index(thread)["assets"][0]
     assert (plan["type"], plan["form"], plan["title"]) == ("plan", "file", "The mill")
     first = plan["calls"][0]
     assert (first["call_id"], first["kind"], first["tool"]) == ("c1", "write", "Write")
@@ -204,7 +209,7 @@ def test_an_asset_edited_by_hand_is_indexed_without_a_call(
 
     report = indexer()
 
-    history = read(thread)["assets"][0]["history"]
+    history = read_index(thread)["assets"][0]["history"]
     assert report.threads == 1
     assert [change["calls"] for change in history] == [[], []]
     assert history[0]["sha256"] != history[1]["sha256"]
@@ -224,7 +229,7 @@ def test_an_unchanged_file_is_not_read_again(
 
     indexer()
 
-    assert read(thread)["assets"][0]["title"] == "Remembered"
+    assert read_index(thread)["assets"][0]["title"] == "Remembered"
 
 
 def test_only_new_units_are_read_again(
@@ -246,25 +251,25 @@ def test_only_new_units_are_read_again(
 
     indexer()
 
-    assert calls(thread) == ["remembered", "c2"]
+    assert list_call_ids(thread) == ["remembered", "c2"]
 
 
-def test_a_call_that_changed_later_is_read_again(
+def test_a_call_is_read_again_when_it_changes_later(
     claude: ClaudeHome,
     indexer: AssetIndexHarness,
     builder: ClaudeLogBuilder,
     thread: Path,
 ):
     (thread / "plan.md").write_text("# One\n")
-    use, result = make_call_lines(builder, "Write", {"file_path": "/elsewhere"}, "c1")
-    claude.write(builder.prompt("one"), use, result, builder.prompt("two"))
+    call, result = make_call_lines(builder, "Write", {"file_path": "/elsewhere"}, "c1")
+    claude.write(builder.prompt("one"), call, result, builder.prompt("two"))
     indexer()
-    use["message"]["content"][0]["input"] = {"file_path": str(thread / "plan.md")}
-    claude.write(use)
+    call["message"]["content"][0]["input"] = {"file_path": str(thread / "plan.md")}
+    claude.write(call)
 
     indexer()
 
-    assert calls(thread) == ["c1"]
+    assert list_call_ids(thread) == ["c1"]
 
 
 def test_a_call_of_a_subagent_names_the_subagent(
@@ -283,11 +288,11 @@ def test_a_call_of_a_subagent_names_the_subagent(
 
     indexer()
 
-    (call,) = read(thread)["assets"][0]["calls"]
+    (call,) = read_index(thread)["assets"][0]["calls"]
     assert (call["call_id"], call["source"]) == ("c1", "subagent:abc")
 
 
-def test_another_session_may_have_written_the_plan(
+def test_a_plan_written_by_another_session_names_the_call_of_that_session(
     claude: ClaudeHome,
     indexer: AssetIndexHarness,
     builder: ClaudeLogBuilder,
@@ -297,15 +302,18 @@ def test_another_session_may_have_written_the_plan(
     claude.write(builder.prompt("one"), builder.answer("Done."))
     indexer()
     (thread / "plan.md").write_text("# One\n")
-    other = ClaudeLogBuilder(OTHER, str(project))
+    other_builder = ClaudeLogBuilder(OTHER_SESSION, str(project))
     arguments = {"file_path": str(thread / "plan.md")}
-    lines = [other.prompt("help"), *make_call_lines(other, "Write", arguments, "c9")]
-    claude.write(*lines, name=f"-home-dev-app/{OTHER}.jsonl")
+    lines = [
+        other_builder.prompt("help"),
+        *make_call_lines(other_builder, "Write", arguments, "c9"),
+    ]
+    claude.write(*lines, name=f"-home-dev-app/{OTHER_SESSION}.jsonl")
 
     indexer()
 
-    (call,) = read(thread)["assets"][0]["calls"]
-    assert (call["session_id"], call["call_id"]) == (OTHER, "c9")
+    (call,) = read_index(thread)["assets"][0]["calls"]
+    assert (call["session_id"], call["call_id"]) == (OTHER_SESSION, "c9")
 
 
 def test_a_relative_path_is_resolved_in_the_folder_of_an_earlier_unit(
@@ -326,7 +334,7 @@ def test_a_relative_path_is_resolved_in_the_folder_of_an_earlier_unit(
 
     indexer()
 
-    assert calls(thread) == ["c"]
+    assert list_call_ids(thread) == ["c"]
 
 
 def test_plans_and_task_lists_are_collected_if_the_thread_has_none(
@@ -344,13 +352,13 @@ def test_plans_and_task_lists_are_collected_if_the_thread_has_none(
     )
     indexer()
 
-    plan, progress = read(thread)["assets"][1:]
+    plan, progress = read_index(thread)["assets"][1:]
 
     assert (plan["type"], plan["collected"]) == ("plan", True)
     assert (progress["type"], progress["calls"][0]["call_id"]) == ("progress", "c1")
     written = (thread / ".meta" / "collected" / "plan.md").read_text()
     assert written.startswith("# Mill [REDACTED:anthropic:")
-    assert read(thread)["progress"]["open"] == 1
+    assert read_index(thread)["progress"]["open"] == 1
 
 
 def test_the_threads_own_plan_replaces_the_collected_one(
@@ -369,10 +377,11 @@ def test_the_threads_own_plan_replaces_the_collected_one(
     indexer()
 
     assert not (thread / ".meta" / "collected" / "plan.md").exists()
-    titles = [a["title"] for a in read(thread)["assets"] if a["type"] == "plan"]
+    titles = [a["title"] for a in read_index(thread)["assets"] if a["type"] == "plan"]
     assert titles == ["Own"]
 
 
+@pytest.mark.fault("P5")
 def test_a_plan_is_read_only_from_the_plan_folders_of_agents(
     claude: ClaudeHome,
     indexer: AssetIndexHarness,
@@ -380,7 +389,7 @@ def test_a_plan_is_read_only_from_the_plan_folders_of_agents(
     thread: Path,
     home: Path,
 ):
-    """P5: a log may name any path."""
+    """A log may name any path."""
     private_file = home / "x" / ".claude" / "plans" / "id.md"
     private_file.parent.mkdir(parents=True)
     private_file.write_text("private")
@@ -429,8 +438,8 @@ def test_secrets_in_titles_and_progress_do_not_reach_the_index(
 
     indexer()
 
-    ours = [thread / ".meta/assets.json", project / ".leslie/index.json"]
-    for path in [*ours, project / ".leslie" / "INDEX.md"]:
+    index_files = [thread / ".meta/assets.json", project / ".leslie/index.json"]
+    for path in [*index_files, project / ".leslie" / "INDEX.md"]:
         assert SECRET not in path.read_text()
         assert "REDACTED" in path.read_text()
 
@@ -448,7 +457,7 @@ def test_a_file_name_that_is_not_utf8_is_indexed(
     report = indexer()
 
     assert report.errors == {}
-    assert read(thread)["assets"][0]["files"][0]["path"].endswith("\ufffd.md")
+    assert read_index(thread)["assets"][0]["files"][0]["path"].endswith("\ufffd.md")
     assert indexer().files_written == 0
 
 
@@ -469,11 +478,11 @@ def test_a_link_or_pipe_in_place_of_the_index_is_replaced(
     indexer()
 
     assert victim.read_text() == "mine"
-    assert read(thread)["thread"] == ID
+    assert read_index(thread)["thread"] == ID
     assert (thread.parents[1] / "INDEX.md").read_text().startswith("<!--")
 
 
-def test_a_deleted_folder_is_not_created_again(
+def test_a_deleted_output_folder_is_not_created_again(
     claude: ClaudeHome,
     indexer: AssetIndexHarness,
     builder: ClaudeLogBuilder,
@@ -634,11 +643,11 @@ def test_the_page_matches_its_golden_file(
     )
     (thread / "learnings").mkdir()
     for number in range(26):
-        other = ClaudeLogBuilder(
+        other_builder = ClaudeLogBuilder(
             f"{number:08x}-2222-4333-8444-555555555555", str(project)
         )
-        name = f"-home-dev-app/{other.session_id}.jsonl"
-        claude.write(other.prompt(f"small thing {number}"), name=name)
+        name = f"-home-dev-app/{other_builder.session_id}.jsonl"
+        claude.write(other_builder.prompt(f"small thing {number}"), name=name)
 
     indexer()
 

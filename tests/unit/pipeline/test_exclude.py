@@ -59,7 +59,7 @@ class ExcludeHarness:
         self.globs = [str(self.private)]
         self.limits = ReadLimits()
 
-    def ingest(self, store: Store) -> Ingest:
+    def make_ingest(self, store: Store) -> Ingest:
         return Ingest(
             adapter=self.adapter,
             store=store,
@@ -70,11 +70,11 @@ class ExcludeHarness:
 
     def scan(self) -> IngestReport:
         with Store(self.claude.store_path, self.claude.clock) as store:
-            return self.ingest(store).scan()
+            return self.make_ingest(store).scan()
 
     def read(self, *paths: Path) -> IngestReport:
         with Store(self.claude.store_path, self.claude.clock) as store:
-            return self.ingest(store).ingest_files(paths)
+            return self.make_ingest(store).ingest_files(paths)
 
     def archive(self) -> None:
         """Archive all that was read, as if every session had stopped."""
@@ -89,7 +89,7 @@ class ExcludeHarness:
                 is_excluded=lambda _, cwd: not cwd or is_excluded(cwd),
             ).run()
 
-    def contents(self) -> list[str]:
+    def list_contents(self) -> list[str]:
         with StoreReader(self.claude.store_path) as reader:
             return [
                 placed.record.content
@@ -98,70 +98,72 @@ class ExcludeHarness:
                 if placed.record.content
             ]
 
-    def errors(self) -> dict[str, str]:
+    def list_errors(self) -> dict[str, str]:
         with StoreReader(self.claude.store_path) as reader:
             return dict(reader.list_source_errors())
 
-    def errors_by_path(self) -> dict[Path, str]:
-        return {Path(path): reason for path, reason in self.errors().items()}
+    def list_errors_by_path(self) -> dict[Path, str]:
+        return {Path(path): reason for path, reason in self.list_errors().items()}
 
-    def noise(self) -> set[str]:
+    def list_noise_kinds(self) -> set[str]:
         with sqlite3.connect(self.claude.store_path) as db:
             return {kind for (kind,) in db.execute("SELECT kind FROM noise")}
 
     def has_secret(self) -> bool:
         """Search every byte of the store and the archive, and every table's text."""
         with sqlite3.connect(self.claude.store_path) as db:
-            dumped = any(SECRET in line for line in db.iterdump())
+            is_in_tables = any(SECRET in line for line in db.iterdump())
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         files = [f for f in self.claude.store_path.parent.rglob("*") if f.is_file()]
-        return dumped or any(SECRET.encode() in file.read_bytes() for file in files)
+        return is_in_tables or any(
+            SECRET.encode() in file.read_bytes() for file in files
+        )
 
 
 @pytest.fixture
-def excluding(claude: ClaudeHome) -> ExcludeHarness:
+def harness(claude: ClaudeHome) -> ExcludeHarness:
     return ExcludeHarness(claude)
 
 
-def make_builder(folder: Path | str, **more: Any) -> ClaudeLogBuilder:
-    return ClaudeLogBuilder(cwd=str(folder), **more)
+def make_builder(folder: Path | str, **options: Any) -> ClaudeLogBuilder:
+    return ClaudeLogBuilder(cwd=str(folder), **options)
 
 
 def test_a_prompt_queued_before_the_folder_is_named_is_held_back(
-    claude: ClaudeHome, excluding: ExcludeHarness
+    claude: ClaudeHome, harness: ExcludeHarness
 ):
     log = claude.write(ENQUEUE, DEQUEUE, name=LOG)
-    first = excluding.read(log)
-    was_stored = excluding.has_secret()
-    claude.write(make_builder(excluding.private).prompt(f"feed the {SECRET}"), name=LOG)
+    first = harness.read(log)
+    was_stored = harness.has_secret()
+    claude.write(make_builder(harness.private).prompt(f"feed the {SECRET}"), name=LOG)
 
-    second = excluding.read(log)
+    second = harness.read(log)
 
     assert list(first.waiting) == [log]
     assert not was_stored
     assert not second.waiting
-    assert not excluding.has_secret()
-    assert excluding.errors() == {}
-    assert "excluded" in excluding.noise()
+    assert not harness.has_secret()
+    assert harness.list_errors() == {}
+    assert "excluded" in harness.list_noise_kinds()
 
 
 def test_a_held_back_log_of_an_allowed_project_is_stored_whole(
-    claude: ClaudeHome, excluding: ExcludeHarness
+    claude: ClaudeHome, harness: ExcludeHarness
 ):
     log = claude.write(ENQUEUE, DEQUEUE, name=LOG)
-    excluding.read(log)
-    builder = make_builder(excluding.public)
+    harness.read(log)
+    builder = make_builder(harness.public)
     claude.write(builder.prompt(ENQUEUE["content"]), builder.answer("done"), name=LOG)
 
-    excluding.read(log)
+    harness.read(log)
 
-    assert set(excluding.contents()) == {ENQUEUE["content"], "done"}
+    assert set(harness.list_contents()) == {ENQUEUE["content"], "done"}
 
 
 def test_holding_back_does_not_change_the_stored_entries(
-    claude: ClaudeHome, excluding: ExcludeHarness, tmp_path: Path
+    claude: ClaudeHome, harness: ExcludeHarness, tmp_path: Path
 ):
-    builder = make_builder(excluding.public)
+    builder = make_builder(harness.public)
     lines = [ENQUEUE, DEQUEUE, builder.prompt("go"), builder.answer("done")]
     claude.write(*lines, name=LOG)
     plain = ClaudeHome(claude.home, tmp_path / "plain" / "store.db", claude.clock)
@@ -169,7 +171,7 @@ def test_holding_back_does_not_change_the_stored_entries(
     claude.log(LOG).unlink()
 
     for line in lines:
-        excluding.read(claude.write(line, name=LOG))
+        harness.read(claude.write(line, name=LOG))
 
     with (
         StoreReader(claude.store_path) as reader,
@@ -184,28 +186,28 @@ def test_holding_back_does_not_change_the_stored_entries(
         ]
 
 
-def test_a_chunk_may_end_between_the_prompt_and_the_folder(
-    claude: ClaudeHome, excluding: ExcludeHarness
+def test_a_prompt_is_not_stored_if_its_chunk_ends_before_the_folder(
+    claude: ClaudeHome, harness: ExcludeHarness
 ):
     queued = encode_json_lines(ENQUEUE)
-    excluding.limits = replace(excluding.limits, chunk=len(queued), rescan=16)
+    harness.limits = replace(harness.limits, chunk=len(queued), rescan=16)
     claude.write(
-        ENQUEUE, DEQUEUE, make_builder(excluding.private).prompt(SECRET), name=LOG
+        ENQUEUE, DEQUEUE, make_builder(harness.private).prompt(SECRET), name=LOG
     )
 
-    excluding.scan()
+    harness.scan()
 
-    assert not excluding.has_secret()
-    assert not excluding.scan().entries
+    assert not harness.has_secret()
+    assert not harness.scan().entries
 
 
 def test_every_real_claude_log_is_held_back_until_it_names_its_folder(
-    claude: ClaudeHome, excluding: ExcludeHarness, shared_dir: Path
+    claude: ClaudeHome, harness: ExcludeHarness, shared_dir: Path
 ):
-    excluding.globs = ["/home/dev"]
+    harness.globs = ["/home/dev"]
     captures = shared_dir / "captures" / "claude-2.1.325"
     with Store(claude.store_path, claude.clock) as store:
-        ingest = excluding.ingest(store)
+        ingest = harness.make_ingest(store)
         for log in sorted(captures.glob("*/config/projects/*/*.jsonl")):
             copy = claude.log(f"{log.parent.name}/{log.name}")
             for line in log.read_bytes().split(b"\n")[:8]:
@@ -213,60 +215,60 @@ def test_every_real_claude_log_is_held_back_until_it_names_its_folder(
                     file.write(line + b"\n")
                 ingest.ingest_files([copy])
 
-    assert not excluding.errors()
-    assert excluding.contents() == []
+    assert not harness.list_errors()
+    assert harness.list_contents() == []
     with StoreReader(claude.store_path) as reader:
         assert list(reader.list_sessions()) == []
         assert reader.count_rows()["records"] == 0
 
 
-@pytest.mark.parametrize("globbed", ["folder", "link", "wildcard over the link"])
-@pytest.mark.parametrize("spelt", ["folder", "link", "below the link"])
+@pytest.mark.parametrize("glob_kind", ["folder", "link", "wildcard over the link"])
+@pytest.mark.parametrize("spelling", ["folder", "link", "below the link"])
 def test_a_folder_spelt_through_a_link_is_excluded(
-    claude: ClaudeHome, excluding: ExcludeHarness, spelt: str, globbed: str
+    claude: ClaudeHome, harness: ExcludeHarness, spelling: str, glob_kind: str
 ):
     links = claude.home / "links"
     links.mkdir()
-    (links / "lnk").symlink_to(excluding.private)
-    excluding.globs = {
-        "folder": [str(excluding.private)],
+    (links / "lnk").symlink_to(harness.private)
+    harness.globs = {
+        "folder": [str(harness.private)],
         "link": [str(links / "lnk")],
         "wildcard over the link": [str(links / "*")],
-    }[globbed]
+    }[glob_kind]
     folder = {
-        "folder": excluding.private,
+        "folder": harness.private,
         "link": links / "lnk",
         "below the link": links / "lnk" / "src",
-    }[spelt]
+    }[spelling]
     claude.write(make_builder(folder).prompt(SECRET), name=LOG)
 
-    excluding.scan()
+    harness.scan()
 
-    assert not excluding.has_secret()
+    assert not harness.has_secret()
 
 
 @pytest.mark.parametrize(
     "folder", ["work/public/../private", "work/private/src/..", "work/./private/"]
 )
 def test_a_folder_spelt_with_dots_is_excluded(
-    claude: ClaudeHome, excluding: ExcludeHarness, folder: str
+    claude: ClaudeHome, harness: ExcludeHarness, folder: str
 ):
     claude.write(make_builder(f"{claude.home}/{folder}").prompt(SECRET), name=LOG)
 
-    excluding.scan()
+    harness.scan()
 
-    assert not excluding.has_secret()
+    assert not harness.has_secret()
 
 
-def test_dots_that_lead_out_of_an_excluded_folder_are_followed(
-    claude: ClaudeHome, excluding: ExcludeHarness
+def test_a_folder_whose_dots_lead_out_of_an_excluded_one_is_stored(
+    claude: ClaudeHome, harness: ExcludeHarness
 ):
-    builder = make_builder(f"{excluding.private}/../public")
+    builder = make_builder(f"{harness.private}/../public")
     claude.write(builder.prompt("hello"), name=LOG)
 
-    excluding.scan()
+    harness.scan()
 
-    assert excluding.contents() == ["hello"]
+    assert harness.list_contents() == ["hello"]
 
 
 @pytest.mark.parametrize("folder", ["relative", "/nul\0byte", "/lone\udcff"])
@@ -281,63 +283,67 @@ def test_a_glob_may_be_the_root_and_a_tilde_is_the_home(home: Path):
 
 @pytest.mark.parametrize("name", ["agent-a1.meta.json", "agent-a1.jsonl"])
 def test_a_file_of_a_subagent_is_held_back_until_its_main_log_is_read(
-    claude: ClaudeHome, excluding: ExcludeHarness, name: str
+    claude: ClaudeHome, harness: ExcludeHarness, name: str
 ):
-    """Its own folder is another one, but the main session's folder decides."""
-    side = claude.log(f"{SUBAGENTS}/{name}")
-    line = make_builder(excluding.public).prompt(SECRET, isSidechain=True)
+    """The subagent has another folder, but the main session's folder decides."""
+    side_file = claude.log(f"{SUBAGENTS}/{name}")
+    line = make_builder(harness.public).prompt(SECRET, isSidechain=True)
     meta = {"agentType": "Explore", "description": SECRET}
-    side.write_bytes(encode_json_lines(meta if name.endswith("meta.json") else line))
-    first = excluding.read(side)
-    was_stored = excluding.has_secret()
-    claude.write(make_builder(excluding.private).prompt("go"), name=LOG)
+    side_file.write_bytes(
+        encode_json_lines(meta if name.endswith("meta.json") else line)
+    )
+    first = harness.read(side_file)
+    was_stored = harness.has_secret()
+    claude.write(make_builder(harness.private).prompt("go"), name=LOG)
 
-    excluding.scan()
+    harness.scan()
 
-    assert list(first.waiting) == [side]
+    assert list(first.waiting) == [side_file]
     assert not was_stored
-    assert not excluding.has_secret()
-    assert excluding.errors() == {}
+    assert not harness.has_secret()
+    assert harness.list_errors() == {}
 
 
 @pytest.mark.parametrize("name", ["agent-a1.meta.json", "agent-a1.jsonl"])
-def test_a_file_of_a_subagent_follows_a_main_log_that_is_not_read_yet(
-    claude: ClaudeHome, excluding: ExcludeHarness, name: str
+def test_a_file_of_a_subagent_is_excluded_by_a_main_log_that_was_not_read_yet(
+    claude: ClaudeHome, harness: ExcludeHarness, name: str
 ):
-    side = claude.log(f"{SUBAGENTS}/{name}")
-    line = make_builder(excluding.public).prompt(SECRET, isSidechain=True)
+    side_file = claude.log(f"{SUBAGENTS}/{name}")
+    line = make_builder(harness.public).prompt(SECRET, isSidechain=True)
     meta = {"agentType": "Explore", "description": SECRET}
-    side.write_bytes(encode_json_lines(meta if name.endswith("meta.json") else line))
-    claude.write(ENQUEUE, make_builder(excluding.private).prompt("go"), name=LOG)
+    side_file.write_bytes(
+        encode_json_lines(meta if name.endswith("meta.json") else line)
+    )
+    claude.write(ENQUEUE, make_builder(harness.private).prompt("go"), name=LOG)
 
-    report = excluding.read(side)
+    report = harness.read(side_file)
 
     assert not report.waiting
-    assert not excluding.has_secret()
+    assert not harness.has_secret()
 
 
 def test_a_subagent_of_an_allowed_session_is_stored_at_the_next_scan(
-    claude: ClaudeHome, excluding: ExcludeHarness
+    claude: ClaudeHome, harness: ExcludeHarness
 ):
-    child = make_builder(excluding.public, session_id="child")
+    child = make_builder(harness.public, session_id="child")
     name = f"{SUBAGENTS}/agent-a1.jsonl"
     claude.write(child.prompt("look around", isSidechain=True), name=name)
-    excluding.scan()
-    claude.write(make_builder(excluding.public).prompt("go"), name=LOG)
+    harness.scan()
+    claude.write(make_builder(harness.public).prompt("go"), name=LOG)
 
-    excluding.scan()
+    harness.scan()
 
-    assert sorted(excluding.contents()) == ["go", "look around"]
-    assert excluding.errors() == {}
+    assert sorted(harness.list_contents()) == ["go", "look around"]
+    assert harness.list_errors() == {}
 
 
 def test_a_spilled_result_of_an_excluded_session_is_not_stored(
-    claude: ClaudeHome, excluding: ExcludeHarness
+    claude: ClaudeHome, harness: ExcludeHarness
 ):
     spill = claude.log(f"-app/{SESSION}/tool-results/big.txt")
     spill.write_text(SECRET)
-    excluding.read(spill)
-    builder = make_builder(excluding.private)
+    harness.read(spill)
+    builder = make_builder(harness.private)
     notice = f"<persisted-output>\nOutput too large. Full output saved to: {spill}\n"
     claude.write(
         builder.call("Bash", {"command": "make"}, "t1"),
@@ -345,103 +351,103 @@ def test_a_spilled_result_of_an_excluded_session_is_not_stored(
         name=LOG,
     )
 
-    excluding.scan()
+    harness.scan()
 
-    assert not excluding.has_secret()
+    assert not harness.has_secret()
 
 
 def test_a_log_that_never_names_a_folder_is_held_back_and_reported(
-    claude: ClaudeHome, excluding: ExcludeHarness
+    claude: ClaudeHome, harness: ExcludeHarness
 ):
     log = claude.write(
         {"type": "summary", "summary": SECRET, "leafUuid": "x"}, name=LOG
     )
 
-    first, second = excluding.scan(), excluding.scan()
-    excluding.archive()
+    first, second = harness.scan(), harness.scan()
+    harness.archive()
 
-    assert first.waiting == second.waiting == excluding.errors_by_path()
+    assert first.waiting == second.waiting == harness.list_errors_by_path()
     assert list(first.waiting) == [log]
     assert first.waiting[log].startswith(WAITING)
     assert (second.entries, second.bytes_read, second.commits) == (0, 0, 0)
-    assert not excluding.has_secret()
+    assert not harness.has_secret()
     with StoreReader(claude.store_path) as reader:
         (agent,) = reader.summarize_agents()
         assert (agent["waiting"], agent["unreadable"]) == (1, 0)
 
 
 def test_a_held_back_log_is_read_when_nothing_is_excluded_anymore(
-    claude: ClaudeHome, excluding: ExcludeHarness
+    claude: ClaudeHome, harness: ExcludeHarness
 ):
     claude.write(ENQUEUE, name=LOG)
-    excluding.scan()
-    excluding.globs = []
+    harness.scan()
+    harness.globs = []
 
-    excluding.scan()
+    harness.scan()
 
-    assert excluding.has_secret()
-    assert excluding.errors() == {}
+    assert harness.has_secret()
+    assert harness.list_errors() == {}
 
 
 def test_a_held_back_log_that_was_deleted_is_no_longer_reported(
-    claude: ClaudeHome, excluding: ExcludeHarness
+    claude: ClaudeHome, harness: ExcludeHarness
 ):
     log = claude.write(ENQUEUE, name=LOG)
-    excluding.scan()
+    harness.scan()
     log.unlink()
 
-    excluding.scan()
+    harness.scan()
 
-    assert excluding.errors() == {}
+    assert harness.list_errors() == {}
 
 
 def test_a_session_stays_excluded_when_the_agent_changes_the_folder(
-    claude: ClaudeHome, excluding: ExcludeHarness
+    claude: ClaudeHome, harness: ExcludeHarness
 ):
-    claude.write(make_builder(excluding.private).prompt("go"), name=LOG)
-    excluding.scan()
-    elsewhere = make_builder(excluding.public)
+    claude.write(make_builder(harness.private).prompt("go"), name=LOG)
+    harness.scan()
+    elsewhere = make_builder(harness.public)
     for text in (f"{SECRET} one", f"{SECRET} two"):
         claude.write(elsewhere.prompt(text), name=LOG)
-        excluding.scan()
+        harness.scan()
 
-    assert not excluding.has_secret()
+    assert not harness.has_secret()
 
 
 def test_no_text_of_damaged_lines_of_an_excluded_session_is_stored(
-    claude: ClaudeHome, excluding: ExcludeHarness
+    claude: ClaudeHome, harness: ExcludeHarness
 ):
-    log = claude.write(make_builder(excluding.private).prompt("go"), name=LOG)
+    log = claude.write(make_builder(harness.private).prompt("go"), name=LOG)
     with log.open("ab") as file:
         file.write(b'{"type": "user", "message": ' + SECRET.encode() + b"\n")
 
-    report = excluding.scan()
+    report = harness.scan()
 
     assert report.rejected == 1
-    assert not excluding.has_secret()
+    assert not harness.has_secret()
 
 
 def test_an_excluded_session_is_not_archived(
-    claude: ClaudeHome, excluding: ExcludeHarness
+    claude: ClaudeHome, harness: ExcludeHarness
 ):
     log = claude.write(ENQUEUE, name=LOG)
-    excluding.read(log)
-    claude.write(make_builder(excluding.private).prompt(SECRET), name=LOG)
-    excluding.scan()
+    harness.read(log)
+    claude.write(make_builder(harness.private).prompt(SECRET), name=LOG)
+    harness.scan()
     os.utime(log, (0, 0))
 
-    excluding.archive()
+    harness.archive()
 
     assert list_files(claude.store_path.parent / "archive") == []
 
 
 def test_without_excludes_a_log_without_a_folder_is_stored_at_once(
-    claude: ClaudeHome, excluding: ExcludeHarness
+    claude: ClaudeHome, harness: ExcludeHarness
 ):
-    excluding.globs = []
+    harness.globs = []
     log = claude.write(ENQUEUE, name=LOG)
 
-    report = excluding.read(log)
+    report = harness.read(log)
 
     assert (report.entries, report.bytes_read) == (1, log.stat().st_size)
     assert not report.waiting
@@ -459,40 +465,40 @@ def make_qwen_line(cwd: Path, text: str) -> dict[str, Any]:
 
 
 def test_a_qwen_subagent_is_held_back_until_its_main_log_is_read(claude: ClaudeHome):
-    excluding = ExcludeHarness(claude, "qwen-code")
+    harness = ExcludeHarness(claude, "qwen-code")
     project = claude.home / ".qwen" / "projects" / "-app"
-    side = project / "subagents" / SESSION / "agent-a1.meta.json"
-    side.parent.mkdir(parents=True)
-    side.write_text(json.dumps({"agentType": "x", "description": SECRET}))
-    first = excluding.read(side)
+    side_file = project / "subagents" / SESSION / "agent-a1.meta.json"
+    side_file.parent.mkdir(parents=True)
+    side_file.write_text(json.dumps({"agentType": "x", "description": SECRET}))
+    first = harness.read(side_file)
     main = project / "chats" / f"{SESSION}.jsonl"
     main.parent.mkdir()
-    main.write_bytes(encode_json_lines(make_qwen_line(excluding.private, "go")))
+    main.write_bytes(encode_json_lines(make_qwen_line(harness.private, "go")))
 
-    excluding.scan()
+    harness.scan()
 
-    assert list(first.waiting) == [side]
-    assert not excluding.has_secret()
-    assert excluding.errors() == {}
+    assert list(first.waiting) == [side_file]
+    assert not harness.has_secret()
+    assert harness.list_errors() == {}
 
 
 def test_an_old_qwen_document_is_held_back_because_it_names_no_folder(
     claude: ClaudeHome,
 ):
-    excluding = ExcludeHarness(claude, "qwen-code")
+    harness = ExcludeHarness(claude, "qwen-code")
     log = claude.home / ".qwen" / "tmp" / "hash" / "chats" / "session-1.json"
     log.parent.mkdir(parents=True)
     message = {"id": "1", "type": "user", "content": SECRET}
     log.write_text(json.dumps({"sessionId": "s", "messages": [message]}))
 
-    report = excluding.scan()
+    report = harness.scan()
 
     assert list(report.waiting) == [log]
-    assert not excluding.has_secret()
+    assert not harness.has_secret()
 
 
 def test_a_gemini_log_is_held_back_until_a_file_names_its_folder(claude: ClaudeHome):
-    excluding = ExcludeHarness(claude, "gemini-cli")
+    harness = ExcludeHarness(claude, "gemini-cli")
     project = claude.home / ".gemini" / "tmp" / "app"
     log = project / "chats" / "session-1.jsonl"
     log.parent.mkdir(parents=True)
@@ -500,32 +506,34 @@ def test_a_gemini_log_is_held_back_until_a_file_names_its_folder(claude: ClaudeH
     time = "2026-11-16T01:29:49.409Z"
     message = {"id": "1", "type": "user", "timestamp": time, "content": SECRET}
     log.write_bytes(encode_json_lines(header, message))
-    first = excluding.scan()
-    (project / ".project_root").write_text(str(excluding.private))
+    first = harness.scan()
+    (project / ".project_root").write_text(str(harness.private))
 
-    second = excluding.scan()
+    second = harness.scan()
 
     assert list(first.waiting) == [log]
     assert not second.waiting
-    assert not excluding.has_secret()
+    assert not harness.has_secret()
 
 
 @pytest.mark.parametrize("cwd", ["private", "nowhere"])
-def test_the_title_of_a_copilot_session_needs_a_folder(claude: ClaudeHome, cwd: str):
-    excluding = ExcludeHarness(claude, "copilot-cli")
-    side = claude.home / ".copilot" / "session-state" / "s" / "workspace.yaml"
-    side.parent.mkdir(parents=True)
-    named = f"cwd: {excluding.private}\n" if cwd == "private" else ""
-    side.write_text(f"id: s\n{named}name: {SECRET}\n")
+def test_a_copilot_title_is_not_stored_without_an_allowed_folder(
+    claude: ClaudeHome, cwd: str
+):
+    harness = ExcludeHarness(claude, "copilot-cli")
+    side_file = claude.home / ".copilot" / "session-state" / "s" / "workspace.yaml"
+    side_file.parent.mkdir(parents=True)
+    cwd_line = f"cwd: {harness.private}\n" if cwd == "private" else ""
+    side_file.write_text(f"id: s\n{cwd_line}name: {SECRET}\n")
 
-    report = excluding.scan()
+    report = harness.scan()
 
-    assert list(report.waiting) == ([] if named else [side])
-    assert not excluding.has_secret()
+    assert list(report.waiting) == ([] if cwd_line else [side_file])
+    assert not harness.has_secret()
 
 
 @pytest.mark.parametrize("agent", ["codex", "copilot-cli", "gemini-cli", "qwen-code"])
-def test_the_first_lines_of_real_logs_of_other_agents_are_enough(
+def test_no_real_log_of_another_agent_is_held_back(
     claude: ClaudeHome, shared_dir: Path, agent: str
 ):
     (folder,) = (shared_dir / "captures").glob(f"{agent.split('-', maxsplit=1)[0]}-*")
@@ -536,11 +544,11 @@ def test_the_first_lines_of_real_logs_of_other_agents_are_enough(
     )
     target = claude.home / ".codex" if agent == "codex" else claude.home
     shutil.copytree(home, target, dirs_exist_ok=True)
-    excluding = ExcludeHarness(claude, agent)
-    excluding.globs = ["/home/dev"]
+    harness = ExcludeHarness(claude, agent)
+    harness.globs = ["/home/dev"]
 
-    report = excluding.scan()
+    report = harness.scan()
 
     assert report.entries
     assert not report.waiting
-    assert excluding.contents() == []
+    assert harness.list_contents() == []

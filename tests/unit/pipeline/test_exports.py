@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.pipeline import Exports, ExportsReport, Settle
+from leslied.pipeline import Exports, ExportsReport, TranscriptStage
 from leslied.redact import Redactor
 from leslied.redact.session import redact_session
 from leslied.sinks import OutputPolicy, load_sinks
@@ -62,13 +62,15 @@ def run_exports(
         if stopped:
             store.mark_stopped("claude-code", [SESSION])
         shared = {"store": store, "reader": reader, "clock": claude.clock}
-        Settle(policy=policy, redact=REDACT, zone=UTC, is_final=True, **shared).run()
+        TranscriptStage(
+            policy=policy, redact=REDACT, zone=UTC, is_final=True, **shared
+        ).run()
         return Exports(
             redact=REDACT, formats=formats, live_sessions={live}, **shared
         ).run()
 
 
-def files(project: Path) -> list[str]:
+def list_exports(project: Path) -> list[str]:
     folder = project / EXPORTS
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
@@ -77,7 +79,7 @@ def test_nothing_is_exported_unless_it_is_configured(
     claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path
 ):
     assert run_exports(claude) == ExportsReport()
-    assert files(project) == []
+    assert list_exports(project) == []
 
 
 def test_a_stopped_session_is_exported_in_every_configured_format(
@@ -87,8 +89,8 @@ def test_a_stopped_session_is_exported_in_every_configured_format(
 
     assert (report.sessions, report.files_written) == (1, 3)
     run = "runs/2026-11-16-claude-code-11111111"
-    page = next(name for name in files(project) if name.endswith(".html"))
-    assert files(project) == sorted(
+    page = next(name for name in list_exports(project) if name.endswith(".html"))
+    assert list_exports(project) == sorted(
         [page, f"{run}/metadata.json", f"{run}/transcript.json"]
     )
     assert DevflowRun(project / EXPORTS, run.removeprefix("runs/")).turns
@@ -96,7 +98,7 @@ def test_a_stopped_session_is_exported_in_every_configured_format(
     assert (project / EXPORTS / page).stat().st_mode & 0o777 == 0o600
 
 
-def test_the_file_equals_that_of_the_export_command(
+def test_an_exported_file_equals_that_of_the_export_command(
     claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path, clock: FakeClock
 ):
     run_exports(claude, "json")
@@ -118,11 +120,11 @@ def test_an_active_session_is_not_exported_until_it_stops(
     assert (first.files_written, live.files_written, quiet.files_written) == (0, 0, 1)
 
 
-def test_a_second_run_writes_nothing_and_growth_writes_the_same_file(
+def test_a_second_run_writes_nothing_until_the_session_grows(
     claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path, clock: FakeClock
 ):
     run_exports(claude, "markdown")
-    before = files(project)
+    before = list_exports(project)
     again = run_exports(claude, "markdown")
     clock.advance(60)
     claude.write(builder.prompt("more"), builder.answer("And more."))
@@ -130,7 +132,7 @@ def test_a_second_run_writes_nothing_and_growth_writes_the_same_file(
     grown = run_exports(claude, "markdown")
 
     assert (again.files_written, grown.files_written) == (0, 1)
-    assert files(project) == before
+    assert list_exports(project) == before
     assert "And more." in (project / EXPORTS / before[0]).read_text()
 
 
@@ -142,7 +144,7 @@ def test_a_new_format_is_written_for_sessions_that_stopped_before(
     report = run_exports(claude, "markdown", "atif")
 
     assert report.files_written == 2
-    assert len(files(project)) == 2
+    assert len(list_exports(project)) == 2
 
 
 def test_a_session_older_than_the_store_is_not_exported(

@@ -1,4 +1,4 @@
-"""Work that fails unexpectedly is named, paused and retried, and ends only itself."""
+"""Test that failed work is recorded, paused and retried, and stops no other work."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path, clock: FakeClock):
-    with Store(path, clock) as opened:
-        yield opened
+    with Store(path, clock) as store:
+        yield store
 
 
 def fail() -> None:
@@ -33,7 +33,7 @@ def test_a_failure_is_recorded_for_status(store: Store, path: Path, clock: FakeC
     assert not Failures(store, clock).attempt("stage", "exports", fail, errors)
 
     with StoreReader(path) as reader:
-        (failure,) = reader.failures()
+        (failure,) = reader.list_failures()
     assert failure[:2] == ("stage", "exports")
     assert failure.reason == errors["exports"]
     assert failure.attempts == 1
@@ -71,7 +71,7 @@ def test_success_clears_the_failure(store: Store, path: Path, clock: FakeClock):
     assert failures.attempt("stage", "exports", lambda: None, {})
 
     with StoreReader(path) as reader:
-        assert reader.failures() == []
+        assert reader.list_failures() == []
 
 
 def test_a_restart_keeps_the_pause(store: Store, clock: FakeClock):
@@ -86,7 +86,7 @@ def test_a_command_run_by_a_person_ignores_pauses(store: Store, clock: FakeClock
     assert not Failures(store, clock, ignores_pauses=True).is_paused("stage", "exports")
 
 
-def test_an_unusable_store_is_raised(clock: FakeClock):
+def test_the_error_for_an_unusable_store_is_raised(clock: FakeClock):
     def work() -> None:
         raise StoreUnusable("The disk is full.")
 
@@ -94,7 +94,7 @@ def test_an_unusable_store_is_raised(clock: FakeClock):
         Failures(clock=clock).attempt("stage", "exports", work, {})
 
 
-def test_a_name_that_is_not_text_is_recorded(store: Store, clock: FakeClock):
+def test_a_name_that_is_not_utf8_is_recorded(store: Store, clock: FakeClock):
     failures = Failures(store, clock)
 
     failures.record("source", "/home/\udcff.jsonl", "no reason")
@@ -102,14 +102,14 @@ def test_a_name_that_is_not_text_is_recorded(store: Store, clock: FakeClock):
     assert Failures(store, clock).is_paused("source", "/home/\udcff.jsonl")
 
 
-def test_a_reason_names_type_and_place_and_never_the_message():
+def test_a_reason_names_the_type_of_an_exception_but_not_its_message():
     with pytest.raises(UnicodeDecodeError) as caught:
         b"secret \xff".decode()
 
     assert describe_error(caught.value) == "unexpected UnicodeDecodeError"
 
 
-def test_a_reason_names_the_line_in_leslied():
+def test_a_reason_names_the_line_of_leslied_that_failed():
     errors: dict[str, str] = {}
     broken = Failures(clock=None)  # type: ignore[arg-type]
 
@@ -118,11 +118,11 @@ def test_a_reason_names_the_line_in_leslied():
     assert errors["x"].startswith("unexpected AttributeError at pipeline/failures.py:")
 
 
-def test_an_error_of_leslied_is_its_own_sentence():
+def test_an_error_of_leslied_is_described_by_its_message():
     assert describe_error(SourceError("It is locked.")) == "It is locked."
 
 
-def test_an_operating_system_error_says_what_the_system_said():
+def test_an_error_of_the_system_is_described_without_the_file_name():
     reason = describe_error(OSError(28, "No space left on device", "/secret/name"))
 
     assert reason == "unexpected OSError (No space left on device)"

@@ -56,22 +56,25 @@ def test_a_final_read_of_incomplete_logs_continues_from_their_cursors(
     assert final.added.placements == 0
 
 
-def test_a_source_that_fails_unexpectedly_blocks_no_other(
+def test_a_source_that_fails_unexpectedly_does_not_stop_the_others(
     claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
-    builder, other = (
+    builder, other_builder = (
         ClaudeLogBuilder(),
         ClaudeLogBuilder("22222222-2222-4333-8444-555555555555"),
     )
     bad = claude.write(builder.prompt("one"))
-    claude.write(other.prompt("two"), name=f"-home-dev-app/{other.session_id}.jsonl")
+    claude.write(
+        other_builder.prompt("two"),
+        name=f"-home-dev-app/{other_builder.session_id}.jsonl",
+    )
 
     read = tail.read
 
-    def fail_for_bad_source(source: Any, *more: Any, **options: Any) -> Any:
+    def fail_for_bad_source(source: Any, *args: Any, **options: Any) -> Any:
         if source.path == bad:
             raise ZeroDivisionError
-        return read(source, *more, **options)
+        return read(source, *args, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr(tail, "read", fail_for_bad_source)
@@ -85,12 +88,15 @@ def test_a_source_that_fails_unexpectedly_blocks_no_other(
 def test_a_failing_commit_affects_only_its_source_and_moves_no_cursor(
     claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
-    builder, other = (
+    builder, other_builder = (
         ClaudeLogBuilder(),
         ClaudeLogBuilder("22222222-2222-4333-8444-555555555555"),
     )
     bad = claude.write(builder.prompt("one"), builder.prompt("two"))
-    claude.write(other.prompt("two"), name=f"-home-dev-app/{other.session_id}.jsonl")
+    claude.write(
+        other_builder.prompt("two"),
+        name=f"-home-dev-app/{other_builder.session_id}.jsonl",
+    )
     add = Transaction.add
 
     def fail_for_bad_source(transaction: Transaction, chunk: Any) -> None:

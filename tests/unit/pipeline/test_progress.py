@@ -69,14 +69,14 @@ def test_a_later_scan_reports_no_total(
     assert progress == [(report.bytes_read, 0)]
 
 
-def test_transcripts_and_asset_index_report_their_steps(
+def test_transcripts_and_asset_index_report_each_session(
     pipeline: Pipeline, progress: ProgressCalls
 ):
     for ingest in pipeline.ingests:
         ingest.scan()
     progress.clear()
 
-    pipeline.settle.run()
+    pipeline.transcripts.run()
     settled = progress.copy()
     pipeline.asset_index.run()
     indexed = progress[len(settled) :]

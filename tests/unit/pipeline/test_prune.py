@@ -78,25 +78,27 @@ class TwoSessions:
 
 
 @pytest.fixture
-def two(claude: ClaudeHome) -> TwoSessions:
+def two_sessions(claude: ClaudeHome) -> TwoSessions:
     return TwoSessions(claude)
 
 
-def test_pruning_deletes_a_session_and_its_subagents_and_no_others(two: TwoSessions):
-    report = prune_sessions(two.claude, [OLD])
+def test_pruning_deletes_a_session_and_its_subagents_and_no_others(
+    two_sessions: TwoSessions,
+):
+    report = prune_sessions(two_sessions.claude, [OLD])
 
     assert report.sessions == 1
-    assert list_contents(two.claude) == ["hello", "hi"]
-    check_store(two.claude)
+    assert list_contents(two_sessions.claude) == ["hello", "hi"]
+    check_store(two_sessions.claude)
 
 
-def test_no_text_of_a_pruned_session_is_left_in_any_file(two: TwoSessions):
-    before = list_files_containing(two.data, "zanzibar")
-    report = prune_sessions(two.claude, [OLD])
+def test_no_text_of_a_pruned_session_is_left_in_any_file(two_sessions: TwoSessions):
+    before = list_files_containing(two_sessions.data, "zanzibar")
+    report = prune_sessions(two_sessions.claude, [OLD])
 
     assert any(name == "store.db" for name in before)
     assert any(name.endswith(".zst") for name in before)
-    assert list_files_containing(two.data, "zanzibar") == []
+    assert list_files_containing(two_sessions.data, "zanzibar") == []
     assert report.archive_files == 2
 
 
@@ -111,100 +113,106 @@ def test_pruning_shrinks_the_store(claude: ClaudeHome):
     assert claude.store_path.stat().st_size < before / 3
 
 
-def test_copies_of_the_store_are_deleted(two: TwoSessions):
-    copy = two.data / "store.db.before-rebuild"
-    copy.write_bytes(two.claude.store_path.read_bytes())
+def test_copies_of_the_store_are_deleted(two_sessions: TwoSessions):
+    copy = two_sessions.data / "store.db.before-rebuild"
+    copy.write_bytes(two_sessions.claude.store_path.read_bytes())
 
-    report = prune_sessions(two.claude, [OLD])
+    report = prune_sessions(two_sessions.claude, [OLD])
 
-    assert find_store_copies(two.claude.store_path) == []
+    assert find_store_copies(two_sessions.claude.store_path) == []
     assert report.store_copies == 1
 
 
-def test_the_agents_log_is_not_changed(two: TwoSessions):
-    before = two.log.read_bytes(), two.log.stat()
+def test_the_agents_log_is_not_changed(two_sessions: TwoSessions):
+    before = two_sessions.log.read_bytes(), two_sessions.log.stat()
 
-    prune_sessions(two.claude, [OLD])
+    prune_sessions(two_sessions.claude, [OLD])
 
-    assert (two.log.read_bytes(), two.log.stat()) == before
+    assert (two_sessions.log.read_bytes(), two_sessions.log.stat()) == before
 
 
-def test_a_sync_does_not_import_it_again(two: TwoSessions):
-    prune_sessions(two.claude, [OLD])
-    sync_and_archive(two.claude)
+def test_a_sync_does_not_import_a_pruned_session_again(two_sessions: TwoSessions):
+    prune_sessions(two_sessions.claude, [OLD])
+    sync_and_archive(two_sessions.claude)
 
-    assert list_session_ids(two.claude) == {NEW}
-    assert list_files_containing(two.data, "zanzibar") == []
+    assert list_session_ids(two_sessions.claude) == {NEW}
+    assert list_files_containing(two_sessions.data, "zanzibar") == []
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_a_log_that_is_read_from_its_start_does_not_import_it_again(
-    two: TwoSessions, *, is_whole: bool
+def test_a_replaced_log_does_not_import_a_pruned_session_again(
+    two_sessions: TwoSessions, *, is_whole: bool
 ):
-    prune_sessions(two.claude, [OLD])
-    data = two.log.read_bytes()
-    two.log.unlink()
-    two.log.write_bytes(data if is_whole else data[: data.index(b"\n") + 1])
-    os.utime(two.log, (1, 1))
-    sync_and_archive(two.claude)
+    prune_sessions(two_sessions.claude, [OLD])
+    data = two_sessions.log.read_bytes()
+    two_sessions.log.unlink()
+    two_sessions.log.write_bytes(data if is_whole else data[: data.index(b"\n") + 1])
+    os.utime(two_sessions.log, (1, 1))
+    sync_and_archive(two_sessions.claude)
 
-    assert list_session_ids(two.claude) == {NEW}
-    assert list_files_containing(two.data, "zanzibar") == []
+    assert list_session_ids(two_sessions.claude) == {NEW}
+    assert list_files_containing(two_sessions.data, "zanzibar") == []
 
 
-def test_a_copy_of_the_log_does_not_import_it_again(two: TwoSessions):
-    prune_sessions(two.claude, [OLD])
-    copy = two.claude.log(f"-renamed/{OLD}.jsonl")
-    copy.write_bytes(two.log.read_bytes())
+def test_a_copied_log_does_not_import_a_pruned_session_again(two_sessions: TwoSessions):
+    prune_sessions(two_sessions.claude, [OLD])
+    copy = two_sessions.claude.log(f"-renamed/{OLD}.jsonl")
+    copy.write_bytes(two_sessions.log.read_bytes())
     os.utime(copy, (1, 1))
-    sync_and_archive(two.claude)
+    sync_and_archive(two_sessions.claude)
 
-    assert list_session_ids(two.claude) == {NEW}
-    assert list_files_containing(two.data, "zanzibar") == []
+    assert list_session_ids(two_sessions.claude) == {NEW}
+    assert list_files_containing(two_sessions.data, "zanzibar") == []
 
 
-def test_an_archived_copy_of_the_log_is_deleted(two: TwoSessions):
-    copy = two.claude.log(f"-renamed/{OLD}.jsonl")
-    copy.write_bytes(two.log.read_bytes())
+def test_the_archive_file_of_a_copied_log_is_deleted(two_sessions: TwoSessions):
+    copy = two_sessions.claude.log(f"-renamed/{OLD}.jsonl")
+    copy.write_bytes(two_sessions.log.read_bytes())
     os.utime(copy, (1, 1))
-    sync_and_archive(two.claude)
-    report = prune_sessions(two.claude, [OLD])
+    sync_and_archive(two_sessions.claude)
+    report = prune_sessions(two_sessions.claude, [OLD])
 
     assert report.archive_files == 3
-    assert list_files_containing(two.data, "zanzibar") == []
+    assert list_files_containing(two_sessions.data, "zanzibar") == []
 
 
 @pytest.mark.parametrize("has_store", [True, False])
-def test_a_rebuild_does_not_import_it_again(two: TwoSessions, *, has_store: bool):
-    prune_sessions(two.claude, [OLD])
+def test_a_rebuild_does_not_import_a_pruned_session_again(
+    two_sessions: TwoSessions, *, has_store: bool
+):
+    prune_sessions(two_sessions.claude, [OLD])
     if not has_store:
-        two.claude.store_path.write_bytes(b"no store any more")
-    two.rebuild()
-    sync_and_archive(two.claude)
+        two_sessions.claude.store_path.write_bytes(b"no store any more")
+    two_sessions.rebuild()
+    sync_and_archive(two_sessions.claude)
 
-    assert list_session_ids(two.claude) == {NEW}
-    assert list_files_containing(two.data, "zanzibar") == []
+    assert list_session_ids(two_sessions.claude) == {NEW}
+    assert list_files_containing(two_sessions.data, "zanzibar") == []
 
 
-def test_entries_added_later_start_the_session_again(two: TwoSessions):
-    prune_sessions(two.claude, [OLD])
-    two.claude.write(two.old.prompt("later"), name=f"-app/{OLD}.jsonl")
-    sync_and_archive(two.claude)
+def test_entries_added_after_pruning_start_the_session_again(two_sessions: TwoSessions):
+    prune_sessions(two_sessions.claude, [OLD])
+    two_sessions.claude.write(
+        two_sessions.old.prompt("later"), name=f"-app/{OLD}.jsonl"
+    )
+    sync_and_archive(two_sessions.claude)
 
-    assert list_contents(two.claude) == ["hello", "hi", "later"]
-    assert list_files_containing(two.data, "zanzibar") == []
-    with StoreReader(two.claude.store_path) as reader:
+    assert list_contents(two_sessions.claude) == ["hello", "hi", "later"]
+    assert list_files_containing(two_sessions.data, "zanzibar") == []
+    with StoreReader(two_sessions.claude.store_path) as reader:
         (session,) = [s for s in reader.list_sessions() if s.key.session_id == OLD]
     assert (session.units, session.title) == (1, "later")
 
 
-def test_entries_added_later_survive_a_rebuild(two: TwoSessions):
-    prune_sessions(two.claude, [OLD])
-    two.claude.write(two.old.prompt("later"), name=f"-app/{OLD}.jsonl")
-    sync_and_archive(two.claude)
-    two.rebuild()
+def test_entries_added_after_pruning_survive_a_rebuild(two_sessions: TwoSessions):
+    prune_sessions(two_sessions.claude, [OLD])
+    two_sessions.claude.write(
+        two_sessions.old.prompt("later"), name=f"-app/{OLD}.jsonl"
+    )
+    sync_and_archive(two_sessions.claude)
+    two_sessions.rebuild()
 
-    assert list_contents(two.claude) == ["hello", "hi", "later"]
+    assert list_contents(two_sessions.claude) == ["hello", "hi", "later"]
 
 
 def test_a_line_without_an_id_that_is_written_again_is_new(claude: ClaudeHome):
@@ -218,14 +226,16 @@ def test_a_line_without_an_id_that_is_written_again_is_new(claude: ClaudeHome):
     assert list_contents(claude) == ["same words"]
 
 
-def test_a_session_can_be_pruned_again(two: TwoSessions):
-    prune_sessions(two.claude, [OLD])
-    two.claude.write(two.old.prompt("later"), name=f"-app/{OLD}.jsonl")
-    sync_and_archive(two.claude)
-    prune_sessions(two.claude, [OLD])
-    two.rebuild()
+def test_a_session_can_be_pruned_again(two_sessions: TwoSessions):
+    prune_sessions(two_sessions.claude, [OLD])
+    two_sessions.claude.write(
+        two_sessions.old.prompt("later"), name=f"-app/{OLD}.jsonl"
+    )
+    sync_and_archive(two_sessions.claude)
+    prune_sessions(two_sessions.claude, [OLD])
+    two_sessions.rebuild()
 
-    assert list_session_ids(two.claude) == {NEW}
+    assert list_session_ids(two_sessions.claude) == {NEW}
 
 
 def test_entries_shared_with_a_fork_stay_and_count_for_the_fork(claude: ClaudeHome):
@@ -250,123 +260,132 @@ def test_entries_shared_with_a_fork_stay_and_count_for_the_fork(claude: ClaudeHo
         assert [s.usage.output_tokens for s in reader.list_sessions()] == [before]
 
 
-def test_results_of_later_entries_are_still_archived(two: TwoSessions):
+def test_results_of_later_entries_are_still_archived(two_sessions: TwoSessions):
     """Placement numbers of deleted entries are reused."""
-    prune_sessions(two.claude, [OLD, NEW])
-    two.claude.write(two.new.prompt("more"), name="-app/new.jsonl")
-    sync_and_archive(two.claude)
+    prune_sessions(two_sessions.claude, [OLD, NEW])
+    two_sessions.claude.write(two_sessions.new.prompt("more"), name="-app/new.jsonl")
+    sync_and_archive(two_sessions.claude)
 
-    db = sqlite3.connect(two.claude.store_path)
+    db = sqlite3.connect(two_sessions.claude.store_path)
     (feed_rows,) = db.execute("SELECT count(*) FROM feed").fetchone()
     db.close()
     assert feed_rows == 1
 
 
 def test_archive_files_left_by_a_crash_are_deleted_at_the_next_sync(
-    two: TwoSessions,
+    two_sessions: TwoSessions,
 ):
-    with StoreReader(two.claude.store_path) as reader:
+    with StoreReader(two_sessions.claude.store_path) as reader:
         keys = [s.key[:2] for s in list_sessions(reader) if "aaaa" in str(s.key)]
     with (
-        Store(two.claude.store_path, two.claude.clock) as store,
+        Store(two_sessions.claude.store_path, two_sessions.claude.clock) as store,
         store.pruner() as pruner,
     ):
         pruner.remove(keys)
     remaining = [
         name
-        for name in list_files_containing(two.data, "zanzibar")
+        for name in list_files_containing(two_sessions.data, "zanzibar")
         if name[-4:] == ".zst"
     ]
-    sync_and_archive(two.claude)
+    sync_and_archive(two_sessions.claude)
 
     assert remaining
-    now = list_files_containing(two.data, "zanzibar")
+    now = list_files_containing(two_sessions.data, "zanzibar")
     assert [name for name in now if name.endswith(".zst")] == []
 
 
-def test_a_reader_prevents_vacuuming_and_the_next_run_completes_it(
-    two: TwoSessions,
+def test_a_reader_prevents_vacuuming_until_the_next_run(
+    two_sessions: TwoSessions,
 ):
-    db = sqlite3.connect(two.claude.store_path, isolation_level=None)
+    db = sqlite3.connect(two_sessions.claude.store_path, isolation_level=None)
     db.execute("BEGIN")
     db.execute("SELECT count(*) FROM record").fetchone()
-    first = prune_sessions(two.claude, [OLD])
+    first = prune_sessions(two_sessions.claude, [OLD])
     db.close()
-    second = prune_sessions(two.claude, [])
+    second = prune_sessions(two_sessions.claude, [])
 
     assert (first.is_store_shrunk, second.is_store_shrunk) == (False, True)
-    assert list_files_containing(two.data, "zanzibar") == []
+    assert list_files_containing(two_sessions.data, "zanzibar") == []
 
 
 def test_too_little_disk_space_is_reported_before_anything_is_deleted(
-    two: TwoSessions, monkeypatch: pytest.MonkeyPatch
+    two_sessions: TwoSessions, monkeypatch: pytest.MonkeyPatch
 ):
     full = os.statvfs("/")
     monkeypatch.setattr(
         "shutil.disk_usage", lambda _: type("Full", (), {"free": full.f_bsize})()
     )
-    with Store(two.claude.store_path, two.claude.clock) as store:
-        pruner = Pruner(store=store, archiver=make_archiver(two.claude, store))
+    with Store(two_sessions.claude.store_path, two_sessions.claude.clock) as store:
+        pruner = Pruner(store=store, archiver=make_archiver(two_sessions.claude, store))
         with pytest.raises(UserError, match="Nothing was deleted"):
             pruner.check_free_space(10_000_000)
 
 
 def find_reasons(
-    two: TwoSessions, reader: StoreReader, **more: object
+    two_sessions: TwoSessions, reader: StoreReader, **options: object
 ) -> dict[str, str]:
     """Return why each session must not be pruned, by the first character of its id."""
     adapters = load_adapters()
     roots = {
         ADAPTER.name: tuple(
-            adapters[ADAPTER.name].roots(make_environment(two.claude.home), [])
+            adapters[ADAPTER.name].roots(make_environment(two_sessions.claude.home), [])
         )
     }
-    options = {"live_sessions": set(), "clock": two.claude.clock, "roots": roots}
-    guard = PruneGuard(reader=reader, **{**options, **more})
+    defaults = {
+        "live_sessions": set(),
+        "clock": two_sessions.claude.clock,
+        "roots": roots,
+    }
+    guard = PruneGuard(reader=reader, **{**defaults, **options})
     return {
         s.key.session_id[:1]: guard.find_reason_to_keep(s)
         for s in list_sessions(reader)
     }
 
 
-def test_a_stopped_session_may_be_pruned(two: TwoSessions):
-    with StoreReader(two.claude.store_path) as reader:
-        assert find_reasons(two, reader) == {"a": "", "b": ""}
+def test_a_stopped_session_may_be_pruned(two_sessions: TwoSessions):
+    with StoreReader(two_sessions.claude.store_path) as reader:
+        assert find_reasons(two_sessions, reader) == {"a": "", "b": ""}
 
 
 def test_a_session_with_a_live_process_must_not_be_pruned(claude: ClaudeHome):
     claude.write(ClaudeLogBuilder(OLD).prompt("hello"), name=f"-app/{OLD}.jsonl")
     claude.sync()
-    two = type("Home", (), {"claude": claude})()
+    two_sessions = type("Home", (), {"claude": claude})()
     live = {(ADAPTER.name, OLD)}
 
     with StoreReader(claude.store_path) as reader:
-        assert find_reasons(two, reader, live_sessions=live) == {"a": "active"}
+        assert find_reasons(two_sessions, reader, live_sessions=live) == {"a": "active"}
 
 
-def test_a_session_with_an_unread_log_must_not_be_pruned(two: TwoSessions):
-    two.claude.write(two.old.answer("more"), name=f"-app/{OLD}.jsonl")
+def test_a_session_with_an_unread_log_must_not_be_pruned(two_sessions: TwoSessions):
+    two_sessions.claude.write(two_sessions.old.answer("more"), name=f"-app/{OLD}.jsonl")
 
-    with StoreReader(two.claude.store_path) as reader:
-        assert find_reasons(two, reader) == {"a": "unread", "b": ""}
+    with StoreReader(two_sessions.claude.store_path) as reader:
+        assert find_reasons(two_sessions, reader) == {"a": "unread", "b": ""}
 
 
-def test_a_failed_session_must_not_be_pruned_unless_requested(two: TwoSessions):
-    two.claude.write(
-        two.new.prompt("go on"),
-        two.new.call("Bash", {}, "c9"),
+def test_a_failed_session_must_not_be_pruned_unless_requested(
+    two_sessions: TwoSessions,
+):
+    two_sessions.claude.write(
+        two_sessions.new.prompt("go on"),
+        two_sessions.new.call("Bash", {}, "c9"),
         name=f"-app/{NEW}.jsonl",
     )
-    sync_and_archive(two.claude)
+    sync_and_archive(two_sessions.claude)
 
-    with StoreReader(two.claude.store_path) as reader:
-        assert find_reasons(two, reader) == {"a": "", "b": "failed"}
-        assert find_reasons(two, reader, include_failed=True) == {"a": "", "b": ""}
+    with StoreReader(two_sessions.claude.store_path) as reader:
+        assert find_reasons(two_sessions, reader) == {"a": "", "b": "failed"}
+        assert find_reasons(two_sessions, reader, include_failed=True) == {
+            "a": "",
+            "b": "",
+        }
 
 
-def test_a_pruned_source_is_not_archived_again(two: TwoSessions):
-    prune_sessions(two.claude, [OLD])
-    with Store(two.claude.store_path, two.claude.clock) as store:
-        report = make_archiver(two.claude, store).run()
+def test_a_pruned_source_is_not_archived_again(two_sessions: TwoSessions):
+    prune_sessions(two_sessions.claude, [OLD])
+    with Store(two_sessions.claude.store_path, two_sessions.claude.clock) as store:
+        report = make_archiver(two_sessions.claude, store).run()
 
     assert (report.sources, report.excluded, report.missing) == (0, 0, 0)

@@ -1,4 +1,4 @@
-"""Test stop detection: live sessions are stored once and read by everybody."""
+"""Test stop detection: the store knows which sessions are live or stopped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leslied.api import open_store
 from leslied.model.query import Filter, Selection
 from leslied.model.record import SessionKey
 from leslied.pipeline import StopDetection
-from leslied.sessions import compute_status, stopped_before_us
+from leslied.sessions import compute_status, compute_stop_cutoff_us
 from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
@@ -54,7 +54,7 @@ def count_matches(claude: ClaudeHome, status: str) -> int:
     """Return the number of sessions that the SQL of `list --status` selects."""
     selection = Selection(
         filters=(Filter("status", status),),
-        quiet_us=stopped_before_us(claude.clock.now()),
+        quiet_us=compute_stop_cutoff_us(claude.clock.now()),
     )
     with StoreReader(claude.store_path) as reader:
         return len(reader.select_sessions(selection))
@@ -108,7 +108,7 @@ def test_a_second_run_writes_nothing(
     assert stop_detection.store._db.total_changes == before
 
 
-def test_a_daemon_that_stops_leaves_no_session_live(
+def test_a_daemon_that_stops_marks_no_session_as_live(
     claude: ClaudeHome, stop_detection: StopDetection, process: Path
 ):
     stop_detection.run()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from leslied.model.record import SessionKey
-from leslied.pipeline import Settle, SettleReport
+from leslied.pipeline import SettleReport, TranscriptStage
 from leslied.redact import Redactor
 from leslied.sinks import OutputPolicy
 from leslied.sinks.leslie import (
@@ -53,7 +53,7 @@ class SettleHarness:
     def __init__(self, claude: ClaudeHome) -> None:
         self.claude = claude
 
-    def __call__(self, *, is_final: bool = True, **more: Any) -> SettleReport:
+    def __call__(self, *, is_final: bool = True, **options: Any) -> SettleReport:
         claude = self.claude
         with Store(claude.store_path, claude.clock) as store:
             claude.sync(store)
@@ -63,17 +63,17 @@ class SettleHarness:
                     central=claude.store_path.parent / "central",
                     user=os.getuid(),
                 )
-                settle = Settle(
+                stage = TranscriptStage(
                     store=store,
                     reader=reader,
-                    policy=more.pop("policy", policy),
+                    policy=options.pop("policy", policy),
                     redact=Redactor(b"key").redact,
                     clock=claude.clock,
-                    backfill=more.pop("backfill", "project"),
+                    backfill=options.pop("backfill", "project"),
                     is_final=is_final,
-                    **{"zone": UTC, **more},
+                    **{"zone": UTC, **options},
                 )
-                return settle.run()
+                return stage.run()
 
 
 @pytest.fixture
@@ -81,16 +81,18 @@ def settle(claude: ClaudeHome) -> SettleHarness:
     return SettleHarness(claude)
 
 
-def files(project: Path, part: str = "transcripts") -> list[str]:
-    return sorted(path.name for path in (project / THREAD / part).glob("*.txt"))
+def list_transcripts(project: Path, subfolder: str = "transcripts") -> list[str]:
+    return sorted(path.name for path in (project / THREAD / subfolder).glob("*.txt"))
 
 
-def read(project: Path, number: int = 0, part: str = "transcripts"):
-    folder = project / THREAD / part
-    return parse_document((folder / files(project, part)[number]).read_text())
+def read_transcript(project: Path, number: int = 0, subfolder: str = "transcripts"):
+    folder = project / THREAD / subfolder
+    return parse_document(
+        (folder / list_transcripts(project, subfolder)[number]).read_text()
+    )
 
 
-def test_a_unit_becomes_a_file_in_its_project(
+def test_a_unit_becomes_a_transcript_in_its_project(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     claude.write(builder.prompt("fix the login bug"), builder.answer("Done."))
@@ -98,8 +100,8 @@ def test_a_unit_becomes_a_file_in_its_project(
     report = settle()
 
     assert report.files_written == 1
-    assert files(project) == ["20261116-1000-fix-the-login-bug.txt"]
-    document = read(project)
+    assert list_transcripts(project) == ["20261116-1000-fix-the-login-bug.txt"]
+    document = read_transcript(project)
     assert document.thread_id == "thread-11111111"
     assert document.blocks[0] == UserBlock("fix the login bug")
 
@@ -122,13 +124,14 @@ def test_more_entries_rewrite_the_same_file(
 
     report = settle()
 
-    assert (report.files_written, len(files(project))) == (1, 1)
+    assert (report.files_written, len(list_transcripts(project))) == (1, 1)
     assert (
-        "and more" in (project / THREAD / "transcripts" / files(project)[0]).read_text()
+        "and more"
+        in (project / THREAD / "transcripts" / list_transcripts(project)[0]).read_text()
     )
 
 
-def test_an_entry_that_changed_renders_its_unit_again(
+def test_a_unit_is_rendered_again_when_an_entry_changes(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder
 ):
     claude.write(builder.prompt("first"), answer := builder.answer("draft"))
@@ -156,15 +159,18 @@ def test_only_units_with_new_entries_are_read_again(
     assert settle().units == 1
 
 
+@pytest.mark.fault("D9")
 def test_two_units_with_the_same_prompt_get_two_files(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
-    """D9."""
     claude.write(builder.prompt("go on"), builder.answer("1"), builder.prompt("go on"))
 
     settle()
 
-    assert files(project) == ["20261116-1000-go-on-2.txt", "20261116-1000-go-on.txt"]
+    assert list_transcripts(project) == [
+        "20261116-1000-go-on-2.txt",
+        "20261116-1000-go-on.txt",
+    ]
 
 
 def test_a_file_that_is_not_ours_is_never_changed(
@@ -178,10 +184,10 @@ def test_a_file_that_is_not_ours_is_never_changed(
     settle()
 
     assert foreign.read_text() == "somebody's own"
-    assert "20261116-1000-mine-2.txt" in files(project)
+    assert "20261116-1000-mine-2.txt" in list_transcripts(project)
 
 
-def test_a_subagent_has_a_file_that_its_call_names(
+def test_a_subagent_gets_a_file_that_its_tool_call_links_to(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     claude.write(
@@ -198,11 +204,11 @@ def test_a_subagent_has_a_file_that_its_call_names(
 
     settle()
 
-    (name,) = files(project, "subagents")
-    assert SubagentBlock("a1", name) in read(project).blocks
-    subagent = read(project, part="subagents")
+    (name,) = list_transcripts(project, "subagents")
+    assert SubagentBlock("a1", name) in read_transcript(project).blocks
+    subagent = read_transcript(project, subfolder="subagents")
     assert subagent.source == "subagent:a1"
-    assert subagent.parent_chat_id == read(project).chat_id
+    assert subagent.parent_chat_id == read_transcript(project).chat_id
 
 
 def write_unlinked_subagent(claude: ClaudeHome, project: Path) -> None:
@@ -253,8 +259,10 @@ def test_a_session_without_a_human_prompt_settles_its_unlinked_subagent(
     report = settle()
 
     assert report.files_written == 1
-    assert files(project, "subagents") == ["20261116-1000-count-the-files.txt"]
-    assert files(project) == []
+    assert list_transcripts(project, "subagents") == [
+        "20261116-1000-count-the-files.txt"
+    ]
+    assert list_transcripts(project) == []
     assert settle().files_written == 0
 
 
@@ -266,7 +274,7 @@ def test_a_subagent_without_any_parent_log_is_not_written(
     assert settle().files_written == 0
 
 
-def test_a_late_subagent_renders_its_unit_again(
+def test_a_unit_is_rendered_again_when_its_subagent_appears_later(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     claude.write(
@@ -285,10 +293,10 @@ def test_a_late_subagent_renders_its_unit_again(
     report = settle()
 
     assert report.files_written == 2
-    assert any(isinstance(b, SubagentBlock) for b in read(project).blocks)
+    assert any(isinstance(b, SubagentBlock) for b in read_transcript(project).blocks)
 
 
-def test_a_command_alone_is_not_written(
+def test_a_unit_with_only_a_command_is_not_written(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     claude.write(builder.prompt("<command-name>/exit</command-name>"))
@@ -312,7 +320,7 @@ def test_a_running_unit_is_not_written_until_its_end(
 
 
 @pytest.mark.parametrize("reason", ["end_turn", "stop_sequence", "max_tokens"])
-def test_a_turn_that_ended_for_any_reason_settles_once_quiet(
+def test_a_unit_settles_some_seconds_after_its_turn_ended_for_any_reason(
     claude: ClaudeHome,
     settle: SettleHarness,
     builder: ClaudeLogBuilder,
@@ -327,10 +335,10 @@ def test_a_turn_that_ended_for_any_reason_settles_once_quiet(
     assert settle(is_final=False).files_written == 1
 
 
+@pytest.mark.fault("S1", "S2", "S3")
 def test_secrets_never_reach_a_file_or_its_name(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
-    """S1, S2, S3."""
     secret = "ghp_" + "a1B2" * 9
     claude.write(
         builder.prompt(f"use {secret}"),
@@ -341,28 +349,28 @@ def test_secrets_never_reach_a_file_or_its_name(
 
     settle()
 
-    text = (project / THREAD / "transcripts" / files(project)[0]).read_text()
-    assert secret[:12] not in text + files(project)[0]
+    text = (project / THREAD / "transcripts" / list_transcripts(project)[0]).read_text()
+    assert secret[:12] not in text + list_transcripts(project)[0]
     assert "[REDACTED:github:" in text
 
 
-def test_a_file_stays_within_its_size(
+@pytest.mark.fault("D11")
+def test_a_transcript_stays_within_its_maximum_size(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
-    """D11."""
     claude.write(builder.prompt("日本" * 5000))
     claude.write(*[builder.answer(f"{number} 🎉" * 300) for number in range(60)])
     claude.write(builder.answer("the end"))
 
     settle()
 
-    path = project / THREAD / "transcripts" / files(project)[0]
+    path = project / THREAD / "transcripts" / list_transcripts(project)[0]
     assert path.stat().st_size <= 20_480
-    assert read(project).blocks[-1].text == "the end"
+    assert read_transcript(project).blocks[-1].text == "the end"
     assert "[Cut] " in path.read_text()
 
 
-def test_every_gap_in_a_file_is_marked(
+def test_every_cut_in_a_transcript_is_marked(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     calls = [f"toolu_{number}" for number in range(160)]
@@ -372,22 +380,22 @@ def test_every_gap_in_a_file_is_marked(
     settle()
 
     text = next((project / THREAD / "transcripts").iterdir()).read_text()
-    shown = [f"toolu_{number} " in text for number in range(160)]
+    is_written = [f"toolu_{number} " in text for number in range(160)]
     cut_counts = [
-        block.blocks
+        block.omitted_blocks
         for block in parse_document(text).blocks
         if isinstance(block, CutBlock)
     ]
-    assert shown[0]
+    assert is_written[0]
     assert "half" in text
-    assert cut_counts == [shown[:80].count(False), shown[80:].count(False)]
+    assert cut_counts == [is_written[:80].count(False), is_written[80:].count(False)]
     assert len(text.encode()) <= 20_480
 
 
-def test_a_thread_keeps_its_newest_fifty(
+@pytest.mark.fault("D10")
+def test_a_thread_keeps_only_its_newest_fifty_transcripts(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
-    """D10."""
     claude.write(*[builder.prompt(f"number {number}") for number in range(60)])
     first = settle()
     claude.write(builder.prompt("one more"))
@@ -395,12 +403,16 @@ def test_a_thread_keeps_its_newest_fifty(
     report = settle()
 
     assert (first.files_written, first.files_removed) == (50, 0)
-    assert (report.files_written, report.files_removed, len(files(project))) == (
+    assert (
+        report.files_written,
+        report.files_removed,
+        len(list_transcripts(project)),
+    ) == (
         1,
         1,
         50,
     )
-    assert not any(name.endswith("number-3.txt") for name in files(project))
+    assert not any(name.endswith("number-3.txt") for name in list_transcripts(project))
     assert settle().files_written == 0
 
 
@@ -413,22 +425,26 @@ def test_a_unit_without_a_time_counts_as_newer_than_the_unit_before_it(
 
     report = settle()
 
-    assert (report.files_written, report.files_removed, len(files(project))) == (
+    assert (
+        report.files_written,
+        report.files_removed,
+        len(list_transcripts(project)),
+    ) == (
         1,
         1,
         50,
     )
-    assert any(name.endswith("one-more.txt") for name in files(project))
+    assert any(name.endswith("one-more.txt") for name in list_transcripts(project))
 
 
-def test_a_link_in_the_way_is_refused(
+@pytest.mark.fault("D7", "P2")
+def test_a_link_in_place_of_the_output_folder_is_not_followed(
     claude: ClaudeHome,
     settle: SettleHarness,
     builder: ClaudeLogBuilder,
     project: Path,
     tmp_path: Path,
 ):
-    """D7, P2."""
     (tmp_path / "elsewhere").mkdir()
     (project / ".leslie").symlink_to(tmp_path / "elsewhere")
     claude.write(builder.prompt("one"))
@@ -439,10 +455,10 @@ def test_a_link_in_the_way_is_refused(
     assert len(list(claude.store_path.parent.rglob("central/**/*.txt"))) == 1
 
 
+@pytest.mark.fault("S8")
 def test_git_ignores_all_written_files(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
-    """S8."""
     claude.write(builder.prompt("one"))
     settle()
 
@@ -454,10 +470,10 @@ def test_git_ignores_all_written_files(
     assert status.stdout == b""
 
 
-def test_everything_written_is_private(
+@pytest.mark.fault("S7")
+def test_written_files_and_folders_are_private(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
-    """S7."""
     claude.write(builder.prompt("one"))
     before = os.umask(0)
     try:
@@ -480,13 +496,13 @@ def test_an_old_session_is_written_to_the_central_tree(
     assert len(list(claude.store_path.parent.rglob("central/**/*.txt"))) == 1
 
 
+@pytest.mark.fault("P1")
 @pytest.mark.parametrize(
     "cwd", ["/", "/etc", "/tmp/x", "../x", "relative", "/nowhere/x"]
 )
 def test_a_hostile_folder_is_never_written_to(
     claude: ClaudeHome, settle: SettleHarness, cwd: str
 ):
-    """P1."""
     claude.write(ClaudeLogBuilder(cwd=cwd).prompt("one"))
 
     settle()
@@ -495,22 +511,26 @@ def test_a_hostile_folder_is_never_written_to(
     assert len(written) == 1
 
 
-def test_another_time_zone_changes_no_byte(
+@pytest.mark.fault("F2")
+def test_another_time_zone_does_not_change_existing_transcripts(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
-    """F2."""
     claude.write(builder.prompt("one"), builder.answer("1"))
     settle(zone=timezone(timedelta(hours=8)))
-    before = (project / THREAD / "transcripts" / files(project)[0]).read_bytes()
+    before = (
+        project / THREAD / "transcripts" / list_transcripts(project)[0]
+    ).read_bytes()
     claude.write(builder.answer("2"))
     settle(zone=timezone(timedelta(hours=-5)))
 
-    after = (project / THREAD / "transcripts" / files(project)[0]).read_bytes()
+    after = (
+        project / THREAD / "transcripts" / list_transcripts(project)[0]
+    ).read_bytes()
     assert b"T18:00:01+08:00" in before
     assert b"T18:00:01+08:00" in after
 
 
-def test_results_are_cut_and_show_their_size(
+def test_long_results_are_cut_and_show_their_length(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     claude.write(
@@ -521,31 +541,40 @@ def test_results_are_cut_and_show_their_size(
 
     settle()
 
-    (result,) = [b for b in read(project).blocks if isinstance(b, ResultBlock)]
+    (result,) = [
+        b for b in read_transcript(project).blocks if isinstance(b, ResultBlock)
+    ]
     assert len(result.text) <= 200
     assert result.text.endswith("… [5000 characters]")
     assert result.name == "Bash"
 
 
-def test_a_session_that_fails_unexpectedly_blocks_no_other(
+def test_a_session_that_fails_unexpectedly_does_not_stop_the_others(
     claude: ClaudeHome,
     settle: SettleHarness,
     builder: ClaudeLogBuilder,
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    other = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555", cwd=str(project))
+    other_builder = ClaudeLogBuilder(
+        "22222222-2222-4333-8444-555555555555", cwd=str(project)
+    )
     claude.write(builder.prompt("bad"), builder.answer("Done."))
-    claude.write(other.prompt("good"), name=f"-home-dev-app/{other.session_id}.jsonl")
-    settle_session = Settle._settle_session
+    claude.write(
+        other_builder.prompt("good"),
+        name=f"-home-dev-app/{other_builder.session_id}.jsonl",
+    )
+    settle_session = TranscriptStage._settle_session
 
-    def fail_for_session(self: Settle, key: SessionKey, report: SettleReport) -> None:
+    def fail_for_session(
+        self: TranscriptStage, key: SessionKey, report: SettleReport
+    ) -> None:
         if key.session_id == SESSION:
             raise ZeroDivisionError
         settle_session(self, key, report)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Settle, "_settle_session", fail_for_session)
+        patch.setattr(TranscriptStage, "_settle_session", fail_for_session)
         report = settle()
 
     assert report.files_written == 1

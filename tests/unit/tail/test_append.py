@@ -44,14 +44,14 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-def contents(claude: ClaudeHome, *, of_type: str = "user_message") -> list[str]:
+def list_contents(claude: ClaudeHome, *, of_type: str = "user_message") -> list[str]:
     with StoreReader(claude.store_path) as reader:
         rows = [session.row for session in reader.list_sessions()]
         placed = [item for row in rows for item in reader.list_records(row)]
     return [p.record.content for p in placed if p.record.type == of_type]
 
 
-def reasons(claude: ClaudeHome) -> list[str]:
+def list_reasons(claude: ClaudeHome) -> list[str]:
     with StoreReader(claude.store_path) as reader:
         return [item["reason"] for item in reader.list_rejected(1000)]
 
@@ -59,15 +59,15 @@ def reasons(claude: ClaudeHome) -> list[str]:
 # The end of a file
 
 
+@pytest.mark.fault("A1")
 def test_a_line_without_a_line_end_is_not_read(log: Path):
-    """A1."""
     log.write_bytes(b"one\ntw")
 
     assert TailHarness(log).read_new() == [b"one"]
 
 
+@pytest.mark.fault("A1")
 def test_a_line_is_read_once_when_it_is_complete(log: Path):
-    """A1."""
     tailer = TailHarness(log)
     log.write_bytes(b"one\ntw")
     tailer.read_new()
@@ -77,8 +77,8 @@ def test_a_line_is_read_once_when_it_is_complete(log: Path):
     assert tailer.read_new() == []
 
 
+@pytest.mark.fault("A1")
 def test_a_line_completed_over_two_runs_is_one_record(claude: ClaudeHome):
-    """A1."""
     line = encode_json_lines(ClaudeLogBuilder().prompt("hello"))
     claude.log().write_bytes(line[:40])
     first = claude.sync()
@@ -87,11 +87,11 @@ def test_a_line_completed_over_two_runs_is_one_record(claude: ClaudeHome):
     second = claude.sync()
 
     assert (first.entries, second.entries) == (0, 1)
-    assert contents(claude) == ["hello"]
+    assert list_contents(claude) == ["hello"]
 
 
+@pytest.mark.fault("A2")
 def test_an_incomplete_last_line_is_read_once_as_final(log: Path):
-    """A2."""
     tailer = TailHarness(log)
     log.write_bytes(b"one\ntwo")
 
@@ -99,8 +99,8 @@ def test_an_incomplete_last_line_is_read_once_as_final(log: Path):
     assert tailer.read_new(is_final=True) == []
 
 
+@pytest.mark.fault("A2")
 def test_an_incomplete_line_is_read_as_final_after_an_ordinary_read(log: Path):
-    """A2."""
     tailer = TailHarness(log)
     log.write_bytes(b"one\ntwo")
     tailer.read_new()
@@ -108,8 +108,8 @@ def test_an_incomplete_line_is_read_as_final_after_an_ordinary_read(log: Path):
     assert tailer.read_new(is_final=True) == [b"two"]
 
 
+@pytest.mark.fault("A2")
 def test_a_final_line_that_continues_is_read_again_completely(log: Path):
-    """A2."""
     tailer = TailHarness(log)
     log.write_bytes(b"two")
     tailer.read_new(is_final=True)
@@ -118,10 +118,10 @@ def test_a_final_line_that_continues_is_read_again_completely(log: Path):
     assert tailer.read_new() == [b"two three"]
 
 
-def test_a_complete_object_without_a_line_end_is_one_record_after_its_end(
+@pytest.mark.fault("A2")
+def test_a_complete_object_read_without_its_line_end_is_stored_once(
     claude: ClaudeHome,
 ):
-    """A2."""
     line = encode_json_lines({"type": "custom-title", "customTitle": "A name"})
     claude.log().write_bytes(line[:-1])
     claude.sync(is_final=True)
@@ -129,13 +129,13 @@ def test_a_complete_object_without_a_line_end_is_one_record_after_its_end(
 
     claude.sync()
 
-    assert contents(claude, of_type="system_event") == ["A name"]
+    assert list_contents(claude, of_type="system_event") == ["A name"]
 
 
+@pytest.mark.fault("A2")
 def test_a_rejected_last_line_is_no_longer_rejected_when_complete(
     claude: ClaudeHome,
 ):
-    """A2."""
     line = encode_json_lines(ClaudeLogBuilder().prompt("hello"))
     claude.log().write_bytes(line[:40])
     claude.sync(is_final=True)
@@ -143,12 +143,12 @@ def test_a_rejected_last_line_is_no_longer_rejected_when_complete(
 
     claude.sync()
 
-    assert contents(claude) == ["hello"]
-    assert reasons(claude) == []
+    assert list_contents(claude) == ["hello"]
+    assert list_reasons(claude) == []
 
 
+@pytest.mark.fault("A2")
 def test_noise_without_a_line_end_is_counted_once(claude: ClaudeHome):
-    """A2."""
     line = encode_json_lines({"type": "last-prompt", "lastPrompt": "hello"})
     claude.log().write_bytes(line[:-1])
     claude.sync(is_final=True)
@@ -160,8 +160,8 @@ def test_noise_without_a_line_end_is_counted_once(claude: ClaudeHome):
         assert reader.count_rows()["noise"] == 1
 
 
+@pytest.mark.fault("A2", "A14")
 def test_a_touched_log_keeps_the_rejection_of_its_last_line(claude: ClaudeHome):
-    """A2, A14."""
     claude.log().write_bytes(encode_json_lines(ClaudeLogBuilder().prompt("hello"))[:40])
     claude.sync(is_final=True)
     bump_mtime(claude.log())
@@ -169,15 +169,15 @@ def test_a_touched_log_keeps_the_rejection_of_its_last_line(claude: ClaudeHome):
 
     claude.sync(is_final=True)
 
-    assert len(reasons(claude)) == 1
+    assert len(list_reasons(claude)) == 1
 
 
 # Bytes
 
 
+@pytest.mark.fault("A3")
 @pytest.mark.parametrize("chunk", range(1, 10))
 def test_characters_are_never_split_between_two_reads(log: Path, chunk: int):
-    """A3."""
     texts = ["é", "日本語", "😀😀", "a" * 20, "ünï"]
     log.write_bytes(encode_lines(*texts))
 
@@ -186,9 +186,9 @@ def test_characters_are_never_split_between_two_reads(log: Path, chunk: int):
     assert [line.decode() for line in lines] == texts
 
 
+@pytest.mark.fault("A3")
 @pytest.mark.parametrize("chunk", [1, 2, 3, 5, 8, 13, 64])
 def test_offsets_are_exact_for_any_chunk_size(log: Path, chunk: int):
-    """A3."""
     data = encode_lines(*("x" * n for n in range(40)))
     log.write_bytes(data)
 
@@ -198,20 +198,20 @@ def test_offsets_are_exact_for_any_chunk_size(log: Path, chunk: int):
     assert [len(line) for _, line in lines] == list(range(1, 40))
 
 
+@pytest.mark.fault("A4")
 def test_invalid_utf8_is_replaced(claude: ClaudeHome):
-    """A4."""
     line = encode_json_lines(ClaudeLogBuilder().prompt("pat@ open"))
     claude.log().write_bytes(line.replace(b"@", b"\xe9"))
 
     claude.sync()
 
-    assert contents(claude) == ["pat\ufffd open"]
+    assert list_contents(claude) == ["pat\ufffd open"]
 
 
+@pytest.mark.fault("A4")
 def test_a_line_of_invalid_bytes_is_rejected_with_its_position(
     claude: ClaudeHome,
 ):
-    """A4."""
     claude.log().write_bytes(b"\n\xff\xfe\xfd\n")
 
     claude.sync()
@@ -221,34 +221,34 @@ def test_a_line_of_invalid_bytes_is_rejected_with_its_position(
     assert (rejected["offset"], rejected["length"]) == (1, 3)
 
 
+@pytest.mark.fault("A5")
 def test_every_lone_surrogate_is_replaced(claude: ClaudeHome):
-    """A5."""
     builder = ClaudeLogBuilder()
     claude.write(*[builder.prompt(f"<{chr(0xD800 + n)}>") for n in range(2048)])
 
     claude.sync()
 
-    assert contents(claude) == ["<\ufffd>"] * 2048
-    assert reasons(claude) == []
+    assert list_contents(claude) == ["<\ufffd>"] * 2048
+    assert list_reasons(claude) == []
 
 
+@pytest.mark.fault("A5")
 @pytest.mark.parametrize(
     "field",
     ["uuid", "parentUuid", "sessionId", "cwd", "version", "gitBranch", "type", "slug"],
 )
 def test_a_lone_surrogate_in_any_field_loses_no_line(claude: ClaudeHome, field: str):
-    """A5."""
     builder = ClaudeLogBuilder()
     claude.write({**builder.prompt("one"), field: "x\ud800"}, builder.prompt("two"))
 
     report = claude.sync()
 
     assert report.rejected == 0
-    assert contents(claude)[-1] == "two"
+    assert list_contents(claude)[-1] == "two"
 
 
+@pytest.mark.fault("A5")
 def test_a_lone_surrogate_in_a_call_can_be_shown_and_searched(claude: ClaudeHome):
-    """A5."""
     builder = ClaudeLogBuilder()
     claude.write(
         builder.call("Ba\udfffsh", {"cmd\ud800": "needle \udc00"}, "call\ud900")
@@ -261,8 +261,8 @@ def test_a_lone_surrogate_in_a_call_can_be_shown_and_searched(claude: ClaudeHome
     assert hit.tool_name == "Ba\ufffdsh"
 
 
+@pytest.mark.fault("A6")
 def test_a_record_after_a_run_of_nul_bytes_is_stored(claude: ClaudeHome):
-    """A6."""
     builder = ClaudeLogBuilder()
     claude.log().write_bytes(
         b"\0" * 4096 + encode_json_lines(builder.prompt("one"), builder.prompt("two"))
@@ -270,27 +270,27 @@ def test_a_record_after_a_run_of_nul_bytes_is_stored(claude: ClaudeHome):
 
     claude.sync()
 
-    assert contents(claude) == ["one", "two"]
+    assert list_contents(claude) == ["one", "two"]
 
 
+@pytest.mark.fault("A6")
 def test_a_line_of_nul_bytes_is_rejected(claude: ClaudeHome):
-    """A6."""
     claude.log().write_bytes(
         b"\0" * 4096 + b"\n" + encode_json_lines(ClaudeLogBuilder().prompt("one"))
     )
 
     claude.sync()
 
-    assert contents(claude) == ["one"]
-    assert len(reasons(claude)) == 1
+    assert list_contents(claude) == ["one"]
+    assert len(list_reasons(claude)) == 1
 
 
+@pytest.mark.fault("A7")
 @pytest.mark.parametrize(
     "gap",
     [b"", b" ", b"\0\0\0", b'{"type":"user","uuid":"torn","message":{"content":"ab'],
 )
 def test_both_records_of_a_spliced_line_are_stored(claude: ClaudeHome, gap: bytes):
-    """A7."""
     builder = ClaudeLogBuilder()
     one, two = (
         encode_json_lines(builder.prompt("one")),
@@ -300,11 +300,11 @@ def test_both_records_of_a_spliced_line_are_stored(claude: ClaudeHome, gap: byte
 
     claude.sync()
 
-    assert contents(claude) == ["one", "two"]
+    assert list_contents(claude) == ["one", "two"]
 
 
+@pytest.mark.fault("A7")
 def test_a_torn_piece_is_rejected_with_its_position(claude: ClaudeHome):
-    """A7."""
     torn, whole = (
         b'{"type":"user","uuid":"x","mess',
         encode_json_lines(ClaudeLogBuilder().prompt("two")),
@@ -316,13 +316,13 @@ def test_a_torn_piece_is_rejected_with_its_position(claude: ClaudeHome):
     with StoreReader(claude.store_path) as reader:
         (rejected,) = reader.list_rejected(10)
     assert (rejected["offset"], rejected["length"]) == (0, len(torn))
-    assert contents(claude) == ["two"]
+    assert list_contents(claude) == ["two"]
 
 
+@pytest.mark.fault("A7")
 def test_a_truncated_line_is_rejected_and_the_next_is_stored(
     claude: ClaudeHome,
 ):
-    """A7."""
     builder = ClaudeLogBuilder()
     cut, whole = (
         encode_json_lines(builder.prompt("one"))[:-20] + b"\n",
@@ -332,23 +332,23 @@ def test_a_truncated_line_is_rejected_and_the_next_is_stored(
 
     claude.sync()
 
-    assert contents(claude) == ["two"]
-    assert len(reasons(claude)) == 1
+    assert list_contents(claude) == ["two"]
+    assert len(list_reasons(claude)) == 1
 
 
+@pytest.mark.fault("A13")
 @pytest.mark.parametrize("separator", ["\u2028", "\x85", "\x1c", "\x0b", "\r"])
 def test_only_a_line_feed_ends_a_line(log: Path, separator: str):
-    """A13."""
     log.write_text(f"one{separator}two\nthree\n", newline="")
 
     assert TailHarness(log).read_new() == [f"one{separator}two".encode(), b"three"]
 
 
+@pytest.mark.fault("A13")
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
 def test_a_unicode_line_separator_stays_in_its_record(
     claude: ClaudeHome, separator: str
 ):
-    """A13."""
     line = json.dumps(
         ClaudeLogBuilder().prompt(f"one{separator}two"), ensure_ascii=False
     )
@@ -356,22 +356,23 @@ def test_a_unicode_line_separator_stays_in_its_record(
 
     claude.sync()
 
-    assert contents(claude) == [f"one{separator}two"]
+    assert list_contents(claude) == [f"one{separator}two"]
 
 
+@pytest.mark.fault("A13")
 @pytest.mark.parametrize("separator", ["\r", "\t", "\x1c", "\x01", "\x1b"])
 def test_a_raw_control_character_in_a_string_loses_no_record(
     claude: ClaudeHome, separator: str
 ):
-    """A13."""
     line = json.dumps(ClaudeLogBuilder().prompt("one@two")).replace("@", separator)
     claude.log().write_bytes(line.encode() + b"\n")
 
     claude.sync()
 
-    assert contents(claude) == [f"one{separator}two"]
+    assert list_contents(claude) == [f"one{separator}two"]
 
 
+@pytest.mark.fault("A12")
 @pytest.mark.parametrize(
     "data",
     [
@@ -382,10 +383,9 @@ def test_a_raw_control_character_in_a_string_loses_no_record(
     ],
     ids=["bom", "crlf", "blank", "spaces"],
 )
-def test_offsets_are_exact_with_byte_order_marks_returns_and_blanks(
+def test_offsets_are_exact_with_byte_order_marks_and_blank_lines(
     log: Path, data: bytes
 ):
-    """A12."""
     log.write_bytes(data)
 
     lines = TailHarness(log).read_new_with_offsets()
@@ -394,12 +394,12 @@ def test_offsets_are_exact_with_byte_order_marks_returns_and_blanks(
     assert all(data[at : at + len(line)] == line for at, line in lines)
 
 
+@pytest.mark.fault("A12")
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
-def test_a_byte_order_mark_and_returns_lose_no_record(
+def test_byte_order_marks_and_carriage_returns_lose_no_record(
     claude: ClaudeHome, bom: bytes, end: bytes
 ):
-    """A12."""
     builder = ClaudeLogBuilder()
     data = encode_json_lines(builder.prompt("one"), {}, builder.prompt("two")).replace(
         b"{}", b""
@@ -408,16 +408,16 @@ def test_a_byte_order_mark_and_returns_lose_no_record(
 
     claude.sync()
 
-    assert contents(claude) == ["one", "two"]
-    assert reasons(claude) == []
+    assert list_contents(claude) == ["one", "two"]
+    assert list_reasons(claude) == []
 
 
 # Hostile values
 
 
+@pytest.mark.fault("A9")
 @pytest.mark.parametrize("depth", [10, 500, 950, 985, 990, 1000, 5000, 1_000_000])
 def test_deep_nesting_is_stored_or_rejected(claude: ClaudeHome, depth: int):
-    """A9."""
     builder = ClaudeLogBuilder()
     deep = b"[" * depth + b"]" * depth
     call = encode_json_lines(builder.call("Bash", "@", "c1")).replace(b'"@"', deep)
@@ -425,15 +425,15 @@ def test_deep_nesting_is_stored_or_rejected(claude: ClaudeHome, depth: int):
 
     report = claude.sync()
 
-    assert contents(claude, of_type="tool_use") or report.rejected
-    assert contents(claude) == ["after"]
+    assert list_contents(claude, of_type="tool_use") or report.rejected
+    assert list_contents(claude) == ["after"]
 
 
+@pytest.mark.fault("A10")
 @pytest.mark.parametrize(
     "number", ["9" * 5000, "-" + "9" * 5000, str(2**63), "NaN", "-Infinity", "1e999"]
 )
 def test_numbers_out_of_range_lose_no_line(claude: ClaudeHome, number: str):
-    """A10."""
     builder = ClaudeLogBuilder()
     line = encode_json_lines(
         builder.call("Bash", {"n": "@"}, "c1"), builder.prompt("after")
@@ -442,27 +442,27 @@ def test_numbers_out_of_range_lose_no_line(claude: ClaudeHome, number: str):
 
     claude.sync()
 
-    assert contents(claude) == ["after"]
-    assert len(contents(claude, of_type="tool_use")) == 1
+    assert list_contents(claude) == ["after"]
+    assert len(list_contents(claude, of_type="tool_use")) == 1
 
 
+@pytest.mark.fault("A10")
 @pytest.mark.parametrize("tokens", [2**63 - 1, 2**63, 2**64, 10**30, -1, -(2**63) - 1])
 def test_token_counts_out_of_range_lose_no_line(claude: ClaudeHome, tokens: int):
-    """A10."""
     builder = ClaudeLogBuilder()
     usage = {"input_tokens": tokens, "output_tokens": tokens}
     claude.write(builder.prompt("one"), builder.answer("two", usage=usage))
 
     claude.sync()
 
-    assert contents(claude, of_type="assistant_message") == ["two"]
+    assert list_contents(claude, of_type="assistant_message") == ["two"]
 
 
+@pytest.mark.fault("A16")
 @pytest.mark.parametrize(
     "value", ["[]", "1", '"text"', "null", "true", "[1, 2]", "[[]]", "1.5", "{"]
 )
 def test_json_that_is_not_an_object_is_rejected(claude: ClaudeHome, value: str):
-    """A16."""
     claude.log().write_bytes(
         value.encode() + b"\n" + encode_json_lines(ClaudeLogBuilder().prompt("after"))
     )
@@ -470,11 +470,11 @@ def test_json_that_is_not_an_object_is_rejected(claude: ClaudeHome, value: str):
     report = claude.sync()
 
     assert report.rejected == 1
-    assert contents(claude) == ["after"]
+    assert list_contents(claude) == ["after"]
 
 
+@pytest.mark.fault("A17")
 def test_compressed_bytes_are_never_decompressed(claude: ClaudeHome):
-    """A17."""
     bomb = b"\x1f\x8b\x08\0" + bytes(range(256)) * 4
     claude.log().write_bytes(bomb.replace(b"\n", b"") + b"\n")
 
@@ -486,18 +486,18 @@ def test_compressed_bytes_are_never_decompressed(claude: ClaudeHome):
 # Long lines
 
 
+@pytest.mark.fault("A8")
 def test_a_line_longer_than_a_chunk_is_read_completely(log: Path):
-    """A8."""
     texts = ["a" * 1000, "b", "c" * 5000]
     log.write_bytes(encode_lines(*texts))
 
     lines = TailHarness(log, chunk=100, anchor=16).read_new()
 
-    assert lines == [word.encode() for word in texts]
+    assert lines == [text.encode() for text in texts]
 
 
-def test_a_line_too_long_is_rejected_and_the_next_is_read(log: Path):
-    """A8."""
+@pytest.mark.fault("A8")
+def test_a_line_that_is_too_long_is_rejected_and_the_next_is_read(log: Path):
     long_line = b"x" * 5000
     log.write_bytes(b"one\n" + long_line + b"\ntwo\n")
     tailer = TailHarness(log, chunk=64, line=1000, head=40)
@@ -514,8 +514,8 @@ def test_a_line_too_long_is_rejected_and_the_next_is_read(log: Path):
     assert rejected.reason.startswith("oversized")
 
 
-def test_the_digest_of_a_line_too_long_covers_the_bytes_it_names(log: Path):
-    """A8."""
+@pytest.mark.fault("A8")
+def test_the_digest_of_a_line_that_is_too_long_covers_the_whole_line(log: Path):
     long_line = b"x" * 5000
     log.write_bytes(long_line + b"\n")
     tailer = TailHarness(log, chunk=64, line=1000)
@@ -526,8 +526,8 @@ def test_the_digest_of_a_line_too_long_covers_the_bytes_it_names(log: Path):
     assert rejected.digest == hashlib.sha256(long_line).digest()[:16]
 
 
-def test_reading_continues_after_a_line_too_long(log: Path):
-    """A8."""
+@pytest.mark.fault("A8")
+def test_reading_continues_after_a_line_that_is_too_long(log: Path):
     tailer = TailHarness(log, chunk=64, line=1000, anchor=16)
     log.write_bytes(b"x" * 5000 + b"\n")
     tailer.read_new()
@@ -537,8 +537,8 @@ def test_reading_continues_after_a_line_too_long(log: Path):
     assert tailer.cursor.generation == 1
 
 
-def test_an_incomplete_line_too_long_is_rejected_when_final(log: Path):
-    """A2, A8."""
+@pytest.mark.fault("A2", "A8")
+def test_an_incomplete_line_that_is_too_long_is_rejected_when_final(log: Path):
     log.write_bytes(b"one\n" + b"x" * 5000)
     tailer = TailHarness(log, chunk=64, line=1000)
 
@@ -548,26 +548,26 @@ def test_an_incomplete_line_too_long_is_rejected_when_final(log: Path):
     assert [item.length for item in tailer.rejected] == [5000]
 
 
-MEMORY = """
+MEMORY_SCRIPT = """
 import sys
 from pathlib import Path
 from leslied.clock import SystemClock
 from tests.support.claude import ClaudeHome
 
 home = Path(sys.argv[1])
-done = ClaudeHome(home, home / "data" / "store.db", SystemClock()).sync()
+report = ClaudeHome(home, home / "data" / "store.db", SystemClock()).sync()
 # Not ru_maxrss, which also covers the process that this one was forked from.
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 peak = int(status["VmHWM"].split()[0])
 unit = 1 if sys.platform == "linux" else 1024
-print(done.rejected, done.added.records, peak // unit)
+print(report.rejected, report.added.records, peak // unit)
 """
 
 
+@pytest.mark.fault("A8")
 def test_a_line_of_a_hundred_megabytes_is_not_held_in_memory(
     claude: ClaudeHome, home: Path
 ):
-    """A8."""
     with claude.log().open("wb") as file:
         for _ in range(100):
             file.write(b"x" * MIB)
@@ -575,7 +575,7 @@ def test_a_line_of_a_hundred_megabytes_is_not_held_in_memory(
     root = Path(__file__).resolve().parents[3]
 
     process = subprocess.run(
-        [sys.executable, "-c", MEMORY, str(home)],
+        [sys.executable, "-c", MEMORY_SCRIPT, str(home)],
         cwd=root,
         capture_output=True,
         check=True,
@@ -588,9 +588,9 @@ def test_a_line_of_a_hundred_megabytes_is_not_held_in_memory(
     assert peak < 120 * 1024
 
 
+@pytest.mark.fault("A8")
 @pytest.mark.parametrize("before", [b"one\n", b""], ids=["later line", "first line"])
 def test_a_long_line_that_grows_is_scanned_once(log: Path, before: bytes):
-    """A8."""
     log.write_bytes(before)
     tailer = TailHarness(log)
     total = 0
@@ -602,8 +602,8 @@ def test_a_long_line_that_grows_is_scanned_once(log: Path, before: bytes):
     assert total < 40 * MIB
 
 
+@pytest.mark.fault("A8")
 def test_a_long_line_is_read_when_it_is_complete(log: Path):
-    """A8."""
     log.write_bytes(b"one\n")
     tailer = TailHarness(log, chunk=1000)
     tailer.read_new()
@@ -618,8 +618,8 @@ def test_a_long_line_is_read_when_it_is_complete(log: Path):
 # Work
 
 
+@pytest.mark.fault("A14")
 def test_no_byte_of_an_empty_file_is_read(log: Path):
-    """A14."""
     tailer = TailHarness(log)
 
     assert tailer.read_new() == []
@@ -627,8 +627,8 @@ def test_no_byte_of_an_empty_file_is_read(log: Path):
     assert tailer.bytes_read == 0
 
 
+@pytest.mark.fault("A14")
 def test_an_unchanged_file_is_not_opened(log: Path, monkeypatch: pytest.MonkeyPatch):
-    """A14."""
     log.write_bytes(encode_lines(1, 2, 3))
     tailer = TailHarness(log)
     tailer.read_new()
@@ -638,8 +638,8 @@ def test_an_unchanged_file_is_not_opened(log: Path, monkeypatch: pytest.MonkeyPa
     assert tailer.bytes_read == 0
 
 
+@pytest.mark.fault("A14")
 def test_no_byte_of_a_touched_empty_file_is_read(log: Path):
-    """A14."""
     tailer = TailHarness(log)
     tailer.read_new()
     bump_mtime(log)
@@ -648,11 +648,11 @@ def test_no_byte_of_a_touched_empty_file_is_read(log: Path):
     assert tailer.bytes_read == 0
 
 
+@pytest.mark.fault("A14")
 @pytest.mark.parametrize(
     "change", [bump_mtime, bump_ctime], ids=["mtime", "attributes"]
 )
 def test_a_touched_file_is_verified_once_and_has_no_new_lines(log: Path, change):
-    """A14."""
     log.write_bytes(encode_lines(*range(1000)))
     size = log.stat().st_size
     tailer = TailHarness(log)
@@ -693,8 +693,8 @@ def test_many_small_appends_read_only_new_bytes(log: Path):
 # Changed files
 
 
+@pytest.mark.fault("B1")
 def test_a_truncated_file_is_read_again(log: Path):
-    """B1."""
     tailer = TailHarness(log)
     log.write_bytes(encode_lines(1, 2, 3))
     tailer.read_new()
@@ -704,9 +704,9 @@ def test_a_truncated_file_is_read_again(log: Path):
     assert tailer.cursor.generation == 2
 
 
+@pytest.mark.fault("B1")
 @pytest.mark.parametrize("cut", range(-6, 0))
 def test_a_truncated_file_stores_no_record_twice(claude: ClaudeHome, cut: int):
-    """B1."""
     builder = ClaudeLogBuilder()
     title = {"type": "custom-title", "customTitle": "name"}
     path = claude.write(builder.prompt("one"), title, title, builder.prompt("two"))
@@ -718,12 +718,12 @@ def test_a_truncated_file_stores_no_record_twice(claude: ClaudeHome, cut: int):
 
     claude.sync()
 
-    assert contents(claude) == ["one", "two"]
-    assert contents(claude, of_type="system_event") == ["", "name", "name"]
+    assert list_contents(claude) == ["one", "two"]
+    assert list_contents(claude, of_type="system_event") == ["", "name", "name"]
 
 
+@pytest.mark.fault("B2")
 def test_a_file_truncated_and_grown_past_the_cursor_is_read_again(log: Path):
-    """B2."""
     tailer = TailHarness(log)
     log.write_bytes(encode_lines(*range(100, 200)))
     tailer.read_new()
@@ -733,8 +733,8 @@ def test_a_file_truncated_and_grown_past_the_cursor_is_read_again(log: Path):
     assert tailer.cursor.generation == 2
 
 
+@pytest.mark.fault("B1")
 def test_a_file_emptied_and_filled_again_is_read_again(log: Path):
-    """B1."""
     tailer = TailHarness(log)
     log.write_bytes(b"one\n")
     tailer.read_new()
@@ -745,8 +745,8 @@ def test_a_file_emptied_and_filled_again_is_read_again(log: Path):
     assert tailer.read_new() == [b"one"]
 
 
+@pytest.mark.fault("B3")
 def test_a_rewrite_of_the_same_size_with_a_restored_mtime_is_detected(log: Path):
-    """B3."""
     tailer = TailHarness(log)
     log.write_bytes(b"one\ntwo\n")
     tailer.read_new()
@@ -755,8 +755,8 @@ def test_a_rewrite_of_the_same_size_with_a_restored_mtime_is_detected(log: Path)
     assert tailer.read_new() == [b"one", b"2wo"]
 
 
+@pytest.mark.fault("B4")
 def test_a_rewrite_far_before_the_anchor_is_detected(log: Path):
-    """B4."""
     tailer = TailHarness(log, anchor=8)
     log.write_bytes(b"one\n" + b"x" * 1000 + b"\n")
     tailer.read_new()
@@ -765,8 +765,8 @@ def test_a_rewrite_far_before_the_anchor_is_detected(log: Path):
     assert tailer.read_new()[0] == b"1ne"
 
 
+@pytest.mark.fault("B3")
 def test_a_rewritten_incomplete_line_is_read_from_its_start(log: Path):
-    """B3."""
     tailer = TailHarness(log)
     log.write_bytes(b"one\ntwo three four")
     tailer.read_new()
@@ -775,33 +775,33 @@ def test_a_rewritten_incomplete_line_is_read_from_its_start(log: Path):
     assert tailer.read_new() == [b"2", b"3"]
 
 
+@pytest.mark.fault("B5")
 def test_a_file_replaced_by_a_longer_one_with_the_same_head_continues(log: Path):
-    """B5."""
     tailer = TailHarness(log)
     log.write_bytes(encode_lines(1, 2))
     tailer.read_new()
-    other = log.with_name("other")
-    other.write_bytes(encode_lines(1, 2, 3))
-    other.rename(log)
+    replacement = log.with_name("other")
+    replacement.write_bytes(encode_lines(1, 2, 3))
+    replacement.rename(log)
 
     assert tailer.read_new() == [b"3"]
     assert tailer.cursor.generation == 1
 
 
+@pytest.mark.fault("B5")
 def test_a_file_replaced_by_a_different_one_is_read_from_its_start(log: Path):
-    """B5."""
     tailer = TailHarness(log, anchor=8)
     log.write_bytes(encode_lines(*range(10, 30)))
     tailer.read_new()
-    other = log.with_name("other")
-    other.write_bytes(b"xx\n" + encode_lines(*range(11, 31)))
-    other.rename(log)
+    replacement = log.with_name("other")
+    replacement.write_bytes(b"xx\n" + encode_lines(*range(11, 31)))
+    replacement.rename(log)
 
     assert tailer.read_new()[0] == b"xx"
 
 
+@pytest.mark.fault("B6")
 def test_a_reused_inode_does_not_count_as_the_same_file(log: Path):
-    """B6."""
     tailer = TailHarness(log)
     log.write_bytes(encode_lines(1, 2))
     tailer.read_new()
@@ -813,8 +813,8 @@ def test_a_reused_inode_does_not_count_as_the_same_file(log: Path):
     assert tailer.read_new() == [b"a", b"b", b"c"]
 
 
+@pytest.mark.fault("B7")
 def test_two_logs_with_the_same_head_are_both_read(claude: ClaudeHome):
-    """B7."""
     builder = ClaudeLogBuilder("one")
     shared = [builder.prompt(f"{n}" + "x" * 10_000) for n in range(100)]
     claude.write(*shared, ClaudeLogBuilder("a").prompt("left"), name="p/one.jsonl")
@@ -834,8 +834,8 @@ def test_two_logs_with_the_same_head_are_both_read(claude: ClaudeHome):
     assert report.added.records < report.added.placements
 
 
+@pytest.mark.fault("B8")
 def test_a_file_deleted_while_it_is_read_is_read_to_its_end(log: Path):
-    """B8."""
     log.write_bytes(encode_lines(*range(1000)))
     chunks = tail.read(make_source(log), Cursor(), ReadLimits(chunk=100))
     entries = list(next(chunks).entries)
@@ -846,8 +846,8 @@ def test_a_file_deleted_while_it_is_read_is_read_to_its_end(log: Path):
     assert [int(entry.data) for entry in entries] == list(range(1000))
 
 
-def test_a_file_truncated_while_it_is_read_yields_the_rest(log: Path):
-    """B8."""
+@pytest.mark.fault("B8")
+def test_a_file_truncated_while_it_is_read_yields_only_remaining_lines(log: Path):
     log.write_bytes(encode_lines(*range(1000)))
     chunks = tail.read(make_source(log), Cursor(), ReadLimits(chunk=100))
     entries = list(next(chunks).entries)
@@ -858,8 +858,8 @@ def test_a_file_truncated_while_it_is_read_yields_the_rest(log: Path):
     assert log.read_bytes().startswith(b"\n".join(e.data for e in entries))
 
 
-def test_records_of_a_deleted_log_stay(claude: ClaudeHome):
-    """B8."""
+@pytest.mark.fault("B8")
+def test_records_of_a_deleted_log_stay_in_the_store(claude: ClaudeHome):
     path = claude.write(ClaudeLogBuilder().prompt("one"))
     claude.sync()
     path.unlink()
@@ -868,11 +868,11 @@ def test_records_of_a_deleted_log_stay(claude: ClaudeHome):
 
     with StoreReader(claude.store_path) as reader:
         assert reader.summarize_agents()[0]["gone"] == 1
-    assert contents(claude) == ["one"]
+    assert list_contents(claude) == ["one"]
 
 
+@pytest.mark.fault("B8", "G11")
 def test_a_log_that_stays_deleted_is_recorded_once(claude: ClaudeHome):
-    """B8, G11."""
     claude.write(ClaudeLogBuilder("other").prompt("two"), name="p/other.jsonl")
     path = claude.write(ClaudeLogBuilder().prompt("one"))
     with Store(claude.store_path, claude.clock) as store:
@@ -886,8 +886,8 @@ def test_a_log_that_stays_deleted_is_recorded_once(claude: ClaudeHome):
         assert store._db.total_changes == before
 
 
+@pytest.mark.fault("B9")
 def test_a_log_deleted_and_created_again_is_a_new_generation(claude: ClaudeHome):
-    """B9."""
     builder = ClaudeLogBuilder()
     path = claude.write(builder.prompt("one"))
     claude.sync()
@@ -901,12 +901,12 @@ def test_a_log_deleted_and_created_again_is_a_new_generation(claude: ClaudeHome)
         (session,) = reader.list_sessions()
         records = list(reader.list_records(session.row))
         assert reader.summarize_agents()[0]["gone"] == 0
-    assert contents(claude) == ["one", "two", "three"]
+    assert list_contents(claude) == ["one", "two", "three"]
     assert [placed.generation for placed in records][-1] == 2
 
 
+@pytest.mark.fault("B1")
 def test_a_new_generation_deletes_the_rejections_of_the_old_one(claude: ClaudeHome):
-    """B1."""
     path = claude.log()
     path.write_bytes(
         b"nonsense\n" + encode_json_lines(ClaudeLogBuilder().prompt("one"))
@@ -916,11 +916,11 @@ def test_a_new_generation_deletes_the_rejections_of_the_old_one(claude: ClaudeHo
 
     claude.sync()
 
-    assert len(reasons(claude)) == 1
+    assert len(list_reasons(claude)) == 1
 
 
+@pytest.mark.fault("B9")
 def test_the_session_is_named_by_the_file_in_every_generation(claude: ClaudeHome):
-    """B9."""
     path = claude.write(ClaudeLogBuilder("another").prompt("one"))
     claude.sync()
     rewrite_in_place(path, encode_json_lines(ClaudeLogBuilder("third").prompt("two")))

@@ -50,7 +50,7 @@ def walk(*roots: Path) -> Discovery:
     return discover(AGENT, [Root(path=root, patterns=PATTERNS) for root in roots])
 
 
-def names(discovery: Discovery) -> list[str]:
+def list_names(discovery: Discovery) -> list[str]:
     return sorted("/".join(source.parts) for source in discovery.sources)
 
 
@@ -59,20 +59,20 @@ def count_gone(claude: ClaudeHome) -> int:
         return int(reader.summarize_agents()[0]["gone"])
 
 
-def ingest(claude: ClaudeHome, store: Store) -> Ingest:
+def make_ingest(claude: ClaudeHome, store: Store) -> Ingest:
     root = Root(path=claude.projects, patterns=(Pattern(glob="*/*.jsonl"),))
     return Ingest(adapter=ADAPTER, store=store, roots=(root,))
 
 
 @contextmanager
-def failing_os_call(name: str, path: Path, number: int) -> Iterator[None]:
+def failing_os_call(name: str, path: Path, error_number: int) -> Iterator[None]:
     """Make a function of `os` fail for one path."""
-    real = getattr(os, name)
+    real_call = getattr(os, name)
 
     def fail(at, *args, **kwargs):
         if os.fspath(at) == str(path):
-            raise OSError(number, os.strerror(number), str(path))
-        return real(at, *args, **kwargs)
+            raise OSError(error_number, os.strerror(error_number), str(path))
+        return real_call(at, *args, **kwargs)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, name, fail)
@@ -85,14 +85,14 @@ def failing_os_call(name: str, path: Path, number: int) -> Iterator[None]:
 def test_only_names_that_match_are_sources(root: Path):
     write(root, "a.jsonl", "p/a.jsonl", "p/a.txt", "p/q/a.jsonl", "p/a.jsonl.gz")
 
-    assert names(walk(root)) == ["p/a.jsonl"]
+    assert list_names(walk(root)) == ["p/a.jsonl"]
 
 
 @pytest.mark.parametrize("folders", ["", "x/", "x/y/", "x/y/z/"])
 def test_two_stars_match_any_number_of_folders(root: Path, folders: str):
     write(root, f"p/deep/{folders}agent-1.jsonl", f"p/deep/{folders}other.jsonl")
 
-    assert names(walk(root)) == [f"p/deep/{folders}agent-1.jsonl"]
+    assert list_names(walk(root)) == [f"p/deep/{folders}agent-1.jsonl"]
 
 
 def test_the_pattern_decides_the_shape(root: Path):
@@ -115,7 +115,7 @@ def test_discovery_opens_no_file(root: Path, monkeypatch: pytest.MonkeyPatch):
     write(root, "p/a.jsonl")
     monkeypatch.setattr("leslied.tail.files.os.open", None)
 
-    assert names(walk(root)) == ["p/a.jsonl"]
+    assert list_names(walk(root)) == ["p/a.jsonl"]
 
 
 @pytest.mark.parametrize(
@@ -133,43 +133,43 @@ def test_a_single_path_gives_the_same_source_as_a_walk(root: Path, name: str):
 # Links and other things that are not files
 
 
+@pytest.mark.fault("B11")
 def test_a_hard_link_is_the_same_source(root: Path):
-    """B11."""
     write(root, "p/a.jsonl")
     os.link(root / "p" / "a.jsonl", root / "p" / "b.jsonl")
 
     assert len(walk(root).sources) == 1
 
 
+@pytest.mark.fault("B11")
 def test_a_link_to_a_file_below_the_root_is_the_same_source(root: Path):
-    """B11."""
     write(root, "p/a.jsonl")
     (root / "p" / "b.jsonl").symlink_to("a.jsonl")
 
     assert len(walk(root).sources) == 1
 
 
+@pytest.mark.fault("B11")
 def test_a_link_to_a_folder_below_the_root_adds_no_source(root: Path):
-    """B11."""
     write(root, "p/a.jsonl")
     (root / "q").symlink_to("p")
 
     assert len(walk(root).sources) == 1
 
 
+@pytest.mark.fault("B11")
 def test_the_same_folder_as_two_roots_is_read_once(root: Path):
-    """B11."""
     write(root, "p/a.jsonl")
     other = root.with_name("other")
     other.symlink_to(root)
 
-    assert names(walk(root, other)) == ["p/a.jsonl"]
+    assert list_names(walk(root, other)) == ["p/a.jsonl"]
 
 
+@pytest.mark.fault("B11", "P5")
 @pytest.mark.parametrize("walker", ["discover", "find_source"])
 @pytest.mark.parametrize("link", ["p/a.jsonl", "q"], ids=["file", "folder"])
 def test_a_link_out_of_the_root_is_not_followed(root: Path, link: str, walker: str):
-    """B11, P5."""
     write(root.parent, "away/a.jsonl")
     away = root.parent / "away"
     (root / link).symlink_to(away / "a.jsonl" if link != "q" else away)
@@ -182,8 +182,8 @@ def test_a_link_out_of_the_root_is_not_followed(root: Path, link: str, walker: s
         assert find_source(AGENT, roots, path) is None
 
 
+@pytest.mark.fault("B11")
 def test_a_broken_link_is_ignored(root: Path):
-    """B11."""
     (root / "p" / "a.jsonl").symlink_to("nowhere")
 
     discovery = walk(root)
@@ -191,9 +191,9 @@ def test_a_broken_link_is_ignored(root: Path):
     assert (discovery.sources, discovery.unreadable) == ([], {})
 
 
+@pytest.mark.fault("B12")
 @pytest.mark.parametrize("target", ["../p", "..", ".", "deep"])
 def test_a_loop_of_links_ends(root: Path, target: str):
-    """B12."""
     write(root, "p/a.jsonl", "p/deep/agent-1.jsonl")
     (root / "p" / "deep" / "loop").symlink_to(target)
     (root / "p" / "loop").symlink_to(target)
@@ -201,24 +201,24 @@ def test_a_loop_of_links_ends(root: Path, target: str):
     assert len(walk(root).sources) == 2
 
 
+@pytest.mark.fault("B12")
 def test_a_link_to_itself_is_not_a_source(root: Path):
-    """B12."""
     (root / "p" / "a.jsonl").symlink_to("a.jsonl")
     roots = [Root(path=root, patterns=PATTERNS)]
 
     assert find_source(AGENT, roots, root / "p" / "a.jsonl") is None
 
 
+@pytest.mark.fault("B13")
 def test_a_pipe_is_skipped_without_waiting(root: Path):
-    """B13."""
     os.mkfifo(root / "p" / "a.jsonl")
     write(root, "p/b.jsonl")
 
-    assert names(walk(root)) == ["p/b.jsonl"]
+    assert list_names(walk(root)) == ["p/b.jsonl"]
 
 
+@pytest.mark.fault("B13")
 def test_a_socket_and_a_folder_are_not_sources(root: Path, monkeypatch):
-    """B13."""
     (root / "p" / "c.jsonl").mkdir()
     monkeypatch.chdir(root / "p")
     with socket.socket(socket.AF_UNIX) as server:
@@ -230,56 +230,58 @@ def test_a_socket_and_a_folder_are_not_sources(root: Path, monkeypatch):
 # Folders that cannot be read
 
 
+@pytest.mark.fault("B16")
 def test_a_missing_root_is_reported_only_as_missing(root: Path):
-    """B16."""
     discovery = walk(root / "nowhere", root)
 
     assert discovery.missing_roots == [root / "nowhere"]
     assert discovery.unreadable == {}
 
 
+@pytest.mark.fault("B15", "B16")
 def test_a_root_without_permission_does_not_end_the_walk(root: Path):
-    """B15, B16."""
     write(root, "p/a.jsonl")
     hidden = root.parent / "hidden"
 
     with failing_os_call("stat", hidden, errno.EACCES):
         discovery = walk(hidden, root)
 
-    assert names(discovery) == ["p/a.jsonl"]
+    assert list_names(discovery) == ["p/a.jsonl"]
     assert hidden in {*discovery.unreadable, *discovery.missing_roots}
 
 
-@pytest.mark.parametrize("number", [errno.EACCES, errno.EMFILE, errno.EIO])
-def test_a_folder_that_cannot_be_listed_hides_only_itself(root: Path, number: int):
-    """B15."""
+@pytest.mark.fault("B15")
+@pytest.mark.parametrize("error_number", [errno.EACCES, errno.EMFILE, errno.EIO])
+def test_a_folder_that_cannot_be_listed_hides_only_itself(
+    root: Path, error_number: int
+):
     write(root, "p/a.jsonl", "q/b.jsonl")
 
-    with failing_os_call("scandir", root / "p", number):
+    with failing_os_call("scandir", root / "p", error_number):
         discovery = walk(root)
 
-    assert names(discovery) == ["q/b.jsonl"]
+    assert list_names(discovery) == ["q/b.jsonl"]
     assert list(discovery.unreadable) == [root / "p"]
 
 
-@pytest.mark.parametrize("number", [errno.EACCES, errno.EMFILE])
+@pytest.mark.fault("B15")
+@pytest.mark.parametrize("error_number", [errno.EACCES, errno.EMFILE])
 @pytest.mark.parametrize("part", ["-home-dev-app", ""], ids=["project", "root"])
 def test_nothing_counts_as_deleted_in_a_folder_that_cannot_be_listed(
-    claude: ClaudeHome, number: int, part: str
+    claude: ClaudeHome, error_number: int, part: str
 ):
-    """B15."""
     claude.write(ClaudeLogBuilder().prompt("one"))
     claude.sync()
 
-    with failing_os_call("scandir", claude.projects / part, number):
+    with failing_os_call("scandir", claude.projects / part, error_number):
         report = claude.sync()
 
     assert list(report.errors) == [claude.projects / part]
     assert count_gone(claude) == 0
 
 
+@pytest.mark.fault("B16")
 def test_nothing_counts_as_deleted_while_the_root_is_missing(claude: ClaudeHome):
-    """B16."""
     path = claude.write(ClaudeLogBuilder().prompt("one"))
     claude.sync()
     claude.projects.rename(claude.home / "away")
@@ -293,8 +295,8 @@ def test_nothing_counts_as_deleted_while_the_root_is_missing(claude: ClaudeHome)
     assert (gone, report.entries) == (0, 1)
 
 
+@pytest.mark.fault("B16")
 def test_a_root_created_later_is_found(claude: ClaudeHome):
-    """B16."""
     first = claude.sync()
     claude.write(ClaudeLogBuilder().prompt("one"))
 
@@ -304,10 +306,10 @@ def test_a_root_created_later_is_found(claude: ClaudeHome):
     assert second.entries == 1
 
 
+@pytest.mark.fault("B14")
 def test_a_log_without_permission_is_reported_and_read_later(
     claude: ClaudeHome,
 ):
-    """B14."""
     path = claude.write(ClaudeLogBuilder().prompt("one"))
     with failing_os_call("open", path, errno.EACCES):
         refused = claude.sync()
@@ -321,8 +323,8 @@ def test_a_log_without_permission_is_reported_and_read_later(
     assert (granted.entries, granted.errors) == (1, {})
 
 
-def test_a_log_without_permission_blocks_no_other(claude: ClaudeHome):
-    """B14."""
+@pytest.mark.fault("B14")
+def test_a_log_without_permission_does_not_stop_the_others(claude: ClaudeHome):
     path = claude.write(ClaudeLogBuilder().prompt("one"))
     claude.write(ClaudeLogBuilder("x").prompt("two"), name="p/x.jsonl")
 
@@ -334,8 +336,8 @@ def test_a_log_without_permission_blocks_no_other(claude: ClaudeHome):
         assert [s.key.session_id for s in reader.list_sessions()] == ["x"]
 
 
+@pytest.mark.fault("B14", "F12")
 def test_an_error_that_lasts_is_recorded_once(claude: ClaudeHome):
-    """B14, F12."""
     path = claude.write(ClaudeLogBuilder().prompt("one"))
     with (
         Store(claude.store_path, claude.clock) as store,
@@ -349,8 +351,8 @@ def test_an_error_that_lasts_is_recorded_once(claude: ClaudeHome):
         assert store._db.total_changes == before
 
 
-def test_a_log_deleted_between_walk_and_read_is_an_error_of_its_own(claude: ClaudeHome):
-    """B8."""
+@pytest.mark.fault("B8")
+def test_a_log_deleted_between_walk_and_read_affects_no_other(claude: ClaudeHome):
     path = claude.write(ClaudeLogBuilder().prompt("one"))
     claude.write(ClaudeLogBuilder("x").prompt("two"), name="p/x.jsonl")
 
@@ -375,8 +377,8 @@ def move_project(claude: ClaudeHome) -> tuple[Path, Path]:
     return old, new / old.name
 
 
+@pytest.mark.fault("B10")
 def test_a_renamed_project_is_not_read_again(claude: ClaudeHome):
-    """B10."""
     move_project(claude)
 
     report = claude.sync()
@@ -386,8 +388,8 @@ def test_a_renamed_project_is_not_read_again(claude: ClaudeHome):
     assert count_gone(claude) == 0
 
 
+@pytest.mark.fault("B10")
 def test_a_renamed_project_continues_at_its_cursors(claude: ClaudeHome):
-    """B10."""
     _, new = move_project(claude)
     claude.sync()
     append(new, encode_json_lines(ClaudeLogBuilder("x").prompt("and then")))
@@ -401,8 +403,8 @@ def test_a_renamed_project_continues_at_its_cursors(claude: ClaudeHome):
     assert (last.record.content, last.path) == ("and then", str(new))
 
 
+@pytest.mark.fault("B10")
 def test_a_renamed_log_that_grew_is_read_from_its_cursor(claude: ClaudeHome):
-    """B10."""
     _, new = move_project(claude)
     append(new, encode_json_lines(ClaudeLogBuilder("x").prompt("and then")))
 
@@ -411,17 +413,17 @@ def test_a_renamed_log_that_grew_is_read_from_its_cursor(claude: ClaudeHome):
     assert report.entries == 1
 
 
+@pytest.mark.fault("B10")
 def test_an_event_for_a_moved_log_does_not_read_it_again(claude: ClaudeHome):
-    """B10."""
     _, new = move_project(claude)
     with Store(claude.store_path, claude.clock) as store:
-        report: IngestReport = ingest(claude, store).ingest_files([new])
+        report: IngestReport = make_ingest(claude, store).ingest_files([new])
 
     assert report.entries == 0
 
 
+@pytest.mark.fault("B7", "B10")
 def test_a_copied_project_is_read_and_shares_its_records(claude: ClaudeHome):
-    """B7, B10."""
     path = claude.write(ClaudeLogBuilder().prompt("one"))
     claude.sync()
     copy = claude.log(f"copy/{SESSION}.jsonl")
@@ -435,12 +437,13 @@ def test_a_copied_project_is_read_and_shares_its_records(claude: ClaudeHome):
 
 # Names
 
-any_name = pytest.mark.skipif(
+needs_any_file_name = pytest.mark.skipif(
     sys.platform == "darwin", reason="its file systems accept only UTF-8 names"
 )
 
 
-@any_name
+@pytest.mark.fault("B17")
+@needs_any_file_name
 @pytest.mark.parametrize(
     "name",
     [
@@ -456,7 +459,6 @@ any_name = pytest.mark.skipif(
     ids=repr,
 )
 def test_a_log_of_any_name_is_read_and_shown(claude: ClaudeHome, name: bytes):
-    """B17."""
     folder = claude.log("p/x").parent
     path = Path(os.fsdecode(os.fsencode(folder) + b"/" + name + b".jsonl"))
     path.write_bytes(encode_json_lines(ClaudeLogBuilder().prompt("hello")))
@@ -470,10 +472,10 @@ def test_a_log_of_any_name_is_read_and_shown(claude: ClaudeHome, name: bytes):
         assert list(reader.list_records(session.row))[-1].path == str(path)
 
 
-@any_name
+@pytest.mark.fault("B17")
+@needs_any_file_name
 @pytest.mark.parametrize("name", [b"pat\xe9", b"two\nlines"], ids=repr)
 def test_a_project_folder_of_any_name_is_read(claude: ClaudeHome, name: bytes):
-    """B17."""
     path = claude.log(f"{os.fsdecode(name)}/{SESSION}.jsonl")
     path.write_bytes(encode_json_lines(ClaudeLogBuilder().prompt("hello")))
 
@@ -483,9 +485,9 @@ def test_a_project_folder_of_any_name_is_read(claude: ClaudeHome, name: bytes):
     assert (second.entries, second.bytes_read) == (0, 0)
 
 
-@any_name
-def test_a_log_with_an_odd_name_blocks_no_other(claude: ClaudeHome):
-    """B17."""
+@pytest.mark.fault("B17")
+@needs_any_file_name
+def test_a_log_with_an_odd_name_does_not_stop_the_others(claude: ClaudeHome):
     claude.write(ClaudeLogBuilder().prompt("one"))
     odd = claude.log(os.fsdecode(b"p/pat\xe9.jsonl"))
     odd.write_bytes(encode_json_lines(ClaudeLogBuilder("x").prompt("two")))
@@ -495,9 +497,9 @@ def test_a_log_with_an_odd_name_blocks_no_other(claude: ClaudeHome):
     assert report.entries == 2
 
 
-@any_name
+@pytest.mark.fault("B17")
+@needs_any_file_name
 def test_names_that_differ_only_in_odd_bytes_are_two_sessions(claude: ClaudeHome):
-    """B17."""
     for name in (b"a\xfe", b"a\xff"):
         path = claude.log(f"p/{os.fsdecode(name)}.jsonl")
         path.write_bytes(

@@ -64,8 +64,8 @@ def test_a_document_is_one_entry(document: Path):
     assert DocumentHarness(document).read_new() == [b'{"a": 1}']
 
 
+@pytest.mark.fault("A14")
 def test_a_document_rewritten_with_the_same_bytes_yields_no_entry(document: Path):
-    """A14."""
     harness = DocumentHarness(document)
     harness.read_new()
     bump_mtime(document)
@@ -74,8 +74,8 @@ def test_a_document_rewritten_with_the_same_bytes_yields_no_entry(document: Path
     assert harness.cursor.generation == 1
 
 
+@pytest.mark.fault("B3")
 def test_a_changed_document_is_a_new_generation(document: Path):
-    """B3."""
     harness = DocumentHarness(document)
     harness.read_new()
     rewrite_in_place(document, b'{"a": 2}')
@@ -84,33 +84,33 @@ def test_a_changed_document_is_a_new_generation(document: Path):
     assert harness.cursor.generation == 2
 
 
+@pytest.mark.fault("B5")
 def test_a_document_replaced_by_rename_is_read(document: Path):
-    """B5."""
     harness = DocumentHarness(document)
     harness.read_new()
-    other = document.with_name("other")
-    other.write_bytes(b'{"a": 2}')
-    other.rename(document)
+    replacement = document.with_name("other")
+    replacement.write_bytes(b'{"a": 2}')
+    replacement.rename(document)
 
     assert harness.read_new() == [b'{"a": 2}']
 
 
+@pytest.mark.fault("A14")
 @pytest.mark.parametrize("data", [b"", b" \n\t\n"])
 def test_an_empty_document_yields_no_entry(document: Path, data: bytes):
-    """A14."""
     document.write_bytes(data)
 
     assert DocumentHarness(document).read_new() == []
 
 
+@pytest.mark.fault("A8")
 def test_a_document_that_is_too_large_raises_an_error(document: Path):
-    """A8."""
     with pytest.raises(SourceError, match="too large"):
         DocumentHarness(document).read_new(line=4)
 
 
+@pytest.mark.fault("A8")
 def test_a_large_document_does_not_stop_the_others(claude: ClaudeHome):
-    """A8."""
     claude.limits = ReadLimits(line=1000)
     path = write_meta(claude, description="x" * 2000)
     write_subagent(claude)
@@ -130,11 +130,11 @@ def test_a_side_file_alone_is_not_a_session(claude: ClaudeHome):
         assert reader.list_sessions() == []
 
 
+@pytest.mark.fault("G5")
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_side_file_describes_its_subagent_in_either_order(
     claude: ClaudeHome, order: int
 ):
-    """G5."""
     steps = [lambda: write_meta(claude, description="Look")]
     steps.append(lambda: write_subagent(claude))
     for step in steps[::order]:
@@ -153,8 +153,8 @@ def test_the_last_description_is_stored(claude: ClaudeHome):
     assert list_descriptions(claude) == ["other"]
 
 
+@pytest.mark.fault("G7")
 def test_a_description_that_is_changed_back_is_stored(claude: ClaudeHome):
-    """G7."""
     write_subagent(claude)
     for text in ("first", "other", "first"):
         write_meta(claude, description=text)
@@ -163,8 +163,8 @@ def test_a_description_that_is_changed_back_is_stored(claude: ClaudeHome):
     assert list_descriptions(claude) == ["first"]
 
 
+@pytest.mark.fault("G10")
 def test_a_torn_document_is_rejected_until_it_is_complete(claude: ClaudeHome):
-    """G10."""
     write_subagent(claude)
     path = claude.log(f"{FOLDER}/agent-x.meta.json")
     path.write_bytes(b'{"description": "Lo')
@@ -178,8 +178,8 @@ def test_a_torn_document_is_rejected_until_it_is_complete(claude: ClaudeHome):
     assert list_descriptions(claude) == ["Look"]
 
 
+@pytest.mark.fault("G10")
 def test_a_torn_document_deletes_nothing(claude: ClaudeHome):
-    """G10."""
     write_subagent(claude)
     path = write_meta(claude, description="Look")
     claude.sync()

@@ -24,8 +24,8 @@ def count_open_files() -> int:
     return len(os.listdir("/dev/fd"))  # noqa: PTH208
 
 
+@pytest.mark.fault("B13")
 def test_a_pipe_is_refused_at_once(tmp_path: Path):
-    """B13."""
     os.mkfifo(tmp_path / "pipe")
 
     with (
@@ -35,8 +35,8 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path):
         pass
 
 
+@pytest.mark.fault("B13")
 def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """B13."""
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("socket")
@@ -45,9 +45,9 @@ def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             pass
 
 
+@pytest.mark.fault("B13")
 @pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "/"])
 def test_a_device_or_a_folder_is_refused(name: str):
-    """B13."""
     with pytest.raises(SourceError, match="regular"), files.open_regular(Path(name)):
         pass
 
@@ -60,8 +60,8 @@ def test_a_missing_file_raises_a_readable_error(tmp_path: Path):
         pass
 
 
+@pytest.mark.fault("B14")
 def test_a_failing_read_raises_a_readable_error(path: Path):
-    """B14."""
     with (
         pytest.raises(SourceError, match="cannot be read: Input/output error"),
         files.open_regular(path),
@@ -69,9 +69,9 @@ def test_a_failing_read_raises_a_readable_error(path: Path):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
+@pytest.mark.fault("F6")
 @pytest.mark.parametrize("error", [None, OSError(errno.EIO, "x"), KeyError("x")])
 def test_no_descriptor_is_left_open(path: Path, error: Exception | None):
-    """F6."""
     before = count_open_files()
 
     try:
@@ -84,8 +84,8 @@ def test_no_descriptor_is_left_open(path: Path, error: Exception | None):
     assert count_open_files() == before
 
 
+@pytest.mark.fault("B13", "F6")
 def test_a_refused_pipe_leaves_no_descriptor_open(tmp_path: Path):
-    """B13, F6."""
     os.mkfifo(tmp_path / "pipe")
     before = count_open_files()
 
@@ -110,14 +110,14 @@ def test_reading_does_not_change_the_file(path: Path):
     assert files.make_stamp(after) == files.make_stamp(before)
 
 
+@pytest.mark.fault("A3")
 @pytest.mark.parametrize("limit", [1, 7, 64])
 def test_short_reads_are_continued(
     path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
 ):
-    """A3."""
-    real = os.pread
+    real_pread = os.pread
     monkeypatch.setattr(
-        files.os, "pread", lambda fd, length, at: real(fd, min(length, limit), at)
+        files.os, "pread", lambda fd, length, at: real_pread(fd, min(length, limit), at)
     )
 
     with files.open_regular(path) as fd:
@@ -125,23 +125,23 @@ def test_short_reads_are_continued(
         assert b"".join(files.iter_range(fd, 20, 170, 50)) == bytes(range(20, 170))
 
 
-def test_a_read_past_the_end_returns_the_rest(path: Path):
+def test_a_read_past_the_end_returns_the_existing_bytes(path: Path):
     with files.open_regular(path) as fd:
         assert files.read_at(fd, 100, 150) == bytes(range(150, 200))
         assert files.read_at(fd, 100, 500) == b""
         assert b"".join(files.iter_range(fd, 150, 900, 20)) == bytes(range(150, 200))
 
 
+@pytest.mark.fault("A8")
 def test_pieces_of_a_range_are_bounded(path: Path):
-    """A8."""
     with files.open_regular(path) as fd:
         sizes = [len(piece) for piece in files.iter_range(fd, 5, 195, 50)]
 
     assert sizes == [50, 50, 50, 40]
 
 
+@pytest.mark.fault("A14")
 def test_an_unchanged_file_has_equal_stamps(path: Path):
-    """A14."""
     assert files.make_stamp(path.stat()) == files.make_stamp(path.stat())
 
 

@@ -71,8 +71,10 @@ def test_a_folder_that_did_not_change_is_not_listed(
 ):
     known_paths = [write_log(roots, f"-p{n}/1.jsonl", BEFORE) for n in range(5)]
     listed: list[object] = []
-    real = os.scandir
-    monkeypatch.setattr(os, "scandir", lambda path: listed.append(path) or real(path))
+    real_scandir = os.scandir
+    monkeypatch.setattr(
+        os, "scandir", lambda path: listed.append(path) or real_scandir(path)
+    )
 
     check_freshness(ADAPTER.name, roots, known_paths, SCANNED)
 

@@ -148,11 +148,11 @@ def test_reading_continues_after_any_chunk(tree: TreeHarness):
     limits = tail.ReadLimits(chunk=300)
     first, *_ = tail.read(tree.source(), Cursor(), limits)
 
-    rest = list(tail.read(tree.source(), first.cursor, limits))
+    later_chunks = list(tail.read(tree.source(), first.cursor, limits))
 
     names = [
         json.loads(entry.data).get("name")
-        for chunk in [first, *rest]
+        for chunk in [first, *later_chunks]
         for entry in chunk.entries
     ]
     assert {f"m{number}" for number in range(10)} <= set(names)

@@ -27,15 +27,15 @@ def test_the_complete_text_is_read(folder: Path):
     assert read_spill(folder / "a.txt", LIMITS) == "héllo\n"
 
 
+@pytest.mark.fault("A8")
 def test_a_long_text_is_cut_at_the_limit(folder: Path):
-    """A8."""
     (folder / "a.txt").write_text("x" * 101)
 
     assert read_spill(folder / "a.txt", LIMITS) == "x" * 100
 
 
+@pytest.mark.fault("A4")
 def test_invalid_utf8_is_replaced(folder: Path):
-    """A4."""
     (folder / "a.txt").write_bytes(b"pat\xe9" + b"x" * 95 + "é".encode())
 
     assert read_spill(folder / "a.txt", LIMITS) == "pat\ufffd" + "x" * 95 + "\ufffd"
@@ -48,16 +48,16 @@ def test_a_missing_file_is_empty(folder: Path, name: str):
     assert read_spill(folder / name, LIMITS) == ""
 
 
+@pytest.mark.fault("B13")
 def test_a_pipe_is_empty_and_does_not_block(folder: Path):
-    """B13."""
     os.mkfifo(folder / "a.txt")
 
     assert read_spill(folder / "a.txt", LIMITS) == ""
 
 
+@pytest.mark.fault("P5")
 @pytest.mark.parametrize("depth", [0, 1, 2], ids=["file", "folder", "session"])
 def test_a_link_is_not_followed(folder: Path, tmp_path: Path, depth: int):
-    """P5."""
     secret = tmp_path / "secret" / "tool-results" / "a.txt"
     secret.parent.mkdir(parents=True)
     secret.write_text("secret")
@@ -70,8 +70,8 @@ def test_a_link_is_not_followed(folder: Path, tmp_path: Path, depth: int):
     assert read_spill(path, LIMITS) == ""
 
 
+@pytest.mark.fault("B13")
 def test_a_folder_is_empty(folder: Path):
-    """B13."""
     assert read_spill(folder, LIMITS) == ""
 
 
@@ -99,11 +99,11 @@ def test_a_spilled_result_is_found_beside_its_session(
     assert (last.content, last.spilled) == ("part", "all of it")
 
 
+@pytest.mark.fault("P5")
 @pytest.mark.parametrize(
     "file_name", ["..", "/", "", ".hidden", "a/..", "\ud800", "x\0y"]
 )
 def test_a_hostile_file_name_loses_no_record(claude: ClaudeHome, file_name: str):
-    """P5."""
     builder = ClaudeLogBuilder()
     metadata = {"persistedOutputPath": file_name}
     claude.write(

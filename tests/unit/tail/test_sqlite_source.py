@@ -78,7 +78,7 @@ def change(db: sqlite3.Connection, name: str, text: str, event: str) -> None:
     db.execute("INSERT INTO event VALUES (?, ?)", (event, name))
 
 
-def root_of(folder: Path, *feeds: Feed) -> Root:
+def make_root(folder: Path, *feeds: Feed) -> Root:
     pattern = Pattern(glob="a.db", shape=Shape.SQLITE, feeds=feeds or (CHATS, CHANGES))
     return Root(path=folder, patterns=(pattern,), watch=WatchDepth.FLAT)
 
@@ -86,7 +86,7 @@ def root_of(folder: Path, *feeds: Feed) -> Root:
 def read_chunks(
     folder: Path, cursor: Cursor | None = None, *feeds: Feed
 ) -> list[Chunk]:
-    source = tail.find_source("x", [root_of(folder, *feeds)], folder / "a.db")
+    source = tail.find_source("x", [make_root(folder, *feeds)], folder / "a.db")
     assert source is not None
     return list(tail.read(source, cursor or Cursor(), LIMITS))
 
@@ -170,7 +170,9 @@ class TestReadingRows:
         assert names_in(first) == []
         assert len(read_chunks(folder, first[-1].cursor, quiet)) == 1
 
-    def test_a_feed_is_replaced_when_the_better_one_has_a_row(self, folder: Path):
+    def test_a_feed_is_not_read_when_the_table_that_replaces_it_has_a_row(
+        self, folder: Path
+    ):
         db = open_database(folder)
         insert_chats(db, "a")
         before = read_chunks(folder, None, UPDATES)
@@ -218,8 +220,8 @@ class TestReadingRows:
     ):
         with open_database(folder) as db:
             insert_chats(db, "a", "b", "c")
-            long = "x" * LIMITS.line
-            db.execute("UPDATE chat SET text = ? WHERE id = 'b'", (long,))
+            long_text = "x" * LIMITS.line
+            db.execute("UPDATE chat SET text = ? WHERE id = 'b'", (long_text,))
 
         chunks = read_chunks(folder)
 
@@ -228,7 +230,7 @@ class TestReadingRows:
         assert rejected.reason.startswith("oversized")
         assert rejected.head == b""
 
-    def test_invalid_utf8_is_passed_on(self, folder: Path):
+    def test_invalid_utf8_is_left_to_the_decoder(self, folder: Path):
         with open_database(folder) as db:
             db.execute("INSERT INTO chat VALUES (?, CAST(x'ff41' AS TEXT), 0)", ("a",))
 
@@ -369,23 +371,23 @@ class TestReadingWithoutSideEffects:
     def test_the_agent_can_write_while_its_database_is_read(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, *map(str, range(500)))
-        source = tail.find_source("x", [root_of(folder)], folder / "a.db")
+        source = tail.find_source("x", [make_root(folder)], folder / "a.db")
         assert source is not None
 
         chunks = tail.read(source, Cursor(), LIMITS)
         first = next(chunks)
         insert_chats(db, "while")
         busy, _, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        rest = list(chunks)
+        later_chunks = list(chunks)
 
         assert busy == 0
-        assert names_in([first, *rest])[-1] == "while"
+        assert names_in([first, *later_chunks])[-1] == "while"
 
     def test_an_agent_that_opens_the_database_meanwhile_is_detected(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, *map(str, range(500)))
         db.close()
-        source = tail.find_source("x", [root_of(folder)], folder / "a.db")
+        source = tail.find_source("x", [make_root(folder)], folder / "a.db")
         assert source is not None
         chunks = tail.read(source, Cursor(), LIMITS)
         next(chunks)
@@ -498,7 +500,7 @@ class TestReadableErrors:
 
     def test_a_folder_with_that_name(self, folder: Path):
         open_database(folder).close()
-        source = tail.find_source("x", [root_of(folder)], folder / "a.db")
+        source = tail.find_source("x", [make_root(folder)], folder / "a.db")
         (folder / "a.db").unlink()
         (folder / "a.db").mkdir()
         assert source is not None
@@ -515,7 +517,7 @@ class TestDetectingChanges:
         size = (folder / "a.db").stat().st_size
         insert_chats(db, "b")
 
-        (source,) = tail.discover("x", [root_of(folder)]).sources
+        (source,) = tail.discover("x", [make_root(folder)]).sources
 
         assert (folder / "a.db").stat().st_size == size
         assert source.stamp != before
@@ -527,12 +529,12 @@ class TestDetectingChanges:
         insert_chats(db, "b")
         log = folder / "a.db-wal"
         os.utime(log, ns=(1, 1))
-        (before,) = tail.discover("x", [root_of(folder)]).sources
+        (before,) = tail.discover("x", [make_root(folder)]).sources
         size = log.stat().st_size
         insert_chats(db, "c")
         os.utime(log, ns=(1, 1))
 
-        (after,) = tail.discover("x", [root_of(folder)]).sources
+        (after,) = tail.discover("x", [make_root(folder)]).sources
 
         assert log.stat().st_size == size
         assert after.stamp != before.stamp
@@ -542,7 +544,7 @@ class TestDetectingChanges:
         insert_chats(db, "a")
         cursor = read_chunks(folder)[-1].cursor
 
-        (source,) = tail.discover("x", [root_of(folder)]).sources
+        (source,) = tail.discover("x", [make_root(folder)]).sources
 
         assert tail.is_unchanged(source, cursor)
         db.close()
@@ -551,7 +553,7 @@ class TestDetectingChanges:
         db = open_database(folder)
         insert_chats(db, "a")
 
-        source = tail.find_source("x", [root_of(folder)], folder / "a.db-wal")
+        source = tail.find_source("x", [make_root(folder)], folder / "a.db-wal")
 
         assert source is not None
         assert source.path == folder / "a.db"
@@ -560,7 +562,8 @@ class TestDetectingChanges:
     def test_files_in_subfolders_of_a_flat_root_are_not_sources(self, folder: Path):
         open_database(folder / "below").close()
 
-        assert tail.discover("x", [root_of(folder)]).sources == []
+        assert tail.discover("x", [make_root(folder)]).sources == []
         assert (
-            tail.find_source("x", [root_of(folder)], folder / "below" / "a.db") is None
+            tail.find_source("x", [make_root(folder)], folder / "below" / "a.db")
+            is None
         )

@@ -161,7 +161,7 @@ def test_the_start_of_a_feed_is_saved_although_another_feed_is_damaged(path: Pat
     assert read(path, CHATS, notes, cursor=outcome.cursor).ids == ["later"]
 
 
-def test_a_feed_that_repeats_itself_ends(path: Path):
+def test_reading_ends_if_a_feed_repeats_its_rows(path: Path):
     """An index page that is out of order returns the same rows forever."""
     repeated = replace(CHATS, sql="SELECT 0, 1, NULL, json_object('id', 'x')")
 

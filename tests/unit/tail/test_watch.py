@@ -32,17 +32,19 @@ def watcher(root: Path, tmp_path: Path, clock: FakeClock):
 
 
 def collect(watcher: Watcher, expected: set[Path]) -> set[Path]:
-    """Return the paths of all hints until the expected ones are among them."""
-    hinted: set[Path] = set()
-    while not expected <= hinted:
-        hint = watcher.wait(MAX_WAIT_SECONDS)
-        assert hint.paths or hint.needs_scan, f"no hint of {expected - hinted}"
-        hinted |= hint.paths
-    return hinted
+    """Return all reported paths until the expected ones are among them."""
+    reported: set[Path] = set()
+    while not expected <= reported:
+        changes = watcher.wait(MAX_WAIT_SECONDS)
+        assert changes.paths or changes.needs_scan, (
+            f"no report of {expected - reported}"
+        )
+        reported |= changes.paths
+    return reported
 
 
 def collect_all(watcher: Watcher, marker: Path) -> set[Path]:
-    """Return the paths of all hints so far.
+    """Return all reported paths so far.
 
     Events of a folder arrive in order, so the marker's event is the last one.
     """
@@ -50,7 +52,7 @@ def collect_all(watcher: Watcher, marker: Path) -> set[Path]:
     return collect(watcher, {marker})
 
 
-def test_an_append_hints_at_its_file(watcher: Watcher, root: Path):
+def test_an_append_reports_its_file(watcher: Watcher, root: Path):
     log = root / "a.jsonl"
 
     log.write_text("one\n")
@@ -70,7 +72,7 @@ def test_watchdogs_warning_about_duplicate_folders_is_ignored(watcher: Watcher):
     warnings.warn("Callback with id '1' already exists", RuntimeWarning, stacklevel=1)
 
 
-def test_a_file_renamed_into_place_is_hinted_at(watcher: Watcher, root: Path):
+def test_a_file_renamed_into_place_is_reported(watcher: Watcher, root: Path):
     (root / "tmp").write_text("x")
 
     (root / "tmp").rename(root / "a.jsonl")
@@ -78,7 +80,7 @@ def test_a_file_renamed_into_place_is_hinted_at(watcher: Watcher, root: Path):
     assert root / "a.jsonl" in collect(watcher, {root / "a.jsonl"})
 
 
-def test_reading_causes_no_hint(watcher: Watcher, root: Path):
+def test_reading_reports_no_change(watcher: Watcher, root: Path):
     log = root / "a.jsonl"
     log.write_text("one\n")
     written = collect_all(watcher, root / "written")
@@ -96,7 +98,7 @@ def test_an_overflow_requests_a_scan(watcher: Watcher):
     assert watcher.wait(MAX_WAIT_SECONDS).needs_scan
 
 
-def test_an_event_of_the_canary_is_not_a_hint(watcher: Watcher):
+def test_an_event_of_the_canary_is_not_reported(watcher: Watcher):
     watcher.refresh()
     wait_until(lambda: not watcher._queue.is_canary_pending)
 
@@ -105,10 +107,10 @@ def test_an_event_of_the_canary_is_not_a_hint(watcher: Watcher):
     assert not watcher.wait(0).paths
 
 
+@pytest.mark.fault("C5")
 def test_an_observer_without_events_is_replaced(
     watcher: Watcher, root: Path, clock: FakeClock
 ):
-    """C5."""
     assert watcher._observer is not None
     watcher._observer.unschedule_all()
     watcher.refresh()
@@ -139,11 +141,10 @@ def test_the_observer_is_restarted_after_an_overflow(watcher: Watcher):
     assert watcher._observer is not before
 
 
+@pytest.mark.fault("C2", "C3")
 def test_without_file_events_the_watcher_polls_and_has_an_error(
     watcher: Watcher, monkeypatch: pytest.MonkeyPatch
 ):
-    """C2, C3."""
-
     def refuse(*_: object, **__: object) -> None:
         raise OSError(28, "inotify watch limit reached")
 
@@ -157,8 +158,8 @@ def test_without_file_events_the_watcher_polls_and_has_an_error(
     assert not watcher.refresh()
 
 
+@pytest.mark.fault("B16")
 def test_a_root_created_later_is_watched_step_by_step(tmp_path: Path, clock: FakeClock):
-    """B16."""
     root = tmp_path / "agent" / "projects"
     (tmp_path / "state").mkdir()
     watcher = Watcher(
