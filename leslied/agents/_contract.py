@@ -23,7 +23,10 @@ Capability = Literal[
     "turn end",
     "live",
 ]
-"""What an agent's files contain; a fixture shows each capability that is declared."""
+"""A kind of information in an agent's files.
+
+Each capability that an adapter declares appears in one of its fixtures.
+"""
 
 
 class AgentAdapter(Protocol):
@@ -63,19 +66,19 @@ class AgentAdapter(Protocol):
         """Return where the agent writes; `configured` replaces the defaults."""
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-        """Decode one entry; `state` holds what earlier entries of the source left.
+        """Decode one entry, and return the source's state for the next entry.
 
-        The state's `cwd` is the session's working directory. For an excluded project,
-        nothing else is kept.
+        `state` is what the source's previous entry returned. Its `cwd` is the session's
+        working directory; for an excluded project, only `cwd` is stored.
         """
 
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
     ) -> Iterable[ProcessRegistry]:
-        """Return the files that name the agent's live processes; most have none."""
+        """Return where files name the agent's running processes; often nowhere."""
 
     def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
-        """Return the process that such a file names, or None."""
+        """Return the process that a file of a live registry names, or None."""
 
     def find_spill_file(self, record: Record, source: SourceRef) -> Path | None:
         """Return the file with a tool result too large for the log, or None."""
@@ -83,8 +86,9 @@ class AgentAdapter(Protocol):
     def find_main_log(self, source: SourceRef) -> Path | None:
         """Return the log of the session that a subagent's file belongs to.
 
-        None for a source that is a session itself or names its own directory. While
-        projects are excluded, the directory in that log decides about this source.
+        Return None for a main session's log, and for a file that states its own working
+        directory. With `projects.exclude` set, the working directory in the main log
+        decides whether the subagent's file is read.
         """
 
     def resume_command(self, session_id: str) -> str:
@@ -103,7 +107,7 @@ class BaseAdapter:
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
     ) -> Iterable[ProcessRegistry]:
-        """Return nothing: no file names its processes."""
+        """Return nothing: no file names the agent's processes."""
         del env, configured
         return ()
 

@@ -19,11 +19,11 @@ _MIN_EPOCH_MILLISECONDS = 100_000_000_000
 def parse_object(data: bytes) -> dict[str, Any]:
     """Return the JSON object in `data` without lone surrogates, NaN or huge numbers.
 
-    Slower and more lenient than a typed decoder; meant for the lines that those reject.
+    Slower and more lenient than a typed decoder; used for lines that one rejects.
     Raises DecodeError.
     """
     if len(data) > _MAX_LENIENT_BYTES:
-        raise DecodeError(f"damaged, and {len(data)} bytes are too large to repair")
+        raise DecodeError(f"damaged and too large to repair: {len(data)} bytes")
     text = data.decode("utf-8-sig", errors="replace")
     try:
         value = json.loads(
@@ -48,7 +48,7 @@ def to_json(value: object) -> str:
 
 
 def parse_time(value: object) -> datetime | None:
-    """Return an aware time from ISO text or epoch (milli)seconds, or None."""
+    """Return a time with a zone from ISO text or epoch (milli)seconds, or None."""
     try:
         if isinstance(value, str):
             time = datetime.fromisoformat(value)
@@ -81,6 +81,7 @@ def format_size(size: int) -> str:
 
 
 def _parse_int(digits: str) -> int | str:
+    """Return the integer, or its digits as text if it exceeds 64 bits."""
     if len(digits) > _MAX_INTEGER_DIGITS:
         return digits
     number = int(digits)
@@ -88,6 +89,7 @@ def _parse_int(digits: str) -> int | str:
 
 
 def _parse_float(digits: str) -> float | str:
+    """Return the number, or its digits as text if it is too large for a float."""
     number = float(digits)
     return digits if number in (float("inf"), float("-inf")) else number
 
@@ -111,5 +113,5 @@ def _replace_surrogates(text: str) -> str:
 
 
 def reject_entry(reason: str) -> NoReturn:
-    """Raise DecodeError: the entry makes no sense."""
+    """Raise DecodeError with this reason."""
     raise DecodeError(reason)

@@ -1,4 +1,4 @@
-"""Convert records, units and sessions to plain values, the only JSON form they have."""
+"""Convert records, units and sessions to the plain values of their JSON form."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def record_to_dict(placed: PlacedRecord) -> dict[str, Any]:
 
 
 def metadata_to_dict(record: Record) -> dict[str, Any]:
-    """Return the record's metadata, plus facts that have no field of their own."""
+    """Return the record's metadata, plus its native id, UTC offset and spilled size."""
     metadata = dict(record.metadata)
     if record.native_id:
         metadata["native_id"] = record.native_id
@@ -62,7 +62,7 @@ def metadata_to_dict(record: Record) -> dict[str, Any]:
 def session_to_dict(
     session: SessionSummary, status: Status, project: str
 ) -> dict[str, Any]:
-    """Return a session in the form that lists show."""
+    """Return a session's summary as plain values, as in lists of sessions."""
     return {
         "id": session.key.session_id,
         "agent": session.key.agent,
@@ -115,7 +115,7 @@ def usage_to_dict(usage: Usage) -> dict[str, int]:
 
 
 def encode_time(time: datetime | None) -> str | None:
-    """Return ISO 8601 text in UTC, to the millisecond or microsecond."""
+    """Return ISO 8601 text in UTC, with microseconds only if needed, or None."""
     if time is None:
         return None
     utc = time.astimezone(UTC)

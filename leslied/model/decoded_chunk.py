@@ -1,4 +1,4 @@
-"""Decoded entries of one chunk of a source, committed together with its cursor."""
+"""Define the decoded entries of a chunk, which are committed with its cursor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PreparedRecord(Struct, frozen=True):
-    """Values derived from a record that may be computed before the transaction."""
+    """Values derived from a record, computed in advance for a short transaction."""
 
     digest: bytes
     search_text: str
@@ -28,8 +28,9 @@ class DecodedEntry(Struct, frozen=True):
     line_digest: bytes = b""
     """Identifies the records of a line that has no id of its own."""
     is_complete: bool = True
+    """False for a last line without a line end."""
     prepared: tuple[PreparedRecord, ...] = ()
-    """One item for each record, or empty if nothing was computed yet."""
+    """One item for each record, or empty if nothing was computed in advance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

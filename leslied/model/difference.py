@@ -1,4 +1,4 @@
-"""Types that describe the differences between two sessions."""
+"""Describe the differences between two sessions, called A and B."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FieldDifference:
 
 @dataclass(frozen=True, slots=True)
 class TextDiffLine:
-    """One line of text: in both (` `), only in A (`-`) or only in B (`+`)."""
+    """One line of text: in both texts (` `), only in A (`-`) or only in B (`+`)."""
 
     sign: DiffSign
     text: str
@@ -41,12 +41,12 @@ class TextDifference:
     is_coarse: bool = False
     """True if lines were too long to be compared word by word."""
     uncompared: tuple[int, int] = (0, 0)
-    """Numbers of lines of A and of B that exceeded the limit and were left out."""
+    """Numbers of lines of A and of B that were not compared, beyond the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Changed lines with some context, and their line numbers on both sides."""
+    """Changed lines, some lines around them, and where they start in A and B."""
 
     start_a: int
     start_b: int

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     Sign = Literal["+", "-", " ", "@"]
+    """Added, removed or unchanged; `@` separates two places in the file."""
     DiffLine = tuple[Sign, str]
 
 PATH_ARGUMENTS = ("file_path", "filePath", "path", "notebook_path", "absolute_path")
@@ -33,8 +34,8 @@ _WRITE_TOOLS = frozenset(
 _PATCH = re.compile(
     r"\*\*\* Begin Patch\n(.*?)(?:^\*\*\* End Patch|\Z)", re.DOTALL | re.MULTILINE
 )
-_FILE = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
-_MOVE = "*** Move to: "
+_FILE_HEADER = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
+_MOVE_PREFIX = "*** Move to: "
 _MAX_DIFF_CHARS = 60_000
 """Longer texts are not diffed: all old lines are removed, all new lines added."""
 
@@ -55,7 +56,7 @@ class FileEdit:
 
 
 def find_edits(tool: str, arguments: Any) -> list[FileEdit]:
-    """Return the file edits that the call makes; empty if it cannot be parsed."""
+    """Return the file edits of a tool call; empty if it has none that are known."""
     if not isinstance(arguments, dict):
         return []
     patch_edits = find_patch_edits(tool, arguments)
@@ -77,7 +78,7 @@ def find_replacements(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def find_patch_edits(tool: str, arguments: Mapping[str, Any]) -> list[FileEdit]:
     """Return the edits of an `apply_patch` patch; empty if there is no patch."""
-    return list(_read_patch(_find_patch(tool, arguments)))
+    return list(_parse_patch(_find_patch(tool, arguments)))
 
 
 def _iter_changes(tool: str, arguments: Mapping[str, Any]) -> Iterator[DiffLine]:
@@ -113,6 +114,7 @@ def _diff_texts(old: str, new: str) -> Iterator[DiffLine]:
         return
     diff = difflib.unified_diff(before, after, lineterm="", n=2)
     for number, line in enumerate(diff):
+        # The first three lines are the diff's two file names and its first hunk header.
         if number < 3:
             continue
         if line[:2] == "@@":
@@ -126,27 +128,27 @@ def _find_patch(tool: str, arguments: Mapping[str, Any]) -> str:
     command = arguments.get("command") or arguments.get("cmd")
     words = command if isinstance(command, list) else [command]
     texts = [arguments.get(name) for name in _PATCH_ARGUMENTS]
-    if "apply_patch" in tool or any(_is_patching(word) for word in words):
+    if "apply_patch" in tool or any(_is_patch_command(word) for word in words):
         texts += words
     matches = (_PATCH.search(text) for text in texts if isinstance(text, str))
     return next((match[1] for match in matches if match), "")
 
 
-def _is_patching(word: Any) -> bool:
+def _is_patch_command(word: Any) -> bool:
     return isinstance(word, str) and word.lstrip().startswith("apply_patch")
 
 
-def _read_patch(text: str) -> Iterator[FileEdit]:
+def _parse_patch(text: str) -> Iterator[FileEdit]:
     path, changes = "", list[Any]()
     for line in text.split("\n"):
-        header = _FILE.fullmatch(line)
+        header = _FILE_HEADER.fullmatch(line)
         if header:
             if path:
                 yield FileEdit(path, tuple(changes))
             changes = []
             path = f"{header[2]} (deleted)" if header[1] == "Delete" else header[2]
-        elif line.startswith(_MOVE):
-            path += f" → {line.removeprefix(_MOVE)}"
+        elif line.startswith(_MOVE_PREFIX):
+            path += f" → {line.removeprefix(_MOVE_PREFIX)}"
         elif line.startswith("@@"):
             changes += [("@", "")] if changes else []
         elif line[:1] in ("+", "-", " "):

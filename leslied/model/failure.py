@@ -1,4 +1,4 @@
-"""Describe work that failed unexpectedly and will be retried."""
+"""Describe work that raised an exception and will be retried."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 FileChangeKind = Literal[
     "write", "edit", "append", "delete", "move", "folder", "plan", "todos", "task"
 ]
-"""The first five happened to the file at the path. `folder` means that the agent's
-working directory changed. The others are plans and lists, with their text in `body`.
+"""The first five kinds changed the file at `path`. `folder` is a change of the agent's
+working directory. The others are plans and task lists, with their text in `body`.
 """
 
 

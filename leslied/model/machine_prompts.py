@@ -1,7 +1,7 @@
 """Prefixes of prompts that Claude Code wrote itself.
 
-Both the decoder and the hook program use them. The hook must start in milliseconds,
-so this module imports nothing.
+The decoder and the hook program both use these prefixes. The hook program must start in
+milliseconds, so this module imports nothing.
 """
 
 from __future__ import annotations

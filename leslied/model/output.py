@@ -16,12 +16,14 @@ class Transcript:
     folder: bytes
     """The directory that contains `.leslie`."""
     file: str
-    """The path relative to that directory."""
+    """Path relative to `folder`."""
     utc_offset: int
+    """Minutes east of UTC, for the times in the transcript."""
     started_us: int
     newest: int
     """The newest placement that the transcript includes."""
     digest: bytes
+    """Hash of the file's content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,6 @@ class Artifact:
     """Path relative to the export's directory; each part is a plain name."""
     body: bytes
     is_derived: bool = False
-    """True if the file only shows the content of the others in another form."""
+    """True if the file repeats the content of the export's other files."""
     replaces: tuple[str, ...] = ()
-    """Files of earlier renderings that would contradict this one."""
+    """Outdated files of earlier exports, to delete when this file is written."""

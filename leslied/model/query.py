@@ -31,7 +31,7 @@ class Filter(NamedTuple):
     value: str | int
     """The text to match; for `after` and `before`, microseconds since 1970."""
     is_negated: bool = False
-    """True if matches are excluded."""
+    """True if sessions that match are excluded."""
 
 
 class Term(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Term(Struct, frozen=True):
 
     text: str
     is_prefix: bool = False
-    """True if the last word only has to start like this."""
+    """True if the last word may be the beginning of a longer word."""
 
 
 class AllOf(Struct, frozen=True):
@@ -62,20 +62,21 @@ class Query(Struct, frozen=True, kw_only=True):
     """A parsed search."""
 
     words: AllOf = AllOf(())
+    """The words and phrases to find."""
     filters: tuple[Filter, ...] = ()
     notes: tuple[str, ...] = ()
-    """Messages about input that may have been misread."""
+    """Messages about parts of the input that may be interpreted wrongly."""
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """All words and phrases that a match may contain."""
+        """All words and phrases that a match may contain, without excluded ones."""
         return tuple(_collect_terms(self.words))
 
 
 def _collect_terms(part: QueryPart) -> list[Term]:
     if isinstance(part, Term):
         return [part]
-    return [term for each in part.parts for term in _collect_terms(each)]
+    return [term for child in part.parts for term in _collect_terms(child)]
 
 
 class Selection(Struct, frozen=True, kw_only=True):

@@ -41,8 +41,8 @@ EventKind = Literal[
     "notice",
 ]
 Origin = Literal["prompt", "command", "shell", "queued", "task"]
-"""Who wrote a user message: typed, `/name`, `! cmd`, typed while the agent worked, or
-the task text of a subagent.
+"""How a user message came about: a typed prompt, a `/name` command, a `! cmd` shell
+command, a prompt typed while the agent worked, or the task of a subagent.
 """
 
 TURN_ENDS = ("end_turn", "stop_sequence")
@@ -77,7 +77,7 @@ class Usage(Struct, frozen=True):
         return Usage(*map(add, astuple(self), astuple(other)))
 
     def max(self, other: Usage) -> Usage:
-        """Return the larger of both counts for each kind of token."""
+        """Return the larger count of the two usages for each kind of token."""
         return Usage(*map(max, astuple(self), astuple(other)))
 
     def __bool__(self) -> bool:
@@ -100,22 +100,25 @@ class Record(Struct, frozen=True, kw_only=True):
     native_id: str = ""
     """The log's own id; empty if the line has none."""
     scope: str = ""
-    """Where the native id is unique: everywhere (empty), or only in this session."""
+    """The session in which the native id is unique; empty if it is globally unique."""
     block: int = 0
+    """Number of the record within its entry; part of the record's id."""
     created_at: datetime | None = None
     tool_name: str = ""
     tool_call_id: str = ""
     tool_input: str = ""
-    """The call's arguments, as the JSON text in the log."""
+    """The call's arguments as JSON text."""
     model: str = ""
     usage: Usage | None = None
     message_id: str = ""
     parent_id: str = ""
     metadata: Mapping[str, Any] = {}
     is_copy: bool = False
-    """A copy from another log, used only while the original is missing."""
+    """True for a copy in another log, used only while the original is missing."""
     is_repeat: bool = False
-    """Repeats an earlier record, possibly truncated: stored only if that is missing."""
+    """True if it may repeat an earlier record, perhaps truncated; stored only if that
+    record is missing.
+    """
     spilled: str = ""
     """The full text of a tool result that the agent saved in a separate file."""
 
@@ -128,18 +131,20 @@ class DecodeResult(Struct, frozen=True, kw_only=True):
     noise: str = ""
     """The kind of an entry that is recognized but not worth a record."""
     cwd: str = ""
-    """The session's working directory, as far as this source has named it."""
+    """The session's working directory; empty if the source has not named it yet."""
 
 
 class PlacedRecord(Struct, frozen=True, kw_only=True):
-    """A stored record and its place in a session."""
+    """A stored record with its placement: its position in a session and a source."""
 
     record: Record
     entry_id: str
     sequence: int
+    """Position in its session or subagent, from 1."""
     unit: int
+    """Number of its unit; 0 before the first prompt."""
     placement: int
-    """The store's number of this place; later places have larger numbers."""
+    """Row id of the placement in the store; later placements have larger ids."""
     observed_at: datetime
     decoder_version: int
     path: str

@@ -22,7 +22,7 @@ AgentMode = Literal["agent", "plan", "review", "duet"]
 
 
 class SessionSummary(Struct, frozen=True, kw_only=True):
-    """Facts about one session or subagent, as lists show them."""
+    """Summary of one session or subagent, without its entries."""
 
     row: int
     """Row id in the store."""
@@ -50,7 +50,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     cost: Cost = field(default_factory=Cost)
     """Cost of the tokens; empty unless the caller requested it."""
     folder: str = ""
-    """The directory that contains the thread's `.leslie`, if already written."""
+    """Directory that contains the thread's `.leslie`; empty before the first write."""
 
     @property
     def transcripts_dir(self) -> str:
@@ -77,7 +77,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 
 
 class ProcessRegistry(Struct, frozen=True):
-    """Files that name an agent's live processes; `*` matches as in a shell."""
+    """Files below `path` that name an agent's live processes, as a shell pattern."""
 
     path: Path
     glob: str
@@ -105,7 +105,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     agent_mode: AgentMode
     subagents: tuple[Unit, ...] = ()
     transcript: str = ""
-    """The path of its transcript file, if it has one."""
+    """The path of the unit's transcript file; empty if it has none."""
 
     @property
     def started_at(self) -> datetime | None:
@@ -119,7 +119,7 @@ class Unit(Struct, frozen=True, kw_only=True):
 
     @property
     def tool_calls(self) -> int:
-        """Number of calls in this unit, without those of its subagents."""
+        """Number of tool calls in this unit, without those of its subagents."""
         return sum(placed.record.type == "tool_use" for placed in self.entries)
 
     def _times(self) -> list[datetime]:
@@ -128,7 +128,7 @@ class Unit(Struct, frozen=True, kw_only=True):
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """A session with its units, or some of them: the input of sinks."""
+    """A session with all or some of its units, as sinks render it."""
 
     summary: SessionSummary
     units: tuple[Unit, ...]

@@ -19,7 +19,7 @@ WAITING = "waiting: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """The facts about the machine that an adapter may use."""
+    """Facts about the machine that an adapter may use."""
 
     home: Path
     environ: Mapping[str, str]
@@ -43,12 +43,12 @@ class Shape(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """Rows of an agent's database, in an order that puts new rows last.
+    """A query for rows of an agent's database, in an order that puts new rows last.
 
-    `sql` uses `:after` and `:row`, the mark of the last row that was read, and returns
-    four columns: the two numbers of the mark, the row's name or NULL, and the entry as
-    JSON text or NULL, which only advances the mark. Rows with the same mark are read
-    together.
+    A mark of two numbers says how far the feed was read. `sql` uses the last mark as
+    `:after` and `:row`, and returns four columns: both numbers of the row's mark, the
+    row's id or NULL, and the entry as JSON text. A row without an entry (NULL) only
+    advances the mark. Rows with the same mark are read together.
     """
 
     name: str
@@ -56,8 +56,8 @@ class Feed:
     """The feed requires all of these tables; the first one contains its rows."""
     sql: str
     id_column: str = ""
-    """A column of the first table that identifies its rows permanently. Set where the
-    mark is a row number, to detect that SQLite reused a number.
+    """A column of the first table that identifies its rows permanently. Set if the mark
+    is a rowid, to detect that SQLite reused a rowid.
     """
     start_sql: str = ""
     """For a feed of changes: the query for the first three columns of the newest row.
@@ -80,8 +80,8 @@ class Pattern:
     source's directory; `{}` is the stem of the file one level above.
     """
     side_file: str = ""
-    """A small file, relative to the source's directory, that the first entries need.
-    Its text is in the state as `beside` when a source is read from its beginning.
+    """A small file that the first entries need, relative to the source's directory.
+    When a source is read from its beginning, the state has the file's text as `beside`.
     """
 
 
@@ -90,9 +90,9 @@ class WatchDepth(StrEnum):
 
     DEEP = "deep"
     FLAT = "flat"
-    """Only files in the directory itself are sources, and only they are watched."""
+    """Watch only the directory itself, because no sources are below it."""
     NONE = "none"
-    """Too many directories, or too few changes: the periodic scan is enough."""
+    """Watch nothing: there are too many directories or too few changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class Root:
 
 
 class FileStamp(NamedTuple):
-    """Result of `stat`: equal stamps mean that nothing was written in between."""
+    """Result of `stat`; if two are equal, the file was not written in between."""
 
     dev: int
     inode: int
@@ -137,9 +137,9 @@ class SourceRef:
 class Cursor:
     """How far a source was read, and a fingerprint of the bytes before that point.
 
-    `crc` covers every byte before `offset`; `anchor` is a hash of the last few hundred.
-    Every read checks the anchor, and the whole only if something looks wrong. Neither
-    contains any of the bytes.
+    `crc` covers all bytes before `offset`; `anchor` is a hash of the last few hundred.
+    Every read checks the anchor; `crc` is checked only if the file looks modified.
+    Neither contains any of the bytes.
     """
 
     generation: int = 1
@@ -147,7 +147,7 @@ class Cursor:
     crc: int = 0
     anchor: bytes = b""
     scanned: int = 0
-    """Bytes after `offset` without a line end: a half-written line."""
+    """Number of bytes after `offset` that are known to contain no line end."""
     finished: int = -1
     """Size of the file when its unfinished last line was accepted as final."""
     stamp: FileStamp | None = None
@@ -164,11 +164,11 @@ class RawEntry(Struct, frozen=True):
     is_complete: bool = True
     """False for a last line without a line end."""
     is_fragment: bool = False
-    """Cut out of a damaged line: accepted only if it looks like a separate entry."""
+    """True if cut out of a damaged line; decoded only if it is a complete entry."""
 
     @property
     def length(self) -> int:
-        """Its size in the source, in bytes."""
+        """Size of the entry in bytes."""
         return len(self.data)
 
 

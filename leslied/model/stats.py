@@ -14,10 +14,11 @@ Grouping = Literal[
     "day", "week", "month", "model", "project", "agent", "session", "tool", "block"
 ]
 PICO = 10**12
+"""Picodollars per dollar; prices per token are whole numbers of picodollars."""
 
 
 class PriceBreaks(NamedTuple):
-    """Limits at which prices change: request sizes, dates, and times of day."""
+    """Limits at which prices change: request sizes, times, and hours of the day."""
 
     sizes: tuple[int, ...] = ()
     times: tuple[int, ...] = ()
@@ -53,7 +54,7 @@ class Cost(NamedTuple):
         return self.pico / PICO if self.priced else None
 
     def plus(self, other: Cost) -> Cost:
-        """Return the sum of both."""
+        """Return the sum of the two costs."""
         return Cost(*(a + b for a, b in zip(self, other, strict=True)))
 
 
@@ -64,7 +65,7 @@ class ToolCall(NamedTuple):
     tool: str
     entry_id: bytes
     created_us: int | None
-    took_us: int | None
+    duration_us: int | None
     """Time from the call to its result; None if either has no time."""
     is_answered: bool
     is_failed: bool
@@ -87,7 +88,7 @@ class UsageSummary:
 
     @property
     def tokens(self) -> int:
-        """Number of all tokens."""
+        """Number of tokens of all kinds."""
         usage = self.usage
         return (
             usage.input_tokens
@@ -99,7 +100,7 @@ class UsageSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUsageSummary:
-    """How often a tool was called, with which outcome, and for how long."""
+    """Calls of one tool: their number, outcomes and durations."""
 
     tool: str
     calls: int

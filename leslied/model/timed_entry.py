@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedEntry:
-    """An entry, and the pause between it and the previous one."""
+    """An entry of a replay, and the pause before it."""
 
     pause: timedelta
     placed: PlacedRecord

@@ -1,4 +1,4 @@
-"""Test the laws of every agent's adapter over all of its fixture cases."""
+"""Test that every agent's adapter keeps the laws of `AgentAdapter`, on all fixtures."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def decode_all(
             state = decoded.state
 
 
-def parse(data: bytes) -> dict[str, Any] | None:
+def parse_object(data: bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -97,7 +97,7 @@ def iter_strings(value: Any) -> Iterator[str]:
             yield from iter_strings(item)
 
 
-def list_texts(record: Record) -> Iterator[str]:
+def iter_texts(record: Record) -> Iterator[str]:
     fields = (getattr(record, name) for name in record.__struct_fields__)
     return iter_strings(list(fields))
 
@@ -113,7 +113,7 @@ def check_record(record: Record) -> None:
     texts = (record.content, record.native_id, record.tool_name, record.tool_call_id)
     other_texts = (record.tool_input, record.model, record.message_id, record.parent_id)
     assert all(type(text) is str for text in (*texts, *other_texts))
-    for text in list_texts(record):
+    for text in iter_texts(record):
         text.encode()
     if record.created_at:
         record.created_at.astimezone(UTC)
@@ -212,25 +212,31 @@ def test_the_order_of_files_does_not_change_records(
     adapter: AgentAdapter, case: Path, home: Path, tmp_path: Path, clock
 ):
     golden.copy_home(case, home)
-    golden.sync_home(adapter, home, tmp_path / "one.db", clock)
+    golden.sync_home(adapter, home, tmp_path / "default.db", clock)
     paths = sorted((p for p in home.rglob("*") if p.is_file()), reverse=True)
     for age, path in enumerate(paths):
         os.utime(path, (age, age))
 
-    golden.sync_home(adapter, home, tmp_path / "other.db", clock)
+    golden.sync_home(adapter, home, tmp_path / "reversed.db", clock)
 
-    one, other = (
+    default_rows, reversed_rows = (
         [without_sequence(row) for row in golden.describe_store(tmp_path / name)]
-        for name in ("one.db", "other.db")
+        for name in ("default.db", "reversed.db")
     )
-    links = '"kind": "subagent_linked"'
-    assert [r for r in other if links not in r] == [r for r in one if links not in r]
-    assert sorted(other) == sorted(one)
+    assert list(filter(is_not_link, reversed_rows)) == list(
+        filter(is_not_link, default_rows)
+    )
+    assert sorted(reversed_rows) == sorted(default_rows)
 
 
 def without_sequence(row: dict[str, Any]) -> str:
-    """Return a row as text; the position of a link may differ."""
+    """Return a row as text without its sequence, which depends on the file order."""
     return json.dumps({**row, "sequence": 0}, sort_keys=True)
+
+
+def is_not_link(row: str) -> bool:
+    """Return whether a row is not a subagent's link, whose position may differ."""
+    return '"kind": "subagent_linked"' not in row
 
 
 @over_cases
@@ -251,7 +257,7 @@ def test_an_entry_of_an_unknown_type_is_stored_as_unknown(
     adapter: AgentAdapter, case: Path
 ):
     for entry, state, _ in decode_all(adapter, case / "home"):
-        value = parse(entry.data)
+        value = parse_object(entry.data)
         if entry.source.shape is Shape.DOCUMENT or not value or "type" not in value:
             continue
         unknown = json.dumps({**value, "type": "no-such-type"}).encode()
@@ -266,25 +272,30 @@ def test_an_entry_of_an_unknown_type_is_stored_as_unknown(
 @over_cases
 def test_unknown_keys_change_nothing(adapter: AgentAdapter, case: Path):
     for entry, state, decoded in decode_all(adapter, case / "home"):
-        value = parse(entry.data)
+        value = parse_object(entry.data)
         if value is None or any(r.type == "unknown" for r in decoded.records):
             continue
-        extended = RawEntry(entry.source, 0, json.dumps(add_keys(value)).encode())
+        extended = RawEntry(
+            entry.source, 0, json.dumps(add_unknown_keys(value)).encode()
+        )
 
         assert [
-            without_input(record) for record in adapter.decode(extended, state).records
-        ] == [without_input(record) for record in decoded.records]
+            comparable_values(record)
+            for record in adapter.decode(extended, state).records
+        ] == [comparable_values(record) for record in decoded.records]
 
 
-def add_keys(value: Any) -> Any:
+def add_unknown_keys(value: Any) -> Any:
     """Return the value with an unknown key in every object of a known structure."""
     if isinstance(value, dict):
         extended = {
-            name: item if name in FREE_FORM_KEYS else add_keys(item)
+            name: item if name in FREE_FORM_KEYS else add_unknown_keys(item)
             for name, item in value.items()
         }
         return {**extended, "zzUnknown": {"nested": [1, "text", None]}}
-    return [add_keys(item) for item in value] if isinstance(value, list) else value
+    return (
+        [add_unknown_keys(item) for item in value] if isinstance(value, list) else value
+    )
 
 
 FREE_FORM_KEYS = {
@@ -297,8 +308,8 @@ FREE_FORM_KEYS = {
 FREE_FORM_KEYS |= {"args", "arguments", "modelMetrics"}
 
 
-def without_input(record: Record) -> Any:
-    """Return a record's comparable values: parsed tool input, no content of objects."""
+def comparable_values(record: Record) -> Any:
+    """Return a record's values without JSON text, which added keys change."""
     values = {name: getattr(record, name) for name in record.__struct_fields__}
     try:
         values["tool_input"] = json.loads(record.tool_input or "null")
@@ -311,7 +322,7 @@ def without_input(record: Record) -> Any:
 @over_cases
 def test_no_record_contains_a_lone_surrogate(adapter: AgentAdapter, case: Path):
     for entry, state, _ in decode_all(adapter, case / "home"):
-        value = parse(entry.data)
+        value = parse_object(entry.data)
         if value is None:
             continue
         damaged = RawEntry(
@@ -320,13 +331,13 @@ def test_no_record_contains_a_lone_surrogate(adapter: AgentAdapter, case: Path):
 
         decoded = adapter.decode(damaged, state)
 
-        for text in [text for r in decoded.records for text in list_texts(r)]:
+        for text in [text for r in decoded.records for text in iter_texts(r)]:
             text.encode()
         check_state(decoded.state)
 
 
 def add_lone_surrogates(value: Any) -> Any:
-    """Return the value with a lone surrogate after every text that is not a kind."""
+    """Return the value with a lone surrogate after every string except kinds."""
     kinds = ("type", "subtype", "role", "operation")
     if isinstance(value, dict):
         return {
@@ -365,7 +376,7 @@ def test_every_byte_is_accounted_for(
 
 
 def covered_offsets(reader: StoreReader, path: Path) -> set[int]:
-    """Return every byte offset of a source that is a record, noise or rejected."""
+    """Return the offsets of all bytes in a record, noise or rejection of a source."""
     query = " UNION ALL ".join(
         f"SELECT t.offset, t.length FROM {table} t JOIN source s ON s.id = t.source "
         "WHERE s.path = ?"
@@ -378,7 +389,7 @@ def covered_offsets(reader: StoreReader, path: Path) -> set[int]:
 def is_stored_elsewhere(
     adapter: AgentAdapter, entry: RawEntry, stored_ids: set[bytes]
 ) -> bool:
-    """Return whether the store has the entry's records from another place."""
+    """Return whether the store read the entry's records from another file."""
     records = adapter.decode(entry, {}).records
     ids = [
         make_record_id(r.session.agent, r.native_id, r.block, r.scope)
@@ -388,24 +399,24 @@ def is_stored_elsewhere(
     return bool(ids) and all(id_ in stored_ids for id_ in ids)
 
 
-def mutable_entries(adapter: AgentAdapter) -> list[tuple[RawEntry, dict[str, Any]]]:
-    """Return every small fixture entry that is an object, with the state before it."""
+def list_sample_entries(adapter: AgentAdapter) -> list[tuple[RawEntry, dict[str, Any]]]:
+    """Return the small objects among all fixture entries, each with its state."""
     return [
         (entry, state)
         for case in golden.list_cases(adapter)
         for entry, state, _ in decode_all(adapter, case / "home")
-        if entry.length < 4000 and parse(entry.data)
+        if entry.length < 4000 and parse_object(entry.data)
     ]
 
 
-POOL = {adapter.name: mutable_entries(adapter) for adapter in ADAPTERS}
+SAMPLE_ENTRIES = {adapter.name: list_sample_entries(adapter) for adapter in ADAPTERS}
 HUGE_NUMBER = "placeholder of a number too long for Python"
 SCALARS = [
     None, True, False, 0, -1, 2**63, -(2**63) - 1, 2**64, 1.5, 1e300, "", "x", "\udcb2",
     "\0", "main", "user", "assistant", "9999-12-31T23:59:59-23:59",
     "0001-01-01T00:00:00+23:59", "../../x", "<persisted-output>", HUGE_NUMBER,
 ]  # fmt: skip
-ODD = [
+ODD_VALUES = [
     *SCALARS, [], {}, [None], [{}], [[]], ["x", {"type": "text", "text": 1}],
     {"type": "text", "text": "x"}, {"0": "x"}, {"a": {"b": [2**70]}},
 ]  # fmt: skip
@@ -474,8 +485,8 @@ fuzz = settings(
 def test_any_value_in_any_field_is_decoded_or_rejected(
     adapter: AgentAdapter, data: st.DataObject
 ):
-    entry, state = data.draw(st.sampled_from(POOL[adapter.name]))
-    value = parse(entry.data)
+    entry, state = data.draw(st.sampled_from(SAMPLE_ENTRIES[adapter.name]))
+    value = parse_object(entry.data)
     for _ in range(data.draw(st.integers(1, 3))):
         paths = list(iter_paths(value))
         set_at_path(value, data.draw(st.sampled_from(paths)), data.draw(values))
@@ -489,8 +500,8 @@ def test_every_odd_value_in_every_field_is_decoded_or_rejected(
 ):
     failed = []
     for entry, state, path in iter_fields(adapter):
-        for odd in ODD:
-            value = parse(entry.data)
+        for odd in ODD_VALUES:
+            value = parse_object(entry.data)
             set_at_path(value, path, odd)
             try:
                 try_decode(
@@ -506,10 +517,10 @@ def test_every_odd_value_in_every_field_is_decoded_or_rejected(
 def iter_fields(
     adapter: AgentAdapter,
 ) -> Iterator[tuple[RawEntry, dict[str, Any], tuple[Any, ...]]]:
-    """Yield each field that an entry of its kind can have, once."""
+    """Yield the path of each field once for each kind of entry, with an example."""
     seen = set()
-    for entry, state in POOL[adapter.name]:
-        value = parse(entry.data)
+    for entry, state in SAMPLE_ENTRIES[adapter.name]:
+        value = parse_object(entry.data)
         kind = tuple(
             kind_signature(value, name) for name in ("type", "subtype", "operation")
         )
@@ -520,7 +531,7 @@ def iter_fields(
 
 
 def kind_signature(value: Any, name: str) -> str:
-    """Return the values of a kind field at all levels where it may occur."""
+    """Return the values of the field `name` at all levels where it may occur."""
     kinds = [value.get(name)]
     for inner in ("attachment", "data", "message", "payload"):
         part = value.get(inner)
@@ -532,43 +543,41 @@ def kind_signature(value: Any, name: str) -> str:
 @fuzz
 @given(noise=st.binary(max_size=60))
 def test_any_bytes_are_decoded_or_rejected(adapter: AgentAdapter, noise: bytes):
-    entry, state = POOL[adapter.name][0]
+    entry, state = SAMPLE_ENTRIES[adapter.name][0]
 
     try_decode(adapter, RawEntry(entry.source, 0, noise), state)
 
 
-HOSTILE = {
+HOSTILE_INPUTS = {
     "an endless list": b"[" * 100_000,
     "an endless object": b'{"type":' * 50_000 + b"1" + b"}" * 50_000,
-    "depth and half a character": b'{"a":"\\ud800","b":'
+    "depth and a lone surrogate": b'{"a":"\\ud800","b":'
     + b"[" * 600
     + b"]" * 600
     + b"}",
     "depth in a field": b'{"type":"x","content":' + b"[" * 900 + b"]" * 900 + b"}",
     "an endless number": b'{"type":"x","timestamp":' + b"7" * 100_000 + b"}",
-    "no number": b'{"type":"user","message":{"content":"\\ud800"},"a":1e999}',
+    "an infinite number": b'{"type":"user","message":{"content":"\\ud800"},"a":1e999}',
     "the same key twice": b'{"type":"x","type":{"type":["x"]}}',
     "nothing": b"",
 }
 
 
 @over_adapters
-@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("kind", HOSTILE_INPUTS)
 def test_hostile_bytes_are_decoded_or_rejected(adapter: AgentAdapter, kind: str):
-    entry, state = POOL[adapter.name][0]
+    entry, state = SAMPLE_ENTRIES[adapter.name][0]
 
-    try_decode(adapter, RawEntry(entry.source, 0, HOSTILE[kind]), state)
+    try_decode(adapter, RawEntry(entry.source, 0, HOSTILE_INPUTS[kind]), state)
 
 
 @over_adapters
-def test_no_line_stops_the_reader(
+def test_a_corrupt_line_does_not_stop_the_reader(
     adapter: AgentAdapter, home: Path, tmp_path: Path, clock
 ):
-    chance = random.Random(7)
-    lines = [
-        corrupt_field(entry, path, chance) for entry, _, path in iter_fields(adapter)
-    ]
-    logs = (e.source for e, _ in POOL[adapter.name])
+    rng = random.Random(7)
+    lines = [corrupt_field(entry, path, rng) for entry, _, path in iter_fields(adapter)]
+    logs = (e.source for e, _ in SAMPLE_ENTRIES[adapter.name])
     source = next((log for log in logs if log.shape is Shape.APPEND_LOG), None)
     if source is None:
         pytest.skip("the agent writes no append log")
@@ -587,16 +596,14 @@ def test_no_line_stops_the_reader(
     assert failed == []
 
 
-def corrupt_field(
-    entry: RawEntry, path: tuple[Any, ...], chance: random.Random
-) -> bytes:
-    value = parse(entry.data)
-    set_at_path(value, path, chance.choice(ODD))
+def corrupt_field(entry: RawEntry, path: tuple[Any, ...], rng: random.Random) -> bytes:
+    value = parse_object(entry.data)
+    set_at_path(value, path, rng.choice(ODD_VALUES))
     return encode_json(value)
 
 
 @over_cases
-def test_golden_records(
+def test_records_equal_the_golden_file(
     adapter: AgentAdapter,
     case: Path,
     home: Path,
@@ -613,19 +620,19 @@ def test_golden_records(
     assert output.splitlines() == expected.splitlines()
 
 
-def find_shown_capabilities(adapter: AgentAdapter) -> set[str]:
-    """Return the capabilities that the adapter's fixtures show."""
-    shown = set()
+def find_capabilities(adapter: AgentAdapter) -> set[str]:
+    """Return the capabilities that appear in records of the adapter's fixtures."""
+    capabilities = set()
     for case in golden.list_cases(adapter):
         for _, _, decoded in decode_all(adapter, case / "home"):
             for record in decoded.records:
-                shown.update(
-                    name for name, is_shown in SIGNS.items() if is_shown(record)
+                capabilities.update(
+                    name for name, check in CAPABILITY_CHECKS.items() if check(record)
                 )
-    return shown
+    return capabilities
 
 
-SIGNS: dict[str, typing.Callable[[Record], object]] = {
+CAPABILITY_CHECKS: dict[str, typing.Callable[[Record], object]] = {
     "folder": lambda r: r.metadata.get("cwd"),
     "title": lambda r: r.metadata.get("kind") == "title",
     "model": lambda r: r.model,
@@ -641,10 +648,10 @@ SIGNS: dict[str, typing.Callable[[Record], object]] = {
 
 
 @over_adapters
-def test_fixtures_show_exactly_the_declared_capabilities(adapter: AgentAdapter):
+def test_fixtures_contain_exactly_the_declared_capabilities(adapter: AgentAdapter):
     declared = adapter.capabilities - {"live"}
 
-    assert find_shown_capabilities(adapter) == declared
+    assert find_capabilities(adapter) == declared
 
 
 @over_adapters
@@ -671,7 +678,7 @@ def test_an_adapter_reads_only_declared_environment_variables(
 
 
 @over_adapters
-def test_the_live_capability_means_that_files_name_processes(
+def test_an_adapter_with_the_live_capability_has_process_registries(
     adapter: AgentAdapter, tmp_path: Path
 ):
     registries = list(adapter.live_registries(golden.make_environment(tmp_path), []))

@@ -25,7 +25,7 @@ from tests.support.claude import (
 from tests.support.golden import FIXTURES, copy_home, make_environment
 
 ADAPTER = load_adapters()["claude-code"]
-OTHER = "99999999-2222-4333-8444-555555555555"
+OTHER_SESSION = "99999999-2222-4333-8444-555555555555"
 LOG = f"-home-dev-app/{SESSION}.jsonl"
 
 
@@ -189,7 +189,7 @@ def test_a_warmup_of_a_subagent_is_not_a_task(read):
     assert contents.events("notice", warm) == ["warmup"]
 
 
-def test_a_person_may_type_warmup(read, claude: ClaudeHome):
+def test_warmup_typed_by_a_person_is_a_prompt(read, claude: ClaudeHome):
     claude.write(ClaudeLogBuilder().prompt("Warmup"))
 
     assert read().user_messages() == [("prompt", "Warmup")]
@@ -219,7 +219,7 @@ def test_the_same_text_typed_twice_is_two_prompts(read):
     assert texts.count("continue") == 2
 
 
-def test_a_removal_without_text_means_the_oldest_queued_prompt(
+def test_a_removal_without_text_removes_the_oldest_queued_prompt(
     read, claude: ClaudeHome
 ):
     builder = ClaudeLogBuilder()
@@ -446,17 +446,17 @@ def test_an_interrupt_next_to_a_result_ends_the_turn(read, claude: ClaudeHome):
     assert contents.main().has_turn_ended
 
 
-def test_an_answer_cut_at_the_limit_ends_the_turn_until_it_continues(
+def test_an_answer_cut_at_the_token_limit_ends_the_turn_until_it_continues(
     read, claude: ClaudeHome
 ):
     builder = ClaudeLogBuilder()
     claude.write(
         builder.prompt("go"), builder.answer("I was", stop_reason="max_tokens")
     )
-    ended = read().main().has_turn_ended
+    had_turn_ended = read().main().has_turn_ended
     claude.write(builder.answer(" going on", stop_reason=None))
 
-    assert ended
+    assert had_turn_ended
     assert not read().main().has_turn_ended
 
 
@@ -560,7 +560,7 @@ def test_a_metadata_file_read_before_the_log_describes_the_subagent(
     assert (child.spawn_call_id, child.agent_type) == ("toolu_1", "explorer")
 
 
-def test_inline_subagents_are_separated(read):
+def test_each_inline_subagent_has_its_own_records(read):
     contents = read("inline-sidechains")
 
     streams = {
@@ -599,13 +599,13 @@ def test_an_inline_subagent_belongs_to_the_unit_that_spawned_it(read):
     assert [len(unit.subagents) for unit in units] == [0, 2]
 
 
-def test_a_log_that_begins_with_a_subagent_has_a_directory(read):
+def test_the_directory_of_a_log_may_come_from_a_subagents_line(read):
     contents = read("inline-sidechains")
 
     assert contents.main("e997f85c").cwd == "/home/dev/mill"
 
 
-def test_sibling_files_belong_to_the_session_they_name(read):
+def test_subagent_files_next_to_a_log_belong_to_the_session_they_name(read):
     contents = read("sibling-agents")
 
     assert {s.key.session_id for s in contents.streams.values()} == {
@@ -613,7 +613,7 @@ def test_sibling_files_belong_to_the_session_they_name(read):
     }
 
 
-def test_a_journal_is_not_read(read):
+def test_the_journal_of_a_workflow_is_not_read(read):
     contents = read("workflow-agents")
 
     assert set(contents.subagents()) == {"a0000000000000f01"}
@@ -703,7 +703,7 @@ def test_the_zeroed_usage_of_a_fork_does_not_reduce_totals(read):
 
 
 def test_copied_messages_in_a_fork_with_new_ids_count_once(read, claude: ClaudeHome):
-    builder, fork = ClaudeLogBuilder(), ClaudeLogBuilder(OTHER)
+    builder, fork = ClaudeLogBuilder(), ClaudeLogBuilder(OTHER_SESSION)
     answer = builder.answer("yes", id="msg_1")
     prompt = builder.prompt("go")
     claude.write(prompt, {**answer, "requestId": "req_1"})
@@ -711,7 +711,8 @@ def test_copied_messages_in_a_fork_with_new_ids_count_once(read, claude: ClaudeH
     copied = {**fork.answer("yes", id="msg_1"), "requestId": "req_1"}
     copied["message"] = answer["message"]
     claude.write(
-        {**copied, "forkedFrom": forked_from}, name=f"-home-dev-app/{OTHER}.jsonl"
+        {**copied, "forkedFrom": forked_from},
+        name=f"-home-dev-app/{OTHER_SESSION}.jsonl",
     )
 
     contents = read()
@@ -721,7 +722,7 @@ def test_copied_messages_in_a_fork_with_new_ids_count_once(read, claude: ClaudeH
 
 
 def test_the_name_of_a_log_decides_its_session(read, claude: ClaudeHome):
-    claude.write(ClaudeLogBuilder(OTHER).prompt("whose am I?"))
+    claude.write(ClaudeLogBuilder(OTHER_SESSION).prompt("whose am I?"))
 
     assert read().main().key.session_id == SESSION
 
@@ -738,19 +739,19 @@ def test_a_spilled_result_has_its_full_text(read, claude: ClaudeHome):
 def test_a_spilled_result_is_found_for_every_fork(read, claude: ClaudeHome):
     copy_home(FIXTURES / "claude_code" / "huge-old", claude.home)
     (log,) = claude.home.rglob("*.jsonl")
-    fork = log.with_name(f"{OTHER}.jsonl")
+    fork = log.with_name(f"{OTHER_SESSION}.jsonl")
     shutil.copyfile(log, fork)
     os.utime(fork, (1, 1))
 
     contents = read()
 
-    for session in (contents.main("e2a8e2f8"), contents.main(OTHER)):
+    for session in (contents.main("e2a8e2f8"), contents.main(OTHER_SESSION)):
         (result,) = contents.records_of_type("tool_result", session)
         assert len(result.record.spilled) == 271993
 
 
 @pytest.mark.parametrize("name", ["../../../secret", "/etc/hostname", "..", ""])
-def test_a_spilled_result_is_never_read_from_elsewhere(
+def test_a_spilled_result_is_never_read_from_another_directory(
     read, claude: ClaudeHome, name: str
 ):
     builder = ClaudeLogBuilder()
@@ -771,7 +772,7 @@ def test_an_image_is_a_placeholder_with_type_and_size(read):
     assert result.record.content == "[image image/png, 75 B]"
 
 
-def test_results_of_failed_calls_are_errors(read):
+def test_results_of_failed_calls_are_marked_as_errors(read):
     contents = read("tools-old")
 
     failed = [
@@ -798,7 +799,7 @@ def test_non_latin_text_is_preserved(read):
         ("3608009b", "second name"),
     ],
 )
-def test_the_title_of_the_best_kind_wins_then_the_latest(read, session, title):
+def test_the_latest_title_of_the_best_kind_is_used(read, session, title):
     assert read("titles").main(session).title == title
 
 
@@ -815,10 +816,12 @@ def test_the_last_of_several_summaries_is_the_title(read, claude: ClaudeHome):
 
 
 def test_a_title_is_applied_when_its_session_is_read(read, claude: ClaudeHome):
-    other, builder = ClaudeLogBuilder(OTHER), ClaudeLogBuilder()
+    other_builder, builder = ClaudeLogBuilder(OTHER_SESSION), ClaudeLogBuilder()
     leaf = builder.answer("the end")
     summary = {"type": "summary", "summary": "A tale", "leafUuid": leaf["uuid"]}
-    claude.write(summary, other.prompt("x"), name=f"-home-dev-app/{OTHER}.jsonl")
+    claude.write(
+        summary, other_builder.prompt("x"), name=f"-home-dev-app/{OTHER_SESSION}.jsonl"
+    )
     claude.sync()
     claude.write(builder.prompt("which tale?"), leaf)
 
@@ -898,7 +901,7 @@ def test_a_result_without_a_call_id_is_stored(read, claude: ClaudeHome):
     ]
 
 
-def test_an_object_in_place_of_a_list_is_one_block(read, claude: ClaudeHome):
+def test_an_object_in_place_of_a_list_of_blocks_is_one_block(read, claude: ClaudeHome):
     builder = ClaudeLogBuilder()
     claude.write(
         builder.prompt({"type": "text", "text": "one block"}),
@@ -929,7 +932,7 @@ def test_complete_entries_in_damaged_lines_are_salvaged(read):
     assert not any("torn away" in text for text in texts)
 
 
-def test_an_implausible_token_count_stops_nothing(read, claude: ClaudeHome):
+def test_an_implausible_token_count_does_not_stop_the_reader(read, claude: ClaudeHome):
     builder = ClaudeLogBuilder()
     many = {"input_tokens": 2**63, "output_tokens": 7}
     claude.write(
@@ -953,7 +956,7 @@ def test_an_impossible_time_is_ignored(read, claude: ClaudeHome, time: Any):
 
 
 @pytest.mark.parametrize("depth", [400, 1100, 1400, 100_000])
-def test_deep_nesting_stops_nothing(read, claude: ClaudeHome, depth: int):
+def test_deep_nesting_does_not_stop_the_reader(read, claude: ClaudeHome, depth: int):
     builder = ClaudeLogBuilder()
     deep = b'"input": ' + b"[" * depth + b"]" * depth
     call = encode_json_lines(builder.call("Nest", 1, "toolu_1")).replace(
@@ -980,8 +983,8 @@ def test_the_clients_copies_of_prompts_are_noise(read):
 def test_lines_with_content_at_the_top_level_are_decoded(read):
     contents = read("plain-lines")
 
-    shown = [(p.record.type, p.record.role) for p in contents.records()]
-    assert shown == [
+    types = [(p.record.type, p.record.role) for p in contents.records()]
+    assert types == [
         ("system_event", "system"),
         ("user_message", "user"),
         ("assistant_message", "assistant"),

@@ -68,8 +68,8 @@ class CodexStoreContents:
     def units(self, session: SessionSummary | None = None) -> Any:
         main = session or self.main()
         children = [s for s in self.subagents() if s.key[1] == main.key.session_id]
-        others = [RecordStream(s, self.records(s)) for s in children]
-        return assemble(RecordStream(main, self.records(main)), others)
+        child_streams = [RecordStream(s, self.records(s)) for s in children]
+        return assemble(RecordStream(main, self.records(main)), child_streams)
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_the_custom_name_of_a_thread_is_its_title(read):
         "<skill>\n<name>sew</name>\n</skill>",
     ],
 )
-def test_text_of_the_client_is_not_a_prompt(text: str):
+def test_text_that_the_client_adds_is_not_a_prompt(text: str):
     assert decode_user_message(text).type == "system_event"
 
 
@@ -219,7 +219,7 @@ def test_an_unclosed_envelope_is_a_prompt():
     assert decode_user_message(text).content == text
 
 
-def test_text_that_the_log_marks_as_a_users_is_a_prompt():
+def test_text_that_the_log_marks_as_user_text_is_a_prompt():
     text = "<skill>\nwhat is this?\n</skill>"
 
     assert decode_user_message(text, kinds=["user.text"]).content == text
@@ -244,7 +244,7 @@ def test_an_image_is_a_placeholder_with_type_and_size(read):
     assert "[image image/png, 36 B]\n\nPlan a new axle like this" in texts
 
 
-def test_the_result_of_a_failed_command_is_an_error(read):
+def test_the_result_of_a_failed_command_is_marked_as_an_error(read):
     metadata = {
         r.tool_call_id: r.metadata
         for r in read("legacy").records_of_type("tool_result")
@@ -301,7 +301,7 @@ def test_arguments_that_are_not_json_are_preserved(read):
     assert json.loads(call.tool_input) == {"arguments": '{"command": ['}
 
 
-def test_a_search_by_the_models_host_has_a_result(read):
+def test_a_hosted_search_has_a_result(read):
     units = read("legacy").units()
 
     calls = [p.record for unit in units for p in unit.entries]
@@ -317,8 +317,8 @@ def test_encrypted_reasoning_is_noise(read):
 def test_tokens_are_counted_by_message(read):
     contents = read("tools")
 
-    counted = [r.message_id for r in contents.records_of_type("token_usage")]
-    assert len(counted) == len(set(counted)) == 4
+    message_ids = [r.message_id for r in contents.records_of_type("token_usage")]
+    assert len(message_ids) == len(set(message_ids)) == 4
     assert contents.main().usage == Usage(39315 - 44, 92, 44, 0)
 
 
@@ -375,7 +375,7 @@ def test_a_nested_subagent_belongs_to_its_parent(read):
     )
 
 
-def test_the_own_lines_of_an_old_subagent_start_after_a_pause(read):
+def test_in_old_logs_a_subagents_own_lines_start_after_a_pause(read):
     contents = read("subagent-legacy")
 
     (child,) = [s for s in contents.subagents() if s.title == "Count the stones"]
@@ -383,7 +383,7 @@ def test_the_own_lines_of_an_old_subagent_start_after_a_pause(read):
     assert child.usage == Usage(50, 5, 0, 0)
 
 
-def test_a_fork_shows_repeated_lines_and_counts_only_its_own_tokens(read):
+def test_a_fork_includes_its_parents_lines_and_counts_only_its_own_tokens(read):
     contents = read("legacy-fork")
     first, fork = contents.main(THREAD), contents.main(FORK)
 
@@ -410,14 +410,14 @@ def test_a_fork_without_repeated_lines_names_its_parent(read):
     }
 
 
-def test_a_thread_of_the_client_has_no_units(read):
+def test_a_thread_that_the_client_started_has_no_units(read):
     contents = read("unknown-lines")
 
     assert contents.user_messages() == [("task", "Review the sails")]
     assert contents.main().units == 0
 
 
-def test_an_old_log_takes_its_directory_from_the_context(read):
+def test_the_directory_of_an_old_log_comes_from_the_environment_context(read):
     assert read("bare-lines").main().cwd == "/home/dev/mill"
 
 
@@ -431,8 +431,8 @@ def test_a_grown_document_adds_only_new_records(read, home: Path):
     read("old-document")
     (path,) = home.rglob("*.json")
     value = json.loads(path.read_text())
-    more = {"type": "message", "role": "user", "content": [{"text": "Once more"}]}
-    value["items"].append(more)
+    new_item = {"type": "message", "role": "user", "content": [{"text": "Once more"}]}
+    value["items"].append(new_item)
     path.write_text(json.dumps(value))
 
     contents = read()
@@ -513,7 +513,7 @@ def test_roots_follow_the_environment_and_the_configuration(home: Path):
     ]
 
 
-def test_the_name_of_a_lock_is_its_thread():
+def test_the_name_of_a_lock_file_names_its_thread():
     processes = [
         ADAPTER.parse_live_process(Path(name), b"")
         for name in (f"{THREAD}.lock", ".c.lock")
@@ -537,7 +537,7 @@ def test_a_thread_is_live_while_its_lock_is_held(home: Path):
 
 def find_live_threads(home: Path) -> dict[str, bool]:
     registries = ADAPTER.live_registries(make_environment(home), [])
-    return tail.find_processes(registries, ADAPTER.parse_live_process)
+    return tail.check_session_processes(registries, ADAPTER.parse_live_process)
 
 
 def test_a_thread_is_resumed_by_its_id():

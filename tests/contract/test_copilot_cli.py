@@ -107,7 +107,7 @@ def test_the_origins_of_user_messages(copilot: AgentHome):
     ]
 
 
-def test_text_of_a_skill_or_the_autopilot_is_not_a_prompt(copilot: AgentHome):
+def test_text_from_a_skill_or_the_autopilot_is_not_a_prompt(copilot: AgentHome):
     contents = copilot.read_case("speech")
 
     assert "skill-pdf" in contents.notes("context")
@@ -310,13 +310,15 @@ def test_an_answer_with_only_a_repeated_thought_ends_the_turn(
 # Tokens
 
 
-def test_tokens_of_messages_are_not_counted_again_at_the_end(copilot: AgentHome):
+def test_token_totals_at_shutdown_are_ignored_if_messages_have_counts(
+    copilot: AgentHome,
+):
     contents = copilot.read_case("resume")
 
     assert contents.main.usage == Usage(24054, 46, 22, 0)
 
 
-def test_without_tokens_of_messages_the_totals_of_every_run_count(copilot: AgentHome):
+def test_token_totals_of_every_run_count_if_messages_have_no_counts(copilot: AgentHome):
     contents = copilot.read_case("old-flat")
 
     assert contents.main.usage == Usage(1600, 100, 4800, 500)
@@ -435,7 +437,7 @@ def test_a_name_is_read_in_every_yaml_style(
     assert record.content == title
 
 
-def test_a_workspace_file_names_the_directory_for_exclusion(copilot: AgentHome):
+def test_a_workspace_file_names_the_directory_that_exclusion_checks(copilot: AgentHome):
     result = copilot.decode(WORKSPACE, b"cwd: /home/dev/secret\nname:\n")
 
     assert (result.cwd, result.noise) == ("/home/dev/secret", "workspace")

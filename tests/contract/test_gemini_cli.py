@@ -104,7 +104,7 @@ def test_without_the_marker_file_the_context_names_the_directory(
     assert gemini.read().main().cwd == "/home/dev/app"
 
 
-def test_a_log_without_a_header_is_named_after_its_file(
+def test_the_session_of_a_log_without_a_header_is_named_after_the_file(
     gemini: GeminiHome, builder: GeminiLogBuilder
 ):
     gemini.write(builder.prompt("hello"))
@@ -147,7 +147,7 @@ def test_a_message_that_gains_calls_is_stored_once(gemini: GeminiHome):
     assert contents.main().tool_calls == 2
 
 
-def test_a_result_that_is_returned_to_the_model_is_stored_once(
+def test_a_result_that_is_sent_to_the_model_is_stored_once(
     gemini: GeminiHome, builder: GeminiLogBuilder
 ):
     call = make_tool_call("ls", "a.txt")
@@ -171,7 +171,7 @@ def test_a_result_without_a_call_is_stored(
     assert gemini.read().texts("tool_result") == ["a.txt"]
 
 
-def test_a_failed_result_stays_failed_when_it_is_returned_to_the_model(
+def test_a_failed_result_stays_failed_when_it_is_sent_to_the_model(
     gemini: GeminiHome, builder: GeminiLogBuilder
 ):
     call = make_tool_call("ls", "no such folder", status="error")
@@ -211,7 +211,7 @@ def test_input_excludes_cached_tokens_and_output_includes_thoughts(
     assert gemini.read().main().usage == Usage(40, 27, 60, 0)
 
 
-def test_a_message_without_text_has_its_tokens_before_its_calls(
+def test_the_tokens_of_a_message_without_text_come_before_its_calls(
     gemini: GeminiHome, builder: GeminiLogBuilder
 ):
     gemini.write(builder.header(), builder.prompt("hello"), builder.answer(""))

@@ -17,7 +17,7 @@ from leslied.store import Store, StoreReader
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
 from tests.support.golden import FIXTURES, copy_home, make_environment, sync_home
-from tests.support.opencode import ADAPTER, NOW, OpenCodeHome
+from tests.support.opencode import ADAPTER, START_MS, OpenCodeHome
 
 
 class OpenCodeStoreContents:
@@ -62,8 +62,8 @@ def opencode(home: Path, tmp_path: Path, clock: FakeClock) -> OpenCodeHome:
 def read_store(opencode: OpenCodeHome):
     """Return a function that syncs the home and reads the store."""
 
-    def sync_and_read(**more: Any) -> OpenCodeStoreContents:
-        opencode.sync(**more)
+    def sync_and_read(**options: Any) -> OpenCodeStoreContents:
+        opencode.sync(**options)
         return OpenCodeStoreContents(opencode.store_path)
 
     return sync_and_read
@@ -82,7 +82,7 @@ def read(home: Path, tmp_path: Path, clock: FakeClock):
 
 
 class TestRoots:
-    def test_roots_are_the_data_directory_and_the_tree(self, tmp_path: Path):
+    def test_roots_are_the_data_directory_and_the_json_tree(self, tmp_path: Path):
         database, tree = ADAPTER.roots(make_environment(tmp_path), [])
 
         assert database.path == tmp_path / ".local/share/opencode"
@@ -110,9 +110,9 @@ class TestTurnInProgress:
         opencode.session()
         opencode.prompt("Hello")
         opencode.message("msg_2", "assistant")
-        opencode.part("msg_2", "prt_2", "text", text="", time={"start": NOW})
+        opencode.part("msg_2", "prt_2", "text", text="", time={"start": START_MS})
         before = read_store().messages()
-        times = {"start": NOW, "end": NOW + 5}
+        times = {"start": START_MS, "end": START_MS + 5}
         opencode.part("msg_2", "prt_2", "text", text="Hi there", time=times)
 
         assert before == ["user: Hello"]
@@ -129,7 +129,7 @@ class TestTurnInProgress:
         assert (before, contents.main.has_turn_ended) == (False, True)
         assert contents.stop_reason() == "end_turn"
 
-    def test_the_next_prompt_starts_an_open_unit(
+    def test_the_next_prompt_starts_an_unfinished_unit(
         self, opencode: OpenCodeHome, read_store
     ):
         opencode.session()
@@ -150,7 +150,7 @@ class TestTurnInProgress:
         opencode.message("msg_2", "assistant")
         opencode.tool("msg_2", "prt_2", "pending", input={})
         pending = read_store().main.tool_calls
-        opencode.tool("msg_2", "prt_2", "running", time={"start": NOW})
+        opencode.tool("msg_2", "prt_2", "running", time={"start": START_MS})
         running = [
             p.record for p in read_store().records() if p.record.type == "tool_use"
         ]
@@ -166,10 +166,10 @@ class TestTurnInProgress:
         opencode.session()
         opencode.prompt("Look")
         opencode.message("msg_2", "assistant")
-        opencode.part("msg_2", "prt_2", "text", text="", time={"start": NOW})
-        opencode.tool("msg_2", "prt_3", "running", time={"start": NOW})
+        opencode.part("msg_2", "prt_2", "text", text="", time={"start": START_MS})
+        opencode.tool("msg_2", "prt_3", "running", time={"start": START_MS})
         read_store()
-        times = {"start": NOW, "end": NOW + 5}
+        times = {"start": START_MS, "end": START_MS + 5}
         opencode.part("msg_2", "prt_2", "text", text="I look.", time=times)
 
         assert read_store().messages() == ["user: Look", "agent: I look.", "tool_use: "]
@@ -231,7 +231,7 @@ class TestDatabaseWithoutEvents:
         opencode.session()
         opencode.prompt("Look")
         opencode.message("msg_2", "assistant")
-        opencode.tool("msg_2", "prt_2", "running", time={"start": NOW})
+        opencode.tool("msg_2", "prt_2", "running", time={"start": START_MS})
         read_store()
         opencode.tool("msg_2", "prt_2", "completed", output="a.txt")
         read_store()
@@ -384,7 +384,7 @@ class TestTurnEnd:
         opencode.prompt("Look")
         opencode.tool(
             opencode.message(
-                "msg_2", "assistant", finish="tool-calls", time={"completed": NOW}
+                "msg_2", "assistant", finish="tool-calls", time={"completed": START_MS}
             ),
             "prt_2",
             "completed",
@@ -435,7 +435,9 @@ class TestSubagents:
         (shown,) = units[1].subagents
         assert [inner.summary.subagent_id for inner in shown.subagents] == ["ses_3f03c"]
 
-    def test_a_cycle_of_parents_is_harmless(self, opencode: OpenCodeHome, read_store):
+    def test_sessions_that_are_each_others_parents_are_read(
+        self, opencode: OpenCodeHome, read_store
+    ):
         opencode.session("ses_a", parent="ses_b")
         opencode.session("ses_b", parent="ses_a")
         opencode.prompt("Hello", "msg_1", "ses_a")
@@ -467,14 +469,14 @@ class TestJsonTree:
         tree = opencode.folder / "storage"
         for kind in ("session", "message", "part"):
             for path in sorted(tree.glob(f"{kind}/*/*.json")):
-                self.move(opencode, kind, path)
+                self.import_file(opencode, kind, path)
 
         contents = read_store()
 
         assert len(contents.mains) == 1
         assert len(contents.records()) == before
 
-    def move(self, opencode: OpenCodeHome, kind: str, path: Path) -> None:
+    def import_file(self, opencode: OpenCodeHome, kind: str, path: Path) -> None:
         """Import a file of the tree into the database, as OpenCode does."""
         try:
             data = json.loads(path.read_text())

@@ -73,7 +73,7 @@ def list_entry_ids(units: tuple[Unit, ...]) -> list[str]:
     return [placed.entry_id for unit in iter_units(units) for placed in unit.entries]
 
 
-def test_export_offers_exactly_the_existing_sinks():
+def test_the_export_command_offers_exactly_the_existing_sinks():
     assert set(load_sinks()) == set(FORMATS)
 
 

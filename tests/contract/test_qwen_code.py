@@ -58,7 +58,7 @@ def test_the_roots_are_below_the_home_directory(tmp_path: Path):
     ]
 
 
-def test_the_runtime_directory_is_a_root_before_the_home(tmp_path: Path):
+def test_the_roots_in_the_runtime_directory_precede_those_in_the_home(tmp_path: Path):
     roots = list_roots(tmp_path, QWEN_RUNTIME_DIR="~/run", QWEN_HOME="/q")
 
     assert roots[::2] == [f"{tmp_path}/run/projects", "/q/projects"]
@@ -96,7 +96,9 @@ def test_a_referenced_file_is_not_part_of_the_prompt(qwen: AgentHome):
 @pytest.mark.parametrize(
     ("case", "note"), [("speech", "cron"), ("background-agent", "notification")]
 )
-def test_text_of_a_program_is_not_a_prompt(qwen: AgentHome, case: str, note: str):
+def test_text_that_a_program_wrote_is_not_a_prompt(
+    qwen: AgentHome, case: str, note: str
+):
     assert qwen.read_case(case).notes("notice") == [note]
 
 
@@ -242,7 +244,7 @@ def test_output_includes_thoughts_once(qwen: AgentHome, total: Any, output: int)
     assert record.usage == Usage(100, output)
 
 
-def test_the_tokens_of_helpers_count_and_their_model_does_not(
+def test_the_tokens_of_helpers_count_but_their_model_is_not_the_sessions(
     qwen: AgentHome,
 ):
     event = {

@@ -1,6 +1,7 @@
-"""Compare whole logs with counts that do not use leslied's decoder.
+"""Compare the store with independent counts of messages in whole logs.
 
-The counting follows `formats/claude-code.md`, section 6, with plain `json`.
+The counting follows `formats/claude-code.md`, section 6, and uses only `json`, not
+leslied's decoder.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ from tests.support.claude import ClaudeHome
 ADAPTER = load_adapters()["claude-code"]
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 CAPTURES = sorted(SHARED.glob("captures/claude-*/*/config/projects"))
-FLAT = [SHARED / "corpus" / "claude-1.0"]
-TREES = sorted(SHARED.glob("corpus/*/projects"))
-GROWTH = sorted(SHARED.glob("corpus/growth/*.jsonl"))
+FLAT_FOLDERS = [SHARED / "corpus" / "claude-1.0"]
+PROJECTS = sorted(SHARED.glob("corpus/*/projects"))
+GROWTH_STATES = sorted(SHARED.glob("corpus/growth/*.jsonl"))
 
 Counts = dict[tuple[str, bool], Counter[str]]
-"""Counts by session id, and by whether they are those of its subagents."""
+"""Counts by session id, separately for the session (False) and its subagents (True)."""
 
 COMMAND = re.compile(
     r"\s*(<command-(name|message|args)>.*?</command-\2>\s*)+", re.DOTALL
 )
 SHELL = re.compile(r"\s*<bash-input>.*?</bash-input>\s*", re.DOTALL)
-PREFIX = re.compile(
+ATTACHED_TAG = re.compile(
     r"\s*<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|"
     r"user-memory-input)>.*?</\1>\s*",
     re.DOTALL,
 )
-MACHINE = (
+MACHINE_PREFIXES = (
     "<local-command-",
     "<bash-std",
     "<task-notification>",
@@ -77,13 +78,13 @@ def find_origin(line: dict[str, Any], text: str) -> str:
     is_system = kind != "human" or line.get("promptSource") == "system"
     if line.get("isMeta") or line.get("isCompactSummary") or is_system:
         return ""
-    if text.lstrip().startswith(MACHINE):
+    if text.lstrip().startswith(MACHINE_PREFIXES):
         return ""
     if SHELL.fullmatch(text):
         return "shell"
     if COMMAND.fullmatch(text):
         return "command"
-    while match := PREFIX.match(text):
+    while match := ATTACHED_TAG.match(text):
         text = text[match.end() :]
     return "prompt" if text.strip() else ""
 
@@ -103,7 +104,7 @@ def count_message(line: dict[str, Any], counts: Counter[str]) -> None:
 
 
 def count_user_text(line: dict[str, Any], counts: Counter[str]) -> None:
-    """Count a person's text in a user line; next to a result it was queued."""
+    """Count a person's text in a user line; text next to a result was queued."""
     blocks = list_blocks(line)
     text_blocks = [block for block in blocks if block["type"] != "tool_result"]
     texts = [block.get("text") or "an image" for block in text_blocks]
@@ -118,7 +119,7 @@ class ExpectedSession:
 
     def __init__(self, path: Path, counts: Counter[str]) -> None:
         self.counts = counts
-        self.inner: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.subagent_lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._chains: dict[str, str] = {}
         self._queued: list[str] = []
         self._has_open_command = False
@@ -128,28 +129,28 @@ class ExpectedSession:
             if uuid and uuid in seen:
                 continue
             seen.add(uuid or "")
-            self._add(line)
+            self._count_line(line)
 
-    def _add(self, line: dict[str, Any]) -> None:
+    def _count_line(self, line: dict[str, Any]) -> None:
         kind = line["type"]
         if line.get("isSidechain"):
-            self._add_inline(line)
+            self._add_subagent_line(line)
         elif kind in ("user", "assistant"):
             before = +self.counts
             count_message(line, self.counts)
             if kind == "user":
                 count_user_text(line, self.counts)
-            self._add_unit(self.counts - before, line)
+            self._count_unit(self.counts - before, line)
         elif kind == "progress" and line["data"]["type"] == "agent_progress":
-            self.inner[line["data"]["agentId"]].append(line["data"]["message"])
+            self.subagent_lines[line["data"]["agentId"]].append(line["data"]["message"])
         elif kind == "queue-operation":
-            self._add_operation(line)
+            self._count_queue_operation(line)
         elif kind == "system" and line.get("subtype") == "local_command":
             is_command = bool(COMMAND.fullmatch(line["content"]))
             self.counts["command"] += is_command
             self._has_open_command = self._has_open_command or is_command
 
-    def _add_unit(self, added: Counter[str], line: dict[str, Any]) -> None:
+    def _count_unit(self, added: Counter[str], line: dict[str, Any]) -> None:
         """Count a unit for a prompt, or for a command that the agent answers."""
         if added["prompt"] or added["command"] or added["shell"]:
             self._has_open_command = not added["prompt"]
@@ -159,14 +160,14 @@ class ExpectedSession:
             self._has_open_command = is_synthetic
             self.counts["units"] += not is_synthetic
 
-    def _add_inline(self, line: dict[str, Any]) -> None:
+    def _add_subagent_line(self, line: dict[str, Any]) -> None:
         parent = line["parentUuid"]
         uuid = self._chains.get(parent) or line["uuid"]
         self._chains[line["uuid"]] = uuid
-        self.inner[uuid].append(line)
+        self.subagent_lines[uuid].append(line)
 
-    def _add_operation(self, line: dict[str, Any]) -> None:
-        """Count queued prompts; no log here has attachments as well."""
+    def _count_queue_operation(self, line: dict[str, Any]) -> None:
+        """Count queued prompts; the logs do not report them in attachments as well."""
         text, operation = line.get("content"), line["operation"]
         if operation == "enqueue" and find_origin(line, text or ""):
             self._queued.append(text)
@@ -180,17 +181,20 @@ class ExpectedSession:
 def count_logs(projects: Path) -> Counts:
     """Count every session below a projects directory."""
     counts: Counts = defaultdict(Counter)
-    inner: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    subagent_lines: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for path in sorted(projects.glob("*/*.jsonl")):
         if not path.name.startswith("agent-"):
             session = ExpectedSession(path, counts[path.stem, False])
-            inner |= {(path.stem, agent): ls for agent, ls in session.inner.items()}
+            subagent_lines |= {
+                (path.stem, agent): lines
+                for agent, lines in session.subagent_lines.items()
+            }
     for path in projects.glob("*/**/agent-*.jsonl"):
         lines = list(iter_objects(path))
         is_sibling = path.parent.parent == projects
         owner = lines[0]["sessionId"] if is_sibling else path.parents[1].name
-        inner[owner, path.stem.removeprefix("agent-")] = lines
-    for (owner, _), lines in inner.items():
+        subagent_lines[owner, path.stem.removeprefix("agent-")] = lines
+    for (owner, _), lines in subagent_lines.items():
         counts[owner, True]["subagents"] += 1
         messages = [line for line in lines if line["type"] in ("user", "assistant")]
         for line in {line["uuid"]: line for line in messages}.values():
@@ -199,7 +203,7 @@ def count_logs(projects: Path) -> Counts:
 
 
 def count_store(path: Path) -> Counts:
-    """Return the same counts from the store."""
+    """Count every session in the store in the same way."""
     names = {
         "assistant_message": "texts",
         "tool_use": "calls",
@@ -232,13 +236,13 @@ def count_store(path: Path) -> Counts:
     return {key: counter for key, counter in filtered.items() if counter}
 
 
-def count_rejects(path: Path) -> list[str]:
+def list_rejection_reasons(path: Path) -> list[str]:
     with StoreReader(path) as reader:
         return [row["reason"] for row in reader.list_rejected(99)]
 
 
 @pytest.mark.parametrize(
-    "projects", [*CAPTURES, *TREES], ids=lambda path: "/".join(path.parts[-4:-1])
+    "projects", [*CAPTURES, *PROJECTS], ids=lambda path: "/".join(path.parts[-4:-1])
 )
 def test_the_store_has_the_same_counts_as_the_logs(
     shared_dir: Path, claude: ClaudeHome, projects: Path
@@ -247,11 +251,11 @@ def test_the_store_has_the_same_counts_as_the_logs(
 
     claude.sync(is_final=True)
 
-    assert count_rejects(claude.store_path) == []
+    assert list_rejection_reasons(claude.store_path) == []
     assert count_store(claude.store_path) == count_logs(claude.projects)
 
 
-@pytest.mark.parametrize("folder", FLAT, ids=lambda path: path.name)
+@pytest.mark.parametrize("folder", FLAT_FOLDERS, ids=lambda path: path.name)
 def test_the_store_has_the_same_counts_as_logs_of_the_first_versions(
     shared_dir: Path, claude: ClaudeHome, folder: Path
 ):
@@ -259,7 +263,7 @@ def test_the_store_has_the_same_counts_as_logs_of_the_first_versions(
 
     claude.sync(is_final=True)
 
-    assert count_rejects(claude.store_path) == []
+    assert list_rejection_reasons(claude.store_path) == []
     assert count_store(claude.store_path) == count_logs(claude.projects)
 
 
@@ -267,7 +271,7 @@ def test_the_store_has_the_same_counts_as_logs_of_the_first_versions(
 def test_a_growing_log_gives_the_same_store_as_the_complete_one(
     shared_dir: Path, claude: ClaudeHome, tmp_path: Path, clock, *, is_final: bool
 ):
-    for state in GROWTH:
+    for state in GROWTH_STATES:
         size = claude.log().stat().st_size if claude.log().exists() else 0
         with claude.log().open("ab") as log:
             log.write(state.read_bytes()[size:])

@@ -75,7 +75,7 @@ class ClaudeCode(BaseAdapter):
             yield ProcessRegistry(home / "sessions", "*.json")
 
     def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
-        """Return the process's session, which may change while the process runs."""
+        """Return the process and its current session, or None for a malformed file."""
         del path
         try:
             fields = parse_object(data)
@@ -101,8 +101,9 @@ class ClaudeCode(BaseAdapter):
             session = record.session.session_id
         if not name or name.startswith("."):
             return None
-        # Only this project's directory is read, whatever path the log names. The
-        # session may be another one: a fork's line names the one that ran the tool.
+        # Only this project's directory is read, whatever path the log names. The path
+        # may name another session: a fork's copy of a line names the session that ran
+        # the tool.
         return source.root / source.parts[0] / session / "tool-results" / name
 
     def find_main_log(self, source: SourceRef) -> Path | None:
@@ -118,7 +119,7 @@ class ClaudeCode(BaseAdapter):
 
 
 def _default_folders(env: Environment) -> list[Path]:
-    """Return the comma-separated `CLAUDE_CONFIG_DIR`, or both default directories."""
+    """Return the directories that `CLAUDE_CONFIG_DIR` lists, or both defaults."""
     configured = env.environ.get("CLAUDE_CONFIG_DIR", "")
     if configured.strip():
         return [Path(part.strip()) for part in configured.split(",") if part.strip()]

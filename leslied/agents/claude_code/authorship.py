@@ -1,4 +1,4 @@
-"""Classify who wrote a `user` line: in most of them it is not a person."""
+"""Classify who wrote a `user` line; most are not written by a person."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class ClaudeAuthorship(NamedTuple):
     origin: Origin | None = None
     kind: EventKind | None = None
     note: str = ""
+    """The kind of the client's text, or the tags that preceded a person's text."""
 
 
 _COMMAND_TAG = re.compile(
@@ -54,7 +55,7 @@ def classify_author(
 
 
 def _classify_client(line: ClaudeLine, text: str) -> ClaudeAuthorship | None:
-    """Recognize the client's own text by the line's fields or by its markup."""
+    """Recognize the client's own text by the line's fields or the text's markup."""
     kind = line.origin.kind if line.origin else None
     if kind in _MACHINE_ORIGINS or line.promptSource == "system":
         return ClaudeAuthorship(text, kind="notice", note=kind or "system")
@@ -68,7 +69,7 @@ def _classify_client(line: ClaudeLine, text: str) -> ClaudeAuthorship | None:
 
 
 def _classify_command(text: str) -> ClaudeAuthorship | None:
-    """Recognize a slash or shell command if its tags are the whole text."""
+    """Recognize a slash or shell command if the text consists only of its tags."""
     shell = _SHELL_INPUT.fullmatch(text)
     if shell:
         return ClaudeAuthorship("! " + shell[1].strip(), origin="shell")

@@ -1,4 +1,4 @@
-"""Return the text of blocks and parts, with placeholders for images and files."""
+"""Extract text and token counts from messages, with placeholders for images."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ def block_text(block: ContentBlock) -> str:
 
 
 def result_text(block: ContentBlock, data: bytes, index: int) -> str:
-    """Return a tool result as text; parts of an unknown kind stay JSON."""
+    """Return a tool result as text; parts of an unknown kind stay JSON.
+
+    `data` is the whole line, and `index` the block's position in its message.
+    """
     content = block.content
     if content is None:
         return block.text or ""
@@ -62,7 +65,7 @@ def result_text(block: ContentBlock, data: bytes, index: int) -> str:
 
 
 def find_raw_block(data: bytes, index: int) -> Any:
-    """Return the block as it is in the line, with undeclared fields, or None."""
+    """Return the line's block at `index` with undeclared fields too, or None."""
     try:
         return parse_object(data)["message"]["content"][index]
     except (DecodeError, KeyError, IndexError, TypeError):
@@ -78,7 +81,7 @@ def format_placeholder(kind: str, source: MediaSource) -> str:
 
 
 def raw_to_json(raw: Raw) -> str:
-    """Return the JSON text of the log, or re-encode it if it has lone surrogates."""
+    """Return the value as JSON; it is re-encoded only if it has lone surrogates."""
     text = bytes(raw).decode(errors="replace")
     if "\\ud" in text or "\\uD" in text:
         return to_json(parse_raw(raw))

@@ -39,7 +39,7 @@ NOISE = frozenset(
         "agent-color",
     }
 )
-"""Types that repeat other lines or serve only the client."""
+"""Types of lines that repeat other lines or serve only the client."""
 
 
 def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
@@ -83,8 +83,8 @@ def decode_meta(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 def _is_entry(line: ClaudeLine) -> bool:
     """Return whether an object in a damaged line is an entry, not a part of one."""
-    marks = (line.sessionId, line.session_id, line.leafUuid, line.messageId)
-    return bool(line.type and (any(marks) or (line.timestamp and line.content)))
+    ids = (line.sessionId, line.session_id, line.leafUuid, line.messageId)
+    return bool(line.type and (any(ids) or (line.timestamp and line.content)))
 
 
 def _decode_by_type(
@@ -113,7 +113,7 @@ def _decode_progress(
 ) -> DecodeResult:
     """Decode a subagent's line in its parent's log.
 
-    The records are copies, used while the original is missing.
+    The records are copies, which are used until the subagent's own log is read.
     """
     progress = parse_struct(line.data, ProgressData)
     inner = parse_struct(progress.message, ClaudeLine)

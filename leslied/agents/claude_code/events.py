@@ -38,6 +38,7 @@ _TITLES = {
     "ai-title": ("ai", "aiTitle"),
     "summary": ("summary", "summary"),
 }
+"""For each line type: the kind of title, and the field that contains it."""
 _SYSTEM_KINDS: dict[str, EventKind] = {
     "compact_boundary": "compacted",
     "microcompact_boundary": "compacted",
@@ -72,13 +73,13 @@ def with_kind(record: Record, kind: EventKind, **facts: Any) -> Record:
 
 
 def make_unknown(entry: RawEntry, line: ClaudeLine, key: SessionKey) -> Record:
-    """Return a record that keeps a line of an unknown type as it is."""
+    """Return a record with the unchanged text of a line of an unknown type."""
     record = _make_event(line, key, entry.data.decode(errors="replace"))
     return replace(record, type="unknown", metadata={"line_type": line.type or ""})
 
 
 def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
-    """Decode ends of turns, compactions, retries, and notices of the client."""
+    """Decode turn ends, compactions, retries, commands and the client's notices."""
     text = flatten_text(parse_raw(line.content))
     record = _make_event(line, key, text)
     if line.subtype == "api_error":
@@ -112,7 +113,7 @@ def _decode_retry(line: ClaudeLine, record: Record) -> Record:
 
 
 def decode_setting(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
-    """Decode titles, modes, costs and links: lines with few fields and often no id."""
+    """Decode a title, mode, cost or link; return nothing for an unknown type."""
     record = _make_event(line, key, "")
     if line.type in _TITLES:
         title_kind, name = _TITLES[line.type]
@@ -163,7 +164,7 @@ def decode_attachment(
 def decode_queue(
     line: ClaudeLine, key: SessionKey, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """Decode a queue operation; a removed prompt was delivered to the working agent."""
+    """Decode a queue operation; `remove` delivers a prompt to the working agent."""
     content = parse_raw(line.content)
     text = message_text(coerce({"content": content}, ClaudeMessage))
     record = _make_event(line, key, text)
@@ -186,7 +187,7 @@ def decode_queue(
 def _decode_queued_prompt(
     line: ClaudeLine, record: Record, state: dict[str, Any], line_kind: QueueLineKind
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """Decode a prompt typed mid-turn once, from whichever line is first."""
+    """Decode a prompt typed mid-turn; a second line that reports it is a notice."""
     author = classify_author(
         line, record.content, is_subagent=record.session.source != MAIN
     )
@@ -201,7 +202,7 @@ def _decode_queued_prompt(
 
 
 def flatten_text(value: Any) -> str:
-    """Return text from a string, a list of blocks, or anything else as JSON."""
+    """Return the text of a string or a list of blocks; other values become JSON."""
     if value is None:
         return ""
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Decode user and assistant lines: one record per block, one per prompt."""
+"""Decode user and assistant lines: one record per block, and one per prompt."""
 
 from __future__ import annotations
 
@@ -97,17 +97,17 @@ def decode_flat_line(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
         "tool_use": ("tool_use", "assistant"),
         "tool_result": ("tool_result", "tool"),
     }
-    kind, role = types[line.type or ""]
+    record_type, role = types[line.type or ""]
     base = _common_fields(line, key, ClaudeMessage(), is_copy=False)
     base |= {"tool_name": line.tool_name or "", "tool_call_id": line.tool_use_id or ""}
     if line.type == "tool_use":
         base["tool_input"] = raw_to_json(line.input) or raw_to_json(line.content)
-        return (Record(type=kind, role=role, **base),)
+        return (Record(type=record_type, role=role, **base),)
     content = events.flatten_text(parse_raw(line.content))
     if line.type == "user":
         origin = "prompt" if key.source == MAIN else "task"
         base["metadata"] = {**base["metadata"], "origin": origin}
-    return (Record(type=kind, role=role, content=content, **base),)
+    return (Record(type=record_type, role=role, content=content, **base),)
 
 
 def _common_fields(
@@ -120,7 +120,7 @@ def _common_fields(
         metadata["stop_reason"] = message.stop_reason
     return {
         "session": key,
-        # A copy needs its own id: the original replaces it as a whole.
+        # A copy has an id of its own, so that the original can replace it.
         "native_id": f"copy:{line.uuid}" if is_copy and line.uuid else line.uuid or "",
         "created_at": parse_time(line.timestamp),
         "model": "" if message.model == _SYNTHETIC_MODEL else message.model or "",
@@ -162,7 +162,7 @@ def _decode_block(block: ContentBlock, base: dict[str, Any], data: bytes) -> Rec
 def _make_unknown_block(
     block: ContentBlock, base: dict[str, Any], data: bytes, role: Role = "assistant"
 ) -> Record:
-    """Return a record that keeps a block of an unknown kind as it is."""
+    """Return a record with the unchanged JSON of a block of an unknown kind."""
     raw = find_raw_block(data, base["block"])
     text = to_json(raw) if raw is not None else block.text or ""
     base["metadata"] = {**base["metadata"], "block_type": block.type or ""}
@@ -186,14 +186,14 @@ def _decode_result(
         metadata["spill"] = text.partition("saved to: ")[2].split("\n", 1)[0].strip()
     if _USER_COMMENT_MARK in text:
         metadata["user_said"] = text.partition(_USER_COMMENT_MARK)[2].strip()
-    call = block.tool_use_id or ""
-    base = {**base, "metadata": metadata, "tool_call_id": call}
+    call_id = block.tool_use_id or ""
+    base = {**base, "metadata": metadata, "tool_call_id": call_id}
     records = [Record(type="tool_result", role="tool", content=text, **base)]
-    if outcome.agentId and call:
+    if outcome.agentId and call_id:
         key: SessionKey = base["session"]
         child = SessionKey(key.agent, key.session_id, f"subagent:{outcome.agentId}")
         native_id = f"result:{outcome.agentId}"
-        facts = {"tool_call_id": call}
+        facts = {"tool_call_id": call_id}
         records.append(
             events.make_subagent_link(child, native_id, facts, base["created_at"])
         )
@@ -208,7 +208,7 @@ def _decode_user_text(
     *,
     has_results: bool,
 ) -> tuple[Record, dict[str, Any]]:
-    """Decode a prompt or text of the client; a prompt next to a result was queued."""
+    """Decode a prompt or the client's text; a prompt next to a result was queued."""
     key: SessionKey = base["session"]
     text = "\n\n".join(filter(None, map(block_text, blocks)))
     author = classify_author(line, text, is_subagent=key.source != MAIN)
@@ -230,6 +230,6 @@ def _decode_user_text(
         metadata["is_program"] = True
     base = {**base, "metadata": metadata}
     record = Record(type="user_message", role="user", content=author.content, **base)
-    # The queue operation has the text without the images.
+    # A queue operation has the text without placeholders for images; try both.
     plain_text = "\n\n".join(block.text for block in blocks if block.text)
     return record, remove_queued(state, author.content, plain_text)

@@ -1,4 +1,4 @@
-"""Track prompts that were typed while the agent works.
+"""Track prompts that were typed while the agent worked.
 
 Depending on the version, up to three kinds of lines report such a prompt, in any order:
 the queue operation, an attachment, and the user line of the next turn. They are paired
@@ -21,7 +21,7 @@ _MAX_DELIVERED = 16
 
 
 def add_queued(state: dict[str, Any], text: str) -> dict[str, Any]:
-    """Add the text to the queue, truncating it and dropping the oldest as needed."""
+    """Add the text, truncated, to the queue; drop the oldest texts if it is full."""
     queued = [*state.get("queued", []), _truncate(text, _MAX_QUEUED_BYTES // 2)]
     while (
         len(queued) > _MAX_QUEUED or len(to_json(queued).encode()) > _MAX_QUEUED_BYTES
@@ -31,7 +31,7 @@ def add_queued(state: dict[str, Any], text: str) -> dict[str, Any]:
 
 
 def pop_queued(state: dict[str, Any], text: str | None) -> tuple[str, dict[str, Any]]:
-    """Remove and return the oldest queued text, or `text` if it is not None."""
+    """Remove `text`, or the oldest text if it is None; return the removed text."""
     queued = state.get("queued", [])
     if text is None:
         text = queued[0] if queued else ""
@@ -39,7 +39,7 @@ def pop_queued(state: dict[str, Any], text: str | None) -> tuple[str, dict[str, 
 
 
 def remove_queued(state: dict[str, Any], *texts: str) -> dict[str, Any]:
-    """Remove the first of the texts that is queued: another line reported it."""
+    """Remove the first of these texts that is in the queue, if any."""
     queued = state.get("queued")
     if not queued:
         return state
@@ -52,18 +52,21 @@ def remove_queued(state: dict[str, Any], *texts: str) -> dict[str, Any]:
 
 
 def clear_queued(state: dict[str, Any]) -> dict[str, Any]:
-    """Empty the queue: its prompts returned to the input field."""
+    """Empty the queue, because its prompts returned to the input field."""
     return {name: value for name, value in state.items() if name != "queued"}
 
 
 def mark_delivered(
     state: dict[str, Any], text: str, line_kind: QueueLineKind
 ) -> tuple[bool, dict[str, Any]]:
-    """Record a delivery; return False if a line of the other kind reported it."""
+    """Record a delivered prompt; return whether it is new, and the new state.
+
+    It is not new if a line of the other kind has reported it.
+    """
     digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
-    other = "attachment" if line_kind == "remove" else "remove"
+    other_kind = "attachment" if line_kind == "remove" else "remove"
     delivered = state.get("told", [])
-    other_mark = f"{other}:{digest}"
+    other_mark = f"{other_kind}:{digest}"
     if other_mark in delivered:
         index = delivered.index(other_mark)
         return False, {**state, "told": delivered[:index] + delivered[index + 1 :]}

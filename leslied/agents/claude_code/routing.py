@@ -1,4 +1,4 @@
-"""Find the session of a line, and track facts that hold until they change."""
+"""Find the session of a line, and detect changes of directory, branch and version."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ def route_line(
 ) -> tuple[SessionKey, dict[str, Any]]:
     """Return the session of a line and the new state.
 
-    The file decides; the line's own session id is only a hint.
+    The path decides. The line's session id is used only for subagents' files of old
+    versions, whose path does not name the session.
     """
     key_fields = state.get("key")
-    # The session of an old subagent's file is in its first line with a session id.
+    # An old subagent's file has a provisional key until a line has a session id.
     if not key_fields or (key_fields[1].startswith("agent-") and line.sessionId):
         key_fields = list(_key_from_path(source, line))
         state = {**state, "key": key_fields}
@@ -59,7 +60,8 @@ def _route_inline_subagent(
 ) -> tuple[SessionKey, dict[str, Any]]:
     """Return the subagent of a sidechain line in an old log.
 
-    A line without a known parent starts a subagent; parents identify the others.
+    The line names its subagent, or its parent line identifies it. A line with an
+    unknown parent belongs to the latest subagent; one without a parent starts another.
     """
     chains: dict[str, str] = state.get("chains", {})
     name = chains.get(line.parentUuid or "")
@@ -69,8 +71,8 @@ def _route_inline_subagent(
         latest = next(reversed(chains.values()), None)
         name = latest if line.parentUuid and latest else (line.uuid or "")[:8]
     if line.uuid:
-        others = {uuid: n for uuid, n in chains.items() if uuid != line.parentUuid}
-        chains = dict([*others.items(), (line.uuid, name)][-_MAX_CHAINS:])
+        older = {uuid: n for uuid, n in chains.items() if uuid != line.parentUuid}
+        chains = dict([*older.items(), (line.uuid, name)][-_MAX_CHAINS:])
         state = {**state, "chains": chains}
     return SessionKey(key.agent, key.session_id, f"subagent:{name}"), state
 

@@ -55,7 +55,7 @@ class ContentBlock(msgspec.Struct):
 
 
 class CacheCreation(msgspec.Struct):
-    """Lifetime of the cache writes."""
+    """Cache writes by lifetime."""
 
     ephemeral_1h_input_tokens: int | None = None
 
@@ -164,7 +164,7 @@ class Attachment(msgspec.Struct):
 
 
 class ProgressData(msgspec.Struct):
-    """A progress report; a subagent's contains a whole line of its log."""
+    """A progress report; that of a subagent contains a whole line of its log."""
 
     type: str | None = None
     agentId: str | None = None
@@ -220,20 +220,20 @@ def parse_raw(raw: Raw) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return parse_object(b'{"it":' + data + b"}")["it"]
+        return parse_object(b'{"value":' + data + b"}")["value"]
     except DecodeError:
         return data.decode(errors="replace")
 
 
 def coerce(value: dict[str, Any], struct_type: type[T]) -> T:
-    """Return an instance with every field of the value that fits."""
-    fitting = {}
+    """Return a struct with the fields of `value` that have a suitable type."""
+    fields = {}
     for field in _fields_of(struct_type):
         if field.encode_name in value:
             item = _fit(value[field.encode_name], field.type)
             if item is not _UNFIT:
-                fitting[field.name] = item
-    return struct_type(**fitting)
+                fields[field.name] = item
+    return struct_type(**fields)
 
 
 _UNFIT = object()

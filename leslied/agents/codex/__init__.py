@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leslied.model.record import DecodeResult
     from leslied.model.source import Environment, RawEntry
 
-_FOLDERS = ("sessions", "archived_sessions")
+_LOG_FOLDERS = ("sessions", "archived_sessions")
 _LIVE_PATTERNS = (
     Pattern(glob="**/rollout-*.jsonl"),
     Pattern(glob="**/rollout-*.jsonl.zst", shape=Shape.COMPRESSED_LOG),
@@ -74,12 +74,15 @@ class Codex(BaseAdapter):
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
     ) -> Iterable[ProcessRegistry]:
-        """Return `thread-writer-locks/<thread>.lock`, locked by open threads."""
+        """Return the lock files `thread-writer-locks/<thread>.lock`.
+
+        Codex holds the lock while the thread is open.
+        """
         for home in _homes(env, configured):
             yield ProcessRegistry(home / "thread-writer-locks", "*.lock")
 
     def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
-        """Return the thread from the file's name; the file itself is empty."""
+        """Return the thread that the name of a lock file states; the file is empty."""
         del data
         if path.name.startswith("."):
             return None
@@ -93,9 +96,9 @@ class Codex(BaseAdapter):
 
 
 def _homes(env: Environment, configured: Sequence[Path]) -> list[Path]:
-    """Return the configured directories, or `CODEX_HOME`, or `~/.codex`."""
+    """Return Codex's home directories: configured, `CODEX_HOME`, or `~/.codex`."""
     if configured:
-        homes = (p.parent if p.name in _FOLDERS else p for p in configured)
+        homes = (p.parent if p.name in _LOG_FOLDERS else p for p in configured)
         return list(dict.fromkeys(homes))
     codex_home = env.environ.get("CODEX_HOME", "").strip()
     return [Path(codex_home)] if codex_home else [env.home / ".codex"]

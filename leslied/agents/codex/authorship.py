@@ -1,4 +1,4 @@
-"""Classify who wrote a `user` message: in most of them it is not a person."""
+"""Classify who wrote a `user` message; most are not written by a person."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,80},")
 
 
 class CodexAuthorship(NamedTuple):
-    """Text of a person, and text that the client added."""
+    """A user message, split into a person's text and text that the client added."""
 
     text: str = ""
     attached: str = ""
@@ -56,7 +56,7 @@ class CodexAuthorship(NamedTuple):
 def classify_author(payload: dict[str, Any]) -> CodexAuthorship:
     """Split a user message into a person's text and the client's, part by part.
 
-    Newer logs state the kind of each part.
+    Newer logs state the kind of each part. A shell command is returned on its own.
     """
     metadata = object_field(payload, "internal_chat_message_metadata_passthrough")
     kinds = list_field(metadata, "content_item_kinds")
@@ -100,7 +100,7 @@ def format_part(part: Any) -> str:
     kind = text_field(part, "type")
     for name in ("image_url", "audio_url", "file_data"):
         if text_field(part, name):
-            return format_data_url(
+            return format_url_placeholder(
                 kind.partition("_")[2] or "file", text_field(part, name)
             )
     if kind == "encrypted_content":
@@ -108,8 +108,8 @@ def format_part(part: Any) -> str:
     return text_field(part, "text")
 
 
-def format_data_url(kind: str, url: str) -> str:
-    """Return a placeholder for an image: its type and size, or its URL."""
+def format_url_placeholder(kind: str, url: str) -> str:
+    """Return a placeholder with the type and size of a data URL, or with the URL."""
     kind = kind.partition("_")[0]
     match = _DATA_URL.match(url)
     if match:

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 
 _INHERITED_TYPES = ("turn_context", "response_item", "event_msg", "compacted")
-"""Lines that a subagent repeats from its parent, which is in the same session."""
+"""Types of lines that a subagent's log repeats from its parent's.
+
+They are noise, because the parent is in the same session.
+"""
 
 
 def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
@@ -52,7 +55,7 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         return DecodeResult(state=state, noise="replayed")
     records, state, noise = _decode_by_type(line, context, state)
     if is_replayed:
-        # The parent's own log has the links to its subagents.
+        # Links to the parent's subagents are decoded from the parent's own log.
         records = tuple(r for r in records if r.session == context.key)
     if not records and not noise:
         records = (_make_unknown(entry, line, context),)
@@ -96,7 +99,7 @@ def _decode_by_type(
 
 
 def _make_unknown(entry: RawEntry, line: CodexLine, context: LineContext) -> Record:
-    """Return a record that keeps a line of an unknown type as it is."""
+    """Return a record with the unchanged text of a line of an unknown type."""
     metadata = {"line_type": "/".join(filter(None, (line.type, line.kind)))[:200]}
     text = entry.data.decode(errors="replace")
     return context.make_record("unknown", "system", text, metadata=metadata)

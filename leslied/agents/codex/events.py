@@ -1,4 +1,4 @@
-"""Decode events: turn starts and ends, tokens, subagents, and notices of the client."""
+"""Decode events: turn starts and ends, tokens, subagents, and the client's notices."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def decode_event(
 
 
 def _decode_notice(payload: dict[str, Any], context: LineContext) -> tuple[Record, ...]:
-    """Decode names, goals, warnings and reviews."""
+    """Decode a name, rollback, goal, warning or review; return nothing otherwise."""
     kind = text_field(payload, "type")
     match kind:
         case "thread_name_updated":
@@ -77,7 +77,7 @@ def _decode_notice(payload: dict[str, Any], context: LineContext) -> tuple[Recor
 def _end_turn(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """Decode the end of a turn, or the error that ended it."""
+    """Decode the end of a turn, or the error that ended it unless already decoded."""
     error, is_reported = object_field(payload, "error"), state.get("failed")
     state = {
         name: value for name, value in state.items() if name not in ("turn", "failed")
@@ -105,26 +105,26 @@ def _decode_error(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any], kind: str
 ) -> RecordsStateNoise:
     """Decode an error; a broken stream is retried and does not end the turn."""
-    record = _make_error(payload, context, is_end=kind == "error")
+    record = _make_error(payload, context, is_final=kind == "error")
     return (record,), {**state, "failed": True} if kind == "error" else state, ""
 
 
 def _make_error(
-    payload: dict[str, Any], context: LineContext, *, is_end: bool = True
+    payload: dict[str, Any], context: LineContext, *, is_final: bool = True
 ) -> Record:
     info = payload.get("codex_error_info")
     name = next(iter(info), "") if isinstance(info, dict) else info
     name = name[:100] if isinstance(name, str) else ""
     metadata = {"error": name} if name else {}
     text = text_field(payload, "message") or name or "The turn failed."
-    role: Role = "assistant" if is_end else "system"
+    role: Role = "assistant" if is_final else "system"
     return context.make_record("error", role, text, metadata=metadata)
 
 
 def _decode_turn_item(
     line: CodexLine, context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """Decode subagents and reviews; other items repeat the response items."""
+    """Decode subagents and reviews; an unknown type has neither records nor noise."""
     item = line.item
     match text_field(item, "type"):
         case "CollabAgentToolCall" | "SubAgentActivity" as kind:
@@ -137,7 +137,7 @@ def _decode_turn_item(
 
 def _link_subagent(payload: dict[str, Any], context: LineContext) -> tuple[Record, ...]:
     """Return the link to the subagent that a call started, if it started one."""
-    call = (
+    call_id = (
         text_field(payload, "call_id")
         or text_field(payload, "event_id")
         or text_field(payload, "id")
@@ -150,7 +150,7 @@ def _link_subagent(payload: dict[str, Any], context: LineContext) -> tuple[Recor
         child = id_field({"first": receivers[0]}, "first") if receivers else ""
     if not child:
         return ()
-    return (context.make_subagent_link(child, "spawn", tool_call_id=call),)
+    return (context.make_subagent_link(child, "spawn", tool_call_id=call_id),)
 
 
 def decode_usage(
@@ -158,13 +158,13 @@ def decode_usage(
 ) -> RecordsStateNoise:
     """Decode the token counts of one API message."""
     payload = line.payload
-    thread = text_field(payload, "thread_id")
+    thread_id = text_field(payload, "thread_id")
     state = {**state, "counted": "by message"}
     usage = _parse_usage(object_field(payload, "usage"))
-    if not usage or (thread and thread != context.thread):
+    if not usage or (thread_id and thread_id != context.thread):
         return (), state, line.type
-    message = text_field(payload, "response_id")
-    return (_make_usage_record(context, usage, message),), state, ""
+    message_id = text_field(payload, "response_id")
+    return (_make_usage_record(context, usage, message_id),), state, ""
 
 
 def _decode_token_count(
@@ -172,16 +172,16 @@ def _decode_token_count(
 ) -> RecordsStateNoise:
     """Decode the last message's tokens from an older log's running total.
 
-    Totals are often repeated; only a changed one is decoded.
+    Totals are often repeated; only a changed total becomes a record.
     """
     noise = "event_msg/token_count"
     info = object_field(payload, "info")
     total = object_field(info, "total_token_usage")
-    total_mark = to_json([count_field(total, name) for name in _TOTAL_FIELDS])
+    total_json = to_json([count_field(total, name) for name in _TOTAL_FIELDS])
     previous = state.get("counted")
-    if not info or previous in (total_mark, "by message"):
+    if not info or previous in (total_json, "by message"):
         return (), state, noise
-    state = {**state, "counted": total_mark}
+    state = {**state, "counted": total_json}
     usage = _parse_usage(object_field(info, "last_token_usage"))
     if not usage or "replay" in state:
         return (), state, noise
@@ -191,12 +191,12 @@ def _decode_token_count(
 _TOTAL_FIELDS = ("input_tokens", "cached_input_tokens", "output_tokens", "total_tokens")
 
 
-def _make_usage_record(context: LineContext, usage: Usage, message: str) -> Record:
+def _make_usage_record(context: LineContext, usage: Usage, message_id: str) -> Record:
     return context.make_record(
         "token_usage",
         "assistant",
         usage=usage,
-        message_id=message[:200],
+        message_id=message_id[:200],
         model=context.model,
     )
 

@@ -9,14 +9,14 @@ from leslied.agents._parsing import to_json
 from leslied.agents.codex.authorship import (
     classify_author,
     find_folder,
-    format_data_url,
     format_part,
+    format_url_placeholder,
     list_part_texts,
     message_text,
 )
 from leslied.agents.codex.routing import id_field, record_facts
 from leslied.agents.codex.schema import (
-    is_json,
+    is_json_object,
     list_field,
     object_field,
     parse_json,
@@ -41,7 +41,7 @@ _OUTPUT_HEADER = re.compile(
     r"(?:(?:Wall time|Original token count|Total output lines): [^\n]*\n)*"
     r"Output:(?:\n|$)"
 )
-_PAYLOAD = re.compile(r"\A(?:[\w ]+: [^\n]*\n)*Payload:\n")
+_PAYLOAD_HEADER = re.compile(r"\A(?:[\w ]+: [^\n]*\n)*Payload:\n")
 _ACTION_FIELDS = ("query", "queries", "url", "pattern", "command")
 _SEARCH_ARGUMENTS = ("query", "limit")
 _MAX_SPAWNS = 8
@@ -123,7 +123,7 @@ def _decode_user(
 def _decode_client_text(
     author: CodexAuthorship, context: LineContext, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """Decode the client's text; in the oldest logs only this names the directory."""
+    """Decode the client's text; in the oldest logs, only it names the directory."""
     changed: dict[str, str] = {}
     if author.note == "environment_context" and not state.get("cwd"):
         changed, state = record_facts({"cwd": find_folder(author.attached)}, state)
@@ -149,7 +149,7 @@ def _decode_agent_message(
         text_field(payload, name)[:200] for name in ("author", "recipient")
     )
     if context.key.source != MAIN and recipient.startswith(author):
-        task = _PAYLOAD.sub("", text)
+        task = _PAYLOAD_HEADER.sub("", text)
         task = f"{recipient}: {task}" if task.startswith("[encrypted]") else task
         return (_make_user_message(context, task, "task", author=author),), state, ""
     note = "agent_message"
@@ -182,23 +182,27 @@ def _decode_call(
         )
     else:
         tool_input = (
-            arguments if is_json(arguments) else to_json({"arguments": arguments})
+            arguments
+            if is_json_object(arguments)
+            else to_json({"arguments": arguments})
         )
-    call = text_field(payload, "call_id")
+    call_id = text_field(payload, "call_id")
     if name == "spawn_agent" and id_field(payload, "call_id"):
-        state = {**state, "spawns": [*state.get("spawns", []), call][-_MAX_SPAWNS:]}
+        state = {**state, "spawns": [*state.get("spawns", []), call_id][-_MAX_SPAWNS:]}
     kind = text_field(payload, "type")
     name = name or kind.removesuffix("_call")
     name = f"{namespace.rstrip('_')}__{name}" if namespace.startswith("mcp__") else name
-    return (_make_call(context, name, call, tool_input),), state, ""
+    return (_make_call(context, name, call_id, tool_input),), state, ""
 
 
-def _make_call(context: LineContext, name: str, call: str, tool_input: str) -> Record:
+def _make_call(
+    context: LineContext, name: str, call_id: str, tool_input: str
+) -> Record:
     return context.make_record(
         "tool_use",
         "assistant",
         tool_name=name,
-        tool_call_id=call,
+        tool_call_id=call_id,
         tool_input=tool_input,
         model=context.model,
     )
@@ -207,30 +211,30 @@ def _make_call(context: LineContext, name: str, call: str, tool_input: str) -> R
 def _decode_action(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """Decode a command or search inside the item; a search has no separate result."""
+    """Decode a shell call, or a web search, which has no separate result item."""
     action = object_field(payload, "action")
     arguments = {name: action[name] for name in _ACTION_FIELDS if name in action}
     if "working_directory" in action:
         arguments["workdir"] = action["working_directory"]
     name = text_field(payload, "type").removesuffix("_call")
-    call = text_field(payload, "call_id") or text_field(payload, "id")
-    record = _make_call(context, name, call, to_json(arguments))
+    call_id = text_field(payload, "call_id") or text_field(payload, "id")
+    record = _make_call(context, name, call_id, to_json(arguments))
     if name == "local_shell":
         return (record,), state, ""
-    return (record, _make_hosted_result(payload, context, name, call)), state, ""
+    return (record, _make_hosted_result(payload, context, name, call_id)), state, ""
 
 
 def _make_hosted_result(
-    payload: dict[str, Any], context: LineContext, name: str, call: str
+    payload: dict[str, Any], context: LineContext, name: str, call_id: str
 ) -> Record:
-    """Return the result of a call that the model's host ran; the log has no other."""
+    """Return the result of a hosted tool, which the item of the call contains."""
     result = text_field(payload, "result")
-    content = format_data_url("image", f"data:image,{result}") if result else ""
+    content = format_url_placeholder("image", f"data:image,{result}") if result else ""
     return context.make_record(
         "tool_result",
         "tool",
         content or text_field(payload, "status"),
-        tool_call_id=call,
+        tool_call_id=call_id,
         tool_name=name,
         block=1,
     )
@@ -239,11 +243,11 @@ def _make_hosted_result(
 def _decode_image(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    call = text_field(payload, "id")
+    call_id = text_field(payload, "id")
     arguments = to_json({"prompt": text_field(payload, "revised_prompt")})
-    record = _make_call(context, "image_generation", call, arguments)
+    record = _make_call(context, "image_generation", call_id, arguments)
     return (
-        (record, _make_hosted_result(payload, context, "image_generation", call)),
+        (record, _make_hosted_result(payload, context, "image_generation", call_id)),
         state,
         "",
     )
@@ -253,23 +257,23 @@ def _decode_result(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
     """Decode a tool result, and the link to a subagent that the call started."""
-    call = text_field(payload, "call_id")
-    content, metadata = _read_output(payload)
+    call_id = text_field(payload, "call_id")
+    content, metadata = _parse_output(payload)
     record = context.make_record(
-        "tool_result", "tool", content, tool_call_id=call, metadata=metadata
+        "tool_result", "tool", content, tool_call_id=call_id, metadata=metadata
     )
-    child = _parse_spawned_id(content) if call in state.get("spawns", []) else ""
+    child = _parse_spawned_id(content) if call_id in state.get("spawns", []) else ""
     if not child:
         return (record,), state, ""
     return (
-        (record, context.make_subagent_link(child, "result", tool_call_id=call)),
+        (record, context.make_subagent_link(child, "result", tool_call_id=call_id)),
         state,
         "",
     )
 
 
-def _read_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the output without the client's header, and the facts in that header."""
+def _parse_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the output without the client's header, and metadata from that header."""
     output = payload.get("output")
     metadata: dict[str, Any] = {}
     if isinstance(output, dict):
@@ -277,12 +281,12 @@ def _read_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
             metadata["is_error"] = True
         output = output.get("content", output.get("body"))
     if output is None:
-        names = (text_field(tool, "name") for tool in _objects(payload, "tools"))
+        names = (text_field(tool, "name") for tool in _list_objects(payload, "tools"))
         return "\n".join(name for name in names if name), metadata
     if isinstance(output, list):
         return "\n".join(filter(None, map(format_part, output))), metadata
     text = output if isinstance(output, str) else to_json(output)
-    text, code = _unwrap(text)
+    text, code = _split_exit_code(text)
     if code is not None:
         metadata["exit_code"] = code
     if code:
@@ -290,15 +294,16 @@ def _read_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return text, metadata
 
 
-def _unwrap(text: str) -> tuple[str, int | None]:
-    """Return a command's output and exit code; keep the line with a nonzero code.
+def _split_exit_code(text: str) -> tuple[str, int | None]:
+    """Return a command's output and its exit code, or None if there is no code.
 
-    Older clients put both into a JSON object, newer ones write a header.
+    Older clients put both into a JSON object, newer ones write a header. The header's
+    line with a nonzero code stays in the output.
     """
     match = _OUTPUT_HEADER.match(text)
     if match:
-        code, rest = int(match[2]), text[match.end() :]
-        return (f"{match[1]}\n{rest}" if code else rest), code
+        code, body = int(match[2]), text[match.end() :]
+        return (f"{match[1]}\n{body}" if code else body), code
     if text.startswith('{"output":'):
         value = _parse_or_empty(text)
         exit_code = object_field(value, "metadata").get("exit_code")
@@ -319,7 +324,7 @@ def _parse_or_empty(text: str) -> dict[str, Any]:
         return {}
 
 
-def _objects(payload: dict[str, Any], name: str) -> list[dict[str, Any]]:
+def _list_objects(payload: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return [item for item in list_field(payload, name) if isinstance(item, dict)]
 
 

@@ -1,4 +1,4 @@
-"""Find the session of a line, detect replayed lines, and track the thread's facts."""
+"""Find the session of a line, detect replayed lines, and decode thread settings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LineContext(NamedTuple):
     model: str = ""
 
     def make_record(
-        self, type_: RecordType, role: Role, content: str = "", **more: Any
+        self, type_: RecordType, role: Role, content: str = "", **fields: Any
     ) -> Record:
         """Return a record of this line."""
         return Record(
@@ -50,7 +50,7 @@ class LineContext(NamedTuple):
             native_id=self.native_id,
             scope=self.thread if self.native_id else "",
             created_at=self.time,
-            **more,
+            **fields,
         )
 
     def make_event(self, kind: EventKind, content: str = "", **facts: Any) -> Record:
@@ -65,7 +65,10 @@ class LineContext(NamedTuple):
         )
 
     def make_subagent_link(self, child: str, link_source: str, **facts: Any) -> Record:
-        """Return an event that links a subagent to the call that spawned it."""
+        """Return an event that links a subagent to the call that spawned it.
+
+        `link_source` says which kind of line has the link; each kind has its own event.
+        """
         facts = {name: value for name, value in facts.items() if value}
         return Record(
             session=SessionKey(
@@ -95,7 +98,7 @@ def route_line(
 
 
 def _parse_head(source: SourceRef, meta: dict[str, Any]) -> dict[str, Any]:
-    """Return the thread's id, its session, and where its own history starts."""
+    """Return the initial state: thread, session, and where its own history starts."""
     name = printable_name(source.path.name)
     match = _ROLLOUT_NAME.fullmatch(name)
     thread = match[1] if match else id_field(meta, "id") or name.partition(".")[0][:100]
@@ -117,7 +120,7 @@ def _parse_head(source: SourceRef, meta: dict[str, Any]) -> dict[str, Any]:
 
 
 def id_field(value: dict[str, Any], name: str) -> str:
-    """Return the id with that name; empty if it is missing or malformed."""
+    """Return the id in this field, or "" if it is missing or malformed."""
     text = text_field(value, name)
     return text if _ID.fullmatch(text) else ""
 
@@ -135,15 +138,15 @@ def _find_parent(meta: dict[str, Any]) -> str:
 def detect_replay(
     line: CodexLine, state: dict[str, Any]
 ) -> tuple[bool, dict[str, Any]]:
-    """Return whether a fork repeats a line of its parent here, and the new state."""
+    """Return whether the line repeats one of the fork's parent, and the new state."""
     replay = state.get("replay")
     if replay is None:
         line_thread = text_field(line.payload, "id")
-        is_parent = line.type == "session_meta" and line_thread not in (
+        is_parent_header = line.type == "session_meta" and line_thread not in (
             "",
             state["thread"],
         )
-        if not is_parent:
+        if not is_parent_header:
             return False, state
         replay = {}
     elif (
@@ -163,9 +166,9 @@ def _is_first_own_line(line: CodexLine, replay: dict[str, Any], thread: str) -> 
     turn = text_field(line.payload, "turn_id")
     if _UUID7_PREFIX.match(turn) and _UUID7_PREFIX.match(thread):
         return turn[:13] >= thread[:13]
-    before, now = parse_time(replay.get("at")), parse_time(line.timestamp)
+    previous, time = parse_time(replay.get("at")), parse_time(line.timestamp)
     return bool(
-        before and now and (now - before).total_seconds() > _REPLAY_PAUSE_SECONDS
+        previous and time and (time - previous).total_seconds() > _REPLAY_PAUSE_SECONDS
     )
 
 
@@ -186,12 +189,12 @@ def decode_session_meta(
         "entrypoint": text_field(meta, "originator"),
         "forked_from": text_field(meta, "forked_from_id"),
     }
-    changed, after = record_facts(facts, state)
+    changed, new_state = record_facts(facts, state)
     kind: EventKind = "context" if state.get("facts") else "opened"
     records = [context.make_event(kind, **changed)]
     if context.key.source != MAIN:
         records.append(_link_to_parent(meta, context))
-    return tuple(records), after
+    return tuple(records), new_state
 
 
 def _link_to_parent(meta: dict[str, Any], context: LineContext) -> Record:
@@ -227,7 +230,7 @@ def decode_turn_context(
 def record_facts(
     facts: dict[str, str], state: dict[str, Any]
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the facts that changed, and the state that includes them."""
+    """Return the facts that changed, except overlong ones, and the new state."""
     previous: dict[str, str] = {**state.get("facts", {}), "cwd": state.get("cwd", "")}
     changed = {
         name: value

@@ -34,7 +34,7 @@ _ITEM_TYPES = frozenset(
         "ghost_snapshot",
     }
 )
-_NOISE_LINES = frozenset(
+_NOISE_LINE_TYPES = frozenset(
     {"world_state", "inter_agent_communication_metadata", "security_risk_score"}
 )
 _NOISE_EVENTS = frozenset(
@@ -98,6 +98,7 @@ class CodexLine(msgspec.Struct, frozen=True):
     timestamp: Any = None
     ordinal: int | None = None
     is_bare: bool = False
+    """True if the line itself is the payload."""
 
     @property
     def kind(self) -> str:
@@ -111,7 +112,7 @@ class CodexLine(msgspec.Struct, frozen=True):
 
     @property
     def is_entry(self) -> bool:
-        """True if an object in a damaged line is a line itself."""
+        """True if an object in a damaged line is a line, not a part of one."""
         return bool(self.type and self.timestamp and not self.is_bare)
 
 
@@ -141,7 +142,7 @@ def find_noise(data: bytes) -> str:
     except _DECODE_ERRORS:
         return ""
     payload = peek.payload or _PayloadPeek()
-    if peek.type in _NOISE_LINES:
+    if peek.type in _NOISE_LINE_TYPES:
         return peek.type
     if peek.type != "event_msg":
         return ""
@@ -154,7 +155,7 @@ def find_noise(data: bytes) -> str:
 
 
 def parse_line(data: bytes) -> CodexLine:
-    """Return the line's envelope and payload, whatever their types are."""
+    """Return the line; if it is a bare payload, deduce the type of its envelope."""
     value = parse_json(data)
     payload, kind = value.get("payload"), text_field(value, "type")
     if isinstance(payload, dict):
@@ -171,15 +172,15 @@ def parse_line(data: bytes) -> CodexLine:
 
 
 def parse_json(data: bytes) -> dict[str, Any]:
-    """Return the object in `data`, with a lenient second attempt."""
+    """Return the JSON object in `data`; parse it leniently if it is malformed."""
     try:
         return _OBJECT_DECODER.decode(data)
     except _DECODE_ERRORS:
         return parse_object(data)
 
 
-def is_json(text: object) -> bool:
-    """Return whether this is the text of a JSON object."""
+def is_json_object(text: object) -> bool:
+    """Return whether the value is text that contains a JSON object."""
     try:
         return isinstance(text, str) and _OBJECT_DECODER.decode(text) is not None
     except _DECODE_ERRORS:
@@ -187,24 +188,24 @@ def is_json(text: object) -> bool:
 
 
 def text_field(value: dict[str, Any], name: str) -> str:
-    """Return the text field with that name, or ""."""
+    """Return the field if it is text, or ""."""
     text = value.get(name)
     return text if isinstance(text, str) else ""
 
 
 def object_field(value: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the object with that name, or an empty one."""
+    """Return the field if it is an object, or an empty object."""
     nested = value.get(name)
     return nested if isinstance(nested, dict) else {}
 
 
 def list_field(value: dict[str, Any], name: str) -> list[Any]:
-    """Return the list with that name, or an empty one."""
+    """Return the field if it is a list, or an empty list."""
     items = value.get(name)
     return items if isinstance(items, list) else []
 
 
 def count_field(value: dict[str, Any], name: str) -> int:
-    """Return the count with that name; 0 if it is missing or implausible."""
+    """Return the field if it is a plausible count, or 0."""
     count = value.get(name)
     return count if type(count) is int and 0 < count < MAX_COUNT else 0

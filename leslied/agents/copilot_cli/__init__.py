@@ -65,17 +65,17 @@ class CopilotCli(BaseAdapter):
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
     ) -> Iterable[ProcessRegistry]:
-        """Return `inuse.<pid>.lock` in the directory of every open session."""
+        """Return the files `inuse.<pid>.lock` in the directories of open sessions."""
         for folder in _folders(env, configured):
             yield ProcessRegistry(folder, "*/inuse.*.lock")
 
     def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
         """Return the session and pid from the path of the lock file."""
         del data
-        _, _, number = path.name.removesuffix(".lock").partition("inuse.")
-        if not (number.isascii() and number.isdecimal() and len(number) < 12):
+        _, _, pid = path.name.removesuffix(".lock").partition("inuse.")
+        if not (pid.isascii() and pid.isdecimal() and len(pid) < 12):
             return None
-        return LiveProcess(printable_name(path.parent.name), int(number))
+        return LiveProcess(printable_name(path.parent.name), int(pid))
 
     def resume_command(self, session_id: str) -> str:
         """Return the command, which works in any directory."""
@@ -83,7 +83,7 @@ class CopilotCli(BaseAdapter):
 
 
 def _folders(env: Environment, configured: Sequence[Path]) -> list[Path]:
-    """Return the configured directories, or `COPILOT_HOME`, or the default."""
+    """Return `session-state` in the configured homes, `COPILOT_HOME` or the default."""
     copilot_home = env.environ.get("COPILOT_HOME", "").strip()
     homes = list(configured) or [
         Path(copilot_home) if copilot_home else env.home / ".copilot"

@@ -66,8 +66,8 @@ NOISE = frozenset(
         "tool_search.activated",
     }
 )
-"""Types that repeat other events or serve only the client."""
-_EVENTS: Mapping[str, tuple[EventKind, str]] = {
+"""Types of events that repeat other events or serve only the client."""
+_SIMPLE_EVENTS: Mapping[str, tuple[EventKind, str]] = {
     "session.context_cleared": ("notice", "initialMessage"),
     "session.fusion_route_failed": ("notice", "errorMessage"),
     "session.handoff": ("notice", "summary"),
@@ -84,7 +84,7 @@ _EVENTS: Mapping[str, tuple[EventKind, str]] = {
     "subagent.selected": ("context", "agentName"),
     "system.notification": ("notice", "content"),
 }
-"""Types that become one event, and the field with its text."""
+"""For types that become one event: its kind, and the field with its text."""
 _SUBAGENT_TYPES = ("subagent.started", "subagent.completed", "subagent.failed")
 _DECODERS: Mapping[str, Callable[[CopilotEvent, State], RecordsAndState]] = {
     "abort": events.decode_abort,
@@ -121,8 +121,8 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
     has_data = isinstance(value.get("data"), dict)
     if has_data and kind in _DECODERS:
         records, state = _DECODERS[kind](line, state)
-    elif has_data and kind in _EVENTS:
-        records = (_decode_event(line),)
+    elif has_data and kind in _SIMPLE_EVENTS:
+        records = (_decode_simple_event(line),)
     else:
         raw = entry.data.decode(errors="replace")
         metadata = {"line_type": kind}
@@ -136,12 +136,12 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def _parse_event(source: SourceRef, kind: str, value: dict[str, Any]) -> CopilotEvent:
-    """Return the event; the file decides its session, the line its subagent."""
+    """Return the event; the path names its session, and the line its subagent."""
     data = value.get("data")
     data = data if isinstance(data, dict) else {}
     parts = tuple(map(printable_name, source.parts))
     session_id = parts[0] if len(parts) > 1 else parts[0].removesuffix(".jsonl")
-    # Older lines do not name their subagent, but the call that spawned it.
+    # Older lines name the call that spawned the subagent, not the subagent.
     agent = as_text(value.get("agentId")) or as_text(data.get("parentToolCallId"))
     if not agent and kind in _SUBAGENT_TYPES:
         agent = as_text(data.get("toolCallId"))
@@ -156,8 +156,8 @@ def _parse_event(source: SourceRef, kind: str, value: dict[str, Any]) -> Copilot
     )
 
 
-def _decode_event(line: CopilotEvent) -> Record:
-    kind, name = _EVENTS[line.kind]
+def _decode_simple_event(line: CopilotEvent) -> Record:
+    kind, name = _SIMPLE_EVENTS[line.kind]
     note = line.kind.removeprefix("session.")
     return line.make_event(
         kind, line.text_field(name), note=note, skill=line.text_field("name")

@@ -1,4 +1,4 @@
-"""Decode events other than prompts and answers: context, tokens, ends, subagents."""
+"""Decode events that are not messages: context, tokens, errors, ends, subagents."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def decode_model(line: CopilotEvent, state: State) -> RecordsAndState:
 
 
 def decode_mode(line: CopilotEvent, state: State) -> RecordsAndState:
-    """Decode a change between planning and working."""
+    """Decode a change of the agent's mode, such as planning."""
     mode = line.text_field("newMode")
     return (
         line.make_event("context", note="mode_changed", permission_mode=mode),
@@ -64,7 +64,7 @@ def decode_mode(line: CopilotEvent, state: State) -> RecordsAndState:
 
 
 def decode_info(line: CopilotEvent, state: State) -> RecordsAndState:
-    """Decode a notice; for a rewind it is the only trace in the log."""
+    """Decode a notice, or a rewind, which no other event reports."""
     note = line.text_field("infoType")
     kind: EventKind = "rewound" if note == "rewind" else "notice"
     return (
@@ -82,8 +82,8 @@ def decode_usage(line: CopilotEvent, state: State) -> RecordsAndState:
     """Decode the token counts of one API message."""
     usage = line.data.get("usage")
     usage = usage if isinstance(usage, dict) else {}
-    name = as_text(usage.get("apiCallId")) or line.native_id
-    record = _make_usage_record(line, usage, name, as_text(usage.get("model")))
+    message_id = as_text(usage.get("apiCallId")) or line.native_id
+    record = _make_usage_record(line, usage, message_id, as_text(usage.get("model")))
     return (record,), {**state, "counted": True}
 
 
@@ -102,10 +102,10 @@ def _make_usage_record(
 
 
 def decode_shutdown(line: CopilotEvent, state: State) -> RecordsAndState:
-    """Decode the session's end, and token totals by model if no message had any.
+    """Decode the session's end, and token totals by model if no message had counts.
 
-    The name of a total contains the start of the run that it counts. If later totals
-    include earlier ones, they have the same start, and the largest one is used.
+    The id of a total contains the start of the counted run. Totals that include earlier
+    ones have the same start, so the store uses only the largest of them.
     """
     note, reason = line.text_field("shutdownType"), line.text_field("errorReason")
     records = [line.make_event("ended", reason, note=note)]
@@ -116,8 +116,8 @@ def decode_shutdown(line: CopilotEvent, state: State) -> RecordsAndState:
         for number, (model, model_usage) in enumerate(metrics.items(), 1):
             usage = model_usage.get("usage") if isinstance(model_usage, dict) else None
             usage = usage if isinstance(usage, dict) else {}
-            name = f"{line.key.session_id}:{run}:{model}"
-            record = _make_usage_record(line, usage, name, model)
+            message_id = f"{line.key.session_id}:{run}:{model}"
+            record = _make_usage_record(line, usage, message_id, model)
             metadata = {**record.metadata, "is_sum": True}
             records.append(replace(record, block=number, metadata=metadata))
     return tuple(records), {
@@ -152,7 +152,7 @@ def decode_abort(line: CopilotEvent, state: State) -> RecordsAndState:
 
 
 def decode_spawn(line: CopilotEvent, state: State) -> RecordsAndState:
-    """Decode the link between a subagent and its call, and whether it has finished."""
+    """Decode a subagent's start or end: its link to the call, and its error if any."""
     is_start = line.kind == "subagent.started"
     description = line.text_field("agentDescription") or line.text_field(
         "agentDisplayName"
@@ -161,7 +161,7 @@ def decode_spawn(line: CopilotEvent, state: State) -> RecordsAndState:
         "tool_call_id": line.text_field("toolCallId"),
         "parent_agent": line.text_field("parentId"),
         "agent_type": line.text_field("agentType") or line.text_field("agentName"),
-        # The event of its end has no description of its work.
+        # Only the start event describes the subagent's work.
         "description": description if is_start else None,
         "is_finished": None if is_start else True,
     }

@@ -27,14 +27,14 @@ _INJECTED_SOURCES = (
     "skill",
     "system",
 )
-"""Prefixes of the source of user messages that nobody typed."""
-_TEXT, _CALLS = 1, 2
+"""Prefixes of a user message's source if no person typed the message."""
+_TEXT_BLOCK, _FIRST_CALL_BLOCK = 1, 2
 """Block numbers of an answer's text and of its first call."""
 _MAX_REQUESTS = 16
 
 
 def decode_user(line: CopilotEvent, state: State) -> RecordsAndState:
-    """Decode a person's prompt, the task of a subagent, or text of the client."""
+    """Decode a person's prompt, the task of a subagent, or the client's text."""
     text, source = line.text_field("content"), line.text_field("source")
     text = "\n\n".join(filter(None, [text, *_list_attachment_labels(line.data)]))
     if not text:
@@ -81,13 +81,13 @@ def _format_attachment(attachment: dict[str, Any]) -> str:
 
 
 def decode_assistant(line: CopilotEvent, state: State) -> RecordsAndState:
-    """Decode reasoning, text, and a call for every tool that is requested."""
+    """Decode reasoning, text and requested tool calls; skip reasoning just decoded."""
     requests = _list_tool_requests(line.data)
-    is_end = _is_last_chunk(line.data) and not requests
+    is_turn_end = _is_last_chunk(line.data) and not requests
     base: dict[str, Any] = {
         "model": line.text_field("model"),
         "message_id": line.text_field("apiCallId") or line.text_field("messageId"),
-        "metadata": {"stop_reason": "end_turn"} if is_end else {},
+        "metadata": {"stop_reason": "end_turn"} if is_turn_end else {},
     }
     thought, text = line.text_field("reasoningText"), line.text_field("content")
     records = []
@@ -96,16 +96,18 @@ def decode_assistant(line: CopilotEvent, state: State) -> RecordsAndState:
             line.make_record("thinking", "assistant", content=thought, **base)
         )
     if text or not (requests or records):
-        fields = {"content": text, "block": _TEXT, **base}
+        fields = {"content": text, "block": _TEXT_BLOCK, **base}
         records.append(line.make_record("assistant_message", "assistant", **fields))
-    for number, request in enumerate(requests, _CALLS):
-        call = _call_fields(request, "name")
+    for number, request in enumerate(requests, _FIRST_CALL_BLOCK):
+        call_fields = _call_fields(request, "name")
         records.append(
-            line.make_record("tool_use", "assistant", block=number, **call, **base)
+            line.make_record(
+                "tool_use", "assistant", block=number, **call_fields, **base
+            )
         )
     state = {name: value for name, value in state.items() if name != "thought"}
-    calls = [as_text(request.get("toolCallId")) for request in requests]
-    return tuple(records), _remember_requests(state, *calls)
+    call_ids = [as_text(request.get("toolCallId")) for request in requests]
+    return tuple(records), _remember_requests(state, *call_ids)
 
 
 def _list_tool_requests(data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -122,12 +124,15 @@ def _is_last_chunk(data: dict[str, Any]) -> bool:
     return index >= count - 1
 
 
-def _call_fields(call: dict[str, Any], name: str) -> dict[str, str]:
-    """Return a call's fields; arguments are an object, or text that may be JSON."""
+def _call_fields(call: dict[str, Any], name_key: str) -> dict[str, str]:
+    """Return a call's record fields; `name_key` is the key of the tool's name.
+
+    The arguments are an object, or text that may be JSON.
+    """
     arguments = call.get("arguments")
     is_json = isinstance(arguments, str) and _is_json(arguments)
     return {
-        "tool_name": as_text(call.get(name)),
+        "tool_name": as_text(call.get(name_key)),
         "tool_call_id": as_text(call.get("toolCallId")),
         "tool_input": str(arguments) if is_json else to_json(arguments),
     }
@@ -148,11 +153,11 @@ def decode_reasoning(line: CopilotEvent, state: State) -> RecordsAndState:
 
 
 def decode_tool_start(line: CopilotEvent, state: State) -> RecordsAndState:
-    """Decode a call that no message requested; others came with their message."""
+    """Decode the start of a call, unless an earlier message requested the call."""
     digest = short_digest(line.text_field("toolCallId"))
     requested: list[str] = state.get("asked", [])
     if digest in requested:
-        return (), {**state, "asked": [other for other in requested if other != digest]}
+        return (), {**state, "asked": [item for item in requested if item != digest]}
     model = line.text_field("model")
     call = _call_fields(line.data, "toolName")
     return (line.make_record("tool_use", "assistant", model=model, **call),), state
@@ -169,16 +174,16 @@ def decode_user_command(line: CopilotEvent, state: State) -> RecordsAndState:
     )
 
 
-def _remember_requests(state: State, *calls: str) -> State:
-    """Add requested calls to the state, so that their start adds no second call."""
-    if not calls:
+def _remember_requests(state: State, *call_ids: str) -> State:
+    """Add requested calls to the state, so that their start is not decoded again."""
+    if not call_ids:
         return state
-    requested = [*state.get("asked", []), *map(short_digest, calls)][-_MAX_REQUESTS:]
+    requested = [*state.get("asked", []), *map(short_digest, call_ids)][-_MAX_REQUESTS:]
     return {**state, "asked": requested}
 
 
 def decode_tool_result(line: CopilotEvent, state: State) -> RecordsAndState:
-    """Decode a tool result, with the text that the model received."""
+    """Decode a tool result; that of a person's command ends the turn."""
     result, error = line.data.get("result"), line.data.get("error")
     text = flatten_text(result, "content", "detailedContent")
     text = text or flatten_text(error, "message")

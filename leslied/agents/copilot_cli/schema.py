@@ -34,7 +34,7 @@ class CopilotEvent:
     parent_id: str
 
     def text_field(self, name: str) -> str:
-        """Return a field's text, or ""."""
+        """Return the field of `data` if it is text, or ""."""
         return as_text(self.data.get(name))
 
     def make_record(self, type_: RecordType, role: Role, **fields: Any) -> Record:
@@ -61,7 +61,7 @@ class CopilotEvent:
 
 
 def flatten_text(value: Any, *names: str) -> str:
-    """Return the text of a result: a string, one of an object's fields, or JSON."""
+    """Return text as it is, the first of an object's named fields, or else JSON."""
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, dict):
@@ -77,7 +77,7 @@ def as_text(value: object) -> str:
 
 
 def as_count(value: object) -> int:
-    """Return a token count; 0 for any other value."""
+    """Return the value if it is a plausible count, or 0."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0
     return int(value) if 0 <= value < _MAX_COUNT else 0

@@ -1,4 +1,4 @@
-"""Decode `workspace.yaml`, which has the session's title."""
+"""Decode `workspace.yaml`, which contains a session's title and directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def decode_workspace(entry: RawEntry, state: State) -> DecodeResult:
     """Decode the session's title and directory."""
     text = entry.data.decode(errors="replace")
     cwd = _find_yaml_value(text, "cwd")
-    # A truncated path would be another directory, which may not be excluded.
+    # An overlong path is ignored: truncated, it would name another directory, which
+    # `projects.exclude` may not match.
     cwd = cwd if len(cwd) <= MAX_FACT_LENGTHS["cwd"] else ""
     state = {**state, "cwd": cwd} if cwd else state
     title = _find_yaml_value(text, "name") or _find_yaml_value(text, "summary")
@@ -48,14 +49,15 @@ def _find_yaml_value(text: str, name: str) -> str:
             continue
         value = line.removeprefix(f"{name}:").strip()
         if value[:1] in ("|", ">"):
-            rest = lines[number + 1 :]
-            block = [row.strip() for row in rest[: _count_indented(rest)]]
+            following = lines[number + 1 :]
+            block = [row.strip() for row in following[: _count_indented(following)]]
             return " ".join(filter(None, block))
         return _unquote(value)
     return ""
 
 
 def _count_indented(lines: list[str]) -> int:
+    """Return how many lines precede the first one that is not indented or blank."""
     unindented = (
         number
         for number, line in enumerate(lines)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from leslied.model.source import Environment, RawEntry
 
 MARKER = ".project_root"
-"""The file that names the directory of a project."""
+"""Name of the file that contains the path of a project."""
 
 PATTERNS = (
     Pattern(glob="*/chats/session-*.jsonl", side_file=f"../{MARKER}"),

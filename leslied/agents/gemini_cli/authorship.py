@@ -1,4 +1,4 @@
-"""Classify who wrote a `user` message: many are written by the client."""
+"""Classify who wrote a `user` message; the client writes many of them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ class GeminiAuthorship(NamedTuple):
     origin: Origin | None = None
     kind: EventKind | None = None
     note: str = ""
+    """The kind of the client's text."""
     attached: str = ""
     """Text that the client added to a person's message."""
 
@@ -24,14 +25,14 @@ ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 """The reply that the client inserts after the summary of a compaction."""
 CANCELLED = "Request cancelled."
 INTERRUPTED = "[The previous response was interrupted before it completed.]"
-_CONTEXTS = {
+_CONTEXT_PREFIXES = {
     "<session_context>": "session_context",
     "<hook_context>": "hook_context",
     "- **Workspace Directories:**": "directories",
     "Here is the user's editor context": "editor",
     "Here is a summary of changes in the user's editor context": "editor",
 }
-_NOTICES = {
+_NOTICE_PREFIXES = {
     "System: Potential loop detected": "loop",
     "Background execution update:": "background",
     "User has manually exited Plan Mode.": "plan",
@@ -49,41 +50,44 @@ _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?: [^\n]*)?")
 _FOLDER = re.compile(r"- \*\*Workspace Directories:\*\*\n  - (/[^\n]{1,800})\n")
 
 
-def classify_author(texts: list[str], shown: str) -> GeminiAuthorship:
-    """Return who wrote a user message; `shown` is what the person saw of it."""
+def classify_author(texts: list[str], displayed: str) -> GeminiAuthorship:
+    """Return who wrote a user message.
+
+    `displayed` is the text that the client showed instead of `texts`, or "".
+    """
     nonempty = [text for text in texts if text]
     whole = "".join(nonempty)
     client = _classify_client(whole)
-    if client and not shown:
+    if client and not displayed:
         return client
     shell = _SHELL.fullmatch(whole)
     if shell:
         return GeminiAuthorship(f"! {shell[1]}", origin="shell", attached=shell[2])
     typed, attached = _split_attached(nonempty)
-    if shown and shown != typed:
-        typed, attached = shown, whole
+    if displayed and displayed != typed:
+        typed, attached = displayed, whole
     origin: Origin = "command" if _COMMAND.fullmatch(typed.strip()) else "prompt"
     return GeminiAuthorship(typed, origin=origin, attached=attached)
 
 
 def find_steering(text: str) -> str:
-    """Return text that was typed while the agent worked, or ""."""
+    """Return the text that a person typed while the agent worked, or ""."""
     match = _STEERING.search(text)
     return match[1] if match else ""
 
 
 def find_folder(text: str) -> str:
-    """Return the first directory of a `<session_context>`, the session's own, or ""."""
+    """Return the session's directory, the first in a `<session_context>`, or ""."""
     match = _FOLDER.search(text) if text.startswith("<session_context>") else None
     return match[1] if match else ""
 
 
 def _classify_client(text: str) -> GeminiAuthorship | None:
     stripped = text.lstrip()
-    for prefix, note in _CONTEXTS.items():
+    for prefix, note in _CONTEXT_PREFIXES.items():
         if stripped.startswith(prefix):
             return GeminiAuthorship(text, kind="context", note=note)
-    for prefix, note in _NOTICES.items():
+    for prefix, note in _NOTICE_PREFIXES.items():
         if stripped.startswith(prefix):
             return GeminiAuthorship(text, kind="notice", note=note)
     if stripped.startswith("<") and "<state_snapshot>" in stripped:
@@ -92,7 +96,7 @@ def _classify_client(text: str) -> GeminiAuthorship | None:
 
 
 def _split_attached(texts: list[str]) -> tuple[str, str]:
-    """Return a person's text, and what hooks and file references added to it."""
+    """Return a person's text, and the text that hooks and file references added."""
     typed, attached = [], []
     for number, text in enumerate(texts):
         before, heading, _ = text.partition(_FILES_HEADING)
@@ -100,6 +104,6 @@ def _split_attached(texts: list[str]) -> tuple[str, str]:
             typed.append(before.rstrip("\n"))
             attached += [text[len(before) :], *texts[number + 1 :]]
             break
-        is_context = text.lstrip().startswith(tuple(_CONTEXTS))
+        is_context = text.lstrip().startswith(tuple(_CONTEXT_PREFIXES))
         (attached if is_context else typed).append(text)
     return "".join(typed), "".join(attached)

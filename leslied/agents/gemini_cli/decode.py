@@ -37,6 +37,7 @@ _MAX_FACT_LENGTHS = {"cwd": 800}
 _MAX_ID_LENGTH = 100
 """Longer values are ignored, to keep the decode state small."""
 _REPEAT_NOISE = "told again"
+"""Noise kind of a line that repeats earlier records; stores contain this text."""
 _NOISE_FIELDS = frozenset(
     {
         "lastUpdated",
@@ -53,8 +54,8 @@ _NOISE_FIELDS = frozenset(
 _RETRACTION_TEXT = (
     "No answer came, and Gemini CLI took the prompt back without saying why."
 )
-_FIRST_NAMELESS_BLOCK = 1000
-"""Block number of a checkpoint's first message, for messages without an id."""
+_FIRST_ANONYMOUS_BLOCK = 1000
+"""Block number of a checkpoint's first message; used for messages without an id."""
 
 
 def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
@@ -64,7 +65,7 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         reject_entry("a fragment that is not an entry")
     try:
         opened, state = _decode_header(entry.source, line, state)
-        records, state, noise = _decode_kind(entry, line, state)
+        records, state, noise = _decode_by_kind(entry, line, state)
     except RecursionError:
         reject_entry("nested too deeply")
     return _build_result([*opened, *records], state, noise)
@@ -122,7 +123,7 @@ def _build_result(
 
 
 def _make_context(source: SourceRef, state: dict[str, Any]) -> MessageContext:
-    """Return the context of a source; a subagent's file is in its own directory."""
+    """Return the context of a source; subagents' files are one directory deeper."""
     *folders, name = map(printable_name, source.parts)
     stem = name.rpartition(".")[0]
     if folders[2:]:
@@ -135,7 +136,7 @@ def _make_context(source: SourceRef, state: dict[str, Any]) -> MessageContext:
     )
 
 
-def _remember(state: dict[str, Any], **facts: Any) -> dict[str, Any]:
+def _with_facts(state: dict[str, Any], **facts: Any) -> dict[str, Any]:
     """Return the state with these facts, except those that are too long."""
     short = {
         name: fact
@@ -149,7 +150,7 @@ def _remember(state: dict[str, Any], **facts: Any) -> dict[str, Any]:
 def _decode_header(
     source: SourceRef, line: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any]]:
-    """Decode the session and its directory from a header and the marker file.
+    """Decode the session's id and directory from a header and the marker file.
 
     The record has no time: every resume writes another header, often in another file.
     """
@@ -160,9 +161,9 @@ def _decode_header(
         return [], state
     session_id = as_text(line.get("sessionId")) if _is_header(line) else ""
     if session_id and "session" not in state:
-        state = _remember(state, session=session_id)
+        state = _with_facts(state, session=session_id)
     folder = marker_text or state.get("cwd", "") or _first_folder(line)
-    state = _remember(state, cwd=folder) if folder else state
+    state = _with_facts(state, cwd=folder) if folder else state
     facts = {"cwd": state["cwd"]} if state.get("cwd") else {}
     context = _make_context(source, state)
     return [_make_event(context, "opened", native_id="opened", **facts)], state
@@ -191,14 +192,14 @@ def _make_event(
     )
 
 
-def _decode_kind(
+def _decode_by_kind(
     entry: RawEntry, line: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any], str]:
     """Return records, the new state, and the kind of noise if there are no records."""
     context = _make_context(entry.source, state)
     if as_text(line.get("$rewindTo")):
         event = _make_event(context, "rewound", to=line["$rewindTo"])
-        return [event], _remember(state, is_done=True), ""
+        return [event], _with_facts(state, is_done=True), ""
     if "type" in line or as_text(line.get("id")):
         return _decode_single(entry, line, state)
     if isinstance(line.get("$set"), dict):
@@ -211,13 +212,13 @@ def _decode_kind(
 def _decode_single(
     entry: RawEntry, line: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any], str]:
-    """Decode a message with its own line; a later line may extend it."""
+    """Decode a line with one message; a line with the same id may extend it later."""
     is_update = bool(line.get("id")) and line.get("id") == state.get("last")
     records, state = _decode_turn_message(entry.source, line, state)
     raw = entry.data.decode(errors="replace")
     if [(r.type, r.block) for r in records] == [("unknown", 0)]:
         records = [replace(records[0], content=raw)]
-    state = _remember(state, last=as_text(line.get("id")))
+    state = _with_facts(state, last=as_text(line.get("id")))
     if not records:
         return [], state, "empty message"
     is_repeat = is_update or all(record.is_repeat for record in records)
@@ -235,13 +236,13 @@ def _decode_turn_message(
     for record in records:
         origin = record.metadata.get("origin")
         if origin == "task":
-            state = _remember(state, task=name)
+            state = _with_facts(state, task=name)
         if origin in ("prompt", "command", "task"):
-            state = _remember(state, prompt=name, is_done=False)
+            state = _with_facts(state, prompt=name, is_done=False)
         elif record.type == "tool_use":
-            state = _remember(state, is_done=False)
+            state = _with_facts(state, is_done=False)
         elif _ends_turn(record):
-            state = _remember(state, is_done=True)
+            state = _with_facts(state, is_done=True)
     return records, state
 
 
@@ -256,7 +257,7 @@ def _ends_turn(record: Record) -> bool:
 def _decode_patch(
     entry: RawEntry, patch: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any], str]:
-    """Decode changed facts; a list of messages is a checkpoint of the whole session."""
+    """Decode changed session fields; `messages` is a checkpoint of all messages."""
     records = _decode_title(patch, _make_context(entry.source, state))
     folders = patch.get("directories")
     if isinstance(folders, list) and any(map(as_text, folders)):
@@ -277,10 +278,10 @@ def _decode_patch(
 def _decode_checkpoint(
     source: SourceRef, patch: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any]]:
-    """Decode what is missing so far; most repeats earlier records, maybe truncated.
+    """Decode a checkpoint's messages up to a compaction's summary, as repeats.
 
-    After a compaction's summary come copies of earlier messages under new ids; new
-    messages among them have their own lines.
+    Most repeat earlier records, maybe truncated. Messages after the summary are copies
+    of earlier ones under new ids, or have lines of their own.
     """
     context = _make_context(source, state)._replace(is_repeat=True)
     messages: list[Any] = patch["messages"]
@@ -296,22 +297,22 @@ def _decode_checkpoint(
     for number, message in enumerate(messages[:end]):
         if not isinstance(message, dict) or not as_text(message.get("id")):
             unknown = _make_unknown(context, to_json(message))
-            records.append(replace(unknown, block=_FIRST_NAMELESS_BLOCK + number))
+            records.append(replace(unknown, block=_FIRST_ANONYMOUS_BLOCK + number))
         elif number == end - 1 and end < len(messages):
             records.append(decode_summary(message, context))
         else:
             records += decode_message(message, context)
-    folder_records, state = _find_folder(context, messages, state)
+    folder_records, state = _decode_folder(context, messages, state)
     if end == len(messages) and _is_prompt_retracted(messages, state):
         records.append(_make_retraction_error(context, patch, state["prompt"]))
-        state = _remember(state, is_done=True)
+        state = _with_facts(state, is_done=True)
     return [*folder_records, *records], state
 
 
 def _make_retraction_error(
     context: MessageContext, patch: dict[str, Any], prompt: str
 ) -> Record:
-    """Return the error of a failed or cancelled turn, whose prompt was removed."""
+    """Return an error for a prompt that Gemini CLI removed without an answer."""
     return replace(
         _make_unknown(context, _RETRACTION_TEXT),
         type="error",
@@ -333,22 +334,22 @@ def _is_prompt_retracted(messages: list[Any], state: dict[str, Any]) -> bool:
     return all(message.get("id") != prompt for message in as_dicts(messages))
 
 
-def _find_folder(
+def _decode_folder(
     context: MessageContext, messages: list[Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any]]:
-    """Find the session's directory in the context if the marker file is missing."""
+    """Decode the directory in `<session_context>`, unless it is already known."""
     if state.get("cwd"):
         return [], state
     for message in as_dicts(messages):
         folder = find_folder(parts_text(list_parts(message.get("content"))))
         if folder:
             event = _make_event(context, "context", native_id="folder", cwd=folder)
-            return [event], _remember(state, cwd=folder)
+            return [event], _with_facts(state, cwd=folder)
     return [], state
 
 
 def _decode_title(facts: dict[str, Any], context: MessageContext) -> list[Record]:
-    """Decode a title, often added by a later session, or a subagent's result."""
+    """Decode a summary: a session's title, or a subagent's result."""
     summary = as_text(facts.get("summary"))
     if not summary:
         return []

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from leslied.model.record import RecordType, Role
 
 THINKING, TOKENS, OUTPUT, QUEUED, CALLS, UNKNOWN_PARTS = 1, 2, 3, 4, 10, 500
-"""Block numbers: a message that is written again has the same ones."""
+"""Block numbers of a message's records, the same each time it is written."""
 _FAILED_STATUSES = ("error", "cancelled")
 _FINISHED_STATUSES = ("success", *_FAILED_STATUSES)
 
@@ -46,9 +46,9 @@ class MessageContext(NamedTuple):
 
     key: SessionKey
     scope: str
-    """The session or subagent in which its ids are unique."""
+    """The session or subagent in which the message's ids are unique."""
     task: str = ""
-    """The id of the message with the task, in a subagent."""
+    """For a subagent: the id of the message with its task."""
     is_repeat: bool = False
     is_open: bool = False
     """True if a turn was in progress when the message was written."""
@@ -57,14 +57,15 @@ class MessageContext(NamedTuple):
 def decode_message(message: dict[str, Any], context: MessageContext) -> list[Record]:
     """Return the records of one message; empty if it has no content."""
     parts = list_parts(message.get("content"))
-    plain = [part for part in parts if is_known_part(part)]
+    known_parts = [part for part in parts if is_known_part(part)]
     match message.get("type"):
         case "user":
-            records = _decode_user(message, context, plain)
+            records = _decode_user(message, context, known_parts)
         case "gemini":
-            records = _decode_gemini(message, context, plain)
+            records = _decode_gemini(message, context, known_parts)
         case "info" | "warning" | "error" as kind:
-            records = _decode_client_message(message, context, parts_text(plain), kind)
+            text = parts_text(known_parts)
+            records = _decode_client_message(message, context, text, kind)
         case _:
             return [
                 make_record(message, context, "unknown", "system", to_json(message))
@@ -75,7 +76,7 @@ def decode_message(message: dict[str, Any], context: MessageContext) -> list[Rec
 def _make_unknown_parts(
     message: dict[str, Any], context: MessageContext, parts: list[dict[str, Any]]
 ) -> list[Record]:
-    """Return records that keep parts of an unknown kind as they are."""
+    """Return records with the unchanged JSON of parts of an unknown kind."""
     return [
         make_record(
             message,
@@ -93,7 +94,7 @@ def _make_unknown_parts(
 def decode_summary(message: dict[str, Any], context: MessageContext) -> Record:
     """Decode the user message that summarizes everything before a compaction.
 
-    It has no time: a compaction on resume does not belong to the previous turn.
+    The record has no time: a compaction on resume is not part of the previous turn.
     """
     author = GeminiAuthorship(_message_text(message), kind="compacted", note="summary")
     return replace(_make_event(message, context, author), created_at=None)
@@ -110,9 +111,9 @@ def make_record(
     type_: RecordType,
     role: Role,
     content: str = "",
-    **more: Any,
+    **fields: Any,
 ) -> Record:
-    """Return a record of the message; `more` overrides the shared fields."""
+    """Return a record of the message; `fields` override the message's values."""
     shared: dict[str, Any] = {
         "session": context.key,
         "native_id": as_text(message.get("id")),
@@ -121,7 +122,7 @@ def make_record(
         "message_id": as_text(message.get("id")),
         "is_repeat": context.is_repeat,
     }
-    return Record(type=type_, role=role, content=content, **{**shared, **more})
+    return Record(type=type_, role=role, content=content, **{**shared, **fields})
 
 
 def _message_text(message: dict[str, Any]) -> str:
@@ -133,7 +134,7 @@ def _make_event(
 ) -> Record:
     fields: dict[str, Any] = {"metadata": {"kind": author.kind, "note": author.note}}
     if author.note == "session_context":
-        # Every start of the client writes it again, under the same id.
+        # Every start of the client writes this message again, under the same id.
         fields |= {"created_at": None, "is_repeat": True}
     return make_record(
         message, context, "system_event", "system", author.content, **fields
@@ -144,12 +145,12 @@ def _decode_user(
     message: dict[str, Any], context: MessageContext, parts: list[dict[str, Any]]
 ) -> list[Record]:
     """Decode a prompt, a subagent's task, client text, or repeated tool results."""
-    answers = split_results(parts)
-    if answers:
-        return _decode_responses(message, context, answers, parts)
-    shown = parts_text(list_parts(message.get("displayContent")))
+    responses = split_results(parts)
+    if responses:
+        return _decode_responses(message, context, responses, parts)
+    displayed = parts_text(list_parts(message.get("displayContent")))
     texts = [part_text(p) if "text" in p else f"\n{part_text(p)}" for p in parts]
-    author = classify_author(texts, shown)
+    author = classify_author(texts, displayed)
     if context.key.source != MAIN and not author.kind:
         is_task = context.task == as_text(message.get("id"))
         if is_task:
@@ -182,10 +183,10 @@ def _make_user_message(
 def _decode_responses(
     message: dict[str, Any],
     context: MessageContext,
-    answers: list[tuple[dict[str, Any], list[dict[str, Any]]]],
+    responses: list[tuple[dict[str, Any], list[dict[str, Any]]]],
     parts: list[dict[str, Any]],
 ) -> list[Record]:
-    """Decode results that are returned to the model; the calls already have them."""
+    """Decode tool results sent to the model, as repeats, and a steering prompt."""
     repeat_context = context._replace(is_repeat=True)
     records = [
         _make_result(
@@ -194,10 +195,10 @@ def _decode_responses(
             _GeminiCall(
                 as_text(response.get("id")), as_text(response.get("name")), number
             ),
-            response_text(response, more),
+            response_text(response, extra_parts),
             is_error="error" in as_dict(response.get("response")),
         )
-        for number, (response, more) in enumerate(answers)
+        for number, (response, extra_parts) in enumerate(responses)
     ]
     steering = find_steering("\n".join(as_text(part.get("text")) for part in parts))
     if steering:
@@ -237,7 +238,8 @@ def _decode_gemini(
         )
     usage = parse_usage(message.get("tokens"))
     if usage and not records:
-        # The first version of a message lacks its calls; they have their own records.
+        # The counts have their own record: the message's first version has no calls
+        # yet that could hold them.
         base["block"] = TOKENS
         records.append(
             make_record(message, context, "token_usage", "assistant", **base)
@@ -253,7 +255,7 @@ class _GeminiCall(NamedTuple):
     number: int
 
     def identify(self, prefix: str, offset: int) -> dict[str, Any]:
-        """Return the call's own ids, or else a block number from its position."""
+        """Return record fields with the call's id, or else with a block number."""
         fields: dict[str, Any] = {"tool_call_id": self.id, "tool_name": self.name}
         if self.id:
             return {**fields, "native_id": f"{prefix}:{self.id}"}
@@ -263,13 +265,13 @@ class _GeminiCall(NamedTuple):
 def _decode_calls(
     message: dict[str, Any], context: MessageContext, parts: list[dict[str, Any]]
 ) -> list[Record]:
-    """Decode calls with results; a checkpoint has them as parts, without results."""
+    """Decode `toolCalls` with results, or a checkpoint's call parts without them."""
     calls = as_dicts(message.get("toolCalls"))
     call_parts = [as_dict(part.get("functionCall")) for part in parts]
     records: list[Record] = []
     for number, call in enumerate(calls or [part for part in call_parts if part]):
-        answers = split_results(list_parts(call.get("result")))
-        ids = [call.get("id"), *(response.get("id") for response, _ in answers)]
+        responses = split_results(list_parts(call.get("result")))
+        ids = [call.get("id"), *(response.get("id") for response, _ in responses)]
         name = as_text(call.get("name"))
         identity = _GeminiCall(next(filter(None, map(as_text, ids)), ""), name, number)
         records += _decode_call(message, context, call, identity)
@@ -290,11 +292,11 @@ def _decode_call(
         "model": as_text(message.get("model")),
     }
     records = [make_record(message, context, "tool_use", "assistant", **fields)]
-    status, at = call.get("status"), parse_time(call.get("timestamp"))
+    status, finished_at = call.get("status"), parse_time(call.get("timestamp"))
     if call.get("result") or status in _FINISHED_STATUSES:
         text, is_error = result_text(call, identity.id), status in _FAILED_STATUSES
         record = _make_result(message, context, identity, text, is_error=is_error)
-        records.append(replace(record, created_at=at or record.created_at))
+        records.append(replace(record, created_at=finished_at or record.created_at))
     if as_text(call.get("agentId")):
         records.append(_link_subagent(context, call, identity))
     return records
@@ -321,12 +323,14 @@ def _link_subagent(
     """Return the link between a subagent and the call that started it."""
     child = as_text(call.get("agentId"))
     requested_type = as_dict(call.get("args")).get("agent_name")
-    shown_type = as_dict(call.get("resultDisplay")).get("agentName")
+    displayed_type = as_dict(call.get("resultDisplay")).get("agentName")
     parent = context.key.source.partition(":")[2]
     metadata = {
         "kind": "subagent_linked",
         "tool_call_id": identity.id,
-        "agent_type": as_text(requested_type) or as_text(shown_type) or identity.name,
+        "agent_type": as_text(requested_type)
+        or as_text(displayed_type)
+        or identity.name,
         **({"parent_agent": parent} if parent else {}),
         "is_finished": True,
     }

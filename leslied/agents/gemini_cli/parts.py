@@ -22,7 +22,7 @@ def as_text(value: object) -> str:
 
 
 def as_dicts(value: object) -> list[dict[str, Any]]:
-    """Return the objects in a list; empty if it is not a list."""
+    """Return the objects in the value if it is a list, or an empty list."""
     items = value if isinstance(value, list) else []
     return [item for item in items if isinstance(item, dict)]
 
@@ -77,7 +77,7 @@ def is_thought(part: dict[str, Any]) -> bool:
 
 
 def format_thoughts(message: dict[str, Any], parts: list[dict[str, Any]]) -> str:
-    """Return the model's thoughts from the message's field or from its parts."""
+    """Return the model's thoughts from the `thoughts` field, or else from the parts."""
     texts = [_format_thought(thought) for thought in as_dicts(message.get("thoughts"))]
     part_texts = [as_text(part.get("text")) for part in parts if is_thought(part)]
     return "\n\n".join(filter(None, texts)) or "\n\n".join(filter(None, part_texts))
@@ -98,19 +98,19 @@ def split_results(
 
 
 def result_text(call: dict[str, Any], call_id: str) -> str:
-    """Return a call's result; after a compaction its list also has those of others."""
+    """Return a call's result; after a compaction, the list has other calls' too."""
     parts = list_parts(call.get("result"))
-    answers = split_results(parts)
-    own = [
-        answer for answer in answers if as_text(answer[0].get("id")) in ("", call_id)
+    responses = split_results(parts)
+    own_responses = [
+        pair for pair in responses if as_text(pair[0].get("id")) in ("", call_id)
     ]
-    if answers:
-        return "\n".join(response_text(*answer) for answer in own or answers)
+    if responses:
+        return "\n".join(response_text(*pair) for pair in own_responses or responses)
     return parts_text(parts) or as_text(call.get("resultDisplay"))
 
 
-def response_text(response: dict[str, Any], more: list[dict[str, Any]]) -> str:
-    """Return a tool's output without the envelope that marks it as untrusted."""
+def response_text(response: dict[str, Any], extra_parts: list[dict[str, Any]]) -> str:
+    """Return a tool's output without its `<untrusted_context>` tags."""
     body = response.get("response")
     text = as_text(body)
     if isinstance(body, dict):
@@ -119,12 +119,12 @@ def response_text(response: dict[str, Any], more: list[dict[str, Any]]) -> str:
             text = to_json(body)
     envelope = _UNTRUSTED_ENVELOPE.fullmatch(text)
     inner_parts = as_dicts(response.get("parts"))
-    extra_texts = [part_text(part) for part in (*inner_parts, *more)]
+    extra_texts = [part_text(part) for part in (*inner_parts, *extra_parts)]
     return "\n".join(filter(None, (envelope[1] if envelope else text, *extra_texts)))
 
 
 def parse_usage(tokens: object) -> Usage | None:
-    """Return token counts; `input` includes cached ones, `output` has no thoughts."""
+    """Return token counts: input without cached tokens, output with thoughts."""
     counts = as_dict(tokens)
     names = ("input", "cached", "tool", "output", "thoughts")
     input_total, cached, tool, output, thoughts = (

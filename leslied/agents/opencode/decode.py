@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from leslied.model.source import RawEntry
 
-_ERROR, _END, _TOKENS = 1, 2, 3
+_ERROR_BLOCK, _END_BLOCK, _TOKENS_BLOCK = 1, 2, 3
 """Block numbers of a message's records that do not come from its parts."""
 _OPENED_BLOCK = 900
 _DEFAULT_TITLE = re.compile(r"(New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z")
@@ -33,7 +33,10 @@ _MAX_TOKENS = 2**53
 
 
 def decode_entry(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-    """Decode the current state of a message or session."""
+    """Decode the current state of a message or session.
+
+    Numbers that are too large to encode again are parsed leniently, as text.
+    """
     try:
         return _decode(entry, state, parse_entry(entry))
     except OverflowError:
@@ -55,7 +58,7 @@ def _decode(
 
 
 def _decode_unknown(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-    """Return a record that keeps an entry of an unknown kind as it is."""
+    """Return a record with the unchanged text of an entry of an unknown kind."""
     if entry.is_fragment:
         reject_entry("a fragment that is not an entry")
     record = Record(
@@ -68,7 +71,7 @@ def _decode_unknown(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 
 def _decode_session(message: OpenCodeMessage, key: SessionKey) -> Iterator[Record]:
-    """Decode directory, title and parent: with each prompt, and after a change."""
+    """Decode the session's directory, title and parent; skip this for answers."""
     session = message.session
     if message.id and text_field(message.info, "role") != "user":
         return
@@ -81,7 +84,7 @@ def _decode_session(message: OpenCodeMessage, key: SessionKey) -> Iterator[Recor
     if key.source != MAIN:
         yield _link_subagent(message, key)
     elif session.title and not _DEFAULT_TITLE.fullmatch(session.title):
-        # Every title has its own id, so that session totals count it once.
+        # Each title has its own id, so that a repeated title is stored once.
         native_id = f"title:{session.id}:{session.title}"
         event = _make_event(
             key, native_id, 0, session.created, "title", title_kind="ai"
@@ -132,7 +135,7 @@ def _find_model(info: dict[str, Any]) -> str:
 
 
 def _decode_usage(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Record]:
-    """Decode the token counts, under an id that a fork's copy of the message shares."""
+    """Decode the token counts, under a message id that a fork's copy shares."""
     step_tokens = _list_step_tokens(message)
     usage = _sum_usage(step_tokens)
     if not usage:
@@ -145,7 +148,7 @@ def _decode_usage(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Re
         type="token_usage",
         role="assistant",
         native_id=message.id,
-        block=_TOKENS,
+        block=_TOKENS_BLOCK,
         created_at=parse_time(completed),
         usage=usage,
         metadata={"is_sum": True} if len(step_tokens) > 1 else {},
@@ -188,23 +191,30 @@ def _decode_end(
     message: OpenCodeMessage, key: SessionKey, base: dict[str, Any]
 ) -> Iterator[Record]:
     """Decode the error or the end of the turn."""
-    at = object_field(message.info, "time").get("completed")
+    completed = object_field(message.info, "time").get("completed")
     error = object_field(message.info, "error")
     if text_field(error, "name") == _ABORTED:
-        yield _make_event(key, message.id, _END, at, "turn_ended", note="interrupt")
+        yield _make_event(
+            key, message.id, _END_BLOCK, completed, "turn_ended", note="interrupt"
+        )
     elif message.info.get("error"):
-        yield parts.make_error(error, base, message.id, _ERROR, at)
+        yield parts.make_error(error, base, message.id, _ERROR_BLOCK, completed)
     elif _is_turn_end(message):
         stop_reason = {"length": "max_tokens"}.get(
             text_field(message.info, "finish"), "end_turn"
         )
         yield _make_event(
-            key, message.id, _END, at, "turn_ended", stop_reason=stop_reason
+            key,
+            message.id,
+            _END_BLOCK,
+            completed,
+            "turn_ended",
+            stop_reason=stop_reason,
         )
 
 
 def _is_turn_end(message: OpenCodeMessage) -> bool:
-    """Return whether the agent waits for the person; older messages lack a reason."""
+    """Return whether the turn ended; older messages do not state a finish reason."""
     if message.info.get("summary") is True:
         return False
     finish = text_field(message.info, "finish")

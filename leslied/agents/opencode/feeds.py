@@ -1,10 +1,10 @@
-"""Define what is read from OpenCode's database.
+"""Define the queries that read OpenCode's database.
 
 An entry is a message with the current state of all its parts, so that entries are in
 the order of the conversation and the author of each part is known. The first read goes
-session by session; later reads follow new messages. OpenCode updates both in place: if
-there is a table of events, each event names what to read again; in older databases,
-the time of the last change does.
+session by session; later reads follow new messages. OpenCode updates messages and parts
+in place. If there is a table of events, each event names the message or session to read
+again; in older databases, rows are read again if their time of change is new.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ _CHANGES_PER_QUERY = 64
 _MAX_RECENT_ROWS = 2000
 """Without events, this many of the newest rows are checked for changes."""
 _MAX_PART_SIZE = 8_000_000
+"""Size of the largest part that is read."""
 _MAX_PARTS_SIZE = 24_000_000
+"""If the parts of a message together are larger, only small parts are read."""
 _SMALL_PART_SIZE = 10_000
-"""A part larger than the first limit is left out. If a message's parts together exceed
-the second, only parts smaller than the third are read.
-"""
 
 
-def _json(column: str) -> str:
+def _json_sql(column: str) -> str:
     """Return SQL for the column's JSON; invalid JSON becomes a JSON string."""
     return (
         f"CASE WHEN json_valid({column}) THEN {column} "
@@ -31,7 +30,7 @@ def _json(column: str) -> str:
     )
 
 
-def _text(column: str) -> str:
+def _text_sql(column: str) -> str:
     return f"CAST({column} AS TEXT)"
 
 
@@ -46,21 +45,22 @@ _ROOT = """
 _SESSION = f"""
     ifnull(
         (SELECT json_object(
-            'id', {_text("s.id")}, 'parent', {_text("s.parent_id")},
-            'directory', {_text("s.directory")}, 'title', {_text("s.title")},
-            'version', {_text("s.version")},
+            'id', {_text_sql("s.id")}, 'parent', {_text_sql("s.parent_id")},
+            'directory', {_text_sql("s.directory")}, 'title', {_text_sql("s.title")},
+            'version', {_text_sql("s.version")},
             'created', CAST(s.time_created AS INTEGER),
             'root', {_ROOT.format(session="s.id")})
         FROM session s WHERE s.id = {{session}}),
-        json_object('id', {_text("{session}")}, 'root', {_text("{session}")}))
+        json_object('id', {_text_sql("{session}")}, 'root', {_text_sql("{session}")}))
 """
 _PARTS = f"""
     ifnull(
-        (SELECT group_concat('{{{{"id":' || json_quote({_text("id")}) || ',"data":' || (
+        (SELECT group_concat(
+            '{{{{"id":' || json_quote({_text_sql("id")}) || ',"data":' || (
             CASE WHEN length(data) > iif(total > {_MAX_PARTS_SIZE}, {_SMALL_PART_SIZE},
                 {_MAX_PART_SIZE})
             THEN json_object('type', 'oversized', 'size', length(data))
-            ELSE {_json("data")} END) || '}}}}')
+            ELSE {_json_sql("data")} END) || '}}}}')
         FROM (SELECT p.id, p.data, (
                 SELECT total(length(data)) FROM part WHERE message_id = {{message}}
             ) AS total FROM part p WHERE p.message_id = {{message}} ORDER BY p.id)),
@@ -73,9 +73,9 @@ def _message_sql(message: str) -> str:
     session = _SESSION.format(session=f"{message}.session_id")
     parts = _PARTS.format(message=f"{message}.id")
     return (
-        f"""'{{"kind":"message","id":' || json_quote({_text(f"{message}.id")}) """
+        f"""'{{"kind":"message","id":' || json_quote({_text_sql(f"{message}.id")}) """
         f"""|| ',"session":' || {session} """
-        f"""|| ',"data":' || ({_json(f"{message}.data")}) """
+        f"""|| ',"data":' || ({_json_sql(f"{message}.data")}) """
         f"""|| ',"parts":[' || {parts} || ']}}'"""
     )
 
@@ -87,10 +87,11 @@ def _session_sql(session: str) -> str:
 
 
 def _changes_sql(window: str) -> str:
-    """Return SQL for the rows that `window` names, in the order of the conversation.
+    """Return SQL for the rows that changed, in the order of the conversation.
 
-    `window` selects two numbers, a name, and the id of a message or session. All rows
-    have the mark of the last change, and there is at least one row to carry it.
+    `window` is a query for the changes: the columns of a feed's mark, and the id of a
+    message or session. All result rows have the mark of the last change. There is at
+    least one row, so that the mark advances even if the message was deleted.
     """
     return f"""
         WITH change(after, row, name, target) AS ({window}),
@@ -156,8 +157,8 @@ _EVENT_FEED = Feed(
         f"WHERE rowid > :row ORDER BY rowid LIMIT {_CHANGES_PER_QUERY}"
     ),
 )
-# Changes are first: the row of a prompt exists before it has text, and the prompt must
-# not be decoded after an answer that was written in the meantime.
+# Feeds of changes come first: the row of a prompt exists before it has text, and the
+# prompt must not be decoded after an answer that was written in the meantime.
 FEEDS = (
     _EVENT_FEED,
     _make_change_feed("part", "message_id"),

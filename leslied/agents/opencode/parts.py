@@ -32,7 +32,7 @@ def with_content(record: Record, content: str) -> Record:
 
 
 def decode_prompt(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Record]:
-    """Decode what a person typed as one prompt, then what the client added."""
+    """Decode a person's text as one prompt, then each text that the client added."""
     at = object_field(message.info, "time").get("created")
     base = {**base, "created_at": parse_time(at)}
     content = "\n\n".join(filter(None, map(_typed_text, message.parts)))
@@ -48,7 +48,7 @@ def decode_prompt(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Re
 
 
 def decode_answer(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Record]:
-    """Decode what the agent did, up to the first part that is still being written."""
+    """Decode an answer's parts, up to the first that is still being written."""
     for part in message.parts:
         if part.type in _NOISE_PARTS:
             continue
@@ -69,8 +69,9 @@ def decode_answer(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Re
             )
         elif part.type == "retry":
             at = object_field(part.data, "time").get("created")
-            retry = {**base, "model": ""}
-            record = make_error(object_field(part.data, "error"), retry, part.id, 0, at)
+            fields = {**base, "model": ""}
+            error = object_field(part.data, "error")
+            record = make_error(error, fields, part.id, 0, at)
             # The agent retries, so the error does not end its turn.
             yield replace(record, role="system")
         else:
@@ -80,7 +81,7 @@ def decode_answer(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Re
 def make_error(
     error: dict[str, Any], base: dict[str, Any], native_id: str, block: int, at: Any
 ) -> Record:
-    """Return a record of an error, with the message of its origin."""
+    """Return a record of an error: its name, status code and message."""
     data = object_field(error, "data")
     name = text_field(error, "name") or "Error"
     status = data.get("statusCode")
@@ -98,7 +99,7 @@ def make_error(
 
 
 def _typed_text(part: OpenCodePart) -> str:
-    """Return a part of a prompt as a person would write it, or ""."""
+    """Return the text or placeholder of a part that a person added, or ""."""
     match part.type:
         case "text" if _is_typed(part):
             return _part_text(part)
@@ -110,7 +111,7 @@ def _typed_text(part: OpenCodePart) -> str:
 
 
 def _is_typed(part: OpenCodePart) -> bool:
-    """Return whether a person wrote it; the client marks what it adds."""
+    """Return whether a person typed the part; the client marks its own parts."""
     data: dict[str, Any] = part.data
     return not data.get("synthetic") and not data.get("ignored")
 
@@ -120,7 +121,7 @@ def _part_text(part: OpenCodePart) -> str:
 
 
 def _subtask_text(part: OpenCodePart) -> str:
-    """Return the text of a command that a subagent runs."""
+    """Return the prompt of a subagent's task, with its slash command if any."""
     command = text_field(part.data, "command")
     prompt = text_field(part.data, "prompt")
     return f"/{command} {prompt}".strip() if command else prompt
@@ -171,9 +172,9 @@ def _make_compaction(part: OpenCodePart, base: dict[str, Any]) -> Record:
 
 
 def _is_unfinished(part: OpenCodePart) -> bool:
-    """Return whether the part is still incomplete and will be rewritten.
+    """Return whether the part has no content yet and will be rewritten.
 
-    Text is written at once; a call is pending until it has its arguments.
+    Text appears in one write; a call is pending until it has its arguments.
     """
     if part.type in ("text", "reasoning"):
         times = object_field(part.data, "time")
@@ -188,7 +189,7 @@ def _status(part: OpenCodePart) -> str:
 def _decode_text(
     message: OpenCodeMessage, part: OpenCodePart, base: dict[str, Any]
 ) -> Record:
-    """Decode an answer or a thought; the summary of a compaction is context."""
+    """Decode an answer or a thought; a compaction's summary becomes an event."""
     started = object_field(part.data, "time").get("start")
     created = object_field(message.info, "time").get("created")
     fields = {
@@ -262,8 +263,8 @@ def _link_task(
 
 
 def _result_text(state: dict[str, Any]) -> str:
-    attached = state.get("attachments")
-    files = attached if isinstance(attached, list) else []
+    attachments = state.get("attachments")
+    files = attachments if isinstance(attachments, list) else []
     labels = [
         _format_file(OpenCodePart("", file)) for file in files if isinstance(file, dict)
     ]
@@ -273,7 +274,7 @@ def _result_text(state: dict[str, Any]) -> str:
 
 
 def _has_failed(part: OpenCodePart, state: dict[str, Any]) -> bool:
-    """Return whether the call failed; a failed command shows only in its exit code."""
+    """Return whether the call failed, by its status or a command's exit code."""
     if text_field(part.data, "tool") == "invalid" or _status(part) == "error":
         return True
     code = object_field(state, "metadata").get("exit")
@@ -292,7 +293,7 @@ def _format_file(part: OpenCodePart) -> str:
 
 
 def make_unknown_message(message: OpenCodeMessage, base: dict[str, Any]) -> Record:
-    """Return a record that keeps a message of an unknown role as it is."""
+    """Return a record with the unchanged JSON of a message with an unknown role."""
     content = [message.info or message.raw, *(part.data for part in message.parts)]
     return Record(
         **base,
@@ -305,7 +306,7 @@ def make_unknown_message(message: OpenCodeMessage, base: dict[str, Any]) -> Reco
 
 
 def _make_unknown_part(part: OpenCodePart, base: dict[str, Any], role: Any) -> Record:
-    """Return a record that keeps a part of an unknown kind as it is."""
+    """Return a record with the unchanged JSON of a part of an unknown kind."""
     return Record(
         **base,
         type="unknown",

@@ -18,7 +18,7 @@ class OpenCodeSession(NamedTuple):
 
     id: str
     root: str
-    """The main session: its own id, or for a subagent that of the topmost parent."""
+    """Id of the main session: its own, or for a subagent that of the topmost parent."""
     parent: str
     directory: str
     title: str
@@ -44,14 +44,14 @@ class OpenCodePart(NamedTuple):
 
 
 class OpenCodeMessage(NamedTuple):
-    """Current state of a message; if the id is empty, only its session."""
+    """Current state of a message; with an empty id, the state of a session alone."""
 
     id: str
     session: OpenCodeSession
     info: dict[str, Any]
     parts: list[OpenCodePart]
     raw: Any = None
-    """The value in place of the message's object, if it is not an object."""
+    """The message's data as it is in the entry, even if it is not an object."""
 
     @property
     def is_complete(self) -> bool:
@@ -85,13 +85,13 @@ def parse_entry(entry: RawEntry, *, is_lenient: bool = False) -> OpenCodeMessage
 
 
 def object_field(value: Any, name: str) -> dict[str, Any]:
-    """Return the object with that name, or an empty one."""
+    """Return the field if it is an object, or an empty object."""
     nested = value.get(name) if isinstance(value, dict) else None
     return nested if isinstance(nested, dict) else {}
 
 
 def text_field(value: Any, name: str) -> str:
-    """Return the text with that name, or ""."""
+    """Return the field if it is text, or ""."""
     text = value.get(name) if isinstance(value, dict) else None
     return text if isinstance(text, str) else ""
 
@@ -105,10 +105,11 @@ def _parse_json(data: bytes) -> dict[str, Any]:
 
 
 def _parse_tree(value: dict[str, Any]) -> OpenCodeMessage:
-    """Return the message in a file of the tree, with its session."""
+    """Return the message or session in an entry of the tree of JSON files."""
     top, file = object_field(value, "top"), object_field(value, "file")
     parent = text_field(top, "parentID")
-    # Only the parent is named, so a subagent's subagent is part of its parent's.
+    # The file names only the parent, so the parent counts as the main session even if
+    # it is a subagent itself.
     root = parent or text_field(top, "id")
     session = _make_session(top, root, parent, object_field(top, "time").get("created"))
     if "name" not in value:
@@ -144,10 +145,10 @@ def _get_id(value: dict[str, Any]) -> str:
     return text_field(value, "id") or reject_entry("a message without an id")
 
 
-def _list_parts(value: Any, name: str, data: str) -> list[OpenCodePart]:
+def _list_parts(value: Any, id_key: str, data_key: str) -> list[OpenCodePart]:
     items = value if isinstance(value, list) else []
     return [
-        OpenCodePart(text_field(item, name) or f"?{number}", item.get(data))
+        OpenCodePart(text_field(item, id_key) or f"?{number}", item.get(data_key))
         for number, item in enumerate(items)
         if isinstance(item, dict)
     ]

@@ -51,7 +51,7 @@ class QwenCode(BaseAdapter):
     )
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """Return `projects`, and `tmp` with old documents, of every home in use."""
+        """Return `projects`, and `tmp` with old documents, for every home in use."""
         for folder in list(configured) or _default_folders(env):
             if folder.name == "projects":
                 yield Root(path=folder, patterns=PROJECT_PATTERNS)
@@ -80,7 +80,7 @@ class QwenCode(BaseAdapter):
 
 
 def _default_folders(env: Environment) -> list[Path]:
-    """Return `QWEN_RUNTIME_DIR`, the current place of logs, and the older one."""
+    """Return `QWEN_RUNTIME_DIR` if set, and `QWEN_HOME` or `~/.qwen`."""
     names = ("QWEN_RUNTIME_DIR", "QWEN_HOME")
     runtime, home = (env.environ.get(name, "").strip() for name in names)
     paths = [runtime, home or str(env.home / ".qwen")]

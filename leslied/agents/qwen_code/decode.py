@@ -54,7 +54,7 @@ NOISE = frozenset(
     }
 )
 """Subtypes that repeat other lines or serve only the client."""
-_EVENTS: dict[str, EventKind] = {
+_SYSTEM_EVENTS: dict[str, EventKind] = {
     "agent_launch_prompt": "context",
     "agent_retry": "notice",
     "at_command": "context",
@@ -66,9 +66,9 @@ _EVENTS: dict[str, EventKind] = {
     "turn_result": "turn_ended",
 }
 _USER_SUBTYPES = ("", "mid_turn_user_message", "realtime_message")
-"""Subtypes of user lines that a person wrote; all others are a program's."""
+"""Subtypes of user lines that a person wrote; programs write all others."""
 _RETRIED_STATUSES = (408, 429)
-_SERVER_ERROR = 500
+_MIN_SERVER_ERROR_STATUS = 500
 _FILES_HEADING = "--- Content from referenced files ---"
 _CONTEXT_BLOCK, _END_BLOCK = 900, 901
 """Block numbers of the records of a changed context and of a turn's end."""
@@ -145,7 +145,7 @@ def _decode_by_type(line: QwenLine, kind: str, subtype: str) -> tuple[Record, ..
 
 
 def _route_line(entry: RawEntry) -> SessionKey:
-    """Return the session of a line; the file decides, not the id in the line."""
+    """Return the session of a line, from the path; the id in the line is ignored."""
     *_, folder, name = ("", *map(printable_name, entry.source.parts))
     stem = name.removesuffix(".jsonl")
     if not stem.startswith("agent-") or folder == "chats":
@@ -191,10 +191,10 @@ def _decode_user(line: QwenLine, subtype: str) -> tuple[Record, ...]:
 
 
 def _prompt_text(line: QwenLine) -> str:
-    """Return the typed text, without the files that it references."""
-    shown = as_text(line.payload.get("displayText"))
-    if shown and not as_text(line.value.get("subtype")):
-        return shown
+    """Return the typed text, without the contents of referenced files."""
+    displayed = as_text(line.payload.get("displayText"))
+    if displayed and not as_text(line.value.get("subtype")):
+        return displayed
     texts = []
     for part in line.parts:
         if _FILES_HEADING in as_text(part.get("text")):
@@ -206,12 +206,14 @@ def _prompt_text(line: QwenLine) -> str:
 def _decode_assistant(line: QwenLine) -> tuple[Record, ...]:
     """Return one record per part; the first one has the message's token counts."""
     parts = line.parts or [{"text": ""}]
-    is_end = line.key.source == MAIN and not any("functionCall" in p for p in parts)
+    is_turn_end = line.key.source == MAIN and not any(
+        "functionCall" in p for p in parts
+    )
     base: dict[str, Any] = {
         "model": as_text(line.value.get("model")),
         "message_id": line.native_id,
         # A subagent's text and calls are separate lines, so text does not end its turn.
-        "metadata": {"stop_reason": "end_turn"} if is_end else {},
+        "metadata": {"stop_reason": "end_turn"} if is_turn_end else {},
     }
     usage = parse_usage(line.value.get("usageMetadata"))
     records = [
@@ -228,14 +230,14 @@ def _decode_part(line: QwenLine, part: dict[str, Any], base: dict[str, Any]) -> 
     if isinstance(text, str):
         type_: RecordType = "thinking" if part.get("thought") else "assistant_message"
         return line.make_record(type_, "assistant", content=text, **base)
-    shown = format_placeholder(part)
-    if shown:
-        return line.make_record("assistant_message", "assistant", content=shown, **base)
+    label = format_placeholder(part)
+    if label:
+        return line.make_record("assistant_message", "assistant", content=label, **base)
     return line.make_record("unknown", "assistant", content=to_json(part), **base)
 
 
 def _decode_results(line: QwenLine) -> Iterator[Record]:
-    """Decode tool results; images next to a result belong to it."""
+    """Decode tool results; a tool line's images belong to its first result."""
     status = as_dict(line.value.get("toolCallResult")).get("status")
     is_user_line = line.value.get("type") == "user"
     image_labels = (
@@ -265,7 +267,7 @@ def _decode_results(line: QwenLine) -> Iterator[Record]:
 def _decode_cancellation(line: QwenLine) -> tuple[Record, ...]:
     """Return the end of the turn if the person cancelled the call.
 
-    No other line reports it.
+    No other line reports the cancellation.
     """
     status = as_dict(line.value.get("toolCallResult")).get("status")
     if status != "cancelled" or line.key.source != MAIN:
@@ -287,24 +289,24 @@ def _decode_system(line: QwenLine, subtype: str) -> tuple[Record, ...]:
         case "session_model":
             event = line.make_event("context", note=subtype)
             return (replace(event, model=as_text(payload.get("modelId"))),)
-        case _ if subtype in _EVENTS:
+        case _ if subtype in _SYSTEM_EVENTS:
             names = ("displayText", "userText", "message", "text")
             text = next(filter(None, (as_text(payload.get(n)) for n in names)), "")
             mode = as_text(payload.get("mode"))
-            kind = _EVENTS[subtype]
+            kind = _SYSTEM_EVENTS[subtype]
             return (line.make_event(kind, text, note=subtype, permission_mode=mode),)
         case _:
             return ()
 
 
 def _decode_telemetry(line: QwenLine, event: dict[str, Any]) -> tuple[Record, ...]:
-    """Decode errors, and the tokens of background helpers: no other line has them."""
+    """Decode errors and background helpers' tokens, which no other line reports."""
     name = as_text(event.get("event.name")).rpartition(".")[2]
     helper = as_text(event.get("subagent_name"))
     if name == "api_error":
         status = event.get("status_code")
         is_retried = isinstance(status, int) and (
-            status in _RETRIED_STATUSES or status >= _SERVER_ERROR
+            status in _RETRIED_STATUSES or status >= _MIN_SERVER_ERROR_STATUS
         )
         text = as_text(event.get("error_message")) or "API error"
         role: Role = "system" if helper or is_retried else "assistant"
@@ -312,7 +314,7 @@ def _decode_telemetry(line: QwenLine, event: dict[str, Any]) -> tuple[Record, ..
         return (line.make_record("error", role, content=text, metadata=metadata),)
     if name != "api_response" or not helper:
         return ()
-    renamed = {
+    api_counts = {
         "promptTokenCount": event.get("input_token_count"),
         "candidatesTokenCount": event.get("output_token_count"),
         "cachedContentTokenCount": event.get("cached_content_token_count"),
@@ -322,7 +324,7 @@ def _decode_telemetry(line: QwenLine, event: dict[str, Any]) -> tuple[Record, ..
     record = line.make_record(
         "token_usage",
         "system",
-        usage=parse_usage(renamed),
+        usage=parse_usage(api_counts),
         message_id=as_text(event.get("response_id")),
         model=as_text(event.get("model")),
         metadata={"helper": helper},
@@ -331,7 +333,7 @@ def _decode_telemetry(line: QwenLine, event: dict[str, Any]) -> tuple[Record, ..
 
 
 def _decode_command(line: QwenLine) -> Record:
-    """Decode a slash command, or the output that the client showed for it."""
+    """Decode a slash command, or its output, which ends the turn."""
     command = as_text(line.payload.get("rawCommand"))
     if line.payload.get("phase") == "invocation":
         metadata = {"origin": "command"}
@@ -339,6 +341,6 @@ def _decode_command(line: QwenLine) -> Record:
             "user_message", "user", content=command, metadata=metadata
         )
     items = as_list(line.payload.get("outputHistoryItems"))
-    shown = [as_text(item.get("text")) for item in items if isinstance(item, dict)]
-    text = "\n".join(filter(None, shown))
+    outputs = [as_text(item.get("text")) for item in items if isinstance(item, dict)]
+    text = "\n".join(filter(None, outputs))
     return line.make_event("turn_ended", text, note="slash_command", command=command)

@@ -1,4 +1,4 @@
-"""Decode documents with whole sessions, written by the first versions of Qwen Code."""
+"""Decode session documents, which the first versions of Qwen Code wrote."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leslied.model.source import RawEntry
 
 _FIRST_THOUGHT_BLOCK, _FIRST_CALL_BLOCK = 1000, 2000
-"""Block numbers of a message's first thought and call; more of either may follow."""
+"""Block numbers of a message's first thought and first call; others count up."""
 
 
 def decode_legacy_document(entry: RawEntry, state: State) -> DecodeResult:
@@ -62,7 +62,7 @@ def _decode_message(line: QwenLine) -> Iterator[Record]:
 
 
 def _decode_answer(line: QwenLine) -> Iterator[Record]:
-    """Decode thoughts, text and calls, each under a block number that never changes."""
+    """Decode thoughts, text and calls under block numbers that stay the same."""
     message = line.value
     calls = [c for c in as_list(message.get("toolCalls")) if isinstance(c, dict)]
     base: dict[str, Any] = {
@@ -108,10 +108,10 @@ def _decode_legacy_call(
     if call.get("result") is None:
         return
     parts = [as_dict(part) for part in as_list(call.get("result"))]
-    answers = [
+    responses = [
         as_dict(as_dict(part.get("functionResponse")).get("response")) for part in parts
     ]
-    text = "\n".join(filter(None, map(response_text, answers)))
+    text = "\n".join(filter(None, map(response_text, responses)))
     yield line.make_record(
         "tool_result",
         "tool",
