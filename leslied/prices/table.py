@@ -55,18 +55,21 @@ class Clause(msgspec.Struct, frozen=True):
 
 
 class Price(msgspec.Struct, frozen=True, rename={"start": "from"}):
-    """USD per million tokens, valid from a day on or at certain hours (UTC)."""
+    """USD per million tokens; always valid, from a day on, or during daily hours."""
 
     bands: tuple[tuple[int, float, float, float, float, float], ...]
     """Rates for requests with more input tokens than the first number: input, output,
     cache reads, cache writes, cache writes with a lifetime of one hour."""
     since: str = ""
+    """First day (UTC), as `YYYY-MM-DD`; empty if there is none."""
     start: str = ""
+    """Start of the daily hours (UTC), as `HH:MM`; empty if valid all day."""
     until: str = ""
+    """End of the daily hours; may be on the next day."""
 
     @property
     def since_us(self) -> int:
-        """Start of its first day, in microseconds since 1970."""
+        """Start of the first day, in microseconds since 1970."""
         day = datetime.fromisoformat(self.since).replace(tzinfo=UTC)
         return (day - _EPOCH) // timedelta(microseconds=1)
 
@@ -92,14 +95,17 @@ class Price(msgspec.Struct, frozen=True, rename={"start": "from"}):
 
 
 class Tariff(msgspec.Struct, frozen=True):
-    """The prices of one model, at any time and for any size of request."""
+    """The prices of one model, for all times and sizes of requests."""
 
     id: str
     match: Clause
     prices: tuple[Price, ...]
 
-    def cost(self, usage: Usage, size: int, at_us: int | None) -> int:
-        """Return the picodollars for tokens of requests of this size at this time."""
+    def compute_cost(self, usage: Usage, size: int, at_us: int | None) -> int:
+        """Return the cost of the tokens in picodollars.
+
+        `size` is the number of input tokens of each request, including cached ones.
+        """
         price = self._get_price(at_us)
         bands = [band for band in price.bands if size > band[0]] or price.bands[:1]
         # Picodollars per token are whole: a price has at most six decimal places.
@@ -120,10 +126,11 @@ class Tariff(msgspec.Struct, frozen=True):
 
 
 class Provider(msgspec.Struct, frozen=True):
-    """A provider, the model names that belong to it, and its models' tariffs."""
+    """A provider with the tariffs of its models."""
 
     id: str
     match: Clause | None
+    """Condition on the names of its own models; None for a reseller."""
     models: tuple[Tariff, ...]
 
     def find_tariff(self, name: str) -> Tariff | None:
@@ -132,7 +139,7 @@ class Provider(msgspec.Struct, frozen=True):
 
 
 class PriceTable(msgspec.Struct, frozen=True):
-    """All prices, with their source, its version and the date."""
+    """All prices, with the source, its version, and the date of the table."""
 
     source: str
     version: str
@@ -149,6 +156,7 @@ class PriceTable(msgspec.Struct, frozen=True):
         return next(filter(None, map(self._find_by_name, dict.fromkeys(names))), None)
 
     def _find_by_name(self, name: str) -> Tariff | None:
+        """Return the tariff of the model's provider, else of the first reseller."""
         for provider in self.providers:
             if provider.match is not None and provider.match.matches(name):
                 tariff = provider.find_tariff(name)

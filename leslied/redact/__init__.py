@@ -1,7 +1,7 @@
 """Removal of secrets from text before it leaves the store.
 
-A `Redactor` replaces every definite secret by its kind and a short keyed hash, so that
-readers can recognise the same secret again but cannot read it.
+A `Redactor` replaces every recognized secret by its kind and a short keyed hash, so
+that readers can see whether two secrets are equal but cannot read them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KEYWORDS = re.compile(
 
 
 class Redactor:
-    """Replacement of secrets by markers whose hashes depend on a secret key."""
+    """Replaces secrets by markers that contain a hash made with a secret key."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -35,7 +35,7 @@ class Redactor:
         return hashlib.sha256(b"key-id\0" + self._key).hexdigest()[:8]
 
     def redact(self, text: str) -> str:
-        """Replace every definite secret in the text by `[REDACTED:kind:hash]`."""
+        """Replace every recognized secret in the text by `[REDACTED:kind:hash]`."""
         if len(text) < _SHORT_TEXT_LENGTH and not _KEYWORDS.search(text):
             return text
         for rule in RULES:

@@ -1,7 +1,8 @@
-"""Patterns of definite secrets, each anchored by its vendor's own prefix.
+"""Patterns of secrets, each anchored by a fixed text such as a vendor's prefix.
 
-Every pattern runs in linear time: bounded repeats, no nesting. A rule is tried only on
-text that contains one of its keywords, so text without secrets costs almost nothing.
+Every pattern runs in linear time, because repeats are bounded and not nested. A rule is
+tried only on text that contains one of its keywords, so text without secrets costs
+almost nothing.
 A rule that would also match a hash, an identifier or a placeholder does not belong
 here.
 """
@@ -32,10 +33,10 @@ class Rule:
 
 
 def _make_rule(
-    kind: str, keywords: str, pattern: str, *, is_word_start: bool = True
+    kind: str, keywords: str, pattern: str, *, must_start_word: bool = True
 ) -> Rule:
-    whole = f"{_WORD_START}(?:{pattern})" if is_word_start else pattern
-    return Rule(kind, tuple(keywords.split()), whole)
+    regex = f"{_WORD_START}(?:{pattern})" if must_start_word else pattern
+    return Rule(kind, tuple(keywords.split()), regex)
 
 
 RULES: tuple[Rule, ...] = (
@@ -71,7 +72,7 @@ RULES: tuple[Rule, ...] = (
         "slack-webhook",
         "hooks.slack.com",
         r"hooks\.slack\.com/services/[A-Za-z0-9/]{30,90}",
-        is_word_start=False,
+        must_start_word=False,
     ),
     _make_rule(
         "stripe",
@@ -103,12 +104,12 @@ RULES: tuple[Rule, ...] = (
         "PRIVATE",
         r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:(?!-----BEGIN)[\s\S]){1,10000}?"
         r"-----END [A-Z ]{0,30}PRIVATE KEY-----",
-        is_word_start=False,
+        must_start_word=False,
     ),
     _make_rule(
         "url-password",
         "://",
         r"(?<=://)[^\s/:@\"'<>]{0,100}:[^\s/@\"'<>]{3,200}(?=@[A-Za-z0-9])",
-        is_word_start=False,
+        must_start_word=False,
     ),
 )

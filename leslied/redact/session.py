@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def redact_session(session: Session, redact: Redact) -> Session:
-    """Return a copy of the session without definite secrets."""
+    """Return a copy of the session without recognized secrets."""
     return structs.replace(
         session,
         summary=redact_summary(session.summary, redact),
@@ -33,7 +33,7 @@ def redact_session(session: Session, redact: Redact) -> Session:
 
 
 def redact_summary(summary: SessionSummary, redact: Redact) -> SessionSummary:
-    """Return a copy of the summary without definite secrets in its texts."""
+    """Return a copy of the summary without recognized secrets in its texts."""
     return structs.replace(
         summary,
         title=redact(summary.title),
@@ -46,7 +46,7 @@ def redact_summary(summary: SessionSummary, redact: Redact) -> SessionSummary:
 
 
 def redact_unit(unit: Unit, redact: Redact) -> Unit:
-    """Return a copy of the unit and its subagents without definite secrets."""
+    """Return a copy of the unit and its subagents without recognized secrets."""
     return structs.replace(
         unit,
         summary=redact_summary(unit.summary, redact),
@@ -57,7 +57,7 @@ def redact_unit(unit: Unit, redact: Redact) -> Unit:
 
 
 def redact_entry(placed: PlacedRecord, redact: Redact) -> PlacedRecord:
-    """Return a copy of the record without definite secrets."""
+    """Return a copy of the record without recognized secrets."""
     record = placed.record
     redacted = structs.replace(
         record,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from leslied.sessions.assemble import RecordStream, assemble
 from leslied.sessions.cost import find_reported_cost
-from leslied.sessions.status import compute_status, stopped_before_us
+from leslied.sessions.status import compute_status, compute_stop_cutoff_us
 
 __all__ = [
     "RecordStream",
     "assemble",
     "compute_status",
+    "compute_stop_cutoff_us",
     "find_reported_cost",
-    "stopped_before_us",
 ]

@@ -32,7 +32,7 @@ _COMPARED_EVENTS = {"interrupt", "compact_boundary"}
 _MIN_PROMPT_SIMILARITY = 0.4
 _MIN_CALL_SIMILARITY = 0.3
 _MIN_MESSAGE_SIMILARITY = 0.05
-"""Two messages of the same type count as similar at least by this much."""
+"""Similarity of two messages of the same type that have no word in common."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ _DEFAULT_SCOPE = DiffScope()
 def align_units(
     a: Sequence[Unit], b: Sequence[Unit], scope: DiffScope = _DEFAULT_SCOPE
 ) -> tuple[UnitDifference, ...]:
-    """Merge the units of both sessions into one list, with their differences."""
+    """Return the units of both sessions in one list, in pairs where possible."""
     units_a = [unit for unit in a if _is_compared(unit, scope)]
     units_b = [unit for unit in b if _is_compared(unit, scope)]
     return tuple(
@@ -117,15 +117,15 @@ def _get_prompt(unit: Unit) -> tuple[bool, str]:
     return bool(unit.number or unit.summary.is_subagent), unit.prompt.strip()
 
 
-def _compute_prompt_similarity(one: tuple[bool, str], other: tuple[bool, str]) -> float:
-    similarity = compute_similarity(one[1], other[1]) if one[0] == other[0] else 0.0
+def _compute_prompt_similarity(a: tuple[bool, str], b: tuple[bool, str]) -> float:
+    similarity = compute_similarity(a[1], b[1]) if a[0] == b[0] else 0.0
     return similarity if similarity >= _MIN_PROMPT_SIMILARITY else 0.0
 
 
 def _compare_units(a: Unit | None, b: Unit | None, scope: DiffScope) -> UnitDifference:
     if a is None or b is None:
         return UnitDifference(status="only_a" if a else "only_b", a=a, b=b)
-    fields = tuple(_compare_fields(_list_fields(a), _list_fields(b)))
+    fields = tuple(_compare_fields(_get_compared_fields(a), _get_compared_fields(b)))
     entries = tuple(_compare_entries(a, b, scope))
     subagents = (
         align_units(_sort_subagents(a), _sort_subagents(b), scope)
@@ -147,18 +147,19 @@ def _compare_units(a: Unit | None, b: Unit | None, scope: DiffScope) -> UnitDiff
 
 def _sort_subagents(unit: Unit) -> list[Unit]:
     """Return the subagents in the order of their calls, not of their start."""
-    calls = {
-        placed.record.tool_call_id: number
-        for number, placed in enumerate(unit.entries)
+    call_positions = {
+        placed.record.tool_call_id: position
+        for position, placed in enumerate(unit.entries)
         if placed.record.type == "tool_use"
     }
-    last = len(unit.entries)
+    end = len(unit.entries)
     return sorted(
-        unit.subagents, key=lambda child: calls.get(child.summary.spawn_call_id, last)
+        unit.subagents,
+        key=lambda child: call_positions.get(child.summary.spawn_call_id, end),
     )
 
 
-def _list_fields(unit: Unit) -> dict[str, str]:
+def _get_compared_fields(unit: Unit) -> dict[str, str]:
     models = dict.fromkeys(p.record.model for p in unit.entries if p.record.model)
     return {
         "stop_reason": unit.stop_reason,
@@ -174,7 +175,7 @@ def _compare_fields(a: dict[str, str], b: dict[str, str]) -> Iterator[FieldDiffe
 
 
 class _StepContent(NamedTuple):
-    """The compared content of a step; sortable, so that alignment is symmetric."""
+    """The part of a step that is compared; sortable, as alignment requires."""
 
     type: str
     tool: str
@@ -236,14 +237,14 @@ def _compare_steps(
         yield _compare_records(result_a, result_b)
 
 
-def _compute_step_similarity(one: _StepContent, other: _StepContent) -> float:
+def _compute_step_similarity(a: _StepContent, b: _StepContent) -> float:
     """Return how similar two steps are; 0 if their types or tools differ."""
-    if one == other:
+    if a == b:
         return 1.0
-    if one[:2] != other[:2]:
+    if a[:2] != b[:2]:
         return 0.0
-    similarity = compute_similarity(one.text, other.text)
-    if one.type != "tool_use":
+    similarity = compute_similarity(a.text, b.text)
+    if a.type != "tool_use":
         return max(similarity, _MIN_MESSAGE_SIMILARITY)
     return similarity if similarity >= _MIN_CALL_SIMILARITY else 0.0
 
@@ -251,8 +252,8 @@ def _compute_step_similarity(one: _StepContent, other: _StepContent) -> float:
 def _compare_records(a: PlacedRecord | None, b: PlacedRecord | None) -> EntryDifference:
     if a is None or b is None:
         return EntryDifference(status="only_a" if a else "only_b", a=a, b=b)
-    error = FieldDifference("is_error", _is_error(a), _is_error(b))
-    fields = (error,) if error.a != error.b else ()
+    is_error = FieldDifference("is_error", _is_error(a), _is_error(b))
+    fields = (is_error,) if is_error.a != is_error.b else ()
     is_same = not fields and record_to_text(a.record) == record_to_text(b.record)
     status: DiffStatus = "same" if is_same else "changed"
     return EntryDifference(status=status, a=a, b=b, fields=fields)

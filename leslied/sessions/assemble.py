@@ -52,7 +52,7 @@ def assemble(main: RecordStream, subagents: Sequence[RecordStream]) -> tuple[Uni
 
 
 class _SubagentTree:
-    """The parent stream and unit of each subagent."""
+    """The subagents of each stream, with the unit that spawned them."""
 
     def __init__(self, main: RecordStream, subagents: Sequence[RecordStream]) -> None:
         self._main = main
@@ -85,13 +85,13 @@ class _SubagentTree:
     def _get_parent(
         self, child: RecordStream, streams: Sequence[RecordStream]
     ) -> tuple[RecordStream, int]:
-        """Return the stream and unit of the spawning call; if unknown, the main one."""
-        others = [stream for stream in streams if stream is not child]
-        for stream in others:
+        """Return the stream and unit that probably spawned the child."""
+        other_streams = [stream for stream in streams if stream is not child]
+        for stream in other_streams:
             call = stream.calls.get(child.summary.spawn_call_id)
             if call:
                 return stream, call.unit
-        for stream in others:
+        for stream in other_streams:
             if stream.summary.subagent_id == child.summary.parent_agent != "":
                 return stream, 0
         return self._find_parent_by_prompt(child) or (
@@ -102,7 +102,10 @@ class _SubagentTree:
     def _find_parent_by_prompt(
         self, child: RecordStream
     ) -> tuple[RecordStream, int] | None:
-        """Find the call whose arguments contain the prompt: old logs have no ids."""
+        """Find the call whose arguments contain the child's prompt.
+
+        This is needed for old logs, which do not name the call.
+        """
         prompt = next(
             (
                 p.record.content
@@ -135,15 +138,15 @@ def _make_unit(
     subagents: tuple[Unit, ...],
 ) -> Unit:
     prompts = [p for p in entries if p.record.type == "user_message"]
-    first = entries[0] if number else (prompts[0] if prompts else entries[0])
+    first_entry = entries[0] if number else (prompts[0] if prompts else entries[0])
     key = summary.key
-    is_prompt = number > 0 or summary.is_subagent
+    has_prompt = number > 0 or summary.is_subagent
     return Unit(
         number=number,
-        chat_id=make_chat_id(key.agent, key.session_id, first.entry_id),
+        chat_id=make_chat_id(key.agent, key.session_id, first_entry.entry_id),
         summary=summary,
         entries=entries,
-        prompt=prompts[0].record.content if prompts and is_prompt else "",
+        prompt=prompts[0].record.content if prompts and has_prompt else "",
         stop_reason=_find_stop_reason(entries),
         agent_mode=_find_mode(entries),
         subagents=subagents,
@@ -195,21 +198,21 @@ def _link_result(
     placed: PlacedRecord, names: dict[str, str], answered_ids: set[str]
 ) -> PlacedRecord:
     record = placed.record
-    call = record.tool_call_id
+    call_id = record.tool_call_id
     if record.type == "tool_result":
         metadata = {**record.metadata}
-        if call not in names:
+        if call_id not in names:
             metadata["is_orphan"] = True
-        name = names.get(call) or record.tool_name
+        name = names.get(call_id) or record.tool_name
         return replace(
             placed, record=replace(record, tool_name=name, metadata=metadata)
         )
-    if record.type == "tool_use" and call not in answered_ids:
+    if record.type == "tool_use" and call_id not in answered_ids:
         metadata = {**record.metadata, "is_unanswered": True}
         return replace(placed, record=replace(record, metadata=metadata))
     return placed
 
 
 def _unescape(tool_input: str) -> str:
-    """Undo the common JSON escapes, well enough for a search in the text."""
+    """Undo the most common JSON escapes, so that the text can be searched."""
     return tool_input.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")

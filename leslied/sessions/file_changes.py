@@ -76,7 +76,7 @@ _MAX_BODY_LENGTH = 200_000
 def find_file_changes(
     entries: Sequence[PlacedRecord], folder: str, chat_id: str
 ) -> list[FileChange]:
-    """Return the changes by these entries of one unit, in order.
+    """Return the changes by the entries of one unit, in order.
 
     `folder` is the working folder at the start; events in the log may change it.
     """
@@ -92,17 +92,20 @@ def find_file_changes(
         if record.type == "system_event" and isinstance(cwd, str) and cwd:
             folder = cwd
             changes.append(
-                _AnsweredCall(placed, None, folder, chat_id).make_change("folder", cwd)
+                _CallChanges(placed, None, folder, chat_id).make_change("folder", cwd)
             )
         elif record.type == "tool_use":
             result = results.get(record.tool_call_id)
-            changes += _AnsweredCall(placed, result, folder, chat_id).find_changes()
+            changes += _CallChanges(placed, result, folder, chat_id).find_changes()
     return changes
 
 
 @dataclass(frozen=True, slots=True)
-class _AnsweredCall:
-    """One call with its result and its working folder."""
+class _CallChanges:
+    """The changes by one call, derived from its result and its working folder.
+
+    An event that changes the working folder is treated as a call without a result.
+    """
 
     placed: PlacedRecord
     result: PlacedRecord | None
@@ -126,7 +129,7 @@ class _AnsweredCall:
     def make_change(
         self, kind: FileChangeKind, path: str = "", body: str = ""
     ) -> FileChange:
-        """Make a change by this call; drop a body that is too long."""
+        """Return a change by this call; its body is empty if it would be too long."""
         record = self.placed.record
         return FileChange(
             session=record.session,
@@ -185,6 +188,7 @@ class _AnsweredCall:
     def _make_change_at(
         self, path: str, kind: FileChangeKind, *, body: str = ""
     ) -> Iterator[FileChange]:
+        """Yield the change, or nothing if the path cannot be resolved."""
         absolute = _resolve_path(self.folder, path) if path else ""
         if absolute:
             yield self.make_change(kind, absolute, body)

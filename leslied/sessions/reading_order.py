@@ -1,4 +1,4 @@
-"""Entries in reading order: each result directly with its call."""
+"""Entries in reading order: each result together with its call."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 def pair_results(entries: Sequence[PlacedRecord]) -> list[Step]:
-    """Return every entry once, each call with its result, also of parallel calls.
+    """Return every entry once, in order, each call together with its result.
 
-    If several calls and results share an id, they are paired in order.
+    If several calls and results share an id, they are paired_ids in order.
     """
     results_by_call: dict[str, deque[PlacedRecord]] = defaultdict(deque)
     for placed in entries:
         if placed.record.type == "tool_result" and placed.record.tool_call_id:
             results_by_call[placed.record.tool_call_id].append(placed)
-    results: dict[int, PlacedRecord] = {}
-    for number, placed in enumerate(entries):
+    results_by_position: dict[int, PlacedRecord] = {}
+    for position, placed in enumerate(entries):
         candidates = results_by_call.get(placed.record.tool_call_id)
         if placed.record.type == "tool_use" and candidates:
-            results[number] = candidates.popleft()
-    paired = {id(result) for result in results.values()}
+            results_by_position[position] = candidates.popleft()
+    paired_ids = {id(result) for result in results_by_position.values()}
     return [
-        (placed, results.get(number))
-        for number, placed in enumerate(entries)
-        if id(placed) not in paired
+        (placed, results_by_position.get(position))
+        for position, placed in enumerate(entries)
+        if id(placed) not in paired_ids
     ]

@@ -22,9 +22,9 @@ class RetentionPolicy:
     before: datetime | None = None
     """Prune sessions that were last active before this time."""
     keep_newest: int | None = None
-    """Prune all but this number of last active sessions."""
+    """Prune all sessions except this number of the most recently active ones."""
     max_bytes: int | None = None
-    """Prune the oldest sessions until no more than this remains."""
+    """Prune the least recently active sessions until at most this many bytes remain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +64,12 @@ class PruneCandidate:
 
 @dataclass(slots=True)
 class PrunePlan:
-    """Sessions to prune, and matching ones that are kept, with the reason."""
+    """Sessions to prune, and sessions that match a rule but must stay."""
 
     candidates: list[PruneCandidate] = field(default_factory=list)
     """Sessions to prune, the least recently active first."""
     kept_by_reason: dict[str, list[SessionSummary]] = field(default_factory=dict)
-    """Matching sessions that are kept, by the reason."""
+    """Sessions that match a rule but must stay, by the reason."""
     remaining_bytes: int = 0
     """Estimate of the bytes that remain after pruning."""
 
@@ -82,16 +82,16 @@ def plan_pruning(
 ) -> PrunePlan:
     """Plan to prune the sessions that match the policy and have no reason to stay.
 
-    `sessions` are the last active first. `find_reason_to_keep` is called only for
-    sessions that match; it returns an empty string if there is no reason.
+    `sessions` are sorted, most recently active first. `find_reason_to_keep` is called
+    only for sessions that match; it returns an empty string if there is no reason.
     """
     plan = PrunePlan(remaining_bytes=sizes.total)
-    newest = policy.keep_newest if policy.keep_newest is not None else len(sessions)
+    keep_count = policy.keep_newest if policy.keep_newest is not None else len(sessions)
     for position, session in reversed(list(enumerate(sessions))):
         reasons: list[PruneReason] = []
         if policy.before and _is_before(session, policy.before):
             reasons.append("old")
-        if position >= newest:
+        if position >= keep_count:
             reasons.append("surplus")
         if policy.max_bytes is not None and plan.remaining_bytes > policy.max_bytes:
             reasons.append("size")
@@ -106,15 +106,15 @@ def plan_pruning(
     return plan
 
 
-def has_failed(last: Unit) -> bool:
+def has_failed(last_unit: Unit) -> bool:
     """Return whether a session failed, judged by its last unit.
 
-    It failed if an error or an interrupt ended it, if a call has no result, or if its
-    last message is an error.
+    It failed if the unit ended with an error or an interrupt, if a call in the unit has
+    no result, or if the last message is an error.
     """
-    if last.stop_reason in ("error", "cancelled"):
+    if last_unit.stop_reason in ("error", "cancelled"):
         return True
-    records = [placed.record for placed in last.entries]
+    records = [placed.record for placed in last_unit.entries]
     if any(record.metadata.get("is_unanswered") for record in records):
         return True
     messages = [record for record in records if record.type not in _BOOKKEEPING_TYPES]

@@ -22,7 +22,7 @@ T = TypeVar("T")
 _MAX_CELLS = 10_000
 """Number of possible pairs up to which a gap is solved exactly."""
 _MAX_ROUNDS = 16
-"""How often the gap between two anchors is searched for anchors again."""
+"""How often a gap between two anchors is searched for further anchors."""
 
 
 def align_sequences(
@@ -35,7 +35,7 @@ def align_sequences(
     """
     if _is_swapped(a, b):
         return _swap(align_sequences(b, a, similarity))
-    aligner = _Aligner(a, b, similarity or _compare_equal)
+    aligner = _Aligner(a, b, similarity or _compute_equality)
     aligner.align(_AlignedSpan(0, len(a), 0, len(b)), _MAX_ROUNDS)
     return sorted(aligner.pairs)
 
@@ -67,7 +67,10 @@ def find_gaps(
 def iter_alignment(
     pairs: Sequence[Pair], len_a: int, len_b: int
 ) -> Iterator[tuple[int | None, int | None]]:
-    """Merge both sequences: yield pairs, each after unpaired items, A's first."""
+    """Yield the positions of all items of both sequences, paired or with None.
+
+    Unpaired items precede the next pair, those of A before those of B.
+    """
     end = (len_a, len_b)
     gaps = find_gaps(pairs, end)
     for (gap_a, gap_b), pair in zip(gaps, [*pairs, end], strict=True):
@@ -81,25 +84,30 @@ def iter_alignment(
 class _AlignedSpan:
     """A range of positions in both sequences."""
 
-    a: int
+    start_a: int
     end_a: int
-    b: int
+    start_b: int
     end_b: int
 
     @property
     def cells(self) -> int:
-        return (self.end_a - self.a) * (self.end_b - self.b)
+        """Number of possible pairs."""
+        return (self.end_a - self.start_a) * (self.end_b - self.start_b)
 
     def split(self) -> tuple[_AlignedSpan, _AlignedSpan]:
-        mid_a, mid_b = (self.a + self.end_a) // 2, (self.b + self.end_b) // 2
+        """Return the first and the second half."""
+        mid_a, mid_b = (
+            (self.start_a + self.end_a) // 2,
+            (self.start_b + self.end_b) // 2,
+        )
         return (
-            _AlignedSpan(self.a, mid_a, self.b, mid_b),
+            _AlignedSpan(self.start_a, mid_a, self.start_b, mid_b),
             _AlignedSpan(mid_a, self.end_a, mid_b, self.end_b),
         )
 
 
 class _Aligner:
-    """Two sequences, and the pairs so far."""
+    """Alignment of two sequences; collects the pairs in `pairs`."""
 
     def __init__(self, a: Sequence[T], b: Sequence[T], similarity: Similarity) -> None:
         self.pairs: list[Pair] = []
@@ -108,13 +116,14 @@ class _Aligner:
         self._similarity = similarity
 
     def align(self, span: _AlignedSpan, rounds: int) -> None:
+        """Add the pairs in the span; search for anchors in at most `rounds` levels."""
         span = self._match_ends(span)
         if not span.cells:
             return
         anchors = self._find_anchors(span) if rounds else []
         if anchors:
             self.pairs += anchors
-            ends, starts = (span.end_a, span.end_b), (span.a, span.b)
+            ends, starts = (span.end_a, span.end_b), (span.start_a, span.start_b)
             for a, b in find_gaps(anchors, ends, starts):
                 self.align(_AlignedSpan(a.start, a.stop, b.start, b.stop), rounds - 1)
         elif span.cells <= _MAX_CELLS:
@@ -125,7 +134,7 @@ class _Aligner:
 
     def _match_ends(self, span: _AlignedSpan) -> _AlignedSpan:
         """Pair equal items at both ends; return the remaining span."""
-        a, end_a, b, end_b = span.a, span.end_a, span.b, span.end_b
+        a, end_a, b, end_b = span.start_a, span.end_a, span.start_b, span.end_b
         while a < end_a and b < end_b and self._a[a] == self._b[b]:
             self.pairs.append((a, b))
             a, b = a + 1, b + 1
@@ -136,14 +145,14 @@ class _Aligner:
 
     def _find_anchors(self, span: _AlignedSpan) -> list[Pair]:
         anchors = find_anchors(
-            self._a[span.a : span.end_a], self._b[span.b : span.end_b]
+            self._a[span.start_a : span.end_a], self._b[span.start_b : span.end_b]
         )
-        return [(a + span.a, b + span.b) for a, b in anchors]
+        return [(a + span.start_a, b + span.start_b) for a, b in anchors]
 
     def _match_best(self, span: _AlignedSpan) -> None:
         """Add the pairs with the best total similarity."""
-        rows = range(span.a, span.end_a)
-        columns = range(span.b, span.end_b)
+        rows = range(span.start_a, span.end_a)
+        columns = range(span.start_b, span.end_b)
         scores = [
             [self._similarity(self._a[a], self._b[b]) for b in columns] for a in rows
         ]
@@ -177,8 +186,10 @@ def _find_longest_increasing(pairs: list[Pair]) -> list[Pair]:
 
     The first positions already increase.
     """
+    # For each length: the smallest end of a subsequence, and the pair at that end.
     ends: list[int] = []
     last: list[int] = []
+    # For each pair: the pair before it in the longest subsequence.
     previous: list[int] = []
     for number, (_, b) in enumerate(pairs):
         length = bisect_left(ends, b)
@@ -211,5 +222,5 @@ def _swap(pairs: list[Pair]) -> list[Pair]:
     return [(b, a) for a, b in pairs]
 
 
-def _compare_equal(one: object, other: object) -> float:
-    return float(one == other)
+def _compute_equality(a: object, b: object) -> float:
+    return float(a == b)

@@ -77,12 +77,12 @@ _MAX_COMMAND_LENGTH = 200_000
 
 @dataclass(frozen=True, slots=True)
 class ShellWrite:
-    """A path that a command wrote, as in the command; relative paths to `folder`."""
+    """A file that a command wrote; a relative path is relative to `folder`."""
 
     path: str
     mode: WriteMode
     folder: str | None = ""
-    """Working folder relative to the one at the start; None if unknown."""
+    """Working folder, relative to the one before the command line; None if unknown."""
 
 
 @dataclass(slots=True)
@@ -114,6 +114,8 @@ def iter_commands(command: str) -> Iterator[tuple[SimpleCommand, list[ShellWrite
         commands = parse_commands(command)
     except UnsupportedShellSyntax:
         return
+    # The exit status depends only on the commands after the last `;` or line end, so
+    # success proves nothing about earlier ones.
     last = max((n for n, c in enumerate(commands) if c.operator in ";\n"), default=0)
     folder: str | None = ""
     for number, simple in enumerate(commands):
@@ -135,7 +137,7 @@ def iter_commands(command: str) -> Iterator[tuple[SimpleCommand, list[ShellWrite
 
 
 def _has_run(commands: list[SimpleCommand], number: int, *, is_proven: bool) -> bool:
-    """Return whether the command ran for sure; one after `&&` or `||` may not have."""
+    """Return whether the command certainly ran; after `&&` or `||` it may not have."""
     while commands[number].operator in ("|", "|&"):
         number -= 1
     return commands[number].operator in ("", ";", "\n") or (
@@ -174,7 +176,7 @@ def parse_commands(command: str) -> list[SimpleCommand]:
 
 
 class _ShellParser:
-    """A single pass parser of a shell command line."""
+    """Parser of a shell command line, in a single pass."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -192,16 +194,16 @@ class _ShellParser:
         return self._commands
 
     def _parse_next(self) -> None:
-        rest = self._text[self._position : self._position + 3]
-        if rest[0] in " \t":
+        upcoming = self._text[self._position : self._position + 3]
+        if upcoming[0] in " \t":
             self._position += 1
-        elif rest[0] == "#":
+        elif upcoming[0] == "#":
             end = self._text.find("\n", self._position)
             self._position = len(self._text) if end < 0 else end
-        elif operator := _match_operator(rest, _REDIRECT_OPERATORS):
+        elif operator := _match_operator(upcoming, _REDIRECT_OPERATORS):
             self._position += len(operator)
             self._parse_redirect(operator)
-        elif operator := _match_operator(rest, _CONTROL_OPERATORS):
+        elif operator := _match_operator(upcoming, _CONTROL_OPERATORS):
             self._position += len(operator)
             self._parse_control(operator)
         else:
@@ -215,7 +217,10 @@ class _ShellParser:
             self._read_heredocs()
 
     def _finish_command(self, operator: str) -> None:
-        """Finish the current command; ignore an empty one between two line ends."""
+        """Finish the current command; `operator` precedes the next one.
+
+        An empty command is allowed only before a line end or at the end.
+        """
         finished, self._current = self._current, SimpleCommand(operator=operator)
         if finished.words or finished.redirects or finished.heredocs:
             if finished.words and finished.words[0] in _KEYWORDS:
@@ -298,7 +303,7 @@ class _ShellParser:
 
     def _read_heredocs(self) -> None:
         """Read the pending here-documents, each up to its delimiter."""
-        for simple, delimiter, is_indented in self._pending_heredocs:
+        for simple, delimiter, strips_tabs in self._pending_heredocs:
             lines: list[str] = []
             while True:
                 if self._position >= len(self._text):
@@ -307,7 +312,7 @@ class _ShellParser:
                 end = len(self._text) if end < 0 else end
                 line = self._text[self._position : end]
                 self._position = end + 1
-                line = line.lstrip("\t") if is_indented else line
+                line = line.lstrip("\t") if strips_tabs else line
                 if line == delimiter:
                     break
                 lines.append(line)

@@ -15,10 +15,10 @@ STOPPED_AFTER = timedelta(minutes=10)
 def compute_status(
     session: SessionSummary, now: datetime, *, is_live: bool = False
 ) -> Status:
-    """Return stopped after a stop or long silence, idle after a turn, else active.
+    """Return `stopped` after a stop or long silence, `idle` after a turn, or `active`.
 
-    Silence does not count while the session's process is live: a tool may run for half
-    an hour and write nothing.
+    Silence does not count while the session's process runs, because a tool may run for
+    half an hour and write nothing.
     """
     last = session.ended_at or session.started_at
     is_quiet = last is None or now - last > STOPPED_AFTER
@@ -27,8 +27,8 @@ def compute_status(
     return "idle" if session.has_turn_ended else "active"
 
 
-def stopped_before_us(now: datetime) -> int:
-    """Return the time before which a session's last entry means it has stopped.
+def compute_stop_cutoff_us(now: datetime) -> int:
+    """Return the cutoff: a session whose last entry is earlier has stopped.
 
     The time is in microseconds since 1970.
     """

@@ -35,25 +35,25 @@ _TOKEN = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+|\s+|.", re.DOTALL)
 
 
 def record_to_text(record: Record) -> str:
-    """Return the entry's text without trailing space; a call's arguments by name."""
+    """Return the text by which an entry is compared, without trailing space."""
     if record.type == "tool_use":
-        return _strip_spacing(_input_to_text(record.tool_input))
+        return _strip_trailing_space(_input_to_text(record.tool_input))
     if record.type == "system_event":
         return str(record.metadata.get("note") or "")
-    return _strip_spacing(record.spilled or record.content)
+    return _strip_trailing_space(record.spilled or record.content)
 
 
-def compute_similarity(one: str, other: str) -> float:
+def compute_similarity(a: str, b: str) -> float:
     """Return the share of words that two texts have in common, from 0 to 1."""
-    if one == other:
+    if a == b:
         return 1.0
-    words, others = _find_words(one), _find_words(other)
+    words_a, words_b = _find_words(a), _find_words(b)
     # The factor is below 2 so that only equal texts reach 1.
-    return 1.98 * len(words & others) / (len(words) + len(others) or 1)
+    return 1.98 * len(words_a & words_b) / (len(words_a) + len(words_b) or 1)
 
 
 def diff_entry(entry: EntryDifference) -> TextDifference:
-    """Compare the texts of both entries, or list the text of the only one."""
+    """Compare the texts of both entries; list all lines of an unpaired entry."""
     if entry.a and entry.b:
         return diff_texts(
             record_to_text(entry.a.record), record_to_text(entry.b.record)
@@ -112,13 +112,13 @@ def _find_words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text[:_COMPARED_CHARACTERS].casefold()))
 
 
-def _strip_spacing(text: str) -> str:
+def _strip_trailing_space(text: str) -> str:
     lines = text.replace("\r\n", "\n").split("\n")
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
 def _input_to_text(text: str) -> str:
-    """Return one argument a line, sorted by name: JSON may have any order."""
+    """Return one argument per line, sorted by name, because JSON has no order."""
     try:
         return _arguments_to_text(json.loads(text))
     except (ValueError, RecursionError):
@@ -143,8 +143,8 @@ def _count_common_ends(a: Sequence[str], b: Sequence[str]) -> tuple[int, int]:
     """Return how many items are equal at the start, and how many at the end."""
     length = min(len(a), len(b))
     start = next((at for at in range(length) if a[at] != b[at]), length)
-    rest = length - start
-    end = next((at for at in range(rest) if a[-1 - at] != b[-1 - at]), rest)
+    remaining = length - start
+    end = next((at for at in range(remaining) if a[-1 - at] != b[-1 - at]), remaining)
     return start, end
 
 
@@ -165,8 +165,8 @@ def _diff_lines(
             yield TextDiffLine("+", b[at_b], marks_b)
 
 
-def _compute_line_similarity(one: str, other: str) -> float:
-    similarity = compute_similarity(one, other)
+def _compute_line_similarity(a: str, b: str) -> float:
+    similarity = compute_similarity(a, b)
     return similarity if similarity >= _MIN_LINE_SIMILARITY else 0.0
 
 

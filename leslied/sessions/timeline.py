@@ -26,20 +26,20 @@ class _OrderedEntry(NamedTuple):
 
 
 def build_timeline(
-    units: Sequence[Unit], is_shown: Callable[[Record], bool] = lambda _: True
+    units: Sequence[Unit], is_included: Callable[[Record], bool] = lambda _: True
 ) -> tuple[TimedEntry, ...]:
-    """Return the shown entries in order of time, including those of subagents.
+    """Return the included entries in order of time, also those of subagents.
 
-    Entries of one log keep their order. A pause is the time since the previous shown
-    entry; it is zero if a time is missing or earlier than the previous one.
+    Entries of one log keep their order. A pause is the time since the previous
+    included entry; it is zero if a time is missing or earlier than the previous one.
     """
     timeline: list[TimedEntry] = []
-    last: datetime | None = None
+    last_at: datetime | None = None
     for entry in sorted(_walk_units(units), key=lambda entry: entry.at):
-        if is_shown(entry.placed.record):
+        if is_included(entry.placed.record):
             at = entry.placed.record.created_at
-            pause = max(at - last, timedelta()) if at and last else timedelta()
-            last = at or last
+            pause = max(at - last_at, timedelta()) if at and last_at else timedelta()
+            last_at = at or last_at
             timeline.append(
                 TimedEntry(
                     pause=pause,
@@ -60,7 +60,10 @@ def _walk_units(units: Sequence[Unit]) -> Iterator[_OrderedEntry]:
 
 
 def _walk_unit(unit: Unit, since: datetime, depth: int) -> Iterator[_OrderedEntry]:
-    """Yield the unit's entries, then its subagents', none earlier than their call."""
+    """Yield the entries of the unit, then those of its subagents.
+
+    No entry gets a time before `since`, or before the call that spawned its subagent.
+    """
     call_times: dict[str, datetime] = {}
     at = since
     for placed in unit.entries:

@@ -1,7 +1,7 @@
-"""Sinks: one public module for each export format, each a pure function.
+"""Sinks: one public module for each export format, with a pure render function.
 
-`load_sinks` lists the sinks, `OutputPolicy` decides where files may be written, and
-`write_file` and its relatives write them.
+`load_sinks` returns the sinks, and `OutputPolicy` decides where files may be written.
+`write_file` and similar functions write and remove files.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 @cache
 def load_sinks() -> Mapping[str, Sink]:
-    """Import every public module of this package and return its sink by name."""
+    """Import all public modules of this package and return their sinks by name."""
     names = [m.name for m in pkgutil.iter_modules(__path__) if m.name[0] != "_"]
     modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
     return {module.SINK.name: module.SINK for module in modules}

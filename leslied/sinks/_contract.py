@@ -21,4 +21,4 @@ class Sink:
     about: str
     """One-line description for users."""
     render: Callable[[Session], tuple[Artifact, ...]]
-    """Return the files; the same session always gives the same bytes."""
+    """Function that returns the files; the same session always gives the same bytes."""

@@ -33,12 +33,12 @@ _LABEL_ARGUMENTS = (
 
 
 def format_title(session: Session) -> str:
-    """Return the session's title on one line."""
+    """Return the session's title on one line, or its id if it has none."""
     return first_line(session.summary.title, 200) or session.summary.key.session_id
 
 
 def iter_header_fields(session: Session) -> Iterator[tuple[str, str]]:
-    """Yield name and value of each field in the header of a page."""
+    """Yield name and value of each header field that has a value."""
     summary, usage = session.summary, session.summary.usage
     version = find_version(session.units)
     fields = [
@@ -81,7 +81,7 @@ def format_clock(turn: Turn, session: Session) -> str:
     return f"{time.astimezone(session.zone):%H:%M:%S}" if time else ""
 
 
-def format_call(call: ToolInvocation) -> str:
+def format_call_label(call: ToolInvocation) -> str:
     """Return the call's most descriptive argument, on one line."""
     arguments = parse_input(call.placed.record)
     for name in _LABEL_ARGUMENTS:

@@ -43,13 +43,17 @@ class OutputRoot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputPolicy:
-    """The choice between the project's own folder and the central tree."""
+    """Rules that choose between a project's own folder and the central tree."""
 
     home: Path
     central: Path
+    """Top of the central tree, which has a folder for each project."""
     agent_folders: tuple[Path, ...] = ()
+    """Folders in which agents store their own data; never written to."""
     user: int = 0
+    """User id that must own a project."""
     is_central: bool = False
+    """Whether to use the central tree for every project."""
 
     def choose(self, cwd: str) -> OutputRoot:
         """Return the output folder of a session that worked in this folder."""
@@ -60,7 +64,7 @@ class OutputPolicy:
         return self.choose_central(cwd, reason)
 
     def choose_central(self, cwd: str, reason: str = "an old session") -> OutputRoot:
-        """Return the project's folder in the central tree."""
+        """Return the project's folder in the central tree, with the reason for it."""
         name = _make_folder_name(str(find_project(cwd) or cwd))
         return OutputRoot(self.central / name, reason)
 
@@ -78,8 +82,8 @@ class OutputPolicy:
             return "the home folder and the root folder are not projects"
         if real != project or not real.is_relative_to("/"):
             return "the path contains a symbolic link"
-        is_at_home = real.is_relative_to(home)
-        if not is_at_home and _SYSTEM_FOLDERS.fullmatch(str(real)):
+        is_in_home = real.is_relative_to(home)
+        if not is_in_home and _SYSTEM_FOLDERS.fullmatch(str(real)):
             return "a system or temporary folder"
         if _is_below(real, map(str, self.agent_folders)):
             return "an agent's own folder"
@@ -91,7 +95,11 @@ class OutputPolicy:
 
 
 def find_project(cwd: str) -> Path | None:
-    """Return the folder's Git top level, else the folder if it has project files."""
+    """Return the top level of the Git repository that contains the folder.
+
+    Outside of a repository, return the folder itself if it has a project marker, else
+    None.
+    """
     path = Path(cwd)
     if not path.is_absolute() or "\0" in cwd or ".." in path.parts:
         return None

@@ -34,12 +34,12 @@ def dump_json(value: Any, indent: int | None = None) -> str:
 
 
 def dump_json_lines(values: list[Any]) -> bytes:
-    """Encode the values as JSON, one to a line."""
+    """Encode the values as JSON, one per line."""
     return encode_text("".join(dump_json(value) + "\n" for value in values))
 
 
 def encode_text(text: str) -> bytes:
-    """Encode the text as UTF-8; replace what cannot be encoded."""
+    """Encode the text as UTF-8, with `?` for characters that cannot be encoded."""
     return text.encode(errors="replace")
 
 

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 MAX_THREADS = 500
-"""Number of threads in the index, the last active first; the store has all."""
+"""Number of threads in the index, most recently active first; the store has all."""
 _MAX_DETAILED = 25
-"""Number of threads with details; the page shows the others in a table."""
+"""Number of threads that the page shows in detail; a table lists the others."""
 _MAX_LISTED = 200
+"""Number of threads on the page, in detail or in the table."""
 _MAX_ITEMS = 5
+"""Number of unfinished items that the page shows for a thread."""
 _ASSET_ORDER = ("plan", "progress", "design", "learnings", "discuss")
 _INVISIBLE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
@@ -29,13 +31,13 @@ _GENERATED_NOTE = "<!-- Written by leslied; changes here are lost. -->"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexPageOptions:
-    """Inputs of the page other than the listed threads."""
+    """Inputs of the page other than its threads."""
 
     total: int
-    """Number of threads, listed or not."""
+    """Number of threads in the project, also those not on the page."""
     zone: tzinfo | None = None
     titles: Mapping[str, str]
-    """Display name of each agent."""
+    """Display name of each agent, by agent id."""
 
 
 def render_json(value: Mapping[str, Any]) -> bytes:
@@ -45,7 +47,7 @@ def render_json(value: Mapping[str, Any]) -> bytes:
 
 
 def render_index(threads: Sequence[Mapping[str, Any]], total: int) -> bytes:
-    """Render the project's index for programs."""
+    """Render the project's index as JSON, for programs."""
     return render_json(
         {"version": 1, "thread_count": total, "threads": list(threads[:MAX_THREADS])}
     )
@@ -54,11 +56,14 @@ def render_index(threads: Sequence[Mapping[str, Any]], total: int) -> bytes:
 def render_page(
     threads: Sequence[Mapping[str, Any]], options: IndexPageOptions
 ) -> bytes:
-    """Render the project's index for people: threads, the last active first."""
+    """Render the project's index as Markdown, for people.
+
+    `threads` are sorted, most recently active first.
+    """
     lines = [_GENERATED_NOTE, "", "# Threads", "", _format_totals(threads, options)]
     day = ""
     for thread in threads[:_MAX_DETAILED]:
-        time = _to_local(thread["ended_at"] or thread["started_at"], options)
+        time = _parse_local_time(thread["ended_at"] or thread["started_at"], options)
         if time and f"{time:%A, %Y-%m-%d}" != day:
             day = f"{time:%A, %Y-%m-%d}"
             lines += ["", f"## {day}", ""]
@@ -70,10 +75,12 @@ def render_page(
     return ("\n".join(lines) + "\n").encode(errors="replace")
 
 
-def _format_totals(threads: Sequence[Mapping[str, Any]], page: IndexPageOptions) -> str:
+def _format_totals(
+    threads: Sequence[Mapping[str, Any]], options: IndexPageOptions
+) -> str:
     open_items = sum((t["progress"] or {}).get("open", 0) for t in threads)
     blocked = sum((t["progress"] or {}).get("blocked", 0) for t in threads)
-    parts = [_pluralize(page.total, "thread") + ", last active first"]
+    parts = [_pluralize(options.total, "thread") + ", last active first"]
     if open_items:
         parts.append(_pluralize(open_items, "open item"))
     if blocked:
@@ -81,11 +88,13 @@ def _format_totals(threads: Sequence[Mapping[str, Any]], page: IndexPageOptions)
     return " · ".join(parts) + "."
 
 
-def _format_thread(thread: Mapping[str, Any], page: IndexPageOptions) -> Iterator[str]:
+def _format_thread(
+    thread: Mapping[str, Any], options: IndexPageOptions
+) -> Iterator[str]:
     parts = [
         f"**{_format_thread_link(thread)}**",
-        _escape_markdown(page.titles.get(thread["agent"], thread["agent"])),
-        _format_span(thread, page),
+        _escape_markdown(options.titles.get(thread["agent"], thread["agent"])),
+        _format_span(thread, options),
         thread["status"],
         _pluralize(thread["prompts"], "prompt"),
         _pluralize(thread["tool_calls"], "tool call"),
@@ -93,7 +102,7 @@ def _format_thread(thread: Mapping[str, Any], page: IndexPageOptions) -> Iterato
         f"`{thread['id']}`",
     ]
     yield f"- {' · '.join(part for part in parts if part)}"
-    for asset in _sort_assets(thread):
+    for asset in _list_authored_assets(thread):
         yield from (f"  {line}" for line in _format_asset(asset, thread))
 
 
@@ -106,17 +115,17 @@ def _format_transcripts(thread: Mapping[str, Any]) -> Iterator[str]:
     for asset in thread["assets"]:
         if asset["type"] == "transcript" and asset["files"]:
             count = _pluralize(asset["files"], "transcript")
-            yield f"[{count}]({_format_link(asset['path'])}/)"
+            yield f"[{count}]({_format_link_target(asset['path'])}/)"
 
 
-def _sort_assets(thread: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _list_authored_assets(thread: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the assets that agents and people wrote, ordered by type."""
     authored = [asset for asset in thread["assets"] if asset["type"] != "transcript"]
     return sorted(authored, key=lambda asset: _ASSET_ORDER.index(asset["type"]))
 
 
 def _format_asset(asset: Mapping[str, Any], thread: Mapping[str, Any]) -> Iterator[str]:
-    kind, path = asset["type"], _format_link(asset["path"])
+    kind, path = asset["type"], _format_link_target(asset["path"])
     progress = thread["progress"]
     if asset["form"] == "folder":
         files = asset["files"]
@@ -125,7 +134,7 @@ def _format_asset(asset: Mapping[str, Any], thread: Mapping[str, Any]) -> Iterat
     suffix = " (collected)" if asset.get("collected") else ""
     if kind == "progress" and progress:
         yield f"- {kind}: [{_format_progress(progress)}]({path}){suffix}"
-        yield from _format_open_items(progress)
+        yield from _format_unfinished_items(progress)
     else:
         yield f"- {kind}: [{_escape_markdown(asset['title'])}]({path}){suffix}"
 
@@ -138,34 +147,34 @@ def _format_progress(progress: Mapping[str, Any]) -> str:
     return ", ".join([*([f"{percent} %"] if percent is not None else []), *parts])
 
 
-def _format_open_items(progress: Mapping[str, Any]) -> Iterator[str]:
+def _format_unfinished_items(progress: Mapping[str, Any]) -> Iterator[str]:
     unfinished = [item for item in progress["items"] if item["state"] != "done"]
     for item in unfinished[:_MAX_ITEMS]:
-        reason = (
+        suffix = (
             f" (blocked: {_escape_markdown(item['reason'])})"
             if item.get("reason")
             else ""
         )
-        yield f"  - [ ] {_escape_markdown(item['text'])}{reason}"
+        yield f"  - [ ] {_escape_markdown(item['text'])}{suffix}"
     total = progress["open"] + progress["blocked"]
     if total > _MAX_ITEMS:
         yield f"  - … and {total - _MAX_ITEMS} more"
 
 
 def _format_table(
-    threads: Sequence[Mapping[str, Any]], page: IndexPageOptions
+    threads: Sequence[Mapping[str, Any]], options: IndexPageOptions
 ) -> list[str]:
     if not threads:
         return []
     rows = []
     for thread in threads:
-        time = _to_local(thread["ended_at"] or thread["started_at"], page)
+        time = _parse_local_time(thread["ended_at"] or thread["started_at"], options)
         progress = thread["progress"] or {}
         kinds = dict.fromkeys(asset["type"] for asset in thread["assets"])
         cells = (
             f"{time:%Y-%m-%d %H:%M}" if time else "",
             _format_thread_link(thread),
-            _escape_markdown(page.titles.get(thread["agent"], thread["agent"])),
+            _escape_markdown(options.titles.get(thread["agent"], thread["agent"])),
             thread["status"],
             str(thread["prompts"]),
             ", ".join(kind for kind in kinds if kind != "transcript"),
@@ -176,26 +185,30 @@ def _format_table(
     return ["", "## Earlier", "", heading, "|---|---|---|---|---|---|---|", *rows]
 
 
-def _format_span(thread: Mapping[str, Any], page: IndexPageOptions) -> str:
-    start, end = (_to_local(thread[name], page) for name in ("started_at", "ended_at"))
+def _format_span(thread: Mapping[str, Any], options: IndexPageOptions) -> str:
+    start, end = (
+        _parse_local_time(thread[name], options) for name in ("started_at", "ended_at")
+    )
     if start is None or end is None:
         return ""
     if f"{start:%H%M%d}" == f"{end:%H%M%d}":
         return f"{end:%H:%M}"
-    first = f"{start:%H:%M}" if start.date() == end.date() else f"{start:%m-%d %H:%M}"
-    return f"{first}–{end:%H:%M}"  # noqa: RUF001 - the en dash marks a time span
+    start_text = (
+        f"{start:%H:%M}" if start.date() == end.date() else f"{start:%m-%d %H:%M}"
+    )
+    return f"{start_text}–{end:%H:%M}"  # noqa: RUF001 - the en dash marks a time span
 
 
-def _to_local(text: str | None, page: IndexPageOptions) -> datetime | None:
-    return datetime.fromisoformat(text).astimezone(page.zone) if text else None
+def _parse_local_time(text: str | None, options: IndexPageOptions) -> datetime | None:
+    return datetime.fromisoformat(text).astimezone(options.zone) if text else None
 
 
 def _escape_markdown(text: str) -> str:
-    """Escape the text as one line of Markdown without markup."""
+    """Return the text on one line, with Markdown markup escaped."""
     return _MARKUP.sub(r"\\\1", _INVISIBLE.sub(" ", text)).strip()
 
 
-def _format_link(path: str) -> str:
+def _format_link_target(path: str) -> str:
     return quote(path.removeprefix(".leslie/"), errors="replace")
 
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 Speaker = Literal["user", "assistant", "tool", "event", "error", "unknown"]
 _MAX_DEPTH = 100
-"""Some JSON readers stop at 200 levels, and sinks nest the arguments a few deep."""
+"""Maximum nesting of call arguments.
+
+Some JSON readers stop at 200 levels, and sinks nest the arguments in their documents.
+"""
 _ASSISTANT_TYPES = ("assistant_message", "thinking", "tool_use")
 _SPEAKERS: dict[str, Speaker] = {
     "user_message": "user",
@@ -47,7 +50,7 @@ class ToolInvocation:
 
     @property
     def call_id(self) -> str:
-        """Id of the call, or one derived from its record's id."""
+        """Id of the call; if the log has none, an id derived from its entry."""
         return self.placed.record.tool_call_id or f"call-{self.placed.entry_id[:12]}"
 
     @property
@@ -97,7 +100,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class UnitTurns:
-    """The turns of one unit, and its subagents that belong to none of its calls."""
+    """The turns of one unit, and the subagents that none of its calls spawned."""
 
     unit: Unit
     turns: tuple[Turn, ...]
@@ -105,7 +108,10 @@ class UnitTurns:
 
 
 def make_unit_turns(units: Sequence[Unit]) -> tuple[UnitTurns, ...]:
-    """Group one stream's units into turns; count a message's tokens only once."""
+    """Group the units of one session or subagent into turns.
+
+    The tokens of a message are counted only once.
+    """
     builder = _TurnBuilder(units)
     return tuple(builder.build(unit) for unit in units)
 
@@ -124,11 +130,11 @@ def iter_units(units: Iterable[Unit]) -> Iterator[Unit]:
 
 def sum_unit_usage(units: Iterable[Unit]) -> Usage:
     """Return the tokens of all messages in these units, each message once."""
-    usages = _max_usage_by_message(p for unit in units for p in unit.entries).values()
-    return add_usage(usages)
+    usages = _find_message_usages(p for unit in units for p in unit.entries).values()
+    return sum_usages(usages)
 
 
-def add_usage(usages: Iterable[Usage]) -> Usage:
+def sum_usages(usages: Iterable[Usage]) -> Usage:
     """Return the sum of the usages."""
     total = Usage()
     for usage in usages:
@@ -142,15 +148,15 @@ def add_usage(usages: Iterable[Usage]) -> Usage:
 
 
 def get_full_text(record: Record) -> str:
-    """Return the record's text, also if the agent stored it in a separate file."""
+    """Return the record's text, from its side file if there is one."""
     return record.spilled or record.content
 
 
 def parse_input(record: Record) -> dict[str, Any]:
-    """Return the call's arguments by name; put a value without names under `input`.
+    """Return the call's arguments by name.
 
-    Text that is not JSON, or that is nested too deep for some readers, is put there
-    unparsed.
+    Arguments that are not a JSON object get the name `input`. They remain text if they
+    are not JSON, or are nested too deeply for some readers.
     """
     text = record.tool_input
     if not text:
@@ -159,12 +165,12 @@ def parse_input(record: Record) -> dict[str, Any]:
         arguments = json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
         arguments = text
-    if text.count("[") + text.count("{") > _MAX_DEPTH and _is_deep(arguments):
+    if text.count("[") + text.count("{") > _MAX_DEPTH and _is_too_deep(arguments):
         arguments = text
     return arguments if isinstance(arguments, dict) else {"input": arguments}
 
 
-def _is_deep(value: Any) -> bool:
+def _is_too_deep(value: Any) -> bool:
     level = [value]
     for _ in range(_MAX_DEPTH):
         children = [
@@ -183,69 +189,80 @@ def find_version(units: Iterable[Unit]) -> str:
 
 
 class _TurnBuilder:
-    """Builder of a stream's turns that uses each result and each usage once."""
+    """Builder of the turns of one session or subagent; uses each result once."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
         entries = [placed for unit in units for placed in unit.entries]
-        self._usage = _max_usage_by_message(entries)
+        self._usage = _find_message_usages(entries)
         self._results: dict[str, PlacedRecord] = {}
-        calls = {p.record.tool_call_id for p in entries if p.record.type == "tool_use"}
+        call_ids = {
+            p.record.tool_call_id for p in entries if p.record.type == "tool_use"
+        }
         for placed in entries:
-            call = placed.record.tool_call_id
-            if placed.record.type == "tool_result" and call in calls:
-                self._results.setdefault(call, placed)
+            call_id = placed.record.tool_call_id
+            if placed.record.type == "tool_result" and call_id in call_ids:
+                self._results.setdefault(call_id, placed)
         self._result_ids = {id(placed) for placed in self._results.values()}
 
     def build(self, unit: Unit) -> UnitTurns:
         """Return the unit's turns in order."""
         turns: list[Turn] = []
-        unplaced = list(unit.subagents)
-        is_open = False
+        unassigned = list(unit.subagents)
+        can_continue = False
         for placed in unit.entries:
             record = placed.record
             if id(placed) in self._result_ids:
-                is_open = bool(turns and turns[-1].placed.record.message_id)
+                can_continue = bool(turns and turns[-1].placed.record.message_id)
             elif record.type in _ASSISTANT_TYPES:
-                if not (is_open and turns and _continues(turns[-1], record)):
+                if not (can_continue and turns and _is_same_message(turns[-1], record)):
                     turns.append(Turn("assistant", placed))
-                self._add_to_turn(turns[-1], placed, unplaced)
-                is_open = True
+                self._add_to_turn(turns[-1], placed, unassigned)
+                can_continue = True
             elif record.type != "token_usage":
                 speaker = _SPEAKERS[record.type]
                 turns.append(Turn(speaker, placed, [get_full_text(record)]))
-                is_open = speaker == "event" and is_open
+                can_continue = speaker == "event" and can_continue
             self._add_usage(turns, placed)
-        return UnitTurns(unit, tuple(turns), tuple(unplaced))
+        return UnitTurns(unit, tuple(turns), tuple(unassigned))
 
     def _add_to_turn(
-        self, turn: Turn, placed: PlacedRecord, unplaced: list[Unit]
+        self, turn: Turn, placed: PlacedRecord, unassigned: list[Unit]
     ) -> None:
         record = placed.record
         turn.model = record.model or turn.model
         if record.type == "tool_use":
-            call = record.tool_call_id
-            spawned = [u for u in unplaced if call and u.summary.spawn_call_id == call]
+            call_id = record.tool_call_id
+            spawned = [
+                child
+                for child in unassigned
+                if call_id and child.summary.spawn_call_id == call_id
+            ]
             for child in spawned:
-                unplaced.remove(child)
+                unassigned.remove(child)
             turn.calls.append(
-                ToolInvocation(placed, self._results.pop(call, None), spawned)
+                ToolInvocation(placed, self._results.pop(call_id, None), spawned)
             )
         elif record.content.strip():
             texts = turn.thinking_texts if record.type == "thinking" else turn.texts
             texts.append(record.content)
 
     def _add_usage(self, turns: list[Turn], placed: PlacedRecord) -> None:
-        """Add the record's tokens to the last assistant turn so far."""
+        """Add the tokens of the record's message to the last assistant turn."""
         if not placed.record.usage:
             return
         usage = self._usage.pop(_make_message_key(placed), None)
-        answers = [turn for turn in turns if turn.speaker == "assistant"]
-        if usage and answers:
-            answers[-1].usage = add_usage([answers[-1].usage or Usage(), usage])
+        assistant_turns = [turn for turn in turns if turn.speaker == "assistant"]
+        if usage and assistant_turns:
+            assistant_turns[-1].usage = sum_usages(
+                [assistant_turns[-1].usage or Usage(), usage]
+            )
 
 
-def _continues(turn: Turn, record: Record) -> bool:
-    """Return whether the record belongs to the turn's message."""
+def _is_same_message(turn: Turn, record: Record) -> bool:
+    """Return whether the record belongs to the turn's message.
+
+    In a log without message ids, each text after a text or a call is a new message.
+    """
     if turn.speaker != "assistant":
         return False
     message_id = turn.placed.record.message_id
@@ -260,10 +277,10 @@ def _make_message_key(placed: PlacedRecord) -> tuple[str, str]:
     return (record.message_id or f"entry:{placed.entry_id}", request)
 
 
-def _max_usage_by_message(
+def _find_message_usages(
     entries: Iterable[PlacedRecord],
 ) -> dict[tuple[str, str], Usage]:
-    """Return the largest usage in the records of each message, by message key."""
+    """Return the usage of each message, by key: the maximum over its records."""
     usages: dict[tuple[str, str], Usage] = {}
     for placed in entries:
         if placed.record.usage:

@@ -39,7 +39,7 @@ def write_artifact(base: Path, artifact: Artifact) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder private to its owner; for leslied's folders, not projects."""
+    """Create a folder that only its owner can use; not for folders of projects."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -47,7 +47,7 @@ def make_folder(path: Path) -> None:
 
 
 def read_file(base: Path, name: str) -> bytes | None:
-    """Return the bytes of `base/name`, or None if there is no such file."""
+    """Return the bytes of `base/name`, or None if it cannot be read."""
     *folders, file = name.split("/")
     try:
         with _open_folder(base, folders, create=False) as fd:
@@ -63,7 +63,7 @@ def read_file(base: Path, name: str) -> bytes | None:
 
 
 def remove_file(base: Path, name: str) -> None:
-    """Delete `base/name` if it exists."""
+    """Delete `base/name`; do nothing if it cannot be deleted."""
     *folders, file = name.split("/")
     try:
         with _open_folder(base, folders, create=False) as fd:
@@ -73,13 +73,16 @@ def remove_file(base: Path, name: str) -> None:
 
 
 def merge_folder(base: Path, old: str, new: str) -> None:
-    """Move the contents of `base/old` to `base/new`, except names already in use."""
+    """Move the contents of `base/old` to `base/new`, and remove the empty folder.
+
+    Files that exist in both folders stay in `base/old`.
+    """
     try:
         with (
-            _open_folder(base, old.split("/"), create=False) as source,
-            _open_folder(base, new.split("/")) as target,
+            _open_folder(base, old.split("/"), create=False) as source_fd,
+            _open_folder(base, new.split("/")) as target_fd,
         ):
-            _merge(source, target)
+            _merge_contents(source_fd, target_fd)
         *folders, name = old.split("/")
         with _open_folder(base, folders, create=False) as fd:
             os.rmdir(name, dir_fd=fd)
@@ -87,30 +90,33 @@ def merge_folder(base: Path, old: str, new: str) -> None:
         return
 
 
-def _merge(source: int, target: int) -> None:
-    for name in os.listdir(source):
+def _merge_contents(source_fd: int, target_fd: int) -> None:
+    for name in os.listdir(source_fd):
         try:
-            os.stat(name, dir_fd=target, follow_symlinks=False)
+            os.stat(name, dir_fd=target_fd, follow_symlinks=False)
         except FileNotFoundError:
-            os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
+            os.rename(name, name, src_dir_fd=source_fd, dst_dir_fd=target_fd)
             continue
         with suppress(OSError):
-            children = [
-                os.open(name, _FOLDER_FLAGS, dir_fd=fd) for fd in (source, target)
+            child_fds = [
+                os.open(name, _FOLDER_FLAGS, dir_fd=fd) for fd in (source_fd, target_fd)
             ]
             try:
-                _merge(*children)
+                _merge_contents(*child_fds)
             finally:
-                for fd in children:
+                for fd in child_fds:
                     os.close(fd)
-            os.rmdir(name, dir_fd=source)
+            os.rmdir(name, dir_fd=source_fd)
 
 
 @contextmanager
 def _open_folder(
     base: Path, folders: list[str], *, create: bool = True
 ) -> Iterator[int]:
-    """Yield a descriptor of the folder below base; create what is missing."""
+    """Yield a descriptor of the folder below `base`; create missing folders if asked.
+
+    An OSError, also one in the `with` block, is raised as a SinkError.
+    """
     try:
         fd = os.open(base, _FOLDER_FLAGS)
     except OSError as error:
@@ -138,8 +144,8 @@ def _open_child(fd: int, folder: str, *, create: bool) -> int:
 
 def _replace_file(fd: int, file: str, data: bytes) -> None:
     """Write a temporary file, sync it, and rename it into place."""
-    # Something may be left from a crash. Opening it instead of deleting it could block
-    # on a pipe, or overwrite another file through a hard link.
+    # A file with the temporary name may remain from a crash. It is deleted, because
+    # opening it could block on a pipe, or overwrite another file through a hard link.
     with suppress(FileNotFoundError):
         os.unlink(_TEMPORARY_NAME, dir_fd=fd)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

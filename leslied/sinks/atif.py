@@ -29,7 +29,7 @@ _MODEL_EVENTS = ("context", "compacted")
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
-    """Render one trajectory, each subagent's inside its parent's."""
+    """Render one trajectory; the trajectories of subagents are embedded."""
     trajectory = _Trajectory(session.summary, session.units).to_dict()
     trajectory["trajectory_id"] = session.summary.thread_id or None
     trajectory["final_metrics"]["total_cost_usd"] = session.cost_usd
@@ -129,10 +129,12 @@ class _Trajectory:
         return result
 
     def _embed(self, child: Unit) -> str:
-        name = child.summary.key.source
-        if name not in self._children:
-            self._children[name] = _Trajectory(child.summary, [child]).to_dict()
-        return name
+        """Embed the subagent's trajectory, if it is not yet, and return its id."""
+        trajectory_id = child.summary.key.source
+        if trajectory_id not in self._children:
+            trajectory = _Trajectory(child.summary, [child])
+            self._children[trajectory_id] = trajectory.to_dict()
+        return trajectory_id
 
 
 def _call_to_dict(call: ToolInvocation) -> dict[str, Any]:

@@ -35,31 +35,34 @@ def render(session: Session) -> tuple[Artifact, ...]:
 class _ContextRenderer:
     """Renderer of one session or subagent as a context.
 
-    `name` is the context's name; `person` is the name of its conversation partner.
+    `name` is the context's name. `partner` is who sends it prompts: `user`, or the
+    context of the session that started the subagent.
     """
 
-    def __init__(self, name: str, person: str) -> None:
-        self._name, self._person = name, person
+    def __init__(self, name: str, partner: str) -> None:
+        self._name, self._partner = name, partner
 
     def render(self, units: Sequence[Unit]) -> Iterator[Artifact]:
         records = [placed for unit in units for placed in unit.entries]
         entries = self._make_entries(records)
         compactions = [
-            n for n, e in enumerate(entries) if e["entry_type"] == "compaction"
+            position
+            for position, entry in enumerate(entries)
+            if entry["entry_type"] == "compaction"
         ]
-        cut = compactions[-1] if compactions else 0
+        archived_count = compactions[-1] if compactions else 0
         folder = f"contexts/{self._name}"
         path = f"{folder}/context.jsonl"
-        yield Artifact(path=path, body=dump_json_lines(entries[cut:]))
+        yield Artifact(path=path, body=dump_json_lines(entries[archived_count:]))
         yield Artifact(path=f"{folder}/transcript.md", body=_render_transcript(records))
-        if cut:
+        if archived_count:
             path = f"{folder}/transcript_archive.jsonl"
-            yield Artifact(path=path, body=dump_json_lines(entries[:cut]))
-        if self._person != "user":
+            yield Artifact(path=path, body=dump_json_lines(entries[:archived_count]))
+        if self._partner != "user":
             inbox = [
                 _make_inbox_entry(entry)
                 for entry in entries
-                if entry["from"] == self._person
+                if entry["from"] == self._partner
             ]
             yield Artifact(path=f"{folder}/inbox.jsonl", body=dump_json_lines(inbox))
         for unit in units:
@@ -68,7 +71,7 @@ class _ContextRenderer:
                 yield from _ContextRenderer(name, self._name).render([child])
 
     def _make_entries(self, records: Sequence[PlacedRecord]) -> list[dict[str, Any]]:
-        """Return the entries in order; join a compaction and the summary after it."""
+        """Return the entries in order; of adjacent compactions, only the last."""
         entries: list[dict[str, Any]] = []
         for placed in records:
             entry = self._make_entry(placed)
@@ -87,9 +90,9 @@ class _ContextRenderer:
         message: tuple[str, str, str, str]
         match record.type:
             case "user_message":
-                message = (self._person, own, get_full_text(record), "message")
+                message = (self._partner, own, get_full_text(record), "message")
             case "assistant_message" if record.content.strip():
-                message = (own, self._person, record.content, "message")
+                message = (own, self._partner, record.content, "message")
             case "tool_use":
                 message = (own, tool, record.tool_input or "{}", "tool_call")
             case "tool_result":
@@ -128,24 +131,27 @@ def _is_compaction(placed: PlacedRecord) -> bool:
     return metadata.get("kind") == "compacted" and not is_micro
 
 
-def _render_transcript(entries: Sequence[PlacedRecord]) -> bytes:
-    """Render `[USER]: …` and `[ASSISTANT]: …` blocks; escape lines that look alike."""
-    heads = {"user_message": "[USER]: ", "assistant_message": "[ASSISTANT]: "}
+def _render_transcript(records: Sequence[PlacedRecord]) -> bytes:
+    """Render `[USER]: …` and `[ASSISTANT]: …` blocks.
+
+    Lines of a message that look like the start of a block are escaped.
+    """
+    prefixes = {"user_message": "[USER]: ", "assistant_message": "[ASSISTANT]: "}
     blocks = []
-    for placed in entries:
+    for placed in records:
         record = placed.record
-        if record.type in heads and record.content.strip():
+        if record.type in prefixes and record.content.strip():
             text = _SPEAKER_LINE.sub(
                 r"\\\1", replace_controls(record.content).strip("\n")
             )
-            blocks.append(heads[record.type] + text + "\n")
+            blocks.append(prefixes[record.type] + text + "\n")
     return encode_text("\n".join(blocks))
 
 
 def _make_inbox_entry(entry: dict[str, Any]) -> dict[str, Any]:
-    return {n: entry[n] for n in ("id", "timestamp", "from", "to", "content")}
+    return {name: entry[name] for name in ("id", "timestamp", "from", "to", "content")}
 
 
 SINK = Sink(
-    name="chibi", about="chibi contexts: context.jsonl and its kin", render=render
+    name="chibi", about="chibi context folders with context.jsonl", render=render
 )

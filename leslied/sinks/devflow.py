@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from leslied.sinks._turns import ToolInvocation, Turn
 
 COMPRESS_FROM_BYTES = 100 * 1024
-_STATUS = {"cancelled": "canceled", "error": "failed"}
+_STATUSES = {"cancelled": "canceled", "error": "failed"}
+"""devflow's status for a stop reason; for all others, `completed`."""
 _MODEL_EVENTS = ("context", "compacted")
 """Kinds of events whose text the model saw; the others are bookkeeping."""
 
@@ -50,25 +51,25 @@ def render(session: Session) -> tuple[Artifact, ...]:
 
 
 def _render_run(
-    session: Session, units: Sequence[Unit], run_id: str, parent: str
+    session: Session, units: Sequence[Unit], run_id: str, parent_run_id: str
 ) -> Iterator[Artifact]:
     turns = [turn for group in make_unit_turns(units) for turn in group.turns]
-    items = [item for turn in turns if (item := _turn_to_dict(turn))]
-    for number, item in enumerate(items, 1):
-        item["id"] = number
-    metadata = _metadata_to_dict(session, units, turns, parent)
+    turn_dicts = [fields for turn in turns if (fields := _turn_to_dict(turn))]
+    for number, fields in enumerate(turn_dicts, 1):
+        fields["id"] = number
+    metadata = _metadata_to_dict(session, units, turns, parent_run_id)
     data = encode_text(
-        dump_json({"runId": run_id, "metadata": metadata, "turns": items}, 2)
+        dump_json({"runId": run_id, "metadata": metadata, "turns": turn_dicts}, 2)
     )
     folder = f"runs/{run_id}"
-    plain, packed = f"{folder}/transcript.json", f"{folder}/transcript.json.gz"
+    plain_path, gzip_path = f"{folder}/transcript.json", f"{folder}/transcript.json.gz"
     if len(data) >= COMPRESS_FROM_BYTES:
         yield Artifact(
-            path=packed, body=gzip.compress(data, 9, mtime=0), replaces=(plain,)
+            path=gzip_path, body=gzip.compress(data, 9, mtime=0), replaces=(plain_path,)
         )
     else:
-        yield Artifact(path=plain, body=data, replaces=(packed,))
-    document = {"runId": run_id, **metadata, "turnCount": len(items)}
+        yield Artifact(path=plain_path, body=data, replaces=(gzip_path,))
+    document = {"runId": run_id, **metadata, "turnCount": len(turn_dicts)}
     yield Artifact(
         path=f"{folder}/metadata.json",
         body=encode_text(dump_json(document, 2)),
@@ -77,23 +78,25 @@ def _render_run(
 
 
 def _metadata_to_dict(
-    session: Session, units: Sequence[Unit], turns: Sequence[Turn], parent: str
+    session: Session, units: Sequence[Unit], turns: Sequence[Turn], parent_run_id: str
 ) -> dict[str, Any]:
     """Return the run's metadata, without values that are not known.
 
     `totalCost` is 0 if the cost is not known, as in a devflow run to which no cost was
     added; `costIsKnown` in `input` distinguishes the two cases.
     """
-    summary = units[0].summary if parent and units else session.summary
+    summary = units[0].summary if parent_run_id and units else session.summary
     usage = sum_unit_usage(units)
-    cost = None if parent else session.cost_usd
+    cost = None if parent_run_id else session.cost_usd
     status = _find_status(session, units)
     times = [t for u in units for t in (u.started_at, u.ended_at) if t]
     errors = [turn.text for turn in turns if turn.speaker == "error"]
     metadata = {
         "flowId": summary.key.agent,
-        "nodeId": summary.key.source if parent else None,
-        "input": _input_to_dict(session, units, parent, is_priced=cost is not None),
+        "nodeId": summary.key.source if parent_run_id else None,
+        "input": _input_to_dict(
+            session, units, parent_run_id, is_cost_known=cost is not None
+        ),
         "startedAt": encode_time(min(times, default=None)) or "0001-01-01T00:00:00Z",
         "endedAt": None
         if status == "running"
@@ -108,7 +111,7 @@ def _metadata_to_dict(
 
 
 def _input_to_dict(
-    session: Session, units: Sequence[Unit], parent: str, *, is_priced: bool
+    session: Session, units: Sequence[Unit], parent_run_id: str, *, is_cost_known: bool
 ) -> dict[str, Any]:
     fields = {
         "prompt": next((unit.prompt for unit in units if unit.prompt), ""),
@@ -117,8 +120,8 @@ def _input_to_dict(
         "model": session.summary.model,
         "sessionId": session.summary.key.session_id,
         "project": session.summary.cwd,
-        "parentRunId": parent,
-        "costIsKnown": is_priced,
+        "parentRunId": parent_run_id,
+        "costIsKnown": is_cost_known,
     }
     return {k: v for k, v in fields.items() if v or isinstance(v, bool)}
 
@@ -126,11 +129,11 @@ def _input_to_dict(
 def _find_status(session: Session, units: Sequence[Unit]) -> str:
     if session.status == "active":
         return "running"
-    return _STATUS.get(units[-1].stop_reason if units else "", "completed")
+    return _STATUSES.get(units[-1].stop_reason if units else "", "completed")
 
 
 def _turn_to_dict(turn: Turn) -> dict[str, Any] | None:
-    """Return the turn in devflow's form, or None for events without text."""
+    """Return the turn in devflow's form, or None if devflow has no role for it."""
     role = _find_role(turn)
     if not role:
         return None
@@ -178,5 +181,5 @@ def _count_input_tokens(usage: Usage) -> int:
 
 
 SINK = Sink(
-    name="devflow", about="a devflow run for it and each subagent", render=render
+    name="devflow", about="devflow runs: the session and each subagent", render=render
 )

@@ -1,7 +1,7 @@
 """HTML: one file that shows the whole session, works offline and runs no script.
 
 All text of a log is escaped. Markdown is rendered without raw HTML and images, and
-links may only lead to web and mail addresses. Folding uses `<details>`, and the
+links may only point to web and mail addresses. Folding uses `<details>`, and the
 switches at the top are pure CSS.
 """
 
@@ -15,7 +15,7 @@ from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
 from leslied.sinks._html_style import STYLE
 from leslied.sinks._page_parts import (
-    format_call,
+    format_call_label,
     format_clock,
     format_edit_diff,
     format_event,
@@ -57,20 +57,22 @@ _MAX_MARKDOWN_CHARACTERS = 200_000
 
 def render(session: Session) -> tuple[Artifact, ...]:
     """Render one page."""
-    body = encode_text("\n".join(_HtmlSession(session).lines()) + "\n")
+    body = encode_text("\n".join(_HtmlPage(session).iter_lines()) + "\n")
     return (Artifact(path=f"{make_file_stem(session)}.html", body=body),)
 
 
-class _HtmlSession:
+class _HtmlPage:
+    """Renderer of one session as a page."""
+
     def __init__(self, session: Session) -> None:
         self._session = session
         rendered = [
-            (group, list(self._render_turns(group)))
-            for group in make_unit_turns(session.units)
+            (unit_turns, list(self._render_turns(unit_turns)))
+            for unit_turns in make_unit_turns(session.units)
         ]
-        self._units = [(group, lines) for group, lines in rendered if lines]
+        self._units = [(unit_turns, lines) for unit_turns, lines in rendered if lines]
 
-    def lines(self) -> Iterator[str]:
+    def iter_lines(self) -> Iterator[str]:
         title = _escape(format_title(self._session))
         yield "<!doctype html>"
         yield '<html lang="en"><head><meta charset="utf-8">'
@@ -84,27 +86,29 @@ class _HtmlSession:
         yield _SWITCHES
         yield f"<main><header><h1>{title}</h1>"
         fields = iter_header_fields(self._session)
-        pairs = (f"<dt>{n}</dt><dd>{_escape(value)}</dd>" for n, value in fields)
+        pairs = (f"<dt>{name}</dt><dd>{_escape(value)}</dd>" for name, value in fields)
         yield f"<dl>{''.join(pairs)}</dl></header>"
         yield from self._render_contents()
-        for group, lines in self._units:
-            yield from self._render_unit(group, lines)
+        for unit_turns, lines in self._units:
+            yield from self._render_unit(unit_turns, lines)
         yield "</main></body></html>"
 
     def _render_contents(self) -> Iterator[str]:
         if len(self._units) < 2:
             return
         yield "<nav><ol>"
-        for group, _ in self._units:
-            unit = group.unit
+        for unit_turns, _ in self._units:
+            unit = unit_turns.unit
             yield (
                 f'<li value="{unit.number}"><a href="#{_make_anchor(unit)}">'
                 f"{_escape(_format_heading(unit))}</a></li>"
             )
         yield "</ol></nav>"
 
-    def _render_unit(self, group: UnitTurns, lines: Sequence[str]) -> Iterator[str]:
-        unit = group.unit
+    def _render_unit(
+        self, unit_turns: UnitTurns, lines: Sequence[str]
+    ) -> Iterator[str]:
+        unit = unit_turns.unit
         anchor = _make_anchor(unit)
         yield f'<section id="{anchor}">'
         number = "" if unit.summary.is_subagent else f"{unit.number}. "
@@ -116,10 +120,10 @@ class _HtmlSession:
         yield from lines
         yield "</section>"
 
-    def _render_turns(self, group: UnitTurns) -> Iterator[str]:
-        for turn in group.turns:
+    def _render_turns(self, unit_turns: UnitTurns) -> Iterator[str]:
+        for turn in unit_turns.turns:
             yield from self._render_turn(turn)
-        for child in group.subagents:
+        for child in unit_turns.subagents:
             yield from self._render_subagent(child)
 
     def _render_turn(self, turn: Turn) -> Iterator[str]:
@@ -147,11 +151,15 @@ class _HtmlSession:
                     yield from _render_details("Summary", [_render_pre(turn.text)])
 
     def _render_article(
-        self, name: str, who: str, turn: Turn, body: Sequence[str] | Iterator[str]
+        self,
+        css_class: str,
+        speaker: str,
+        turn: Turn,
+        body: Sequence[str] | Iterator[str],
     ) -> Iterator[str]:
         clock = format_clock(turn, self._session)
-        at = f"<time>{clock}</time>" if clock else ""
-        yield f'<article class="{name}"><header>{who}{at}</header>'
+        time_tag = f"<time>{clock}</time>" if clock else ""
+        yield f'<article class="{css_class}"><header>{speaker}{time_tag}</header>'
         yield from body
         yield "</article>"
 
@@ -165,17 +173,22 @@ class _HtmlSession:
             yield from self._render_call(call)
 
     def _render_call(self, call: ToolInvocation) -> Iterator[str]:
-        head = f"<b>{_escape(call.name)}</b> <code>{_escape(format_call(call))}</code>"
+        label = _escape(format_call_label(call))
+        summary = f"<b>{_escape(call.name)}</b> <code>{label}</code>"
         yield from _render_details(
-            head, [_render_arguments(call), _render_result(call)], _get_call_class(call)
+            summary,
+            [_render_arguments(call), _render_result(call)],
+            _get_call_class(call),
         )
         for child in call.subagents:
             yield from self._render_subagent(child)
 
     def _render_subagent(self, child: Unit) -> Iterator[str]:
-        (group,) = make_unit_turns([child])
-        head = f"<b>Subagent</b> {_escape(format_subagent(child))}"
-        yield from _render_details(head, list(self._render_turns(group)), "subagent")
+        (unit_turns,) = make_unit_turns([child])
+        summary = f"<b>Subagent</b> {_escape(format_subagent(child))}"
+        yield from _render_details(
+            summary, list(self._render_turns(unit_turns)), "subagent"
+        )
 
 
 def _format_heading(unit: Unit) -> str:
@@ -195,9 +208,9 @@ def _get_call_class(call: ToolInvocation) -> str:
 def _render_arguments(call: ToolInvocation) -> str:
     diff = format_edit_diff(call)
     if diff:
-        path = _escape(format_call(call))
+        label = _escape(format_call_label(call))
         lines = "".join(_render_diff_line(line) for line in diff.split("\n"))
-        return f"<p class='facts'>{path}</p><pre>{lines}</pre>"
+        return f"<p class='facts'>{label}</p><pre>{lines}</pre>"
     return _render_pre(dump_json(parse_input(call.placed.record), 2))
 
 
@@ -217,8 +230,10 @@ def _render_result(call: ToolInvocation) -> str:
     )
 
 
-def _render_details(head: str, body: Sequence[str], name: str = "") -> Iterator[str]:
-    yield f'<details class="{name}"><summary>{head}</summary>'
+def _render_details(
+    summary: str, body: Sequence[str], css_class: str = ""
+) -> Iterator[str]:
+    yield f'<details class="{css_class}"><summary>{summary}</summary>'
     yield from body
     yield "</details>"
 
@@ -241,11 +256,12 @@ def _escape(text: str) -> str:
 def _render_markdown(text: str) -> str:
     if len(text) > _MAX_MARKDOWN_CHARACTERS:
         return _render_text(text)
-    return f'<div class="text">{_get_parser().render(replace_controls(text))}</div>'
+    html = _get_markdown_parser().render(replace_controls(text))
+    return f'<div class="text">{html}</div>'
 
 
 @cache
-def _get_parser() -> Any:
+def _get_markdown_parser() -> Any:
     from markdown_it import MarkdownIt  # noqa: PLC0415 - only this sink needs it
 
     parser = MarkdownIt("commonmark", {"html": False})
@@ -258,9 +274,9 @@ def _get_parser() -> Any:
     return parser
 
 
-def _render_link(renderer: Any, tokens: Any, at: int, options: Any, env: Any) -> str:
-    tokens[at].attrSet("rel", "noopener noreferrer")
-    html: str = renderer.renderToken(tokens, at, options, env)
+def _render_link(renderer: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
+    tokens[index].attrSet("rel", "noopener noreferrer")
+    html: str = renderer.renderToken(tokens, index, options, env)
     return html
 
 

@@ -1,6 +1,6 @@
 """JSON: the whole session as one document, in the form that `show --json` prints.
 
-`schemas/session.schema.json` describes its form.
+`schemas/session.schema.json` describes the document.
 """
 
 from __future__ import annotations

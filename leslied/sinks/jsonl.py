@@ -1,4 +1,4 @@
-"""JSON Lines: one record a line, subagents after the unit that spawned them.
+"""JSON Lines: one record per line, subagents after the unit that spawned them.
 
 `schemas/record.schema.json` describes the form of a line.
 """
@@ -25,4 +25,4 @@ def render(session: Session) -> tuple[Artifact, ...]:
     return (Artifact(path=name, body=dump_json_lines(lines)),)
 
 
-SINK = Sink(name="jsonl", about="JSON lines, one record on each", render=render)
+SINK = Sink(name="jsonl", about="JSON lines, one per record", render=render)

@@ -1,8 +1,8 @@
 """Markdown: one page to read or share, with folded tool calls.
 
-Messages keep their own Markdown. Whatever could break the page, or load something when
-it is displayed, is neutralized: raw HTML, images, open fences, and lines that look like
-the page's own headings, which use the first three levels.
+Messages keep their own Markdown. Anything that could break the page, or load something
+when the page is displayed, is neutralized: raw HTML, images, unclosed fences, and lines
+that look like the page's own headings, which use the first three levels.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
 from leslied.sinks._page_parts import (
-    format_call,
+    format_call_label,
     format_clock,
     format_edit_diff,
     format_event,
@@ -43,30 +43,32 @@ _CODE_SPAN = re.compile(r"((?<![`\\])(`+)(?!`).*?(?<!`)\2(?!`))")
 _ACTIVE_MARKUP = re.compile(r"(\\*)(<(?=[A-Za-z/!?])|!\[)")
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#+!|~$]")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
-_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
+_HEADING_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
     """Render one page."""
-    body = encode_text("\n".join(_MarkdownSession(session).lines()) + "\n")
+    body = encode_text("\n".join(_MarkdownPage(session).iter_lines()) + "\n")
     return (Artifact(path=f"{make_file_stem(session)}.md", body=body),)
 
 
-class _MarkdownSession:
+class _MarkdownPage:
+    """Renderer of one session as a page."""
+
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def lines(self) -> Iterator[str]:
+    def iter_lines(self) -> Iterator[str]:
         yield f"# {_escape(format_title(self._session))}"
         yield ""
         for name, value in iter_header_fields(self._session):
-            yield f"- **{name}**: {_render_code(value)}"
-        for group in make_unit_turns(self._session.units):
-            yield from self._render_unit(group)
+            yield f"- **{name}**: {_render_code_span(value)}"
+        for unit_turns in make_unit_turns(self._session.units):
+            yield from self._render_unit(unit_turns)
 
-    def _render_unit(self, group: UnitTurns) -> Iterator[str]:
-        unit = group.unit
-        body = list(self._render_turns(group))
+    def _render_unit(self, unit_turns: UnitTurns) -> Iterator[str]:
+        unit = unit_turns.unit
+        body = list(self._render_turns(unit_turns))
         if not body:
             return
         yield ""
@@ -80,39 +82,44 @@ class _MarkdownSession:
         yield f"*{' · '.join(filter(None, (unit.chat_id, start, unit.stop_reason)))}*"
         yield from body
 
-    def _render_turns(self, group: UnitTurns) -> Iterator[str]:
-        for turn in group.turns:
+    def _render_turns(self, unit_turns: UnitTurns) -> Iterator[str]:
+        for turn in unit_turns.turns:
             yield from self._render_turn(turn)
-        for child in group.subagents:
+        for child in unit_turns.subagents:
             yield from self._render_subagent(child)
 
     def _render_turn(self, turn: Turn) -> Iterator[str]:
         clock = format_clock(turn, self._session)
-        at = f" · {clock}" if clock else ""
+        suffix = f" · {clock}" if clock else ""
         match turn.speaker:
             case "user":
-                yield from ("", f"### User{at}", "")
+                yield from ("", f"### User{suffix}", "")
                 yield from (
                     f"> {line}".rstrip() for line in _sanitize_markdown(turn.text)
                 )
             case "assistant":
-                yield from self._render_answer(turn, at)
+                yield from self._render_answer(turn, suffix)
             case "tool":
                 name = turn.placed.record.tool_name or "unknown tool"
                 yield from _render_details(
                     f"Result of {name}", _render_code_block(turn.text)
                 )
             case "error":
-                yield from ("", f"### Error{at}", "", *_render_code_block(turn.text))
+                yield from (
+                    "",
+                    f"### Error{suffix}",
+                    "",
+                    *_render_code_block(turn.text),
+                )
             case "event" if format_event(turn):
-                yield from ("", f"*{format_event(turn)}{at}*")
+                yield from ("", f"*{format_event(turn)}{suffix}*")
                 if turn.text.strip():
                     yield from _render_details("Summary", _render_code_block(turn.text))
 
-    def _render_answer(self, turn: Turn, at: str) -> Iterator[str]:
+    def _render_answer(self, turn: Turn, suffix: str) -> Iterator[str]:
         if not (turn.text or turn.thinking_texts or turn.calls):
             return
-        yield from ("", f"### Assistant{at}")
+        yield from ("", f"### Assistant{suffix}")
         if turn.thinking:
             yield from _render_details("Thinking", _render_code_block(turn.thinking))
         if turn.text:
@@ -121,17 +128,18 @@ class _MarkdownSession:
             yield from self._render_call(call)
 
     def _render_call(self, call: ToolInvocation) -> Iterator[str]:
+        mark = "✗" if call.is_error else "●"
         yield from _render_details(
-            f"{'✗' if call.is_error else '●'} {call.name} {format_call(call)}".rstrip(),
+            f"{mark} {call.name} {format_call_label(call)}".rstrip(),
             [*_render_arguments(call), *_render_result(call)],
         )
         for child in call.subagents:
             yield from self._render_subagent(child)
 
     def _render_subagent(self, child: Unit) -> Iterator[str]:
-        (group,) = make_unit_turns([child])
+        (unit_turns,) = make_unit_turns([child])
         title = f"Subagent {format_subagent(child)}"
-        yield from _render_details(title, list(self._render_turns(group))[1:])
+        yield from _render_details(title, list(self._render_turns(unit_turns))[1:])
 
 
 def _render_arguments(call: ToolInvocation) -> list[str]:
@@ -166,41 +174,47 @@ def _render_code_block(text: str, language: str = "") -> list[str]:
 
 def _sanitize_markdown(text: str) -> Iterator[str]:
     """Yield the lines of a message's Markdown: fences closed, HTML escaped."""
-    fence, is_even = "", True
+    fence, has_pairs = "", True
     for line in replace_controls(text).split("\n"):
         match = _FENCE.fullmatch(line)
         if fence:
             yield line
             if match and match[1].startswith(fence) and not match[2].strip():
-                fence, is_even = "", True
+                fence, has_pairs = "", True
         elif match and not (match[1][0] == "`" and "`" in match[2]):
             fence = match[1]
             yield line
         else:
-            # An unpaired backtick may pair with one in a later line of the paragraph.
-            is_even = not line.strip() or (
-                is_even and "`" not in _CODE_SPAN.sub("", line)
+            # An unpaired backtick may pair with one in a later line of the paragraph,
+            # so code spans are not recognized until the paragraph ends.
+            has_pairs = not line.strip() or (
+                has_pairs and "`" not in _CODE_SPAN.sub("", line)
             )
-            yield _sanitize_line(line, has_spans=is_even)
+            yield _sanitize_line(line, has_code_spans=has_pairs)
     if fence:
         yield fence
 
 
-def _sanitize_line(line: str, *, has_spans: bool) -> str:
-    """Escape HTML and images in a line outside fences, and demote headings."""
-    if _UNDERLINE.fullmatch(line):
+def _sanitize_line(line: str, *, has_code_spans: bool) -> str:
+    """Escape HTML and images in a line outside fences, and demote headings.
+
+    The contents of code spans are not escaped if `has_code_spans` is set.
+    """
+    if _HEADING_UNDERLINE.fullmatch(line):
         return "***" if "---" in line else f"\\{line.strip()}"
     line = _HEADING.sub(lambda m: "#" * min(len(m[1]) + 3, 6), line)
-    if not has_spans:
+    if not has_code_spans:
         return _ACTIVE_MARKUP.sub(_escape_match, line)
     parts = _CODE_SPAN.split(line)
     # split() returns text, code span, the span's backticks, text, …
     texts = (_ACTIVE_MARKUP.sub(_escape_match, part) for part in parts[0::3])
-    return "".join(a + b for a, b in zip(texts, [*parts[1::3], ""], strict=True))
+    return "".join(
+        text + span for text, span in zip(texts, [*parts[1::3], ""], strict=True)
+    )
 
 
 def _escape_match(match: re.Match[str]) -> str:
-    """Add a backslash, unless the markup is already escaped."""
+    """Return the markup with a backslash, unless it is already escaped."""
     is_escaped = len(match[1]) % 2
     return match[0] if is_escaped else f"{match[1]}\\{match[2]}"
 
@@ -209,7 +223,7 @@ def _escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", text)
 
 
-def _render_code(value: str) -> str:
+def _render_code_span(value: str) -> str:
     return f"`{value}`" if "`" not in value else _escape(value)
 
 

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
 ENTRY_TYPE = "weakincentives.transcript:TranscriptEntry"
 _MODEL_EVENTS = ("context", "compacted")
+"""Kinds of events whose text the model saw; the others are bookkeeping."""
 _ROLE_ICONS = {"system": "⚙️", "user": "👤", "assistant": "🤖"}
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
-    """Render the slice file, under the name its factory expects, and a text form."""
+    """Render the slice, with the file name that weakincentives expects, and a text."""
     entries = [p for unit in iter_units(session.units) for p in unit.entries]
     stem = make_file_stem(session)
     readable = "\n".join(line for p in entries for line in _format_entry(p, session))

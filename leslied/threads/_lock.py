@@ -32,7 +32,7 @@ class LockBusyError(SinkError):
 
 @dataclass(slots=True)
 class HeldLock:
-    """A lock that this process holds, unless another process took it as stale."""
+    """A lock that this process holds, unless another process took it over as stale."""
 
     fd: int
     name: str
@@ -73,11 +73,11 @@ def hold_lock(
     except OSError as error:
         raise SinkError(f"{folder} cannot be opened: {error.strerror}") from error
     try:
-        held = _acquire(fd, name, clock, pause, retry_delays)
+        lock = _acquire(fd, name, clock, pause, retry_delays)
         try:
-            yield held
+            yield lock
         finally:
-            held.release()
+            lock.release()
     finally:
         os.close(fd)
 

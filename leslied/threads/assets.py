@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_FILES = 500
-"""Number of files of one asset folder that are described."""
+"""Maximum number of files listed for one asset folder."""
 MAX_HASHED_BYTES = 32 * 1024 * 1024
 """A larger file is listed without a hash."""
 _MAX_COUNTED = 5000
+"""Maximum number of files counted in one asset folder."""
 _AUTHORED_PATHS = tuple(item for item in ASSET_PATHS if item[0] != "transcript")
 _MAX_DEPTH = 4
 _HEAD_BYTES = 64 * 1024
@@ -80,7 +81,7 @@ class ScannedAsset:
     is_folder: bool
     files: tuple[ScannedFile, ...]
     omitted_files: int = 0
-    """Number of files beyond the limit."""
+    """Number of files in the folder beyond `MAX_FILES`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def has_thread_folder(base: Path, thread_id: str) -> bool:
         return False
 
 
-def stamp_assets(assets: list[ScannedAsset]) -> bytes:
+def compute_assets_digest(assets: list[ScannedAsset]) -> bytes:
     """Return a digest that changes with any asset other than a transcript."""
     digest = hashlib.blake2b(digest_size=16)
     for asset in assets:
@@ -139,7 +140,7 @@ def stamp_assets(assets: list[ScannedAsset]) -> bytes:
     return digest.digest()
 
 
-def stamp_file(base: Path, path: str) -> AssetStamp | None:
+def read_stamp(base: Path, path: str) -> AssetStamp | None:
     """Return the stamp of a regular file below the folder, or None."""
     try:
         with _open_below(base, path, _FILE_FLAGS) as fd:
@@ -164,9 +165,9 @@ def describe_file(base: Path, file: ScannedFile) -> FileDescription:
             is_same = make_stamp(os.fstat(fd)) == make_stamp(before) == file.stamp
     except OSError:
         return FileDescription("", name)
-    is_whole = is_same and before.st_size <= MAX_HASHED_BYTES
+    is_hash_valid = is_same and before.st_size <= MAX_HASHED_BYTES
     title = find_title(head.decode(errors="replace")) or name
-    return FileDescription(digest if is_whole else "", title)
+    return FileDescription(digest if is_hash_valid else "", title)
 
 
 def read_text(base: Path, path: str, limit: int) -> str | None:
@@ -216,13 +217,15 @@ def _hash_and_read_head(fd: int) -> tuple[str, bytes]:
 
 
 def _scan_asset(
-    thread: int, kind: str, relative_path: str, folder: str
+    thread_fd: int, kind: str, relative_path: str, folder: str
 ) -> ScannedAsset | None:
     path = f"{folder}/{relative_path}"
     is_folder = not relative_path.endswith(".md")
     try:
         with _open_from(
-            os.dup(thread), relative_path, _FOLDER_FLAGS if is_folder else _FILE_FLAGS
+            os.dup(thread_fd),
+            relative_path,
+            _FOLDER_FLAGS if is_folder else _FILE_FLAGS,
         ) as fd:
             if is_folder:
                 files = list(islice(_scan_folder(fd, path, _MAX_DEPTH), _MAX_COUNTED))
@@ -263,14 +266,17 @@ def _scan_folder(fd: int, path: str, depth: int) -> Iterator[ScannedFile]:
 
 @contextmanager
 def _open_below(base: Path, path: str, flags: int) -> Iterator[int]:
-    """Yield a descriptor of a path below base; do not follow symbolic links."""
+    """Yield a descriptor of a path below `base`; do not follow symbolic links."""
     with _open_from(os.open(base, _FOLDER_FLAGS), path, flags) as fd:
         yield fd
 
 
 @contextmanager
 def _open_from(fd: int, path: str, flags: int) -> Iterator[int]:
-    """Do the same from an open descriptor, and close it."""
+    """Yield a descriptor of a path below the folder `fd`, and close `fd`.
+
+    Symbolic links are not followed.
+    """
     *folders, name = path.split("/")
     try:
         for part, part_flags in (

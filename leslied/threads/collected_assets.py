@@ -41,14 +41,16 @@ class _TodoItem:
     text: str
     state: str
     blocked_by: list[str] = field(default_factory=list)
+    """Ids of the blocking tasks; their texts once all calls are applied."""
 
 
 def collect_assets(
     changes: Sequence[FileChange], read_plan: Callable[[str], str | None]
 ) -> list[CollectedAsset]:
-    """Return the plan and the progress in the calls of one session, if any.
+    """Return the plan and the progress of one session, those that exist.
 
-    `read_plan` returns the current text of a plan file, or None.
+    `changes` are all changes of the session, in order. `read_plan` returns the current
+    text of a plan file, or None.
     """
     assets = (_find_plan(changes, read_plan), _find_progress(changes))
     return [asset for asset in assets if asset]
@@ -57,33 +59,33 @@ def collect_assets(
 def _find_plan(
     changes: Sequence[FileChange], read_plan: Callable[[str], str | None]
 ) -> CollectedAsset | None:
-    files = [c for c in changes if c.path and PLAN_FILE.fullmatch(c.path)]
+    file_changes = [c for c in changes if c.path and PLAN_FILE.fullmatch(c.path)]
     proposed = [c for c in changes if c.kind == "plan"]
     # A plan that was not accepted has the path "draft".
     accepted = [c for c in proposed if not c.path]
-    if files and (text := read_plan(files[-1].path)):
-        return CollectedAsset("plan", _end_with_newline(text), files[-1])
-    written = [c for c in files if c.kind == "write" and c.body]
+    if file_changes and (text := read_plan(file_changes[-1].path)):
+        return CollectedAsset("plan", _end_with_newline(text), file_changes[-1])
+    written = [c for c in file_changes if c.kind == "write" and c.body]
     for plans in (accepted, written, proposed):
         if plans:
             text = _end_with_newline(plans[-1].body)
             return CollectedAsset("plan", text, plans[-1])
     lists = [c for c in changes if c.kind == "todos" and c.path == "plan"]
-    if lists and (steps := _parse_steps(lists[-1])):
-        return CollectedAsset("plan", _render_plan(lists[-1], steps), lists[-1])
+    if lists and (items := _parse_items(lists[-1])):
+        return CollectedAsset("plan", _render_plan(lists[-1], items), lists[-1])
     return None
 
 
 def _find_progress(changes: Sequence[FileChange]) -> CollectedAsset | None:
-    lists = [c for c in changes if c.kind in ("todos", "task")]
-    if not lists:
+    list_changes = [c for c in changes if c.kind in ("todos", "task")]
+    if not list_changes:
         return None
-    last = lists[-1]
-    steps = _parse_steps(last) if last.kind == "todos" else _fold_tasks(lists)
-    return CollectedAsset("progress", _render_progress(steps), last) if steps else None
+    last = list_changes[-1]
+    items = _parse_items(last) if last.kind == "todos" else _apply_tasks(list_changes)
+    return CollectedAsset("progress", _render_progress(items), last) if items else None
 
 
-def _parse_steps(change: FileChange) -> list[_TodoItem]:
+def _parse_items(change: FileChange) -> list[_TodoItem]:
     body = json.loads(change.body or "{}")
     return [
         _TodoItem(step["text"], _STATES.get(step["status"], "open"))
@@ -92,8 +94,8 @@ def _parse_steps(change: FileChange) -> list[_TodoItem]:
     ]
 
 
-def _fold_tasks(changes: Sequence[FileChange]) -> list[_TodoItem]:
-    """Return the tasks in their state after all task calls."""
+def _apply_tasks(changes: Sequence[FileChange]) -> list[_TodoItem]:
+    """Return the items as they are after all calls that created or updated a task."""
     tasks: dict[str, _TodoItem] = {}
     for change in changes:
         if change.kind != "task":
@@ -106,30 +108,30 @@ def _fold_tasks(changes: Sequence[FileChange]) -> list[_TodoItem]:
         task = tasks.setdefault(change.path, _TodoItem("", "open"))
         task.text = str(body.get("subject") or task.text)
         task.state = _STATES.get(status, "open") if status else task.state
-        blockers = body.get("addBlockedBy")
-        if isinstance(blockers, list):
-            task.blocked_by += [str(task_id) for task_id in blockers]
+        blocker_ids = body.get("addBlockedBy")
+        if isinstance(blocker_ids, list):
+            task.blocked_by += [str(task_id) for task_id in blocker_ids]
     for task in tasks.values():
-        existing = [tasks[task_id] for task_id in task.blocked_by if task_id in tasks]
-        task.blocked_by = [other.text for other in existing if other.state != "done"]
+        blockers = [tasks[task_id] for task_id in task.blocked_by if task_id in tasks]
+        task.blocked_by = [item.text for item in blockers if item.state != "done"]
         if task.blocked_by and task.state != "done":
             task.state = "blocked"
     return [task for task in tasks.values() if task.text]
 
 
-def _render_plan(change: FileChange, steps: list[_TodoItem]) -> str:
+def _render_plan(change: FileChange, items: list[_TodoItem]) -> str:
     intro = str(json.loads(change.body).get("words") or "").strip()
-    numbered = [f"{n}. {_join_lines(step.text)}" for n, step in enumerate(steps, 1)]
+    numbered = [f"{n}. {_join_lines(item.text)}" for n, item in enumerate(items, 1)]
     return "\n".join(["# Plan", "", *([intro, ""] if intro else []), *numbered, ""])
 
 
-def _render_progress(steps: list[_TodoItem]) -> str:
-    done = sum(step.state == "done" for step in steps)
-    percent = 100 * done // len(steps)
+def _render_progress(items: list[_TodoItem]) -> str:
+    done = sum(item.state == "done" for item in items)
+    percent = 100 * done // len(items)
     lines = [
         "# Progress",
         "",
-        f"**Overall Completion**: {percent}% ({done}/{len(steps)})",
+        f"**Overall Completion**: {percent}% ({done}/{len(items)})",
     ]
     for state, heading in (
         ("doing", "In Progress"),
@@ -137,16 +139,16 @@ def _render_progress(steps: list[_TodoItem]) -> str:
         ("blocked", "Blocked"),
         ("done", "Completed"),
     ):
-        section = [step for step in steps if step.state == state]
+        section = [item for item in items if item.state == state]
         if section:
-            lines += ["", f"## {heading}", "", *map(_render_step, section)]
+            lines += ["", f"## {heading}", "", *map(_render_item, section)]
     return "\n".join([*lines, ""])
 
 
-def _render_step(step: _TodoItem) -> str:
-    box = "x" if step.state == "done" else " "
-    reason = f" (waits for {', '.join(step.blocked_by)})" if step.blocked_by else ""
-    return f"- [{box}] {_join_lines(step.text)}{_join_lines(reason)}"
+def _render_item(item: _TodoItem) -> str:
+    mark = "x" if item.state == "done" else " "
+    suffix = f" (waits for {', '.join(item.blocked_by)})" if item.blocked_by else ""
+    return f"- [{mark}] {_join_lines(item.text)}{_join_lines(suffix)}"
 
 
 def _join_lines(text: str) -> str:

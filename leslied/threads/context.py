@@ -1,7 +1,7 @@
 """`<thread_context>`: the description of a thread that agents receive.
 
-It contains paths, never contents: the agent reads what it needs. The same files give
-the same bytes. Hooks load this module, so it imports little.
+The context contains paths, never contents: the agent reads the files that it needs. The
+same files give the same bytes. Hooks load this module, so it imports little.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def build_context(
             )
         path_prefix = prefix if folder == base else f"{folder}/"
         assets = _list_assets(folder, f"{THREADS_FOLDER}/{target}", path_prefix)
-        relations = data if folder == base else read_relations(folder)
-        has_target = _thread_exists(relations, folder, target)
-        _add_ref(context, target, assets, exists=has_target)
+        target_data = data if folder == base else read_relations(folder)
+        exists = _thread_exists(target_data, folder, target)
+        _add_ref(context, target, assets, exists=exists)
     context.xml = _render(context, prefix)
     return context
 
@@ -106,7 +106,7 @@ def render_context(base: Path | str, thread_id: str) -> str:
 def _add_refs(
     context: ThreadContext, data: RelationsData, base: Path | str, prefix: str
 ) -> None:
-    """Add the references in the relations file; use the copy of a frozen one."""
+    """Add the references in the relations file; for a frozen one, list its copy."""
     thread_id = context.thread_id
     bindings = find_bindings(data, thread_id)
     for target in data["relations"].get(thread_id, {}).get("references_to", []):
@@ -129,6 +129,7 @@ def _add_refs(
 def _add_ref(
     context: ThreadContext, target: str, assets: Assets, *, exists: bool
 ) -> None:
+    """Add the reference, or a warning if its target does not exist."""
     if not exists:
         context.warnings.append(f"W202: Referenced thread '{target}' not found")
     else:
@@ -154,7 +155,7 @@ def _list_assets(base: Path | str, folder: str, prefix: str) -> Assets:
 
 def _render(context: ThreadContext, prefix: str) -> str:
     """Render the element, byte for byte as Leslie does."""
-    own = "\n".join(_render_asset(asset, "  ") for asset in context.assets)
+    asset_lines = "\n".join(_render_asset(asset, "  ") for asset in context.assets)
     refs = "".join(
         f'\n  <ref thread="{_escape(target)}">\n'
         + "\n".join(_render_asset(asset, "    ") for asset in assets)
@@ -165,7 +166,7 @@ def _render(context: ThreadContext, prefix: str) -> str:
         f'<thread_context thread="{_escape(context.thread_id)}" '
         f'objective="{_escape(context.objective)}" '
         f'relations_file="{_escape(prefix + RELATIONS_FILE)}">\n'
-        f"{own}{refs}\n</thread_context>"
+        f"{asset_lines}{refs}\n</thread_context>"
     )
 
 

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from leslied.threads.progress import ProgressItem, ThreadProgress
 
 MAX_REVISIONS = 200
-"""Number of revisions in the history of a file."""
+"""Maximum number of revisions in the history of a file."""
 MAX_CALLS = 200
+"""Maximum number of calls listed for a file."""
 _MAX_REMOVED = 50
 _THREAD_FOLDER = re.compile(r"\.leslie/threads/[^/]+/")
 _MAX_ITEMS = 100
@@ -76,7 +77,7 @@ class Asset:
     path: str
     is_folder: bool = False
     is_collected: bool = False
-    """Whether it was collected from tool calls and not written by the agent."""
+    """Whether leslied collected it from tool calls; else the agent wrote the file."""
     files: Sequence[AssetFile] = ()
     omitted_files: int = 0
 
@@ -150,9 +151,10 @@ def load_index(text: str) -> dict[str, Any] | None:
 
 
 def load_histories(text: str | None, thread_id: str) -> dict[str, FileHistory]:
-    """Return the file histories in an earlier index, by path; none if it is damaged.
+    """Return the file histories in an earlier index, by path; empty if damaged.
 
-    The thread may have had another id at that time, so paths get the current id.
+    The thread may have had another id when the index was written, so the current id is
+    put into the paths.
     """
     try:
         index = msgspec.json.decode(text or "{}", type=_StoredIndex)
@@ -186,8 +188,10 @@ def _iter_histories(asset: _StoredAsset) -> Iterable[FileHistory]:
 def thread_index_to_dict(thread: ThreadIndex) -> dict[str, Any]:
     """Return the thread's index as JSON values."""
     assets = [_asset_to_dict(asset, thread.histories) for asset in thread.assets]
-    present = {file.path for asset in thread.assets for file in asset.files}
-    removed = [file for path, file in thread.histories.items() if path not in present]
+    present_paths = {file.path for asset in thread.assets for file in asset.files}
+    removed = [
+        file for path, file in thread.histories.items() if path not in present_paths
+    ]
     return {
         "version": 1,
         "thread": thread.id,
@@ -230,7 +234,7 @@ def progress_to_dict(progress: ThreadProgress) -> dict[str, Any]:
 
 
 def _select_items(items: list[ProgressItem]) -> list[ProgressItem]:
-    """Return at most `_MAX_ITEMS` items; drop finished ones first."""
+    """Return at most `_MAX_ITEMS` items; if there are more, omit all finished ones."""
     if len(items) > _MAX_ITEMS:
         items = [item for item in items if item.state != "done"]
     return items[:_MAX_ITEMS]
@@ -275,8 +279,8 @@ def _file_to_dict(
     updated_at = _format_time(file.updated_at)
     if not has_history:
         return fields | {"updated_at": updated_at}
-    before = histories[file.path].history if file.path in histories else []
-    history = extend_history(before, file)
+    earlier = histories[file.path].history if file.path in histories else []
+    history = extend_history(earlier, file)
     times = [revision.at for revision in history] + [
         at for change in file.changes if (at := _format_time(change.at))
     ]

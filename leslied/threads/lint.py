@@ -1,4 +1,4 @@
-"""Checks that a thread's assets have names by which people and agents find them."""
+"""Checks of a thread's asset names against the rules of the guide."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ _ASSET_NAMES = {path for _, path in ASSET_PATHS}
 _MAX_CHARACTERS = 50
 _MIN_WORDS, _MAX_WORDS = 3, 6
 _OTHER_FOLDERS = ("context", ".meta")
+"""Folders of a thread that are not assets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class LintFinding:
 def lint_assets(
     assets: Sequence[ScannedAsset], names: Sequence[str]
 ) -> list[LintFinding]:
-    """Return violations of the guide's rules; `names` are all names in the folder."""
+    """Return the violations; `names` are all names in the thread's folder."""
     findings = [*_lint_thread(assets, names)]
     for asset in assets:
         if asset.is_folder and asset.type != "transcript":
@@ -59,7 +60,7 @@ def _lint_thread(
     for name in sorted(names):
         if name in _ASSET_NAMES or name in _OTHER_FOLDERS or name.startswith("."):
             continue
-        message = "this is not an asset name, so agents do not get to see it"
+        message = "this is not an asset name, so agents do not see it"
         yield LintFinding(name, "unknown-name", message, _suggest_asset(name))
 
 
@@ -87,13 +88,13 @@ def _lint_name(asset: ScannedAsset, file: ScannedFile) -> Iterator[LintFinding]:
     suggestion = _suggest_name(stem or name, file)
     if ending != "md":
         yield LintFinding(path, "ending", "the name does not end in .md", suggestion)
-    dated = _DATED.fullmatch(stem)
-    if dated is None or not _is_date(dated[1], dated[3]):
+    date_match = _DATED.fullmatch(stem)
+    if date_match is None or not _is_date(date_match[1], date_match[3]):
         message = "the name does not begin with a date, YYYYMMDD or YYYYMMDD-HHmm"
         yield LintFinding(path, "date", message, suggestion)
         topic = stem
     else:
-        topic = dated[4] or ""
+        topic = date_match[4] or ""
     yield from _lint_topic(path, topic, suggestion)
 
 
@@ -105,23 +106,27 @@ def _lint_topic(path: str, topic: str, suggestion: str) -> Iterator[LintFinding]
         return
     words = topic.split("-")
     if not _MIN_WORDS <= len(words) <= _MAX_WORDS and topic.isascii():
-        message = f"the topic has {_pluralize_words(words)}; use three to six"
+        message = f"the topic has {_format_word_count(words)}; use three to six"
         yield LintFinding(path, "words", message)
     if len(topic) > _MAX_CHARACTERS:
         message = f"the topic has {len(topic)} characters; use at most 50"
         yield LintFinding(path, "length", message, suggestion)
 
 
-def _pluralize_words(words: list[str]) -> str:
+def _format_word_count(words: list[str]) -> str:
     return "1 word" if len(words) == 1 else f"{len(words)} words"
 
 
 def _suggest_name(stem: str, file: ScannedFile) -> str:
     """Derive a name that follows the rules from the current name."""
-    dated = _DATED.fullmatch(stem)
-    is_dated = dated is not None and _is_date(dated[1], dated[3])
-    day = f"{dated[1]}{dated[2] or ''}" if dated and is_dated else file.updated_day
-    topic = (dated[4] or "") if dated and is_dated else stem
+    date_match = _DATED.fullmatch(stem)
+    is_dated = date_match is not None and _is_date(date_match[1], date_match[3])
+    day = (
+        f"{date_match[1]}{date_match[2] or ''}"
+        if date_match and is_dated
+        else file.updated_day
+    )
+    topic = (date_match[4] or "") if date_match and is_dated else stem
     topic = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", topic).lower()
     topic = re.sub(r"[\W_]+", "-", topic).strip("-")
     while len(topic) > _MAX_CHARACTERS and "-" in topic:

@@ -1,7 +1,7 @@
 """Changes to the relations data, each logged as an operation.
 
-`relations` can be rebuilt from the operations. Commands and their parameters are those
-of Leslie. Nothing in this module reads or writes files.
+The field `relations` can be rebuilt from the operations. Leslie defines the commands
+and their parameters. Nothing in this module reads or writes files.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def upsert_threads(
 
     Threads that Leslie recorded do not change, nor does a status that a person set.
     """
-    own_ids, new_ids = list_own_threads(data), []
+    leslied_ids, new_ids = list_leslied_threads(data), []
     for thread in threads:
         existing = data["threads"].get(thread["id"])
         if existing is None:
             _add_thread(data, thread, now)
             new_ids.append(thread["id"])
-        elif thread["id"] in own_ids:
+        elif thread["id"] in leslied_ids:
             before = dict(existing)
             _update_thread(data, existing, thread, now)
             if existing != before:
@@ -51,7 +51,7 @@ def upsert_threads(
     return new_ids
 
 
-def list_own_threads(data: RelationsData) -> set[str]:
+def list_leslied_threads(data: RelationsData) -> set[str]:
     """Return the ids of the threads that leslied recorded."""
     return {
         _get_spawned_id(operation["params"])
@@ -73,7 +73,7 @@ def _update_thread(
 
 
 def set_status(data: RelationsData, thread_id: str, status: str, now: str) -> None:
-    """Set the thread's status and log the operation; do nothing if it is set."""
+    """Set the thread's status and log the operation, unless the status is the same."""
     thread = data["threads"][thread_id]
     if thread["status"] == status:
         return
@@ -101,7 +101,10 @@ def add_reference(
 
 
 def rename_thread(data: RelationsData, old: str, new: str, now: str) -> None:
-    """Replace a thread by another one, which Leslie recorded, in all relations."""
+    """Remove the thread `old`, and replace it by `new` in all relations.
+
+    Do nothing if either thread does not exist.
+    """
     if old not in data["threads"] or new not in data["threads"]:
         return
     del data["threads"][old]
@@ -253,33 +256,35 @@ def _is_rename(operation: Mapping[str, Any]) -> bool:
 
 
 def _rename_in_relations(relations: dict[str, Any], old: str, new: str) -> None:
-    for name, others in relations.pop(old, {}).items():
-        for other in others:
-            _add_relation(relations, new, name, other)
+    for kind, related_ids in relations.pop(old, {}).items():
+        for related_id in related_ids:
+            _add_relation(relations, new, kind, related_id)
     for thread_id, lists in relations.items():
-        for name in RELATION_KINDS:
-            renamed = [new if other == old else other for other in lists[name]]
-            lists[name] = [o for o in dict.fromkeys(renamed) if o != thread_id]
+        for kind in RELATION_KINDS:
+            renamed = [new if related == old else related for related in lists[kind]]
+            lists[kind] = [
+                related for related in dict.fromkeys(renamed) if related != thread_id
+            ]
 
 
 def _ensure_relations(
     relations: dict[str, Any], thread_id: str
 ) -> dict[str, list[str]]:
-    empty: dict[str, list[str]] = {name: [] for name in RELATION_KINDS}
+    empty: dict[str, list[str]] = {kind: [] for kind in RELATION_KINDS}
     thread_relations: dict[str, list[str]] = relations.setdefault(thread_id, empty)
     return thread_relations
 
 
 def _add_relation(
-    relations: dict[str, Any], thread_id: str, name: str, other: str
+    relations: dict[str, Any], thread_id: str, kind: str, related_id: str
 ) -> None:
-    thread_ids = _ensure_relations(relations, thread_id).setdefault(name, [])
-    if other not in thread_ids:
-        thread_ids.append(other)
+    related_ids = _ensure_relations(relations, thread_id).setdefault(kind, [])
+    if related_id not in related_ids:
+        related_ids.append(related_id)
 
 
 def _get_spawned_id(params: Mapping[str, Any]) -> str:
-    """Return the spawned thread's id; Leslie's docs and code name it differently."""
+    """Return the spawned thread's id, under the name in Leslie's code or manual."""
     return str(params.get("thread_id") or params.get("child_id") or "")
 
 

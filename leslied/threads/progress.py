@@ -1,4 +1,4 @@
-"""Parser of progress files: done, open and blocked tasks, in any common dialect."""
+"""Parser of progress files: done, open and blocked items, in any common dialect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REASON = re.compile(
     r"(.*?)[ \t]*(?:[(\uff08]([^()\uff08\uff09]+)[)\uff09]"
     r"|[ \t][\u2014\u2013-]{1,2}[ \t]+(.+))$"
 )
-_SECTIONS: tuple[tuple[re.Pattern[str], State | None], ...] = (
+_SECTION_STATES: tuple[tuple[re.Pattern[str], State | None], ...] = (
     (
         re.compile(r"block|waiting|stuck|on hold|阻塞|⛔|🚫|❌", re.IGNORECASE),
         "blocked",
@@ -47,33 +47,33 @@ _MAX_LINES = 20_000
 
 @dataclass(slots=True)
 class ProgressItem:
-    """One task with its subtasks."""
+    """One item with its child items."""
 
     text: str
     state: State
     reason: str = ""
-    """Why the task is blocked, if the file says so."""
+    """Reason why the item is blocked; empty if the file does not give one."""
     at: str = ""
-    """Time after the text, as written."""
+    """Time in parentheses after the text, as written."""
     depth: int = 0
     children: list[ProgressItem] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class ThreadProgress:
-    """All tasks in file order, and the percentage that is done."""
+    """All items in file order, and the percentage that is done."""
 
     items: list[ProgressItem] = field(default_factory=list)
     stated_percent: int | None = None
     """Overall percentage stated in the file."""
 
     def list_items(self, state: State) -> list[ProgressItem]:
-        """Return the tasks in this state, at any depth, in order."""
+        """Return the items in this state, at any depth, in order."""
         return [item for item in self.items if item.state == state]
 
     @property
     def percent(self) -> int | None:
-        """Percentage stated in the file, else counted over tasks without subtasks."""
+        """Percentage stated in the file, else counted over items without children."""
         if self.stated_percent is not None:
             return self.stated_percent
         leaves = [item for item in self.items if not item.children]
@@ -82,7 +82,7 @@ class ThreadProgress:
 
 
 def parse_progress(text: str) -> ThreadProgress:
-    """Parse the text as far as possible; never raise an error."""
+    """Parse the text; ignore lines that are not understood, and never raise."""
     parser = _ProgressParser()
     for line in text.removeprefix("\ufeff").split("\n")[:_MAX_LINES]:
         parser.read_line(line.rstrip("\r"))
@@ -90,7 +90,7 @@ def parse_progress(text: str) -> ThreadProgress:
 
 
 class _ProgressParser:
-    """Line by line parser of a progress file."""
+    """Parser of a progress file, line by line."""
 
     def __init__(self) -> None:
         self.progress = ThreadProgress()
@@ -126,41 +126,43 @@ class _ProgressParser:
         if _NOT_DONE.search(text):
             self._section = "open"
             return
-        states = (state for pattern, state in _SECTIONS if pattern.search(text))
+        states = (state for pattern, state in _SECTION_STATES if pattern.search(text))
         self._section = next(states, None)
         if text.strip().lower() == "progress":
             self._section = None
 
-    def _read_item(self, width: int, text: str) -> None:
-        while self._parents and self._parents[-1][0] >= width:
+    def _read_item(self, indent: int, text: str) -> None:
+        while self._parents and self._parents[-1][0] >= indent:
             self._parents.pop()
         parent = self._parents[-1][1] if self._parents else None
-        box = _CHECKBOX.fullmatch(text)
-        if box is None and (parent or self._section is None):
+        checkbox = _CHECKBOX.fullmatch(text)
+        if checkbox is None and (parent or self._section is None):
             self._read_reason(parent, text)
             return
         state = _find_state(
-            box[1] if box else "", self._section, has_box=box is not None
+            checkbox[1] if checkbox else "",
+            self._section,
+            has_checkbox=checkbox is not None,
         )
-        item = _make_item(box[2] if box else text, state, len(self._parents))
+        item = _make_item(checkbox[2] if checkbox else text, state, len(self._parents))
         if parent:
             parent.children.append(item)
-        self._parents.append((width, item))
+        self._parents.append((indent, item))
         if item.text:
             self.progress.items.append(item)
 
     def _read_reason(self, parent: ProgressItem | None, text: str) -> None:
-        """Use a plain line below a blocked task as its reason."""
+        """Use a child without a checkbox as the reason of a blocked item."""
         if parent and parent.state == "blocked" and not parent.reason:
             parent.reason = _REASON_PREFIX.sub("", text)
 
 
-def _find_state(mark: str, section: State | None, *, has_box: bool) -> State:
+def _find_state(mark: str, section: State | None, *, has_checkbox: bool) -> State:
     if mark in ("x", "X", "✓", "✔", "✅"):
         return "done"
     if mark in ("!", "✗"):
         return "blocked"
-    if has_box and section == "done":
+    if has_checkbox and section == "done":
         return "open"
     return section or "open"
 

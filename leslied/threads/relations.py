@@ -13,7 +13,7 @@ from leslied.mini_json import loads
 from leslied.threads.layout import RELATIONS_FILE, is_thread_id
 from leslied.threads.operations import (
     RELATION_KINDS,
-    list_own_threads,
+    list_leslied_threads,
     rebuild_relations,
 )
 
@@ -78,7 +78,7 @@ def parse_relations(text: bytes) -> RelationsData:
     for name, kind in (("threads", dict), ("operations", list), ("metadata", dict)):
         if not isinstance(data.get(name), kind):
             raise InvalidRelationsError(f"{name} is missing or has the wrong type")
-    _normalize_times(data)
+    _normalize(data)
     reason = _find_error(data)
     if reason:
         raise InvalidRelationsError(reason)
@@ -125,18 +125,18 @@ def _read(path: str) -> bytes:
 
 
 def find_claiming_thread(data: RelationsData, session_id: str) -> str:
-    """Return the id of the Leslie thread with this session; empty if there is none."""
+    """Return the id of Leslie's thread for this session; empty if there is none."""
     return find_claimed_sessions(data).get(session_id, "")
 
 
 def find_claimed_sessions(data: RelationsData) -> dict[str, str]:
-    """Return the session ids of Leslie's own threads, mapped to the thread ids."""
-    own_ids = list_own_threads(data)
+    """Return the thread id of each session for which Leslie recorded a thread."""
+    leslied_ids = list_leslied_threads(data)
     return {
         str(thread["session_id"]): thread_id
         for thread_id, thread in data["threads"].items()
         if thread.get("session_id")
-        and thread_id not in own_ids
+        and thread_id not in leslied_ids
         and is_thread_id(thread_id)
     }
 
@@ -157,7 +157,7 @@ def _find_error(data: RelationsData) -> str:
 
 def _find_thread_error(thread_id: str, thread: object) -> str:
     if not isinstance(thread, dict) or thread.get("id") != thread_id:
-        return "has a different id inside"
+        return "is not an object with this id"
     for name in ("title", "objective", "storage_path"):
         if not isinstance(thread.get(name), str):
             return f"has no {name}"
@@ -209,7 +209,7 @@ def _is_time(text: object) -> bool:
     )
 
 
-def _normalize_times(data: RelationsData) -> None:
+def _normalize(data: RelationsData) -> None:
     """Convert times with an offset to UTC, and the old status `pending` to `active`."""
     _normalize_time(data["metadata"], "last_updated")
     for thread in data["threads"].values():
@@ -223,10 +223,10 @@ def _normalize_times(data: RelationsData) -> None:
             _normalize_time(operation, "timestamp")
 
 
-def _normalize_time(holder: dict[str, Any], name: str) -> None:
-    text = holder.get(name)
+def _normalize_time(fields: dict[str, Any], name: str) -> None:
+    text = fields.get(name)
     if isinstance(text, str) and text[-1:] != "Z":
-        holder[name] = _to_utc(text)
+        fields[name] = _to_utc(text)
 
 
 def _to_utc(text: str) -> str:

@@ -58,6 +58,7 @@ class RelationsFile:
     write: Callable[[Path, str, bytes], None]
     """Replace a file below a folder atomically."""
     pause: Callable[[float], object] = lambda seconds: Event().wait(seconds)
+    """Wait for some seconds between two attempts to acquire the lock."""
     retry_delays: tuple[float, ...] = RETRY_DELAYS_SECONDS
 
     def update(self, edit: Callable[[RelationsData, str], object]) -> RelationsUpdate:
@@ -67,9 +68,11 @@ class RelationsFile:
         Raise LockBusyError if another process holds the lock, and SinkError if the
         file cannot be read or written.
         """
-        lock = RELATIONS_FILE.rpartition("/")[2] + ".lock"
+        lock_name = RELATIONS_FILE.rpartition("/")[2] + ".lock"
         folder = self.base / ".leslie"
-        with hold_lock(folder, lock, self.clock, self.pause, self.retry_delays) as held:
+        with hold_lock(
+            folder, lock_name, self.clock, self.pause, self.retry_delays
+        ) as lock:
             data, valid_text = self._load()
             before, now = json.dumps(data), format_utc(self.clock.now())
             edit(data, now)
@@ -81,7 +84,7 @@ class RelationsFile:
             if valid_text is not None:
                 self.write(self.base, BACKUP_FILE, valid_text)
             failpoint("relations.backup")
-            held.refresh()
+            lock.refresh()
             self.write(self.base, RELATIONS_FILE, text)
             return RelationsUpdate(is_changed=True, stamp=self.stamp())
 
@@ -94,7 +97,7 @@ class RelationsFile:
         return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
 
     def _load(self) -> tuple[RelationsData, bytes | None]:
-        """Return the file's data, and its bytes if they are valid."""
+        """Return the data, and the file's bytes, or None if they are not valid."""
         text = self.read(self.base, RELATIONS_FILE)
         if text is None:
             return make_empty_relations(), None
@@ -104,6 +107,7 @@ class RelationsFile:
             return self._restore(text, str(error)), None
 
     def _restore(self, text: bytes, reason: str) -> RelationsData:
+        """Replace the damaged file by its backup, and return the backup's data."""
         backup = self.read(self.base, BACKUP_FILE)
         try:
             data = parse_relations(backup or b"")
@@ -125,5 +129,5 @@ class RelationsFile:
 
 
 def format_utc(time: datetime) -> str:
-    """Format the time as Leslie does."""
+    """Format the time as Leslie does: UTC with milliseconds."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"

@@ -24,6 +24,7 @@ class ThreadNode:
     session_id: str
     references_to: list[str]
     subagents: int
+    """Number of subagents."""
     children: list[ThreadNode] = field(default_factory=list)
 
     def walk(self) -> Iterator[ThreadNode]:
@@ -34,9 +35,10 @@ class ThreadNode:
 
 
 def build_tree(data: RelationsData) -> list[ThreadNode]:
-    """Return the threads without a parent, newest first; children oldest first.
+    """Return the threads without a parent, newest first.
 
-    A parent that does not exist, or that would close a cycle, is ignored.
+    The children of a thread are sorted oldest first. A parent that does
+    not exist, or that would close a cycle, is ignored.
     """
     nodes = {name: _make_node(data, thread) for name, thread in data["threads"].items()}
     ordered = sorted(nodes.values(), key=lambda node: (node.created_at, node.id))
@@ -88,12 +90,12 @@ def _make_node(data: RelationsData, thread: dict[str, Any]) -> ThreadNode:
 
 def _is_ancestor(parents: dict[str, str | None], start: str, goal: str) -> bool:
     """Return whether `goal` is an ancestor of `start`, or the parents form a cycle."""
-    at: str | None = start
+    current: str | None = start
     for _ in parents:
-        if at is None or at == goal:
-            return at == goal
-        at = parents.get(at)
-    return at is not None
+        if current is None or current == goal:
+            return current == goal
+        current = parents.get(current)
+    return current is not None
 
 
 def _quote(text: str) -> str:

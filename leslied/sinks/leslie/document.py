@@ -56,11 +56,12 @@ class ErrorBlock:
 
 @dataclass(frozen=True, slots=True)
 class CutBlock:
-    """Blocks omitted to keep the file small, and the chat that has them all."""
+    """A mark in place of blocks that were omitted to keep the file small."""
 
-    blocks: int
-    size: int
+    omitted_blocks: int
+    omitted_bytes: int
     chat_id: str
+    """Chat for which `leslied show --full` prints all blocks."""
 
 
 TranscriptBlock = (
@@ -76,7 +77,7 @@ TranscriptBlock = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptDocument:
-    """One unit as people read it. Times are whole seconds in a local time zone."""
+    """One unit for people to read. Times are whole seconds in a local time zone."""
 
     thread_id: str
     chat_id: str

@@ -15,13 +15,16 @@ _MAX_BYTES = 120
 
 
 def make_file_name(started_at: datetime, prompt: str, number: int = 1) -> str:
-    """Return `{YYYYMMDD}-{HHmm}-{slug}.txt`, with `-{number}` from 2 on."""
+    """Return `{YYYYMMDD}-{HHmm}-{slug}.txt`.
+
+    `-{number}` is appended to the slug if the number is greater than 1.
+    """
     suffix = f"-{number}" if number > 1 else ""
     return f"{started_at:%Y%m%d-%H%M}-{make_slug(prompt)}{suffix}.txt"
 
 
 def make_slug(text: str) -> str:
-    """Keep letters, numbers and marks of any script; replace other runs by `-`."""
+    """Return the start of the text with `-` for all but letters, digits and marks."""
     characters: list[str] = []
     for character in unicodedata.normalize("NFC", text[:2000]):
         if _is_allowed(character):
@@ -39,9 +42,9 @@ def _is_allowed(character: str) -> bool:
 def _truncate(text: str) -> str:
     head = ""
     for cluster in iter_graphemes(text):
-        longer = head + cluster
-        is_long = len(longer) > _MAX_CHARACTERS
-        if is_long or len(longer.encode()) > _MAX_BYTES:
+        candidate = head + cluster
+        is_too_long = len(candidate) > _MAX_CHARACTERS
+        if is_too_long or len(candidate.encode()) > _MAX_BYTES:
             break
-        head = longer
+        head = candidate
     return head

@@ -1,4 +1,4 @@
-"""Shaping a unit into a document: redact its texts, then cut it to its limits."""
+"""Conversion of a unit to a document: redacted, then cut to the limits."""
 
 from __future__ import annotations
 
@@ -34,17 +34,21 @@ _CONTROLS = re.compile(
 )
 """Control and invisible characters, unsafe because people `cat` these files."""
 _MAX_GAPS = 2
-"""Blocks may be omitted before and after the last answer."""
+"""Maximum position of cut marks: one before and one after the last answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLimits:
-    """Limits of a transcript: parameters and results in characters, else bytes."""
+    """Limits of a transcript."""
 
     params: int = 200
+    """Characters of the parameters of a call."""
     result: int = 200
+    """Characters of a result."""
     query: int = 4096
+    """Bytes of the prompt."""
     file: int = 20_480
+    """Bytes of the file."""
     include_thinking: bool = False
 
 
@@ -76,7 +80,7 @@ def shape_document(unit: Unit, options: TranscriptOptions) -> TranscriptDocument
         parent_chat_id=options.parent_chat_id if source else "",
         blocks=tuple(_make_blocks(unit, options)),
     )
-    return _fit(document, options.limits)
+    return _fit_to_limits(document, options.limits)
 
 
 def _to_local(time: datetime | None, options: TranscriptOptions) -> datetime | None:
@@ -84,18 +88,18 @@ def _to_local(time: datetime | None, options: TranscriptOptions) -> datetime | N
 
 
 def _make_blocks(unit: Unit, options: TranscriptOptions) -> Iterator[TranscriptBlock]:
-    unplaced = {child.summary.spawn_call_id: child for child in unit.subagents}
+    unlinked = {child.summary.spawn_call_id: child for child in unit.subagents}
     for placed in unit.entries:
         record = placed.record
         block = _make_block(record, options)
         if block:
             yield block
-        child = unplaced.pop(record.tool_call_id, None) if record.tool_call_id else None
+        child = unlinked.pop(record.tool_call_id, None) if record.tool_call_id else None
         if child and record.type == "tool_use":
             yield _make_subagent_block(child, options)
         elif child:
-            unplaced[record.tool_call_id] = child
-    for child in unplaced.values():
+            unlinked[record.tool_call_id] = child
+    for child in unlinked.values():
         yield _make_subagent_block(child, options)
 
 
@@ -105,7 +109,7 @@ def _make_subagent_block(child: Unit, options: TranscriptOptions) -> SubagentBlo
 
 
 def _make_block(record: Record, options: TranscriptOptions) -> TranscriptBlock | None:
-    """Return the record's block, or None for events and notices."""
+    """Return the record's block, or None if transcripts do not show the record."""
     limits = options.limits
     match record.type:
         case "user_message":
@@ -140,29 +144,33 @@ def _clean(text: str, options: TranscriptOptions) -> str:
     Texts are redacted before they are truncated: a truncated secret would not be
     recognised.
     """
-    plain = text.replace("\r\n", "\n").strip("\n")
-    return options.redact(_CONTROLS.sub("\ufffd", plain))
+    text = text.replace("\r\n", "\n").strip("\n")
+    return options.redact(_CONTROLS.sub("\ufffd", text))
 
 
-def _fit(document: TranscriptDocument, limits: TranscriptLimits) -> TranscriptDocument:
-    """Fit the document into the file size; keep the query and the last answer."""
+def _fit_to_limits(
+    document: TranscriptDocument, limits: TranscriptLimits
+) -> TranscriptDocument:
+    """Truncate the query, and omit blocks if the file would be too large."""
     blocks = list(document.blocks)
     if blocks and isinstance(blocks[0], UserBlock):
         blocks[0] = UserBlock(truncate_bytes(blocks[0].text, limits.query))
     document = replace(document, blocks=tuple(blocks))
     if _count_document_bytes(document) <= limits.file:
         return document
-    header = _count_document_bytes(replace(document, blocks=()))
-    cut = _count_block_bytes(CutBlock(len(blocks), 10**12, document.chat_id))
-    selected = _select_blocks(blocks, limits.file - header - _MAX_GAPS * cut)
-    shown: list[TranscriptBlock] = []
-    for is_selected, numbers in groupby(range(len(blocks)), selected.__contains__):
+    header_bytes = _count_document_bytes(replace(document, blocks=()))
+    cut_bytes = _count_block_bytes(CutBlock(len(blocks), 10**12, document.chat_id))
+    selected = _select_blocks(
+        blocks, limits.file - header_bytes - _MAX_GAPS * cut_bytes
+    )
+    remaining: list[TranscriptBlock] = []
+    for is_selected, positions in groupby(range(len(blocks)), selected.__contains__):
         if is_selected:
-            shown += (selected[number] for number in numbers)
+            remaining += (selected[position] for position in positions)
         else:
-            sizes = [_count_block_bytes(blocks[number]) for number in numbers]
-            shown.append(CutBlock(len(sizes), sum(sizes), document.chat_id))
-    return replace(document, blocks=tuple(shown))
+            sizes = [_count_block_bytes(blocks[position]) for position in positions]
+            remaining.append(CutBlock(len(sizes), sum(sizes), document.chat_id))
+    return replace(document, blocks=tuple(remaining))
 
 
 def _select_blocks(
@@ -170,32 +178,32 @@ def _select_blocks(
 ) -> dict[int, TranscriptBlock]:
     """Return the blocks that fit, by position.
 
-    The query and the last answer are selected first, then blocks from both ends
-    inwards.
+    The query and the last answer are selected first, then blocks from the start, which
+    may use half of the remaining bytes, and blocks from the end.
     """
     selected: dict[int, TranscriptBlock] = {}
     if isinstance(blocks[0], UserBlock):
         selected[0] = blocks[0]
         free_bytes -= _count_block_bytes(blocks[0])
-    last = max(
+    last_answer = max(
         (n for n, b in enumerate(blocks) if isinstance(b, AssistantBlock)), default=None
     )
-    if last is not None and last not in selected:
-        block = blocks[last]
+    if last_answer is not None and last_answer not in selected:
+        block = blocks[last_answer]
         text_bytes = free_bytes - _count_block_bytes(AssistantBlock(""))
-        selected[last] = AssistantBlock(
+        selected[last_answer] = AssistantBlock(
             truncate_bytes(getattr(block, "text", ""), text_bytes - 64)
         )
-        free_bytes -= _count_block_bytes(selected[last])
+        free_bytes -= _count_block_bytes(selected[last_answer])
     for step, start, divisor in ((1, 0, 2), (-1, len(blocks) - 1, 1)):
         budget = free_bytes // divisor
-        for number in range(start, len(blocks) if step > 0 else -1, step):
-            if number in selected:
+        for position in range(start, len(blocks) if step > 0 else -1, step):
+            if position in selected:
                 continue
-            size = _count_block_bytes(blocks[number])
+            size = _count_block_bytes(blocks[position])
             if size > budget:
                 break
-            selected[number] = blocks[number]
+            selected[position] = blocks[position]
             budget -= size
             free_bytes -= size
     return selected

@@ -26,7 +26,7 @@ def render(session: Session) -> tuple[Artifact, ...]:
 
 
 class _ThreadRenderer:
-    """Renderer of a session's transcripts; gives each unit a path of its own."""
+    """Renderer of a session's transcripts, each with a path that no other has."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -58,7 +58,10 @@ class _ThreadRenderer:
         yield from subagent_artifacts
 
     def _choose_path(self, unit: Unit) -> str:
-        """Return the unit's path in its project, or the one it would get there."""
+        """Return the path of the unit's transcript in its project.
+
+        A unit without a transcript gets a new path.
+        """
         folder = "subagents" if unit.summary.is_subagent else "transcripts"
         thread = make_safe_name(self._session.summary.thread_id or "unknown")
         existing_name = unit.transcript.rpartition("/")[2]

@@ -89,9 +89,10 @@ def serialize_block(block: TranscriptBlock) -> str:
             return f"[Tool result] {name}\n{_escape(text)}"
         case ErrorBlock(text):
             return f"[Error]\n{_escape(text)}"
-        case CutBlock(blocks, size, chat_id):
+        case CutBlock(omitted_blocks, omitted_bytes, chat_id):
             command = f"leslied show --full {chat_id}"
-            return f"[Cut] {blocks} blocks, {size} bytes; the whole: {command}"
+            counts = f"{omitted_blocks} blocks, {omitted_bytes} bytes"
+            return f"[Cut] {counts}; the whole: {command}"
 
 
 def parse_document(text: str) -> TranscriptDocument:
@@ -121,7 +122,7 @@ def parse_document(text: str) -> TranscriptDocument:
 def _parse_blocks(body: str) -> Iterator[TranscriptBlock]:
     group: list[str] = []
     for line in body.split("\n") if body else []:
-        if group and _is_head(line):
+        if group and _is_block_head(line):
             # The blank line between two blocks belongs to neither of them.
             yield _parse_block(group[:-1])
             group = []
@@ -130,7 +131,7 @@ def _parse_blocks(body: str) -> Iterator[TranscriptBlock]:
         yield _parse_block(group)
 
 
-def _is_head(line: str) -> bool:
+def _is_block_head(line: str) -> bool:
     return line in ("user:", "assistant:", "[Error]") or line.startswith(
         ("[Tool call] ", "[Tool result] ", "[Subagent] ", "[Cut] ")
     )
@@ -163,7 +164,7 @@ def _escape(text: str) -> str:
     if not _STRUCTURAL.search(text):
         return text
     lines = text.split("\n")
-    return "\n".join("\\" + li if _STRUCTURAL.match(li) else li for li in lines)
+    return "\n".join("\\" + line if _STRUCTURAL.match(line) else line for line in lines)
 
 
 def _unescape(line: str) -> str:

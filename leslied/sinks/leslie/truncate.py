@@ -17,7 +17,7 @@ def _compile_grapheme_pattern() -> Any:
 
 
 def iter_graphemes(text: str) -> Iterator[str]:
-    """Yield the characters as a reader sees them."""
+    """Yield the grapheme clusters, which are characters as a reader sees them."""
     for match in _compile_grapheme_pattern().finditer(text):
         yield match[0]
 
@@ -27,25 +27,26 @@ def truncate_characters(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     note = f"… [{len(text)} characters]"
-    return _head(text, limit - len(note)) + note
+    return _take_head(text, limit - len(note)) + note
 
 
 def truncate_bytes(text: str, limit: int) -> str:
-    """Shorten to `limit` bytes: the beginning, a note, and the end."""
+    """Shorten to `limit` bytes: keep beginning and end, with a note between them."""
     size = len(text.encode())
     if size <= limit:
         return text
     note = f"\n… [{size} bytes in all] …\n"
     free_bytes = max(limit - len(note.encode()), 0)
-    head = _head_bytes(text, free_bytes * 2 // 3)
-    tail = _tail_bytes(text, free_bytes - len(head.encode()))
+    head = _take_head_bytes(text, free_bytes * 2 // 3)
+    tail = _take_tail_bytes(text, free_bytes - len(head.encode()))
     return head + note + tail
 
 
-def _head(text: str, limit: int) -> str:
+def _take_head(text: str, limit: int) -> str:
     """Return at most `limit` characters, without splitting a cluster at the end."""
     if limit <= 0:
         return ""
+    # Finding clusters is slow, so only the text around the limit is examined.
     start = max(limit - 64, 0)
     end = start
     for cluster in iter_graphemes(text[start : limit + 64]):
@@ -55,19 +56,19 @@ def _head(text: str, limit: int) -> str:
     return text[:end]
 
 
-def _head_bytes(text: str, limit: int) -> str:
-    whole = text.encode()[: max(limit, 0)].decode(errors="ignore")
-    return _head(text, len(whole))
+def _take_head_bytes(text: str, limit: int) -> str:
+    head = text.encode()[: max(limit, 0)].decode(errors="ignore")
+    return _take_head(text, len(head))
 
 
-def _tail_bytes(text: str, limit: int) -> str:
+def _take_tail_bytes(text: str, limit: int) -> str:
     if limit <= 0:
         return ""
-    whole = text.encode()[-limit:].decode(errors="ignore")
-    clusters = list(iter_graphemes(text[-len(whole) - 64 :]))
+    longest_tail = text.encode()[-limit:].decode(errors="ignore")
+    clusters = list(iter_graphemes(text[-len(longest_tail) - 64 :]))
     tail = ""
     for cluster in reversed(clusters):
-        if len((cluster + tail).encode()) > limit or len(tail) >= len(whole):
+        if len((cluster + tail).encode()) > limit or len(tail) >= len(longest_tail):
             break
         tail = cluster + tail
     return tail

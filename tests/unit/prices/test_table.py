@@ -1,4 +1,4 @@
-"""Token prices: every model costs the same as in the data set."""
+"""Token prices: every model costs the same as in the genai-prices package."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TIMES = [
 ]
 
 
-def test_the_table_is_generated_from_the_locked_data_set():
+def test_the_table_is_generated_from_the_locked_genai_prices():
     table = load_prices()
 
     assert make_table(table.date) == TABLE.read_text(), "run: make prices"
@@ -47,18 +47,18 @@ def to_genai_usage(usage: Usage) -> genai_prices.Usage:
 
 
 @pytest.mark.parametrize("name", ["anthropic", "openai", "google", "deepseek", "aws"])
-def test_every_model_costs_the_same_as_in_the_data_set(name: str):
+def test_every_model_costs_the_same_as_in_genai_prices(name: str):
     (provider,) = (p for p in get_snapshot().providers if p.id == name)
-    (ours,) = (p for p in load_prices().providers if p.id == name)
+    (our_provider,) = (p for p in load_prices().providers if p.id == name)
     models = {model.id: model for model in provider.models}
-    for tariff, usage, at in product(ours.models, USAGES, TIMES):
+    for tariff, usage, at in product(our_provider.models, USAGES, TIMES):
         genai_usage = to_genai_usage(usage)
         at_us = (at - EPOCH) // timedelta(microseconds=1)
         expected = models[tariff.id].calc_price(
             genai_usage, provider, genai_request_timestamp=at
         )
 
-        cost = tariff.cost(usage, genai_usage.input_tokens, at_us)
+        cost = tariff.compute_cost(usage, genai_usage.input_tokens, at_us)
 
         assert cost == expected.total_price * PICO, (tariff.id, usage, at)
 
@@ -92,8 +92,8 @@ def test_cache_writes_with_a_lifetime_of_an_hour_cost_more():
     tariff = load_prices().find_tariff("claude-opus-4-5")
     assert tariff is not None
 
-    short = tariff.cost(Usage(cache_write_tokens=1_000_000), 0, None)
-    long = tariff.cost(Usage(0, 0, 0, 1_000_000, 1_000_000), 0, None)
+    short = tariff.compute_cost(Usage(cache_write_tokens=1_000_000), 0, None)
+    long = tariff.compute_cost(Usage(0, 0, 0, 1_000_000, 1_000_000), 0, None)
 
     assert (short / PICO, long / PICO) == (6.25, 10.0)
 
@@ -103,11 +103,11 @@ def test_all_tokens_of_a_large_request_cost_more():
     assert tariff is not None
     usage = Usage(200_000)
 
-    assert tariff.cost(usage, 200_000, None) == 200_000 * 3 * PICO // 10**6
-    assert tariff.cost(usage, 200_001, None) == 200_000 * 6 * PICO // 10**6
+    assert tariff.compute_cost(usage, 200_000, None) == 200_000 * 3 * PICO // 10**6
+    assert tariff.compute_cost(usage, 200_001, None) == 200_000 * 6 * PICO // 10**6
 
 
-def test_boundaries_are_where_a_price_changes():
+def test_boundaries_are_the_sizes_and_times_of_price_changes():
     tariffs = [
         load_prices().find_tariff(name)
         for name in ("claude-sonnet-4-5", "claude-opus-4-6")

@@ -17,7 +17,7 @@ redact = Redactor(b"key").redact
 
 
 @pytest.mark.parametrize("field", ["content", "tool_name", "tool_call_id", "model"])
-def test_no_field_of_a_record_keeps_a_secret(field: str):
+def test_secrets_in_all_fields_of_a_record_are_redacted(field: str):
     record = structs.replace(make_call("Bash", "c1"), **{field: SECRET})
 
     redacted = redact_entry(make_placed(record), redact).record
@@ -26,12 +26,13 @@ def test_no_field_of_a_record_keeps_a_secret(field: str):
 
 
 @pytest.mark.parametrize("field", ["title", "cwd", "model", "spawn_call_id"])
-def test_no_field_of_a_summary_keeps_a_secret(field: str):
+def test_secrets_in_all_fields_of_a_summary_are_redacted(field: str):
     redacted = redact_summary(make_summary(**{field: f"x {SECRET}"}), redact)
 
     assert SECRET not in getattr(redacted, field)
 
 
+@pytest.mark.fault("S4")
 @pytest.mark.parametrize(
     "text",
     [
@@ -42,8 +43,7 @@ def test_no_field_of_a_summary_keeps_a_secret(field: str):
         f'a file that contains "\\n{SECRET}" in its text',
     ],
 )
-def test_a_secret_is_redacted_whatever_its_escapes(text: str):
-    """S4."""
+def test_a_secret_with_json_escapes_is_redacted(text: str):
     redacted = redact_json(text, redact)
 
     assert "REDACTED" in redacted
@@ -51,7 +51,7 @@ def test_a_secret_is_redacted_whatever_its_escapes(text: str):
 
 
 @pytest.mark.parametrize("depth", [10, 490, 5000])
-def test_arguments_may_be_nested_to_any_depth(depth: int):
+def test_a_secret_is_redacted_at_any_nesting_depth(depth: int):
     arguments = '{"a":' * depth + json.dumps("\n" + SECRET) + "}" * depth
 
     assert SECRET not in redact_json(arguments, redact)

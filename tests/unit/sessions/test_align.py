@@ -21,10 +21,10 @@ def list_statuses(differences: tuple[UnitDifference, ...]) -> list[str]:
 
 def list_changes(difference: UnitDifference) -> list[tuple[str, str]]:
     """Return status and type of the entries that differ."""
-    return [(e.status, _type(e)) for e in difference.entries if e.status != "same"]
+    return [(e.status, get_type(e)) for e in difference.entries if e.status != "same"]
 
 
-def _type(entry: EntryDifference) -> str:
+def get_type(entry: EntryDifference) -> str:
     return entry.either.record.type
 
 

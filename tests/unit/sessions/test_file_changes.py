@@ -198,14 +198,16 @@ def test_a_proposed_plan_is_recorded_with_its_text():
         ("update_plan", {"plan": [{"step": "Dam", "status": "completed"}]}),
     ],
 )
-def test_the_lists_of_every_agent_have_the_same_form(tool: str, arguments: Any):
+def test_todo_lists_of_all_agents_are_recorded_in_the_same_form(
+    tool: str, arguments: Any
+):
     (change,) = find_call_changes(tool, arguments)
 
     assert change.kind == "todos"
     assert json.loads(change.body)["steps"] == [{"text": "Dam", "status": "completed"}]
 
 
-def test_a_task_has_the_number_in_its_result():
+def test_a_created_task_gets_its_id_from_the_result():
     (created,) = find_call_changes(
         "TaskCreate", {"subject": "Dam"}, "Task #7 created successfully"
     )

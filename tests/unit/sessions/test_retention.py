@@ -82,30 +82,32 @@ def test_the_remaining_bytes_of_the_store_exclude_the_archive():
     assert SIZES.compute_remaining_store(plan.candidates) == 40
 
 
-def test_all_but_the_last_active_sessions_are_pruned():
+def test_all_but_the_most_recently_active_sessions_are_pruned():
     assert list_ids(make_plan(RetentionPolicy(keep_newest=1))) == ["s4", "s3", "s2"]
 
 
-def test_more_sessions_than_exist_can_be_kept():
+def test_nothing_is_pruned_if_there_are_fewer_sessions_than_to_keep():
     assert list_ids(make_plan(RetentionPolicy(keep_newest=9))) == []
 
 
 @pytest.mark.parametrize(
     ("max_bytes", "count"), [(100, 0), (99, 1), (80, 1), (79, 2), (0, 4)]
 )
-def test_the_oldest_are_pruned_until_the_rest_fits(max_bytes: int, count: int):
+def test_the_oldest_sessions_are_pruned_until_the_others_fit(
+    max_bytes: int, count: int
+):
     plan = make_plan(RetentionPolicy(max_bytes=max_bytes))
 
     assert list_ids(plan) == ["s4", "s3", "s2", "s1"][:count]
 
 
-def test_one_matching_rule_is_enough_and_all_are_reported():
+def test_one_matching_rule_prunes_a_session_and_all_matching_rules_are_reported():
     policy = RetentionPolicy(
         before=START_TIME - timedelta(days=3), keep_newest=2, max_bytes=90
     )
     plan = make_plan(policy)
 
-    assert [(*each.reasons, each.size) for each in plan.candidates] == [
+    assert [(*c.reasons, c.size) for c in plan.candidates] == [
         ("old", "surplus", "size", 20),
         ("surplus", 20),
     ]
@@ -134,7 +136,7 @@ def test_a_reason_is_looked_up_only_for_matching_sessions():
     assert checked_ids == ["s4"]
 
 
-def test_a_session_without_times_is_as_old_as_its_first_reading():
+def test_a_session_without_times_is_as_old_as_the_time_it_was_first_read():
     untimed = make_session(
         0, started_at=None, ended_at=None, seen_at=START_TIME - timedelta(days=9)
     )
@@ -185,7 +187,9 @@ DONE = make_record(metadata={"stop_reason": "end_turn"})
         "interrupt",
     ],
 )
-def test_a_session_has_failed(records: list[Any]):
+def test_a_session_with_an_error_or_an_unanswered_call_at_the_end_has_failed(
+    records: list[Any],
+):
     assert check_failed(*records)
 
 
@@ -201,10 +205,10 @@ def test_a_session_has_failed(records: list[Any]):
     ids=[
         "answered",
         "with a call",
-        "an error on the way",
+        "an error before the end",
         "no answer yet",
         "a notice",
     ],
 )
-def test_a_session_has_not_failed(records: list[Any]):
+def test_a_session_without_a_failure_at_the_end_has_not_failed(records: list[Any]):
     assert not check_failed(*records)

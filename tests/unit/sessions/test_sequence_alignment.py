@@ -9,9 +9,9 @@ from leslied.sessions.sequence_alignment import (
 )
 
 
-def similarity(one: str, other: str) -> float:
+def similarity(a: str, b: str) -> float:
     """Return 1 for equal words, 0.5 for words with the same first letter, else 0."""
-    return 0.5 + 0.5 * (one == other) if one[:1] == other[:1] else 0.0
+    return 0.5 + 0.5 * (a == b) if a[:1] == b[:1] else 0.0
 
 
 def test_equal_sequences_are_paired_one_by_one():
@@ -36,7 +36,7 @@ def test_the_more_similar_of_two_items_is_paired():
     assert align_sequences(["q", "tea"], ["tree", "tea", "w"], similarity) == [(1, 1)]
 
 
-def test_exchanged_items_give_only_one_pair():
+def test_of_two_exchanged_items_only_one_is_paired():
     pairs = align_sequences("ab", "ba")
 
     assert len(pairs) == 1
@@ -61,13 +61,13 @@ def test_long_sequences_without_common_items_are_aligned_quickly():
     assert align_sequences(a, b) == []
 
 
-def test_long_sequences_of_repeated_items_are_aligned_in_bounded_work():
+def test_long_sequences_of_repeated_items_need_few_comparisons():
     comparisons = 0
 
-    def count(one: str, other: str) -> float:
+    def count(a: str, b: str) -> float:
         nonlocal comparisons
         comparisons += 1
-        return float(one == other)
+        return float(a == b)
 
     pairs = align_sequences("ab" * 5_000, "ba" * 4_000 + "a" * 2_000, count)
 

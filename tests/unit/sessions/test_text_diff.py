@@ -22,13 +22,13 @@ def diff_lines(a: str, b: str) -> list[str]:
 
 
 def test_the_order_of_arguments_does_not_matter():
-    one = make_call("Edit", '{"path": "a.py", "line": 3}', "1")
-    other = make_call("Edit", '{"line":3,"path":"a.py"}', "2")
+    a = make_call("Edit", '{"path": "a.py", "line": 3}', "1")
+    b = make_call("Edit", '{"line":3,"path":"a.py"}', "2")
 
-    assert record_to_text(one) == record_to_text(other) == "line: 3\npath: a.py"
+    assert record_to_text(a) == record_to_text(b) == "line: 3\npath: a.py"
 
 
-def test_an_argument_of_many_lines_starts_below_its_name():
+def test_an_argument_with_several_lines_starts_below_its_name():
     call = make_call("Write", '{"text": "one\\ntwo"}', "1")
 
     assert record_to_text(call) == "text:\none\ntwo"
@@ -42,7 +42,7 @@ def test_line_ends_and_trailing_spaces_do_not_matter():
     assert record_to_text(make_record("a  \r\nb\n\n")) == "a\nb"
 
 
-def test_a_result_stored_in_a_separate_file_is_complete():
+def test_the_text_of_a_result_in_a_side_file_is_complete():
     assert (
         record_to_text(make_record("cut", spilled="cut and whole")) == "cut and whole"
     )
@@ -80,7 +80,7 @@ def test_similar_lines_are_paired_and_differing_words_are_marked():
     )
 
 
-def test_a_line_too_long_for_words_has_one_mark_between_equal_ends():
+def test_a_very_long_line_has_one_mark_between_its_equal_ends():
     body = "word " * MAX_LINE_CHARACTERS
 
     compared = diff_texts(f"{body}red end", f"{body}blue end")

@@ -83,7 +83,7 @@ def test_there_is_a_pause_between_units():
     assert list_pauses(build_timeline(units)) == [("a", 0), ("b", 100)]
 
 
-def test_hidden_entries_do_not_affect_pauses():
+def test_excluded_entries_do_not_affect_pauses():
     unit = make_unit(
         make_timed_record("a", 0), make_timed_record("", 3), make_timed_record("b", 8)
     )

@@ -67,9 +67,10 @@ def make_document(rng: random.Random) -> TranscriptDocument:
     )
 
 
+@pytest.mark.fault("R5")
 @pytest.mark.parametrize("seed", range(10))
 def test_parsing_returns_the_serialized_document(seed: int):
-    """R5: one hundred thousand documents made of structural markers."""
+    """One hundred thousand documents made of structural markers."""
     rng = random.Random(seed)
     for _ in range(10_000):
         document = make_document(rng)
@@ -77,7 +78,7 @@ def test_parsing_returns_the_serialized_document(seed: int):
         assert parse_document(serialize_document(document)) == document
 
 
-def test_the_text_has_the_same_form_as_leslies():
+def test_a_transcript_has_the_form_that_leslie_writes():
     at = datetime(2026, 2, 8, 14, 30, tzinfo=timezone(timedelta(hours=8)))
     document = TranscriptDocument(
         thread_id="thread-abc123",
@@ -140,8 +141,8 @@ def test_a_slug_keeps_letters_of_any_script(prompt: str, slug: str):
     assert make_slug(prompt) == slug
 
 
-def test_a_slug_stays_within_characters_and_bytes():
-    """D12."""
+@pytest.mark.fault("D12")
+def test_a_slug_is_limited_in_characters_and_bytes():
     for prompt in ("नि" * 60, "日" * 60, "👩‍👩‍👧a" * 60, "x" * 300):
         slug = make_slug(prompt)
 
@@ -171,9 +172,9 @@ def test_truncation_does_not_split_graphemes(limit: int):
     assert truncated.split("…")[0].replace(family, "") == ""
 
 
+@pytest.mark.fault("D11")
 @pytest.mark.parametrize("limit", [60, 100, 333, 1000])
 def test_truncation_by_bytes_removes_the_middle(limit: int):
-    """D11."""
     text = "head " + "日本語🎉" * 500 + " tail"
 
     truncated = truncate_bytes(text, limit)

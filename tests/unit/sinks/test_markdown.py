@@ -68,7 +68,7 @@ def test_the_text_of_a_log_adds_no_headings_to_the_page(
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_the_only_html_is_folding_and_nothing_is_loaded(
+def test_a_page_has_no_html_except_for_folding_and_loads_nothing(
     claude: ClaudeHome, clock: FakeClock, text: str
 ):
     _, page = render_page(claude, clock, text)

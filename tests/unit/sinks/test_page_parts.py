@@ -40,7 +40,9 @@ def test_an_edit_is_shown_as_a_diff(
     assert page.index(removed) < page.index(added)
 
 
-def test_a_patch_names_its_files(claude: ClaudeHome, clock: FakeClock):
+def test_the_diff_of_a_patch_contains_its_file_names(
+    claude: ClaudeHome, clock: FakeClock
+):
     page = render_call(claude, clock, "markdown", "apply_patch", {"input": PATCH})
 
     assert "@@ wheel.py @@" in page

@@ -20,9 +20,9 @@ def test_a_temporary_file_left_by_a_crash_is_replaced(tmp_path: Path):
     assert not (tmp_path / ".leslied-new").exists()
 
 
+@pytest.mark.fault("B13")
 @pytest.mark.timeout(MAX_WAIT_SECONDS)
 def test_a_pipe_with_the_temporary_name_does_not_block(tmp_path: Path):
-    """B13."""
     os.mkfifo(tmp_path / ".leslied-new")
 
     write_file(tmp_path, "a.txt", b"whole")

@@ -10,11 +10,11 @@ import pytest
 
 from leslied.threads import assets
 from leslied.threads.assets import (
+    compute_assets_digest,
     describe_file,
     find_assets,
     find_title,
     read_text,
-    stamp_assets,
 )
 from leslied.threads.layout import thread_folder
 from tests.support.records import rewrite_in_place
@@ -159,16 +159,16 @@ def test_files_beyond_the_limit_are_counted(
     assert (len(asset.files), asset.omitted_files) == (3, 2)
 
 
-def test_the_stamp_changes_with_assets_but_not_with_transcripts(
+def test_the_digest_changes_with_assets_but_not_with_transcripts(
     tmp_path: Path, folder: Path
 ):
     write_file(folder, "plan.md")
-    before = stamp_assets(find_assets(tmp_path, ID))
+    before = compute_assets_digest(find_assets(tmp_path, ID))
     write_file(folder, ".meta/transcripts/t.txt")
 
-    assert stamp_assets(find_assets(tmp_path, ID)) == before
+    assert compute_assets_digest(find_assets(tmp_path, ID)) == before
     write_file(folder, "plan.md", "more")
-    assert stamp_assets(find_assets(tmp_path, ID)) != before
+    assert compute_assets_digest(find_assets(tmp_path, ID)) != before
 
 
 def test_a_pipe_is_not_read(tmp_path: Path):

@@ -31,7 +31,7 @@ def make_steps(**states: str) -> dict[str, Any]:
     return {"steps": [{"text": text, "status": s} for text, s in states.items()]}
 
 
-def test_the_last_accepted_plan_counts():
+def test_the_last_accepted_plan_is_collected():
     assets = collect_texts(
         make_change("plan", "", "# One"),
         make_change("plan", "", "# Two"),
@@ -41,7 +41,7 @@ def test_the_last_accepted_plan_counts():
     assert assets == {"plan": "# Two\n"}
 
 
-def test_without_an_accepted_plan_the_proposed_one_counts():
+def test_a_proposed_plan_is_collected_if_none_was_accepted():
     assert collect_texts(make_change("plan", "draft", "# One")) == {"plan": "# One\n"}
 
 
@@ -55,11 +55,11 @@ def test_a_plan_file_is_used_in_its_current_state():
     assert assets == {"plan": "# New\n"}
 
 
-def test_a_deleted_plan_file_is_taken_from_the_write_call():
+def test_the_text_of_a_deleted_plan_file_comes_from_the_write_call():
     assert collect_texts(make_change("write", FILE, "# Old")) == {"plan": "# Old\n"}
 
 
-def test_the_last_list_becomes_the_progress():
+def test_the_last_todo_list_becomes_the_progress():
     assets = collect_texts(
         make_change("todos", "", make_steps(Dam="pending")),
         make_change(
@@ -75,7 +75,7 @@ def test_the_last_list_becomes_the_progress():
     )
 
 
-def test_tasks_reflect_all_calls():
+def test_progress_reflects_all_task_calls():
     assets = collect_texts(
         make_change("task", "1", {"subject": "Dam"}),
         make_change("task", "2", {"subject": "Wheel"}),
@@ -100,7 +100,7 @@ def test_a_task_is_not_blocked_by_a_finished_task():
     assert "Blocked" not in assets["progress"]
 
 
-def test_a_plan_of_steps_becomes_plan_and_progress():
+def test_a_list_of_plan_steps_becomes_a_plan_and_a_progress_file():
     assets = collect_texts(
         make_change(
             "todos", "plan", {**make_steps(Dam="completed"), "words": "First the dam."}

@@ -112,7 +112,9 @@ def test_a_thread_without_assets_gives_a_blank_line(project: ProjectBuilder, req
     check_golden(request, "empty-ref", project.build("thread-a", "thread-b").xml)
 
 
-def test_names_cannot_end_an_attribute_or_a_line(project: ProjectBuilder, request):
+def test_an_objective_cannot_end_its_attribute_or_line(
+    project: ProjectBuilder, request
+):
     project.add("thread-a", "plan.md")
     objective = "<obj> & \"quoted\" 'so'\n</thread_context>"
     project.data["threads"]["thread-a"]["objective"] = objective
@@ -161,7 +163,7 @@ def test_a_reference_that_closes_a_cycle_is_refused(
         project.build("thread-a", target)
 
 
-def test_a_cycle_in_the_file_is_a_warning_and_references_are_listed(
+def test_a_cycle_in_the_relations_file_is_listed_with_a_warning(
     project: ProjectBuilder,
 ):
     project.add("thread-a")
@@ -175,7 +177,7 @@ def test_a_cycle_in_the_file_is_a_warning_and_references_are_listed(
     assert list(context.refs) == ["thread-b"]
 
 
-def test_a_thread_has_the_same_context_before_it_is_in_the_file(
+def test_a_thread_has_the_same_context_before_it_is_in_the_relations_file(
     project: ProjectBuilder,
 ):
     project.write(thread_folder(project.base, "thread-a"), "plan.md")
@@ -200,9 +202,9 @@ def test_an_invalid_thread_id_has_no_context(project: ProjectBuilder):
     assert project.build("../thread-a").xml == ""
 
 
+@pytest.mark.fault("P3")
 @pytest.mark.parametrize("name", ["", ".", "..", ".x", "a/b", "a\0", "é", "x" * 65, 3])
 def test_an_unsafe_folder_name_is_not_a_thread_id(name: Any):
-    """P3."""
     assert not is_thread_id(name)
 
 

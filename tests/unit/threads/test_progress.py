@@ -61,7 +61,7 @@ def test_the_time_after_an_item_is_not_part_of_its_text():
     assert (item.text, item.at) == ("Channel", "2026-11-16 10:30")
 
 
-def test_subtasks_are_children_of_their_task():
+def test_indented_items_are_children():
     text = "## In Progress\n- [ ] Wheel\n  - [x] hub\n    - [x] bore\n  - [ ] rim\n"
     progress = parse_progress(text)
 
@@ -69,7 +69,7 @@ def test_subtasks_are_children_of_their_task():
     assert [child.text for child in progress.items[0].children] == ["hub", "rim"]
 
 
-def test_percent_counts_tasks_without_subtasks():
+def test_percent_counts_items_without_children():
     text = "- [ ] Wheel\n  - [x] hub\n  - [ ] rim\n"
 
     assert parse_progress(text).percent == 50
@@ -110,11 +110,11 @@ def test_code_blocks_are_ignored():
     assert parse_progress("```\n- [x] Dam\n```\n~~~\n- [ ] x\n~~~\n").items == []
 
 
-def test_a_section_named_not_done_is_open():
+def test_items_under_not_done_are_open():
     assert list_texts("## Not done yet\n- Wheel\n")["open"] == ["Wheel"]
 
 
-def test_a_file_without_tasks_has_no_percentage():
+def test_a_file_without_items_has_no_percentage():
     assert parse_progress("# Progress\n\nNothing yet.\n").percent is None
 
 

@@ -173,7 +173,7 @@ def test_unknown_fields_are_preserved(file: RelationsFile, base: Path):
     assert (saved["metadata"]["owner"], saved["plugins"]) == ("somebody", [1, 2])
 
 
-def test_pending_is_read_as_active():
+def test_the_old_status_pending_is_read_as_active():
     data = make_data("thread-a")
     data["threads"]["thread-a"]["status"] = "pending"
 
@@ -248,7 +248,7 @@ def test_a_fork_is_a_child_with_its_parents_objective():
     assert data["relations"]["thread-b"]["depends_on"] == ["thread-a"]
 
 
-def test_a_parent_that_is_added_later_gets_its_child():
+def test_a_child_is_linked_to_a_parent_that_is_added_later():
     data = make_empty_relations()
     upsert_threads(data, [make_thread("thread-b", "thread-a")], NOW)
 
@@ -416,8 +416,8 @@ def test_reading_falls_back_to_the_backup(file: RelationsFile, base: Path):
     assert list(read_relations(base)["threads"]) == ["thread-a"]
 
 
+@pytest.mark.fault("B13")
 def test_reading_a_pipe_does_not_block(base: Path):
-    """B13."""
     os.mkfifo(get_main_path(base))
 
     assert read_relations(base) == make_empty_relations()
@@ -545,7 +545,7 @@ def test_an_update_that_lost_the_lock_does_not_write(base: Path, file: Relations
     assert (get_main_path(base).exists(), lock.exists()) == (False, True)
 
 
-def test_a_folder_without_leslie_is_an_error(tmp_path: Path, clock: FakeClock):
+def test_an_update_fails_if_there_is_no_leslie_folder(tmp_path: Path, clock: FakeClock):
     file = RelationsFile(
         base=tmp_path, clock=clock, read=sinks.read_file, write=sinks.write_file
     )
