@@ -76,6 +76,7 @@ wheel: setup ## build dist/leslied-*.whl
 	$(BIN)/hatchling build -t wheel
 
 wheel-test: ## install the wheel from dist/ in a fresh environment and try it
+	@ls dist/*.whl >/dev/null 2>&1 || { echo "There is no wheel in dist/. Build it: make wheel"; exit 2; }
 	rm -rf .wheel-test
 	$(PYTHON) -m venv .wheel-test
 	.wheel-test/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl

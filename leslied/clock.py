@@ -1,4 +1,7 @@
-"""The clock: the only module that reads the time or sleeps, so tests can replace it."""
+"""The clock, which tests can replace.
+
+Except for the hook program, no other module reads the time or sleeps.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ class Clock(Protocol):
         """Return the seconds of a clock that never goes backwards."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait for so many seconds."""
+        """Suspend the calling thread for this many seconds."""
 
 
 class SystemClock:
@@ -32,5 +35,5 @@ class SystemClock:
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Wait for so many seconds."""
+        """Suspend the calling thread for this many seconds."""
         time.sleep(seconds)

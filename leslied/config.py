@@ -1,7 +1,7 @@
 """The config file: the settings, their defaults, and loading them from TOML.
 
-The settings are plain dataclasses and pydantic validates a file against them, so that a
-program without a config file never has to import pydantic.
+The settings are plain dataclasses, so that pydantic, which is slow to import, is needed
+only to validate an existing file.
 """
 
 from __future__ import annotations
@@ -81,11 +81,12 @@ class Settings:
 def load_settings(path: Path, agents: Iterable[str]) -> Settings:
     """Load the settings; return the defaults if there is no file.
 
-    `agents` are the supported agents. Raises ConfigError, with a line if possible.
+    `agents` are the names of supported agents. Raises ConfigError, which names the line
+    if possible.
     """
     try:
         if path.exists() and not path.is_file():
-            raise ConfigError(f"{path} is not a file.", f"Remove it: {path}")
+            raise ConfigError(f"{path} is not a file.", "Name a file: --config PATH")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return Settings()
@@ -129,16 +130,16 @@ def _validate(data: dict[str, Any], text: str, path: Path) -> Settings:
     try:
         return TypeAdapter(Settings).validate_python(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        location = [str(part) for part in first["loc"]]
+        first_error = error.errors()[0]
+        location = [str(part) for part in first_error["loc"]]
         key = ".".join(location)
-        if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        if first_error["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
             raise _make_unknown_key_error(
                 key, location[-1], _list_valid_keys(location), text, path
             ) from error
         line = _format_line_number(location[-1], text)
         raise ConfigError(
-            f"{path}{line}: {key}: {first['msg']}.",
+            f"{path}{line}: {key}: {first_error['msg']}.",
             "config.example.toml lists every key and its default.",
         ) from error
 
@@ -146,16 +147,17 @@ def _validate(data: dict[str, Any], text: str, path: Path) -> Settings:
 def _make_unknown_key_error(
     key: str, name: str, valid_keys: Iterable[str], text: str, path: Path
 ) -> ConfigError:
+    """Return the error for an unknown key; `name` is the last part of the key."""
     matches = difflib.get_close_matches(name, list(valid_keys), 1)
-    guess = f" Did you mean {matches[0]!r}?" if matches else ""
+    suggestion = f" Did you mean {matches[0]!r}?" if matches else ""
     return ConfigError(
-        f"{path}{_format_line_number(name, text)}: unknown key {key!r}.{guess}",
+        f"{path}{_format_line_number(name, text)}: unknown key {key!r}.{suggestion}",
         "config.example.toml lists every key and its default.",
     )
 
 
 def _list_valid_keys(location: list[str]) -> list[str]:
-    """Return the keys that are valid in the table of an unknown key."""
+    """Return the keys that are valid in the table that contains an unknown key."""
     tables: Mapping[str, Any] = {
         "agents": AgentSettings,
         "projects": ProjectSettings,
@@ -167,7 +169,7 @@ def _list_valid_keys(location: list[str]) -> list[str]:
 
 
 def _format_line_number(key: str, text: str) -> str:
-    """Return `, line N` for the first line with the key or table, else nothing."""
+    """Return `, line N` for the first line with the key or table, empty if none."""
     pattern = re.compile(
         rf"^[ \t]*(\[.*)?\"?{re.escape(key)}\"?[ \t]*[=\].]", re.MULTILINE
     )

@@ -2,12 +2,12 @@
 
 LesliedError
   UserError            an invalid argument or setting: a message, no traceback, exit 2
-    ConfigError        an invalid config file: exit 78, a service manager gives up
+    ConfigError        an invalid config file: exit 78, systemd does not restart
   SourceError          a source cannot be read now: counted, shown, retried
     DecodeError        one entry cannot be decoded: rejected, reading continues
   SinkError            one output cannot be written now: retried
   StoreUnusable        the store is damaged or newer than the program: exit 3
-  AlreadyRunning       another leslied holds the store: exit 4
+  AlreadyRunning       another process writes to the store: exit 4
 
 Code that cannot handle an error raises it and does not log it.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 
 class LesliedError(Exception):
-    """Base of all expected errors: a message, and a hint what to do next."""
+    """Base of all expected errors: a message, and a hint on what to do next."""
 
     exit_code = 1
 

@@ -1,4 +1,4 @@
-"""Failpoints: named points at which a test can kill the program.
+"""Failpoints: named places in the code where a test can kill the process.
 
 `LESLIED_CRASH_AT=name:n` kills the process with SIGKILL when it reaches the failpoint
 for the nth time. Without the variable a failpoint costs one comparison.
@@ -14,7 +14,7 @@ _remaining = [int(_COUNT or 1)]
 
 
 def failpoint(name: str) -> None:
-    """Kill the process if the environment asks for it at this point."""
+    """Kill the process if this is the call that `LESLIED_CRASH_AT` selects."""
     if name != _NAME:
         return
     _remaining[0] -= 1

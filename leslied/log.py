@@ -1,4 +1,4 @@
-"""Logging: one line per event on standard error, never with content of agents' logs."""
+"""Logging to standard error: one line per event, without content of agents' logs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 
 def make_logger(*, as_json: bool = False) -> FilteringBoundLogger:
-    """Configure structlog for this process; a closed standard error is ignored."""
+    """Configure structlog for this process and return a logger.
+
+    It does not fail if standard error is closed.
+    """
     import structlog  # noqa: PLC0415 - 80 ms, needed by the daemon only
 
     renderer: Any = structlog.processors.JSONRenderer()

@@ -1,6 +1,7 @@
 """JSON without importing `json`, which would take half of a hook's time.
 
-It calls the C functions behind `json`, and falls back to `json` if Python lacks them.
+The module calls the C functions that `json` uses, and `json` itself if a Python lacks
+them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class _ScannerOptions:
 
 
 def loads(data: bytes) -> Any:
-    """Parse JSON; raises ValueError, or RecursionError if it is nested too deep."""
+    """Parse JSON; raises ValueError, or RecursionError if it is nested too deeply."""
     text = data.decode("utf-8").removeprefix("\ufeff").strip(" \t\r\n")
     try:
         from _json import make_scanner  # noqa: PLC0415
@@ -42,7 +43,7 @@ def loads(data: bytes) -> Any:
 
 
 def dumps(value: Mapping[str, Any]) -> bytes:
-    """Encode an object of strings, booleans and such objects as ASCII JSON."""
+    """Encode a mapping as ASCII JSON; values are strings, booleans or mappings."""
     return _dump(value).encode("ascii")
 
 

@@ -24,7 +24,7 @@ class AppPaths:
 
     @property
     def archive_dir(self) -> Path:
-        """Copies of the agents' logs, kept when agents delete them."""
+        """Copies of the agents' logs, which remain when agents delete their logs."""
         return self.data_dir / "archive"
 
     @property
@@ -34,7 +34,7 @@ class AppPaths:
 
     @property
     def key_file(self) -> Path:
-        """The key of redaction placeholders, which other machines cannot match."""
+        """The key of the hashes in redaction markers; each machine has its own."""
         return self.data_dir / "redact.key"
 
     @property
@@ -49,7 +49,10 @@ class AppPaths:
 
 
 def get_paths(environ: Mapping[str, str], config: Path | None = None) -> AppPaths:
-    """Return the paths that the environment selects; nothing is created."""
+    """Return the paths that the environment selects; nothing is created.
+
+    `config` overrides the path of the config file. Raises UserError without a HOME.
+    """
     from platformdirs import PlatformDirs  # noqa: PLC0415 - 10 ms
 
     get_home(environ)
@@ -73,7 +76,7 @@ def get_home(environ: Mapping[str, str]) -> Path:
 
 
 def read_environ() -> dict[str, str]:
-    """Return a copy of the process environment; nothing else reads os.environ."""
+    """Return a copy of the environment; only failpoints read os.environ directly."""
     return dict(os.environ)
 
 
@@ -91,7 +94,7 @@ def load_key(path: Path) -> bytes:
 
 
 def make_private_dir(path: Path) -> None:
-    """Create the folder and its parents with mode 0700; restrict it if it exists."""
+    """Create the folder and its parents with mode 0700; if it exists, set its mode."""
     for folder in (*reversed(path.parents), path):
         if not folder.exists():
             folder.mkdir(mode=0o700, exist_ok=True)

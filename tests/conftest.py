@@ -1,4 +1,4 @@
-"""Fixtures of all tests: a temporary home, a fake clock, sample material."""
+"""Fixtures of all tests: a temporary home, a fake clock, a Claude Code home."""
 
 from __future__ import annotations
 

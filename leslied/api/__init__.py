@@ -7,7 +7,7 @@
             print(session.title, session.cost_usd)
 
 The names in `__all__` are stable; more may be added. Every expected error is a
-`LesliedError`, with a message and, in `hint`, what to do about it.
+`LesliedError` with a `message` and a `hint` on what to do about it.
 """
 
 from __future__ import annotations

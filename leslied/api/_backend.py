@@ -40,14 +40,14 @@ class Backend:
     """The store's reader, and the conversion of its results to API types."""
 
     redact: Callable[[str], str] | None = None
-    """Removes secrets from a text; None returns texts unchanged."""
+    """Function that removes secrets from a text; None if texts stay unchanged."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._clock = clock
         self.reader = SqlReader(path, clock, self._iter_session_rows)
 
     def get_session(self, id_prefix: str) -> SessionSummary:
-        """Return the session or subagent of an id; raises UserError."""
+        """Return the session or subagent that an id names; raises UserError."""
         resolved = resolve_id(self.reader, id_prefix, with_costs=True)
         if not resolved.subagent:
             return resolved.session
@@ -58,15 +58,16 @@ class Backend:
         return next(s for s in children if s.subagent_id == resolved.subagent)
 
     def load_units(self, summary: SessionSummary) -> Iterator[UnitView]:
-        """Yield the units of one stream in order, with one in memory at a time."""
-        files = self.reader.find_transcript_paths(summary.row)
+        """Yield the units of a session or subagent, with one in memory at a time."""
+        transcript_paths = self.reader.find_transcript_paths(summary.row)
         self.reader.clear_cache()
         for number in self.reader.get_session_order(summary.row).chat_ids:
             record_filter = RecordFilter(streams=(summary.row,), unit=number)
             entries = list(chain.from_iterable(self.reader.iter_pages(record_filter)))
             for unit in assemble(RecordStream(summary, entries), ()):
-                stored = structs.replace(unit, transcript=files.get(number, ""))
-                yield make_unit_view(self._redact_unit(stored))
+                path = transcript_paths.get(number, "")
+                complete = structs.replace(unit, transcript=path)
+                yield make_unit_view(self._redact_unit(complete))
 
     def list_entries(self, summary: SessionSummary) -> Entries:
         """Return the entries of a subagent, or of a session and its subagents."""
@@ -80,9 +81,9 @@ class Backend:
         return [self.make_view(child) for child in priced]
 
     def make_record_filter(self, id_prefix: str) -> RecordFilter:
-        """Return the filter for the entries of an id; raises UserError.
+        """Return the filter for the entries that an id names; raises UserError.
 
-        The id of an entry that several sessions share selects it in all of them.
+        The id of an entry that forks share selects the entry in each of them.
         """
         resolved = resolve_id(self.reader, id_prefix)
         if resolved.entry:
@@ -94,14 +95,14 @@ class Backend:
         return RecordFilter(streams=self._list_streams(summary))
 
     def redact_record(self, placed: PlacedRecord) -> PlacedRecord:
-        """Return the record without secrets, if the store was opened so."""
+        """Return the record, without secrets if the store was opened with `redact`."""
         return redact_entry(placed, self.redact) if self.redact else placed
 
     def _redact_unit(self, unit: StoredUnit) -> StoredUnit:
         return redact_unit(unit, self.redact) if self.redact else unit
 
     def redact_row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return an SQL row without secrets, if the store was opened so."""
+        """Return the SQL row, without secrets if the store was opened with `redact`."""
         if not (redact := self.redact):
             return row
         return tuple(
@@ -109,6 +110,7 @@ class Backend:
         )
 
     def _list_streams(self, summary: SessionSummary) -> tuple[int, ...]:
+        """Return the row ids of a session and its subagents, or of a subagent."""
         children = self._list_children(summary)
         return tuple({summary.row, *(child.row for child in children)})
 
@@ -127,10 +129,10 @@ class Backend:
         )
 
     def make_view(self, summary: SessionSummary) -> SessionView:
-        """Return the session as scripts see it, redacted if required."""
+        """Return the session as scripts see it, redacted if the store is."""
         status = compute_status(summary, self._clock.now())
-        visible = redact_summary(summary, self.redact) if self.redact else summary
-        return make_session_view(visible, status, self)
+        redacted = redact_summary(summary, self.redact) if self.redact else summary
+        return make_session_view(redacted, status, self)
 
     def _iter_session_rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the SQL view `sessions`, in the order of its columns."""

@@ -66,18 +66,20 @@ class Entries:
         thread, unit, subagent or entry. Filters of chained calls all apply. Raises
         UserError for an unknown role, type or id.
         """
-        _check("role", role, get_args(Role))
-        _check("type", type, get_args(RecordType))
+        _check_choice("role", role, get_args(Role))
+        _check_choice("type", type, get_args(RecordType))
         source = MAIN if source == "primary" else source
-        more = RecordFilter(role=role, type=type, source=source, tool=tool)
+        conditions = RecordFilter(role=role, type=type, source=source, tool=tool)
         if session:
             id_prefix = session if isinstance(session, str) else session.id
-            more = more.intersect(self._backend.make_record_filter(id_prefix))
+            conditions = conditions.intersect(
+                self._backend.make_record_filter(id_prefix)
+            )
         tests = [_has_tool(tool)] if tool else []
         tests += [test] if test else []
         return replace(
             self,
-            _filter=self._filter.intersect(more),
+            _filter=self._filter.intersect(conditions),
             _tests=(*self._tests, *tests),
         )
 
@@ -92,7 +94,8 @@ def _has_tool(tool: str) -> EntryTest:
     return lambda entry: entry.tool_name == tool
 
 
-def _check(name: str, value: str, choices: tuple[str, ...]) -> None:
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise UserError if a value is set and not one of the choices."""
     if value and value not in choices:
         raise UserError(
             f"There is no {name} {value!r}.", f"Use one of: {', '.join(choices)}"

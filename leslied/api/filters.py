@@ -32,7 +32,11 @@ def make_filters(
 
 
 def _to_microseconds(value: TimeArgument, *, is_end: bool = False) -> int:
-    """Return microseconds since 1970; a date is its start or, if `is_end`, its end."""
+    """Return microseconds since 1970.
+
+    A date means the start of the day or, if `is_end`, its end. Without a zone
+    the time is local. Raises UserError if the year is out of range.
+    """
     time = _parse_time(value) if isinstance(value, str) else value
     if not MINYEAR < time.year < MAXYEAR:
         raise UserError(
@@ -41,7 +45,7 @@ def _to_microseconds(value: TimeArgument, *, is_end: bool = False) -> int:
         )
     if not isinstance(time, datetime):
         day = time + timedelta(days=is_end)
-        time = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - local
+        time = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - local time
     aware = time if time.tzinfo else time.astimezone()
     return (aware - _EPOCH) // timedelta(microseconds=1)
 

@@ -1,4 +1,4 @@
-"""The store as scripts see it, and opening it."""
+"""Opening the store, and the store as scripts see it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _STORE_NAME, _KEY_NAME = "store.db", "redact.key"
 def open_store(path: str | Path | None = None, *, redact: bool = False) -> StoreView:
     """Open the store for reading; use the result in a `with` statement.
 
-    `path` is the store file or its folder; by default it is the store of the command
-    line. Texts are returned as in the logs; `redact` removes secrets from them. Raises
-    StoreUnusable if the store cannot be read.
+    `path` is the store file or its folder; the default is the store that the command
+    line uses. Texts are returned as they are in the logs; `redact` removes secrets from
+    them. Raises StoreUnusable if the store cannot be read.
     """
     file = Path(path) if path else get_paths(read_environ()).store_file
     if file.is_dir():
@@ -76,7 +76,7 @@ class StoreView:
         yield from map(self._backend.make_view, summaries)
 
     def session(self, id_prefix: str) -> SessionView:
-        """Return the session of an id, or the `last` one; raises UserError.
+        """Return the session that an id names, or the `last` one; raises UserError.
 
         Any unambiguous prefix of the id of a session, thread, unit or subagent is
         accepted. The id of a unit selects its session.
@@ -100,5 +100,5 @@ class StoreView:
         `values` are bound to the query's `?`; `timeout` is in seconds. Raises UserError
         for an invalid query.
         """
-        answer = self._backend.reader.execute(query, values, timeout)
-        return Rows(answer.columns, map(self._backend.redact_row, answer.rows))
+        result = self._backend.reader.execute(query, values, timeout)
+        return Rows(result.columns, map(self._backend.redact_row, result.rows))

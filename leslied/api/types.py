@@ -26,7 +26,7 @@ class Entry:
     """`system`, `user`, `assistant` or `tool`."""
     content: str
     created_at: datetime | None
-    """The time in the log; None if the log has none."""
+    """Time of the entry; None if the log does not contain it."""
     tool_name: str | None
     """Name of the tool, for calls and results."""
     tool_call_id: str | None
@@ -43,7 +43,7 @@ class Entry:
     agent: str
     model: str | None
     usage: Usage | None
-    """Tokens of the API message, which several entries can share."""
+    """Tokens of the API message; several entries can belong to the same message."""
     message_id: str | None
     unit: int
 
@@ -73,7 +73,7 @@ class SessionView:
     id: str
     """Id of the session, or of the subagent."""
     parent: str | None
-    """Id of a subagent's session; None for a session."""
+    """Id of the session that a subagent belongs to; None for a session."""
     agent: str
     project: str | None
     title: str | None
@@ -86,9 +86,9 @@ class SessionView:
     unit_count: int
     tool_calls: int
     usage: Usage
-    """Tokens, including subagents; what forks share counts once."""
+    """Tokens, including those of subagents; a message that forks share counts once."""
     cost_usd: float | None
-    """Cost at list prices, without models that have no known price."""
+    """Cost at list prices of the messages with a known price; None if there is none."""
     thread_id: str | None
     transcripts_dir: str | None
     _summary: SessionSummary = field(repr=False, compare=False)
@@ -101,7 +101,7 @@ class SessionView:
 
     @property
     def entries(self) -> Entries:
-        """The entries, for a session including those of its subagents."""
+        """The entries; those of a session include the entries of its subagents."""
         return self._backend.list_entries(self._summary)
 
     @property
@@ -112,7 +112,7 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Result of a query; iterating it yields each row once, as a dict."""
+    """Result of a query; it can be iterated once and yields each row as a dict."""
 
     columns: tuple[str, ...]
     _rows: Iterator[tuple[Any, ...]] = field(repr=False)
@@ -123,7 +123,7 @@ class Rows:
 
 
 def make_entry(placed: PlacedRecord) -> Entry:
-    """Convert a stored record."""
+    """Convert a stored record to an entry."""
     record = placed.record
     tool_input = decode_tool_input(record.tool_input)
     if tool_input is not None and not isinstance(tool_input, dict):
@@ -150,7 +150,7 @@ def make_entry(placed: PlacedRecord) -> Entry:
 
 
 def make_unit_view(unit: StoredUnit) -> UnitView:
-    """Convert an assembled unit."""
+    """Convert an assembled unit to its view."""
     return UnitView(
         number=unit.number,
         chat_id=unit.chat_id,
@@ -168,7 +168,7 @@ def make_unit_view(unit: StoredUnit) -> UnitView:
 def make_session_view(
     summary: SessionSummary, status: Status, backend: Backend
 ) -> SessionView:
-    """Convert the summary of a session or subagent."""
+    """Convert the summary of a session or subagent to its view."""
     key = summary.key
     return SessionView(
         id=summary.subagent_id or key.session_id,

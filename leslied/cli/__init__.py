@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SECTIONS = {
     "Read": {
         "list": "List sessions, newest first.",
-        "show": "Show a session, unit or subagent.",
+        "show": "Show a session, a unit (one prompt and its answer) or a subagent.",
         "search": "Search prompts, answers, tool calls and results.",
         "follow": "Follow sessions live.",
         "diff": "Compare two sessions, units or subagents.",
@@ -37,21 +37,21 @@ SECTIONS = {
     },
     "Export": {
         "export": "Export sessions as Markdown, HTML, JSON and other formats.",
-        "bundle": "Create a bug report archive without secrets.",
+        "bundle": "Create a redacted bug report as one file.",
     },
     "Threads": {
         "threads": "Show a project's threads and their parents.",
         "assets": "Show the plans, designs and notes of threads and who wrote them.",
         "context": "Print the context that an agent gets about its thread.",
-        "resume": "Show a thread's state and the command that resumes it.",
+        "resume": "Print a brief of a thread for the agent that continues it.",
         "inject": "Send a message to a thread's agent.",
         "inbox": "Show messages to agents and their delivery state.",
-        "init": "Add the guide to threads to a project's AGENTS.md.",
-        "hooks": "Install Claude Code hooks: instant updates, context injection.",
+        "init": "Add the guide for agents to a project's AGENTS.md.",
+        "hooks": "Install Claude Code hooks: faster transcripts, context injection.",
     },
     "Run": {
         "run": "Run the daemon in the foreground.",
-        "service": "Install and control the background service.",
+        "service": "Install, remove or inspect the background service.",
         "sync": "Read new log entries once and exit.",
         "pause": "Pause the daemon until `leslied unpause`.",
         "unpause": "Resume a paused daemon.",
@@ -78,6 +78,8 @@ COMMANDS = {
 
 
 class _LazyGroup(LesliedGroup):
+    """Group that imports a command only when it is called."""
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
@@ -122,7 +124,7 @@ class _LazyGroup(LesliedGroup):
     cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     examples=[
-        ("leslied sync", "read new log entries"),
+        ("leslied status", "show whether the daemon is running and what it has read"),
         ("leslied list", "list sessions, newest first"),
         ("leslied show last", "show the newest session"),
         ("leslied help export", "show help and examples for `export`"),
@@ -156,7 +158,7 @@ def leslied(ctx: click.Context, config: Path | None) -> None:
 
 
 def _open_streams() -> None:
-    """Make stdout and stderr exist and accept every character."""
+    """Replace missing output streams, and characters that a stream cannot encode."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -166,6 +168,7 @@ def _open_streams() -> None:
 
 
 def _discard_stdout() -> None:
+    """Redirect stdout to /dev/null, so that flushing it at exit cannot fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 

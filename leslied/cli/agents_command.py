@@ -57,8 +57,8 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     """
     app = get_app(ctx)
     settings = app.load_settings()
-    is_new = not app.paths.store_file.exists()
-    with nullcontext() if is_new else app.open_reader() as reader:
+    has_store = app.paths.store_file.exists()
+    with app.open_reader() if has_store else nullcontext() as reader:
         agents = list_agents(app, settings, reader)
     emit({"agents": agents}, lambda: _lines(agents, app), as_json=as_json)
 
@@ -87,7 +87,7 @@ def _lines(agents: list[dict[str, Any]], app: App) -> Iterator[str]:
         _COLUMNS,
         rows,
         stretch=0,
-        right_aligned="LOGS SESSIONS REJECTED",
+        right_aligned=("LOGS", "SESSIONS", "REJECTED"),
         droppable=("NEWEST READ", "NEWEST LOG", "REJECTED", "LAST SEEN"),
     )
     yield ""

@@ -19,29 +19,29 @@ if TYPE_CHECKING:
 def list_agents(
     app: App, settings: Settings, reader: StoreReader | None
 ) -> list[dict[str, Any]]:
-    """Return the JSON form of every supported agent, used on this machine or not.
+    """Return the JSON form of all supported agents, also of those never used here.
 
     `reader` is None if there is no store yet.
     """
-    stored_agents = (
+    summaries = (
         {agent["name"]: agent for agent in reader.summarize_agents()} if reader else {}
     )
     return [
-        _agent_to_dict(adapter, roots, stored_agents.get(adapter.name, {}))
+        _agent_to_dict(adapter, roots, summaries.get(adapter.name, {}))
         for adapter, roots in app.iter_agent_roots(settings)
     ]
 
 
 def _agent_to_dict(
-    adapter: AgentAdapter, roots: list[Root], stored: dict[str, Any]
+    adapter: AgentAdapter, roots: list[Root], summary: dict[str, Any]
 ) -> dict[str, Any]:
-    paths, looked_ns = stored.get("paths", ()), stored.get("looked_ns", 0)
+    paths, looked_ns = summary.get("paths", ()), summary.get("looked_ns", 0)
     freshness = check_freshness(adapter.name, roots, paths, looked_ns)
-    source_at = _from_ns(freshness.newest_ns)
-    ingested_at = _from_ns(stored.get("newest_ingested_ns"))
+    newest_source_at = _from_ns(freshness.newest_ns)
+    newest_ingested_at = _from_ns(summary.get("newest_ingested_ns"))
     lag = None
-    if source_at and ingested_at:
-        lag = max((source_at - ingested_at).total_seconds(), 0.0)
+    if newest_source_at and newest_ingested_at:
+        lag = max((newest_source_at - newest_ingested_at).total_seconds(), 0.0)
     return {
         "name": adapter.name,
         "title": adapter.title,
@@ -51,16 +51,16 @@ def _agent_to_dict(
             for root in roots
         ],
         "logs": freshness.count,
-        "sources": stored.get("sources", 0),
-        "sessions": stored.get("sessions", 0),
-        "last_seen_at": encode_time(_from_ns(stored.get("last_seen_ns"))),
-        "newest_source_at": encode_time(source_at),
-        "newest_ingested_at": encode_time(ingested_at),
+        "sources": summary.get("sources", 0),
+        "sessions": summary.get("sessions", 0),
+        "last_seen_at": encode_time(_from_ns(summary.get("last_seen_ns"))),
+        "newest_source_at": encode_time(newest_source_at),
+        "newest_ingested_at": encode_time(newest_ingested_at),
         "lag_seconds": lag,
-        "rejected": stored.get("rejected", 0),
-        "gone": stored.get("gone", 0),
-        "waiting": stored.get("waiting", 0),
-        "unreadable": stored.get("unreadable", 0) + len(freshness.unreadable),
+        "rejected": summary.get("rejected", 0),
+        "gone": summary.get("gone", 0),
+        "waiting": summary.get("waiting", 0),
+        "unreadable": summary.get("unreadable", 0) + len(freshness.unreadable),
     }
 
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from datetime import UTC
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leslied.clock import Clock, SystemClock
 from leslied.paths import (
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         Ingest,
         Pipeline,
         RelationsSync,
-        Settle,
+        TranscriptStage,
     )
     from leslied.pipeline.progress import ProgressCallback
     from leslied.redact import Redactor
@@ -45,7 +45,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """Environment, paths and clock of the running command."""
+    """Environment, paths and clock of the running command.
+
+    Its methods load the settings, open the store and build the pipeline.
+    """
 
     environ: Mapping[str, str]
     paths: AppPaths
@@ -63,7 +66,7 @@ class App:
         return Environment(home=self.home, environ=self.environ, platform=PLATFORM)
 
     def redact(self, text: str) -> str:
-        """Return the text with secrets of definite kinds replaced."""
+        """Return the text with recognized secrets replaced."""
         return _load_redactor(self.paths.key_file).redact(text)
 
     def open_reader(self) -> StoreReader:
@@ -85,10 +88,10 @@ class App:
         """Yield every agent with the directories it writes logs to."""
         from leslied.agents import load_adapters  # noqa: PLC0415
 
-        env = self._environment
+        environment = self._environment
         for name, adapter in load_adapters().items():
             configured = [path.expanduser() for path in settings.agent(name).roots]
-            yield adapter, list(adapter.roots(env, configured))
+            yield adapter, list(adapter.roots(environment, configured))
 
     def list_registries(
         self, settings: Settings
@@ -96,11 +99,13 @@ class App:
         """Return every agent with the files that list its live processes."""
         from leslied.agents import load_adapters  # noqa: PLC0415
 
-        env = self._environment
+        environment = self._environment
         registries = []
         for name, adapter in load_adapters().items():
             configured = [path.expanduser() for path in settings.agent(name).roots]
-            registries.append((adapter, list(adapter.live_registries(env, configured))))
+            registries.append(
+                (adapter, list(adapter.live_registries(environment, configured)))
+            )
         return registries
 
     def make_pipeline(
@@ -114,7 +119,9 @@ class App:
     ) -> Pipeline:
         """Build the pipeline from the current settings.
 
-        `is_final` settles unfinished turns as well; `is_light` uses less memory.
+        `is_final` settles unfinished turns as well. `is_light` is for the daemon: it
+        uses less memory, honours the pauses after failures, and does not wait long for
+        locks.
         """
         from leslied.pipeline import HookEvents, StopDetection  # noqa: PLC0415
         from leslied.pipeline.failures import Failures  # noqa: PLC0415
@@ -123,52 +130,54 @@ class App:
         settings = self.load_settings()
         on_progress = on_progress or ignore_progress
         failures = Failures(store, self.clock, ignores_pauses=not is_light)
+        common: dict[str, Any] = {
+            "is_final": is_final,
+            "failures": failures,
+            "on_progress": on_progress,
+        }
         ingests = [
-            replace(
-                ingest, is_final=is_final, failures=failures, on_progress=on_progress
-            )
+            replace(ingest, **common)
             for ingest in self._make_ingests(store, settings, is_light=is_light)
         ]
-        stop_detection = StopDetection(
-            store=store, registries=self.list_registries(settings)
-        )
+        registries = self.list_registries(settings)
+        stop_detection = StopDetection(store=store, registries=registries)
         hook_events = HookEvents(
             self.paths.data_dir, ingests, stop_detection, self.clock, failures
         )
-        settle = replace(
-            self._make_settle(store, reader, settings),
+        transcripts = replace(
+            self._make_transcript_stage(store, reader, settings),
             live_sessions=stop_detection.live_sessions,
-            is_final=is_final,
-            failures=failures,
-            on_progress=on_progress,
+            **common,
         )
-        return self._assemble_pipeline(hook_events, settle, settings, is_light=is_light)
+        return self._assemble_pipeline(
+            hook_events, transcripts, settings, is_light=is_light
+        )
 
     def _assemble_pipeline(
         self,
         hook_events: HookEvents,
-        settle: Settle,
+        transcripts: TranscriptStage,
         settings: Settings,
         *,
         is_light: bool,
     ) -> Pipeline:
-        """Add the stages that follow the transcripts."""
+        """Build the pipeline: these stages, and those that follow the transcripts."""
         from leslied.pipeline import Pipeline  # noqa: PLC0415
 
         return Pipeline(
             ingests=hook_events.ingests,
             hook_events=hook_events,
             stop_detection=hook_events.stop_detection,
-            settle=settle,
-            relations_sync=self._make_relations_sync(settle, is_light=is_light),
-            asset_index=self._make_asset_index(settle, settings),
-            exports=self._make_exports(settle, settings),
+            transcripts=transcripts,
+            relations_sync=self._make_relations_sync(transcripts, is_light=is_light),
+            asset_index=self._make_asset_index(transcripts, settings),
+            exports=self._make_exports(transcripts, settings),
             archiver=replace(
-                self._make_archiver(settle.store, settings),
-                failures=settle.failures,
-                on_progress=settle.on_progress,
+                self._make_archiver(transcripts.store, settings),
+                failures=transcripts.failures,
+                on_progress=transcripts.on_progress,
             ),
-            failures=settle.failures,
+            failures=transcripts.failures,
         )
 
     def _make_ingests(
@@ -186,50 +195,56 @@ class App:
                 weight=LIGHT_BATCH_WEIGHT if is_light else BATCH_WEIGHT,
             )
 
-    def _make_exports(self, settle: Settle, settings: Settings) -> Exports:
+    def _make_exports(
+        self, transcripts: TranscriptStage, settings: Settings
+    ) -> Exports:
         from leslied.pipeline import Exports  # noqa: PLC0415
 
         return Exports(
-            store=settle.store,
-            reader=settle.reader,
-            redact=settle.redact,
+            store=transcripts.store,
+            reader=transcripts.reader,
+            redact=transcripts.redact,
             clock=self.clock,
             formats=settings.output.formats,
-            live_sessions=settle.live_sessions,
-            failures=settle.failures,
+            live_sessions=transcripts.live_sessions,
+            failures=transcripts.failures,
         )
 
-    def _make_relations_sync(self, settle: Settle, *, is_light: bool) -> RelationsSync:
+    def _make_relations_sync(
+        self, transcripts: TranscriptStage, *, is_light: bool
+    ) -> RelationsSync:
         from leslied.pipeline.relations_sync import DAEMON_LOCK_WAITS, RelationsSync  # noqa: PLC0415
         from leslied.threads.relations_file import RETRY_DELAYS_SECONDS  # noqa: PLC0415
 
         return RelationsSync(
-            store=settle.store,
-            reader=settle.reader,
-            redact=settle.redact,
+            store=transcripts.store,
+            reader=transcripts.reader,
+            redact=transcripts.redact,
             clock=self.clock,
-            live_sessions=settle.live_sessions,
-            failures=settle.failures,
+            live_sessions=transcripts.live_sessions,
+            failures=transcripts.failures,
             lock_waits=DAEMON_LOCK_WAITS if is_light else RETRY_DELAYS_SECONDS,
         )
 
-    def _make_asset_index(self, settle: Settle, settings: Settings) -> AssetIndex:
+    def _make_asset_index(
+        self, transcripts: TranscriptStage, settings: Settings
+    ) -> AssetIndex:
         from leslied.pipeline import AssetIndex  # noqa: PLC0415
 
         agent_roots = list(self.iter_agent_roots(settings))
         return AssetIndex(
-            store=settle.store,
-            reader=settle.reader,
-            redact=settle.redact,
+            store=transcripts.store,
+            reader=transcripts.reader,
+            redact=transcripts.redact,
             clock=self.clock,
-            zone=settle.zone,
+            zone=transcripts.zone,
             agent_titles={adapter.name: adapter.title for adapter, _ in agent_roots},
             plan_folders=[
                 root.path.parent / "plans" for _, roots in agent_roots for root in roots
             ],
-            live_sessions=settle.live_sessions,
-            failures=settle.failures,
-            on_progress=settle.on_progress,
+            live_sessions=transcripts.live_sessions,
+            failures=transcripts.failures,
+            on_progress=transcripts.on_progress,
         )
 
     def _make_archiver(self, store: Store, settings: Settings) -> Archiver:
@@ -246,13 +261,15 @@ class App:
             roots=roots,
             clock=self.clock,
             key_id=_load_redactor(self.paths.key_file).key_id,
-            is_excluded=lambda agent, cwd: _is_unarchived(excludes[agent], cwd),
+            is_excluded=lambda agent, cwd: _is_excluded_from_archive(
+                excludes[agent], cwd
+            ),
         )
 
-    def _make_settle(
+    def _make_transcript_stage(
         self, store: Store, reader: StoreReader, settings: Settings
-    ) -> Settle:
-        from leslied.pipeline import Settle  # noqa: PLC0415
+    ) -> TranscriptStage:
+        from leslied.pipeline import TranscriptStage  # noqa: PLC0415
         from leslied.sinks import OutputPolicy  # noqa: PLC0415
         from leslied.sinks.leslie import TranscriptLimits  # noqa: PLC0415
 
@@ -268,7 +285,7 @@ class App:
             user=os.getuid(),
             is_central=output.location == "central",
         )
-        return Settle(
+        return TranscriptStage(
             store=store,
             reader=reader,
             policy=policy,
@@ -297,7 +314,10 @@ def get_app(ctx: click.Context) -> App:
 def make_exclude_predicate(
     settings: Settings, agent: str
 ) -> Callable[[str], bool] | None:
-    """Return a predicate for folders whose content must not be stored, or None."""
+    """Return a predicate for the folders whose sessions must not be stored.
+
+    Return None if no folder is excluded. A disabled agent excludes all folders.
+    """
     from leslied.pipeline.exclude import make_folder_matcher  # noqa: PLC0415
 
     if not settings.agent(agent).enabled:
@@ -306,9 +326,11 @@ def make_exclude_predicate(
     return make_folder_matcher(globs) if globs else None
 
 
-def _is_unarchived(is_excluded: Callable[[str], bool] | None, cwd: str) -> bool:
-    """Return whether a source must not be archived.
+def _is_excluded_from_archive(
+    is_excluded: Callable[[str], bool] | None, cwd: str
+) -> bool:
+    """Return whether a source in the folder `cwd` must not be archived.
 
-    A source whose folder is unknown might belong to an excluded one.
+    A source without a known folder might belong to an excluded one.
     """
     return is_excluded is not None and (not cwd or is_excluded(cwd))

@@ -86,23 +86,26 @@ def command(ctx: click.Context, *, arguments: tuple[str, ...], as_json: bool) ->
         )
     emit(
         {"threads": threads},
-        lambda: _lines(threads, is_one=bool(thread_ids)),
+        lambda: _lines(threads, is_single=bool(thread_ids)),
         as_json=as_json,
     )
 
 
 def _select_sessions(app: App, thread_id: str) -> list[SessionSummary]:
-    """Return one thread's session, or those of the current project, or all."""
+    """Return the session of the thread; without one, those of the current project.
+
+    If there is no project, or it has no sessions, return those of all projects.
+    """
     with app.open_reader() as reader:
         if thread_id:
             return [resolve_id(reader, thread_id).session]
         sessions = [s for s in list_sessions(reader) if s.folder]
     project = find_project(str(Path.cwd()))
-    project_sessions = [s for s in sessions if project and _is_in(s, project)]
+    project_sessions = [s for s in sessions if project and _is_in_project(s, project)]
     return (project_sessions or sessions)[:_MAX_THREADS]
 
 
-def _is_in(session: SessionSummary, project: Path) -> bool:
+def _is_in_project(session: SessionSummary, project: Path) -> bool:
     return Path(session.folder) == project or find_project(session.cwd) == project
 
 
@@ -113,17 +116,17 @@ def _load_index(session: SessionSummary, app: App) -> dict[str, Any] | None:
     return {**index, "folder": session.folder} if index else None
 
 
-def _lines(threads: Sequence[dict[str, Any]], *, is_one: bool) -> Iterator[str]:
+def _lines(threads: Sequence[dict[str, Any]], *, is_single: bool) -> Iterator[str]:
     if not threads:
         yield (
             "No thread has an asset index yet. "
             "Use an agent in a project, then run: leslied sync"
         )
         return
-    # Threads with nothing but transcripts would hide the others in a long list.
-    shown = [thread for thread in threads if is_one or _has_own_assets(thread)]
-    for number, thread in enumerate(shown):
-        if not is_one:
+    # Leave out threads with nothing but transcripts, or the list would be too long.
+    visible = [thread for thread in threads if is_single or _has_own_assets(thread)]
+    for number, thread in enumerate(visible):
+        if not is_single:
             yield from [""] if number else []
             title = sanitize(thread.get("title") or "").replace("\n", " ")
             yield click.style(f"{sanitize(str(thread['thread']))}  {title}", bold=True)
@@ -131,14 +134,14 @@ def _lines(threads: Sequence[dict[str, Any]], *, is_one: bool) -> Iterator[str]:
             _COLUMNS,
             list(_rows(thread)),
             stretch=2,
-            right_aligned="SIZE",
+            right_aligned=("SIZE",),
             droppable=("SIZE", "BY", "CHANGED"),
         )
         yield from _progress_lines(thread)
-    hidden = len(threads) - len(shown)
+    hidden = len(threads) - len(visible)
     if hidden:
         noun = "thread has" if hidden == 1 else "threads have"
-        yield from [""] if shown else []
+        yield from [""] if visible else []
         yield f"{hidden} {noun} only transcripts. List sessions with: leslied list"
 
 
@@ -181,15 +184,15 @@ def _transcript_row(
 
 
 def _format_call(file: dict[str, Any]) -> str:
-    """Format the tool call that changed the file last, `-` if it is unknown."""
+    """Format the tool call that changed the file last; `-` if the call is unknown."""
     tools = {call["call_id"]: call["tool"] for call in file.get("calls", [])}
     history = file.get("history", [])
     last_calls = history[-1]["calls"] if history else list(tools)
     call_ids = [call_id for call_id in last_calls if call_id in tools]
     if not call_ids:
         return "-"
-    more = f" (+{len(tools) - 1})" if len(tools) > 1 else ""
-    return f"{tools[call_ids[-1]]} {call_ids[-1]}{more}"
+    suffix = f" (+{len(tools) - 1})" if len(tools) > 1 else ""
+    return f"{tools[call_ids[-1]]} {call_ids[-1]}{suffix}"
 
 
 def _progress_lines(thread: dict[str, Any]) -> Iterator[str]:
@@ -205,8 +208,8 @@ def _progress_lines(thread: dict[str, Any]) -> Iterator[str]:
     )
     for item in progress["items"]:
         mark = {"done": "✓", "blocked": "!"}.get(item["state"], "·")
-        reason = f" (blocked: {item['reason']})" if item.get("reason") else ""
-        yield sanitize(f"{'  ' * item['depth']}{mark} {item['text']}{reason}")
+        suffix = f" (blocked: {item['reason']})" if item.get("reason") else ""
+        yield sanitize(f"{'  ' * item['depth']}{mark} {item['text']}{suffix}")
 
 
 def _lint(sessions: Sequence[SessionSummary], *, as_json: bool) -> int:

@@ -40,13 +40,13 @@ _MAX_REJECTED = 1000
 _README = """This is a bug report for leslied {version}.
 
 about.json     versions of leslied, Python and the system
-status.json    per agent: sources, sessions, newest times, rejected entries
-rejected.json  positions of entries that could not be read, and why; not their content
+status.json    state of the store, and of the logs of each agent
+rejected.json  positions of entries that could not be decoded, and why; no content
 config.toml    the settings, if there is a config file
 session.json   one session, if its ID was given
 manifest.json  the SHA-256 of each of these files
 
-Secrets of definite kinds are replaced, and the home directory is written as ~. Titles,
+Recognized secrets are replaced, and the home directory is written as ~. Titles,
 text and code of a session are only in session.json. Review the files before you send
 them.
 """
@@ -111,11 +111,14 @@ def command(ctx: click.Context, *, session_id: str, output: str, as_json: bool) 
 
 
 def _iter_files(app: App, session_id: str) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield (name, text factory) of each file; a text may be an error message."""
+    """Yield the name of each file with a function that returns its text.
+
+    If the store cannot be used, the text is an error message.
+    """
     yield "README.txt", lambda: _README.format(version=__version__)
-    yield "about.json", lambda: _dump_json(_describe_versions)
-    yield "status.json", lambda: _dump_json(lambda: _describe_status(app))
-    yield "rejected.json", lambda: _dump_json(lambda: _describe_rejected(app))
+    yield "about.json", lambda: _dump_json(_collect_versions)
+    yield "status.json", lambda: _dump_json(lambda: _collect_status(app))
+    yield "rejected.json", lambda: _dump_json(lambda: _list_rejected(app))
     config = app.paths.config_file
     if config.is_file():
         yield "config.toml", lambda: config.read_text("utf-8", "replace")
@@ -124,6 +127,7 @@ def _iter_files(app: App, session_id: str) -> Iterator[tuple[str, Callable[[], s
 
 
 def _dump_json(make_value: Callable[[], Any]) -> str:
+    """Return the value as JSON, or the error that computing it raised."""
     try:
         value = make_value()
     except LesliedError as error:
@@ -131,7 +135,7 @@ def _dump_json(make_value: Callable[[], Any]) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n"
 
 
-def _describe_versions() -> dict[str, Any]:
+def _collect_versions() -> dict[str, Any]:
     import sqlite3  # noqa: PLC0415 - only its version is needed
 
     return {
@@ -146,7 +150,7 @@ def _describe_versions() -> dict[str, Any]:
     }
 
 
-def _describe_status(app: App) -> dict[str, Any]:
+def _collect_status(app: App) -> dict[str, Any]:
     with app.open_reader() as reader:
         return {
             "agents": reader.summarize_agents(),
@@ -159,7 +163,7 @@ def _describe_status(app: App) -> dict[str, Any]:
         }
 
 
-def _describe_rejected(app: App) -> list[dict[str, Any]]:
+def _list_rejected(app: App) -> list[dict[str, Any]]:
     with app.open_reader() as reader:
         return reader.list_rejected(_MAX_REJECTED)
 
@@ -184,7 +188,7 @@ def _dump_session(app: App, session_id: str) -> str:
 
 
 def _redact_file(text: str, app: App) -> bytes:
-    """Replace secrets, and the home directory, which contains the user's name."""
+    """Replace secrets, and the home directory, whose path has the user's name."""
     home = str(app.home)
     without_home = text.replace(home, "~") if home != "/" else text
     return app.redact(without_home).encode(errors="replace")
@@ -192,8 +196,8 @@ def _redact_file(text: str, app: App) -> bytes:
 
 def _make_zip(files: dict[str, bytes]) -> bytes:
     """Return a reproducible zip of the files and a manifest with their hashes."""
-    sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    manifest = json.dumps({"leslied": __version__, "sha256": sums}, indent=2) + "\n"
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    manifest = json.dumps({"leslied": __version__, "sha256": hashes}, indent=2) + "\n"
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in {**files, "manifest.json": manifest.encode()}.items():

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MAX_ITEMS = 50
 _SHELL_SAFE = re.compile(r"[\w.][\w.@+-]*", re.ASCII)
-"""Words without special characters: ids come from logs and end up in a shell."""
+"""Words that a shell does not interpret; ids come from logs, so any text may occur."""
 _MAX_TITLE_CHARS = 70
 
 
@@ -65,15 +65,16 @@ def _open_store(paths: AppPaths) -> CompletionReader:
 def _list_ids(
     paths: AppPaths, incomplete: str, *, prefer_threads: bool
 ) -> Iterator[CompletionItem]:
-    """Yield `last` and the newest ids of one kind; of both kinds after a first letter.
+    """Yield `last`, then the newest thread ids or session ids.
 
-    The caller drops those that do not match.
+    Once a character is typed, yield both kinds, because either may match. The caller
+    drops the ids that do not.
     """
     from leslied.redact import Redactor  # noqa: PLC0415
 
     with _open_store(paths) as store:
         sessions = store.list_sessions(incomplete, MAX_ITEMS)
-    # A temporary key, because completion must not create the key file.
+    # Use a temporary key, because completion must not create the key file.
     redact = Redactor(os.urandom(32)).redact
     yield CompletionItem("last", help="the newest session")
     for session in sessions:

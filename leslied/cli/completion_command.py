@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 SHELLS = ("bash", "zsh", "fish")
 _OWN_MARK = "_leslied_completion"
+"""Text that every script of leslied contains."""
 _BASH_COMPLETION_FILES = (
     "/usr/share/bash-completion/bash_completion",
     "/usr/local/etc/profile.d/bash_completion.sh",
     "/opt/homebrew/etc/profile.d/bash_completion.sh",
     "/etc/bash_completion",
 )
-_FISH = """\
+_FISH_SCRIPT = """\
 function _leslied_completion
     set -l words (commandline -cp)
     set -l word (commandline -t)
@@ -49,10 +50,10 @@ complete --keep-order --no-files --command leslied --arguments "(_leslied_comple
 """
 """Replaces Click's fish script, which sorts items and cuts descriptions at a comma."""
 
-_shell = click.argument(
+_shell_argument = click.argument(
     "shell", metavar="[SHELL]", type=click.Choice(SHELLS), required=False
 )
-_folder = click.option(
+_folder_option = click.option(
     "--folder",
     metavar="FOLDER",
     help="Use this folder of zsh's fpath instead of ~/.zfunc. Only for zsh.",
@@ -74,13 +75,15 @@ def command() -> None:
     """
 
 
-def _add_printer(shell: str, use: str, requirement: str) -> None:
+def _add_printer(shell: str, enable_command: str, requirement: str) -> None:
+    """Add the command that prints the shell's script; `requirement` ends its help."""
+
     @command.command(
         name=shell,
         help=f"Print the completion script for {shell}{requirement}.",
         examples=[
             (f"leslied completion {shell}", "print the script"),
-            (use, "enable completion in this shell"),
+            (enable_command, "enable completion in this shell"),
         ],
         see_also=["completion install"],
     )
@@ -101,8 +104,8 @@ _add_printer("fish", "leslied completion fish | source", "")
     ],
     see_also=["completion uninstall"],
 )
-@_shell
-@_folder
+@_shell_argument
+@_folder_option
 @json_option
 @click.pass_context
 def install(
@@ -115,18 +118,18 @@ def install(
     a new shell to use completion.
     """
     app = get_app(ctx)
-    chosen = shell or _find_shell(app)
-    path = _get_script_path(app, chosen, folder)
-    before = _read_installed(path)
-    text = _make_script(chosen).encode()
-    if before != text:
+    shell_name = shell or _get_shell(app)
+    path = _get_script_path(app, shell_name, folder)
+    previous = _read_installed(path)
+    text = _make_script(shell_name).encode()
+    if previous != text:
         sinks.make_folder(path.parent)
         sinks.write_file(path.parent.resolve(), path.name, text)
     data = {
-        "shell": chosen,
+        "shell": shell_name,
         "path": str(path),
-        "changed": before != text,
-        "lines_to_add": [*_list_lines_to_add(chosen, path, app)],
+        "changed": previous != text,
+        "lines_to_add": [*_list_lines_to_add(shell_name, path, app)],
     }
     emit(data, lambda: _lines(data, app), as_json=as_json)
 
@@ -138,8 +141,8 @@ def install(
     ],
     see_also=["completion install"],
 )
-@_shell
-@_folder
+@_shell_argument
+@_folder_option
 @json_option
 @click.pass_context
 def uninstall(
@@ -169,17 +172,17 @@ def uninstall(
 def _make_script(shell: str) -> str:
     """Return the completion script of the shell."""
     if shell == "fish":
-        return _FISH
-    complete = BashComplete if shell == "bash" else ZshComplete
-    return complete(command, {}, "leslied", "_LESLIED_COMPLETE").source()
+        return _FISH_SCRIPT
+    script_class = BashComplete if shell == "bash" else ZshComplete
+    return script_class(command, {}, "leslied", "_LESLIED_COMPLETE").source()
 
 
-def _find_shell(app: App) -> str:
+def _get_shell(app: App) -> str:
     name = Path(app.environ.get("SHELL", "")).name
     if name not in SHELLS:
         reason = f"{name} is not supported" if name else "$SHELL is not set"
         raise UserError(
-            f"No shell to install for: {reason}.",
+            f"The shell could not be determined: {reason}.",
             f"Name one: leslied completion install {SHELLS[0]}",
         )
     return name
@@ -191,12 +194,14 @@ def _get_script_path(app: App, shell: str, folder: str | None) -> Path:
         raise UserError(f"--folder works only for zsh, not {shell}.", "Omit --folder.")
     environ, home = app.environ, app.home
     if shell == "bash":
-        data = Path(environ.get("XDG_DATA_HOME") or home / ".local/share")
-        user_dir = environ.get("BASH_COMPLETION_USER_DIR") or data / "bash-completion"
+        data_home = Path(environ.get("XDG_DATA_HOME") or home / ".local/share")
+        user_dir = (
+            environ.get("BASH_COMPLETION_USER_DIR") or data_home / "bash-completion"
+        )
         return Path(user_dir) / "completions" / "leslied"
     if shell == "fish":
-        config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
-        return config / "fish" / "completions" / "leslied.fish"
+        config_home = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+        return config_home / "fish" / "completions" / "leslied.fish"
     zsh_dir = Path(folder).expanduser().absolute() if folder else home / ".zfunc"
     return zsh_dir / "_leslied"
 
@@ -217,7 +222,7 @@ def _read_installed(path: Path) -> bytes | None:
 
 
 def _list_lines_to_add(shell: str, path: Path, app: App) -> Iterator[str]:
-    """Yield lines that the shell's startup file may need."""
+    """Yield the lines that the user may have to add to the shell's startup file."""
     if shell == "zsh":
         yield f"fpath=({_quote(path.parent, app)} $fpath)"
         yield "autoload -Uz compinit && compinit"
@@ -228,7 +233,7 @@ def _list_lines_to_add(shell: str, path: Path, app: App) -> Iterator[str]:
 
 
 def _quote(path: Path, app: App) -> str:
-    """Quote the path for a shell, starting with `~` where no quotes are needed."""
+    """Return the path for a shell: with `~` for the home folder, or in quotes."""
     short = format_path(str(path), str(app.home))
     return short if shlex.quote(short[1:]) == short[1:] else shlex.quote(str(path))
 

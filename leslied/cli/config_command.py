@@ -80,14 +80,14 @@ def _toml_lines(data: dict[str, Any], header: str) -> Iterator[str]:
         yield ""
         yield f"[{name}]"
         for key, value in values.items():
-            yield f"{key} = {_toml_value(value)}"
+            yield f"{key} = {_format_toml_value(value)}"
 
 
-def _toml_value(value: Any) -> str:
+def _format_toml_value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        return "[" + ", ".join(_toml_value(item) for item in value) + "]"
+        return "[" + ", ".join(_format_toml_value(item) for item in value) + "]"
     if isinstance(value, int):
         return str(value)
     text = str(value).replace("\\", "\\\\").replace('"', '\\"')

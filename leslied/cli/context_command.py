@@ -67,7 +67,7 @@ def command(
         context = build_context(
             location.base,
             location.thread_id,
-            extra_refs=[_find_ref(app, ref, location) for ref in refs],
+            extra_refs=[_locate_ref(app, ref, location) for ref in refs],
             prefix=f"{location.base}/" if is_central else "",
         )
     except CycleError as error:
@@ -80,11 +80,11 @@ def command(
     )
 
 
-def _find_ref(app: App, ref: str, location: ThreadLocation) -> ThreadLocation:
+def _locate_ref(app: App, ref: str, location: ThreadLocation) -> ThreadLocation:
     """Return the location of a referenced thread.
 
-    An unknown thread gets the location of the referring one, so that building the
-    context warns about it.
+    An unknown thread gets the folder of the referring thread, where
+    `build_context` does not find it and warns.
     """
     try:
         return get_thread(app, ref, location.base)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -24,7 +23,8 @@ from leslied.paths import read_environ
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MAX_ATTEMPTS = 200
+_MAX_CHECKS = 200
+_CHECK_SECONDS = 0.3
 
 
 @click.command(
@@ -79,7 +79,7 @@ def _run_demo(home: Path, pause: float) -> None:
 @contextmanager
 def _running_daemon(home: Path) -> Iterator[None]:
     """Run a daemon for this home directory; stop it at the end."""
-    environ = {k: v for k, v in read_environ().items() if not _is_agent_variable(k)}
+    environ = {k: v for k, v in read_environ().items() if not _is_user_variable(k)}
     environ["HOME"] = str(home)
     process = subprocess.Popen(
         [sys.executable, "-m", "leslied", "run"], env=environ, stderr=subprocess.DEVNULL
@@ -92,24 +92,25 @@ def _running_daemon(home: Path) -> Iterator[None]:
         process.wait(10)
 
 
-def _is_agent_variable(name: str) -> bool:
+def _is_user_variable(name: str) -> bool:
+    """Return whether the variable points to the user's files or service manager."""
     return name.startswith(("XDG_", "LESLIED_", "CLAUDE_", "NOTIFY_", "WATCHDOG_"))
 
 
 def _wait_for_files(folder: Path, pattern: str = "**/*.txt") -> list[Path]:
-    """Return the matching files once there are some and their number is stable.
+    """Return the matching files once two checks in a row find the same ones.
 
-    Raises LesliedError if none appear.
+    Raises LesliedError after a minute without files.
     """
     previous: list[Path] = []
-    for _ in range(_MAX_ATTEMPTS):
+    for _ in range(_MAX_CHECKS):
         current = sorted(folder.glob(pattern)) if folder.is_dir() else []
         if current and current == previous:
             return current
         previous = current
-        threading.Event().wait(0.3)
+        threading.Event().wait(_CHECK_SECONDS)
     raise LesliedError(
-        "The transcript of the demo did not appear.", f"Run: leslied doctor ({os.name})"
+        f"The demo's files did not appear in {folder}.", "Run: leslied doctor"
     )
 
 

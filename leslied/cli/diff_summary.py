@@ -71,7 +71,7 @@ def _collect_metadata(side: DiffSide) -> dict[str, Any]:
 
 
 def _collect_part_metadata(unit: Unit) -> dict[str, Any]:
-    """Return the fields in which a part differs from its session.
+    """Return the fields whose values for a unit or subagent differ from its session's.
 
     Tokens and cost are recorded for whole sessions only, so they are None.
     """
@@ -88,7 +88,7 @@ def _collect_part_metadata(unit: Unit) -> dict[str, Any]:
     }
 
 
-def _measure_duration(timed: SessionSummary | Unit) -> float | None:
-    if timed.started_at is None or timed.ended_at is None:
+def _measure_duration(session_or_unit: SessionSummary | Unit) -> float | None:
+    if session_or_unit.started_at is None or session_or_unit.ended_at is None:
         return None
-    return (timed.ended_at - timed.started_at).total_seconds()
+    return (session_or_unit.ended_at - session_or_unit.started_at).total_seconds()

@@ -128,7 +128,7 @@ def _unit_lines(
 ) -> Iterator[str]:
     for is_same, group in groupby(units, key=lambda unit: unit.status == "same"):
         if is_same:
-            yield from ("", indent + _format_same(list(group)))
+            yield from ("", indent + _format_same_units(list(group)))
             continue
         for unit in group:
             yield from ("", indent + _format_unit_header(unit))
@@ -140,7 +140,7 @@ def _unit_lines(
             yield from _unit_lines(unit.subagents, options, indent + "    ")
 
 
-def _format_same(units: Sequence[UnitDifference]) -> str:
+def _format_same_units(units: Sequence[UnitDifference]) -> str:
     noun = "subagent" if units[0].either.summary.is_subagent else "unit"
     verb = "is" if len(units) == 1 else "are"
     return click.style(f"{format_count(len(units), noun)} {verb} the same.", dim=True)
@@ -188,7 +188,7 @@ def _prompt_lines(
 def _one_sided_lines(
     unit: UnitDifference, options: DiffOptions, indent: str
 ) -> Iterator[str]:
-    """Yield the entries of a unit that only one side has, without its prompts."""
+    """Yield the entries, except prompts, of a unit that only one side has."""
     if unit.a and unit.b:
         return
     sign = "-" if unit.a else "+"
@@ -216,7 +216,7 @@ def _truncate(line: str) -> str:
 def _entries_lines(
     entries: Sequence[EntryDifference], options: DiffOptions, indent: str
 ) -> Iterator[str]:
-    """Yield the changed entries; an unchanged call is shown above a changed result."""
+    """Yield the changed entries, each changed result below its unchanged call."""
     unchanged: list[EntryDifference] = []
     for entry in entries:
         if entry.status == "same":
@@ -224,12 +224,12 @@ def _entries_lines(
             continue
         has_call = unchanged and _is_result_of(entry, unchanged[-1])
         call = unchanged.pop() if has_call else None
-        yield from _same_lines(len(unchanged), indent)
+        yield from _unchanged_lines(len(unchanged), indent)
         if call:
             yield from render_record(call.either.record, indent + "  ", is_full=False)
         yield from _entry_lines(entry, options, indent)
         unchanged = []
-    yield from _same_lines(len(unchanged), indent)
+    yield from _unchanged_lines(len(unchanged), indent)
 
 
 def _is_result_of(result: EntryDifference, call: EntryDifference) -> bool:
@@ -242,7 +242,7 @@ def _is_result_of(result: EntryDifference, call: EntryDifference) -> bool:
     return is_result and record.tool_call_id == side.record.tool_call_id
 
 
-def _same_lines(count: int, indent: str) -> Iterator[str]:
+def _unchanged_lines(count: int, indent: str) -> Iterator[str]:
     if count:
         text = "1 entry is the same" if count == 1 else f"{count} entries are the same"
         yield indent + click.style(f"  … {text}", dim=True)
@@ -269,9 +269,9 @@ def _format_entry_header(entry: EntryDifference) -> str:
     return f"@@ {' '.join(', '.join(parts).split())} @@"
 
 
-def _iter_remarks(text_diff: TextDifference, hidden: int) -> Iterator[str]:
-    if hidden > 0:
-        yield f"{format_count(hidden, 'more line')}; --full shows all"
+def _iter_remarks(text_diff: TextDifference, hidden_lines: int) -> Iterator[str]:
+    if hidden_lines > 0:
+        yield f"{format_count(hidden_lines, 'more line')}; --full shows all"
     if any(text_diff.uncompared):
         a, b = (format_count(count, "more line") for count in text_diff.uncompared)
         yield f"too long to be compared line by line: {a} in A, {b} in B"
@@ -288,7 +288,7 @@ def _hunk_lines(hunks: Iterable[Hunk], options: DiffOptions) -> Iterator[str]:
 
 def _format_line(line: TextDiffLine, options: DiffOptions) -> str:
     """Format the line with its sign; highlight the words that differ."""
-    begin, end = _find_window(line, options)
+    begin, end = _choose_window(line, options)
     color, is_dim = _COLORS.get(line.sign), line.sign == " "
     pieces = [
         (line.sign + (" …" if begin else " "), False),
@@ -302,19 +302,19 @@ def _format_line(line: TextDiffLine, options: DiffOptions) -> str:
     )
 
 
-def _find_window(line: TextDiffLine, options: DiffOptions) -> tuple[int, int]:
-    """Return the start and end of the part to show: that with the first change."""
+def _choose_window(line: TextDiffLine, options: DiffOptions) -> tuple[int, int]:
+    """Return the start and end of the visible part, which has the first change."""
     if options.is_full or len(line.text) <= _MAX_LINE_CHARS:
         return 0, len(line.text)
-    first = line.marks[0][0] if line.marks else 0
-    begin = max(min(first - _CHARS_BEFORE_CHANGE, len(line.text) - _MAX_LINE_CHARS), 0)
+    change = line.marks[0][0] if line.marks else 0
+    begin = max(min(change - _CHARS_BEFORE_CHANGE, len(line.text) - _MAX_LINE_CHARS), 0)
     return begin, begin + _MAX_LINE_CHARS
 
 
 def _split_at_marks(
     line: TextDiffLine, begin: int, end: int
 ) -> Iterator[tuple[str, bool]]:
-    """Yield the pieces of the line, each with whether it is highlighted."""
+    """Yield the text of each piece and whether it is highlighted."""
     position = begin
     for mark in line.marks:
         start, stop = (min(max(offset, position), end) for offset in mark)

@@ -51,8 +51,10 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     app = get_app(ctx)
     with app.open_reader() as reader:
         data = _collect_usage(app, reader)
-        ids = reader.list_similar_ids([session["id"] for session in data["sessions"]])
-    emit(data, lambda: _lines(data, app, ids), as_json=as_json)
+        similar_ids = reader.list_similar_ids(
+            [session["id"] for session in data["sessions"]]
+        )
+    emit(data, lambda: _lines(data, app, similar_ids), as_json=as_json)
 
 
 def _collect_usage(app: App, reader: StoreReader) -> dict[str, Any]:
@@ -76,36 +78,38 @@ def _collect_usage(app: App, reader: StoreReader) -> dict[str, Any]:
         "bytes": parts,
         "total_bytes": sum(parts.values()),
         "free_bytes": shutil.disk_usage(store.parent).free,
-        "store": _split_store(reader),
+        "store": _measure_store_parts(reader),
         "project_folders": len(project_folders),
-        "sessions": list(_iter_largest(app, reader)),
+        "sessions": list(_iter_largest_sessions(app, reader)),
         "command": _suggest_command(parts["store"] + parts["archive"]),
     }
 
 
-def _split_store(reader: StoreReader) -> dict[str, Any]:
+def _measure_store_parts(reader: StoreReader) -> dict[str, Any]:
     """Return the store's bytes by purpose.
 
-    Only unused bytes are returned if SQLite was built without table sizes.
+    Return only the unused bytes if this SQLite cannot report the sizes of tables.
     """
     tables = reader.sizes.get_table_bytes()
     size, used = reader.path.stat().st_size, reader.sizes.get_used_bytes()
     sizes: dict[str, Any] = {"unused_bytes": max(size - used, 0)}
     if tables:
         sizes["text_bytes"] = tables.get("record", 0)
-        index = sum(n for name, n in tables.items() if name.startswith("record_text"))
-        sizes["index_bytes"] = index
-        sizes["rest_bytes"] = max(used - sizes["text_bytes"] - index, 0)
+        index_bytes = sum(
+            n for name, n in tables.items() if name.startswith("record_text")
+        )
+        sizes["index_bytes"] = index_bytes
+        sizes["rest_bytes"] = max(used - sizes["text_bytes"] - index_bytes, 0)
     return sizes
 
 
-def _iter_largest(app: App, reader: StoreReader) -> Iterator[dict[str, Any]]:
+def _iter_largest_sessions(app: App, reader: StoreReader) -> Iterator[dict[str, Any]]:
     usage = measure_sizes(reader)
     sizes = {group: usage.get_session_size(group) for group in usage.store_by_session}
     largest = sorted(sizes, key=lambda group: (-sizes[group], group))[:_MAX_SESSIONS]
     for group in largest:
         agent, session_id = group
-        # A subagent whose parent's log was deleted belongs to no known session.
+        # The main session is unknown if only the log of a subagent was read.
         session = reader.find_session(SessionKey(agent, session_id))
         yield {
             "id": session_id,
@@ -127,7 +131,10 @@ def _suggest_command(size: int) -> str:
 
 
 def _measure_size(path: Path) -> int:
-    """Return the bytes of a file or of all files below a folder; ignore links."""
+    """Return the bytes of a file or of all files below a folder; 0 on an error.
+
+    Links are not followed.
+    """
     try:
         if not path.is_dir() or path.is_symlink():
             return path.lstat().st_size
@@ -142,7 +149,7 @@ def _measure_entry(entry: os.DirEntry[str]) -> int:
     return entry.stat(follow_symlinks=False).st_size
 
 
-def _lines(data: dict[str, Any], app: App, ids: list[str]) -> Iterator[str]:
+def _lines(data: dict[str, Any], app: App, similar_ids: list[str]) -> Iterator[str]:
     projects = format_count(data["project_folders"], "project")
     descriptions = {
         "store": _format_store(data["store"]),
@@ -161,17 +168,17 @@ def _lines(data: dict[str, Any], app: App, ids: list[str]) -> Iterator[str]:
     yield f"{'all':<9}{format_bytes(data['total_bytes']):>9}  {path}; {free} free"
     if data["sessions"]:
         yield ""
-        yield from _session_lines(data["sessions"], ids)
+        yield from _session_lines(data["sessions"], similar_ids)
     if data["command"]:
         yield ""
-        yield f"To see what to delete to free half of it: {data['command']}"
+        yield f"See which sessions to delete to free half of it: {data['command']}"
 
 
 def _format_store(store: dict[str, Any]) -> str:
-    names = (("text", "text"), ("index", "text index"), ("rest", "rest"))
+    labels = (("text", "text"), ("index", "text index"), ("rest", "rest"))
     parts = [
-        f"{format_bytes(store[f'{key}_bytes'])} {name}"
-        for key, name in names
+        f"{format_bytes(store[f'{key}_bytes'])} {label}"
+        for key, label in labels
         if f"{key}_bytes" in store
     ]
     if store["unused_bytes"]:
@@ -179,9 +186,11 @@ def _format_store(store: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _session_lines(sessions: list[dict[str, Any]], ids: list[str]) -> Iterator[str]:
-    names = ("LARGEST", "AGENT", "LAST ACTIVE", "TITLE", "BYTES", "ARCHIVE")
-    short_ids = shorten_ids((session["id"] for session in sessions), ids)
+def _session_lines(
+    sessions: list[dict[str, Any]], similar_ids: list[str]
+) -> Iterator[str]:
+    headers = ("LARGEST", "AGENT", "LAST ACTIVE", "TITLE", "BYTES", "ARCHIVE")
+    short_ids = shorten_ids((session["id"] for session in sessions), similar_ids)
     rows = [
         (
             short_ids[session["id"]],
@@ -193,4 +202,6 @@ def _session_lines(sessions: list[dict[str, Any]], ids: list[str]) -> Iterator[s
         )
         for session in sessions
     ]
-    yield from format_table(names, rows, stretch=3, right_aligned="BYTES ARCHIVE")
+    yield from format_table(
+        headers, rows, stretch=3, right_aligned=("BYTES", "ARCHIVE")
+    )

@@ -38,9 +38,9 @@ def _change_lines(
     changes: Sequence[DiffLine], indent: str, options: RenderOptions
 ) -> Iterator[str]:
     is_whole = options.tool_output == "whole"
-    shown = changes if is_whole else changes[: options.max_edit_lines]
+    visible = changes if is_whole else changes[: options.max_edit_lines]
     width = options.width_after(indent) - 2
-    for sign, text in shown:
+    for sign, text in visible:
         if sign == "@":
             yield indent + options.paint("⋮", dim=True)
             continue
@@ -49,7 +49,7 @@ def _change_lines(
             options.wrap(line, width) if is_whole else [options.truncate(line, width)]
         ):
             yield indent + options.paint(f"{sign} {piece}".rstrip(), **_COLORS[sign])
-    if len(shown) < len(changes):
+    if len(visible) < len(changes):
         yield indent + options.paint(
-            format_more_lines(len(changes) - len(shown)), dim=True
+            format_more_lines(len(changes) - len(visible)), dim=True
         )

@@ -27,7 +27,7 @@ from leslied.errors import UserError
 from leslied.lookup import ResolvedId, list_sessions, load_session, resolve_id
 from leslied.model.query import Selection
 from leslied.redact.session import redact_session
-from leslied.sessions import stopped_before_us
+from leslied.sessions import compute_stop_cutoff_us
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -90,7 +90,7 @@ FORMATS = (
     type=click.Path(),
     help="Write to this file or folder instead of standard output.",
 )
-@click.option("--all", "is_all", is_flag=True, help="Export all sessions to a folder.")
+@click.option("--all", "is_all", is_flag=True, help="Export many sessions to a folder.")
 @filter_options
 @click.option("--reveal", is_flag=True, help="Do not redact secrets.")
 @json_option
@@ -100,13 +100,14 @@ def command(
 ) -> None:
     """Export a session, unit or subagent, or many sessions with --all.
 
-    The formats markdown and html are for people; json, jsonl and atif are for programs;
-    leslie, devflow, chibi and weakincentives are read by the tools of these names.
+    The formats markdown and html are for people; json, jsonl and atif (the Agent
+    Trajectory Interchange Format) are for programs; leslie, devflow, chibi and
+    weakincentives are read by the tools of these names.
 
-    Without -o, formats that consist of one file are printed to standard output. If PATH
-    ends in / or is a folder, all files are written below it; otherwise PATH is the
-    file. With --all, filters select sessions as in `leslied list`. Secrets are redacted
-    unless --reveal is given.
+    Without -o, a single file is printed to standard output; formats with several files
+    and --all need a folder. PATH is a folder if it ends in / or exists as one,
+    otherwise a file. With --all, filters select sessions as in `leslied list`. Secrets
+    are redacted unless --reveal is given.
     """
     app = get_app(ctx)
     request = _ExportRequest(
@@ -124,7 +125,11 @@ def command(
         request.print()
         return
     files = [{"path": str(path), "bytes": size} for path, size in request.write()]
-    data = {"format": format_name, "sessions": request.sessions, "files": files}
+    data = {
+        "format": format_name,
+        "sessions": request.rendered_sessions,
+        "files": files,
+    }
     emit(data, lambda: _lines(data, request), as_json=request.as_json)
 
 
@@ -140,7 +145,7 @@ class _ExportRequest:
     is_all: bool
     reveal: bool
     as_json: bool
-    sessions: int = 0
+    rendered_sessions: int = 0
 
     def check(self) -> None:
         """Raise UserError if the arguments contradict each other."""
@@ -165,7 +170,10 @@ class _ExportRequest:
             )
 
     def print(self) -> None:
-        """Print a single-file export to standard output."""
+        """Print the export to standard output.
+
+        Raises UserError if it is compressed or consists of several files.
+        """
         (artifacts,) = self._render()
         primary = [artifact for artifact in artifacts if not artifact.is_derived]
         if len(primary) != 1 or primary[0].path.endswith(".gz"):
@@ -185,16 +193,16 @@ class _ExportRequest:
             if target.is_dir():
                 yield from _write_artifacts(target, artifacts)
             elif len(primary) == 1:
-                _write_artifact(target, primary[0])
+                _write_single_file(target, primary[0])
                 yield target, len(primary[0].body)
             else:
                 sinks.make_folder(target)
                 yield from _write_artifacts(target, artifacts)
 
     def _resolve_target(self) -> Path:
-        """Return the resolved target; create the folder for several files.
+        """Return the absolute path of the output; create it if it must be a folder.
 
-        Raises UserError for special files and for folders that belong to an agent.
+        Raises UserError for links, special files and paths inside an agent's folder.
         """
         path = Path(self.output).expanduser()
         target = path.parent.resolve() / path.name if path.name else path.resolve()
@@ -218,7 +226,7 @@ class _ExportRequest:
     def _render(self) -> Iterator[tuple[Artifact, ...]]:
         with self.app.open_reader() as reader:
             for session in self._load_sessions(reader):
-                self.sessions += 1
+                self.rendered_sessions += 1
                 if self.reveal:
                     yield self.sink.render(session)
                 else:
@@ -228,15 +236,17 @@ class _ExportRequest:
         now = self.app.clock.now()
         is_utc = self.app.load_settings().output.timezone == "utc"
         for resolved in self._resolve_sessions(reader):
-            at = resolved.session.started_at or now
-            zone = UTC if is_utc else at.astimezone().tzinfo or UTC
+            time = resolved.session.started_at or now
+            zone = UTC if is_utc else time.astimezone().tzinfo or UTC
             yield load_session(reader, resolved, now, zone)
 
     def _resolve_sessions(self, reader: StoreReader) -> Iterable[ResolvedId]:
         if not self.is_all:
             return [resolve_id(reader, self.session_ref, with_costs=True)]
         now = self.app.clock.now()
-        selection = Selection(filters=self.filters, quiet_us=stopped_before_us(now))
+        selection = Selection(
+            filters=self.filters, quiet_us=compute_stop_cutoff_us(now)
+        )
         sessions = list_sessions(reader, selection, with_costs=True)
         return self._with_progress([ResolvedId(session) for session in sessions])
 
@@ -246,12 +256,14 @@ class _ExportRequest:
             yield from bar.track(resolved)
 
 
-def _check_target(target: Path, shown_path: str) -> None:
+def _check_target(target: Path, path_argument: str) -> None:
     if target.is_symlink():
-        raise UserError(f"{shown_path} is a symbolic link.", "Name its target instead.")
+        raise UserError(
+            f"{path_argument} is a symbolic link.", "Name its target instead."
+        )
     if target.exists() and not (target.is_file() or target.is_dir()):
         raise UserError(
-            f"{shown_path} is not a regular file or folder.",
+            f"{path_argument} is not a regular file or folder.",
             "Name a file or a folder.",
         )
 
@@ -264,7 +276,7 @@ def _write_artifacts(
         yield folder / artifact.path, len(artifact.body)
 
 
-def _write_artifact(target: Path, artifact: Artifact) -> None:
+def _write_single_file(target: Path, artifact: Artifact) -> None:
     sinks.write_file(target.parent, target.name, artifact.body)
 
 

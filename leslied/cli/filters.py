@@ -65,7 +65,7 @@ _OTHER_OPTIONS = (
     click.option(
         "--until",
         metavar="WHEN",
-        help="Select sessions started by the end of that day.",
+        help="Select sessions that started on or before WHEN.",
     ),
 )
 
@@ -87,7 +87,7 @@ def filter_options(command: F) -> F:
 def parse_filters(
     app: App, options: Mapping[str, Any], names: Iterable[str] = tuple(_FILTER_KEYS)
 ) -> tuple[Filter, ...]:
-    """Return the filters set by the options of these names.
+    """Return the filters that the options in `names` set.
 
     Raises UserError for an empty value: an unset shell variable must not select all
     sessions.
@@ -115,7 +115,7 @@ def format_no_sessions(filters: Sequence[Filter]) -> str:
 def make_value_parsers(
     app: App, *, is_end: bool = False
 ) -> Mapping[str, Callable[[str], str | int]]:
-    """Return the parsers of filter values by filter key.
+    """Return a parser for the values of each filter key that needs one.
 
     With `is_end`, a `before` date includes the whole day.
     """

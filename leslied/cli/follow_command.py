@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from leslied.store import ChangeFeed, StoreReader
 
 _POLL_SECONDS = 0.3
-_SHOWN_TYPES = ("user_message", "assistant_message", "tool_use", "tool_result", "error")
+_LAST_TYPES = ("user_message", "assistant_message", "tool_use", "tool_result", "error")
+"""Types of the entries that `--last` counts."""
 
 
 @click.command(
@@ -109,7 +110,7 @@ def _wait() -> bool:
 def _resolve_streams(
     reader: StoreReader, session_ids: Sequence[str]
 ) -> frozenset[tuple[str, ...]] | None:
-    """Return the keys to follow, as in `_SessionFilter.streams`."""
+    """Return the keys of the sessions and subagents to follow; None for all."""
     streams: set[tuple[str, ...]] = set()
     for session_id in session_ids:
         resolved = resolve_id(reader, session_id)
@@ -121,16 +122,16 @@ def _resolve_streams(
 
 @dataclass(slots=True)
 class _SessionFilter:
-    """Decides which sessions are followed, and caches the answers of the store."""
+    """Filter of the sessions to follow, with a cache of the store's answers."""
 
     reader: StoreReader
     streams: frozenset[tuple[str, ...]] | None
     """Sessions by agent and id, or subagents by their full key; None for all."""
     filters: tuple[Filter, ...]
     matching: set[SessionGroup] = field(default_factory=set)
-    """Sessions that match the filters, as of the last query."""
+    """Sessions that matched the filters at the last query."""
     decided: set[SessionGroup] = field(default_factory=set)
-    """Sessions that need no further query, matching or not."""
+    """Sessions whose match with the filters cannot change any more."""
 
     def __post_init__(self) -> None:
         check_agents(self.reader, self.filters)
@@ -141,7 +142,7 @@ class _SessionFilter:
         return self.streams is None and not self.filters
 
     def update(self, keys: Iterable[SessionKey]) -> None:
-        """Query the store if any of these sessions is not decided yet."""
+        """Query the store if one of these sessions is not in `decided` yet."""
         undecided = {SessionGroup(*key[:2]) for key in keys} - self.decided
         if self.filters and undecided:
             self.refresh()
@@ -155,8 +156,8 @@ class _SessionFilter:
 
     def _is_decided(self, group: SessionGroup) -> bool:
         # A session's folder may be unknown until after its first entry.
-        main = self.reader.find_session(SessionKey(*group))
-        return group in self.matching or bool(main and main.cwd)
+        session = self.reader.find_session(SessionKey(*group))
+        return group in self.matching or bool(session and session.cwd)
 
     def includes(self, key: SessionKey) -> bool:
         """Return whether the session is followed; call `update` first."""
@@ -168,7 +169,7 @@ class _SessionFilter:
 
 @dataclass(slots=True)
 class _Follower:
-    """Prints new entries and remembers the position in the change feed."""
+    """Printer of new entries; it remembers its position in the change feed."""
 
     app: App
     reader: StoreReader
@@ -177,8 +178,11 @@ class _Follower:
     feed: ChangeFeed = field(init=False)
     view: FollowView = field(init=False)
     cursor: int = 0
+    """Newest placement that was printed or skipped."""
     stopped_us: int = 0
+    """Time of the newest stop that was printed or skipped."""
     version: int = -1
+    """Data version of the store at the last poll."""
     seen_sessions: set[SessionKey] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -191,21 +195,23 @@ class _Follower:
         )
 
     def start(self, last: int | None, *, is_all: bool) -> None:
-        """Skip the existing entries except the last ones; with `is_all`, skip none."""
+        """Print the `last` newest entries and skip older ones; `is_all` skips none."""
         if is_all:
             return
         self.cursor = self.feed.get_newest_placement()
         self.stopped_us = int(self.app.clock.now().timestamp() * 1_000_000)
         if last is None:
             return
-        rows = None
+        row_ids = None
         if not self.session_filter.is_all:
             self.session_filter.refresh()
             streams = self.feed.list_streams()
-            rows = [
-                row for row, key in streams.items() if self.session_filter.includes(key)
+            row_ids = [
+                row_id
+                for row_id, key in streams.items()
+                if self.session_filter.includes(key)
             ]
-        for placed in self.feed.list_last(last, _SHOWN_TYPES, rows):
+        for placed in self.feed.list_last(last, _LAST_TYPES, row_ids):
             self._print_record(placed)
             self.cursor = max(self.cursor, placed.placement)
 

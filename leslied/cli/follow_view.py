@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class FollowView:
     """Renderer for interleaved entries of many sessions.
 
-    A log often marks the end of a turn more than once; only the first is shown.
+    A log often marks the end of a turn more than once; only the first mark is shown.
     """
 
     def __init__(

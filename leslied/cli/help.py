@@ -91,10 +91,10 @@ class LesliedGroup(LesliedCommand, click.Group):
             return super().resolve_command(ctx, args)
         raise UserError(
             f"There is no command `{ctx.command_path} {name}`.",
-            self._suggest(ctx, name),
+            self._suggest_command(ctx, name),
         )
 
-    def _suggest(self, ctx: click.Context, name: str) -> str:
+    def _suggest_command(self, ctx: click.Context, name: str) -> str:
         from difflib import get_close_matches  # noqa: PLC0415 - rarely needed
 
         matches = get_close_matches(name, self.list_commands(ctx), n=2)

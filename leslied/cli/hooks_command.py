@@ -14,7 +14,7 @@ from leslied.cli.help import LesliedGroup
 from leslied.cli.output import emit, format_path, format_table, json_option, sanitize
 from leslied.errors import UserError
 from leslied.hooks import settings
-from leslied.hooks.settings_file import Scope, SettingsFile, find_settings_file
+from leslied.hooks.settings_file import Scope, SettingsFile, get_settings_path
 from leslied.hooks.spool import FOLDER
 from leslied.hooks.thread import find_project
 from leslied.paths import make_private_dir
@@ -35,12 +35,12 @@ scope_option = click.option(
 
 @click.group(cls=LesliedGroup, see_also=["inject", "inbox", "context"])
 def command() -> None:
-    """Install Claude Code hooks: instant updates, context injection.
+    """Install Claude Code hooks: faster transcripts, context injection.
 
-    The hooks list the plan, design and transcripts of its thread to the agent, deliver
-    the messages of `leslied inject`, and notify the daemon when a turn ends. They never
-    block the agent or make it fail. Without hooks, updates arrive a little later, and
-    nothing is injected.
+    The hooks tell Claude Code which plan, design and transcripts its thread has,
+    deliver the messages of `leslied inject`, and notify the daemon when a turn ends.
+    They never block the agent or make it fail. Without hooks, transcripts are written a
+    little later, and nothing is injected.
     """
 
 
@@ -60,7 +60,7 @@ def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
     New sessions use the hooks. Install again after an update of leslied to update them.
     """
     app = get_app(ctx)
-    file = SettingsFile(_find_settings_file(app, scope))
+    file = SettingsFile(_get_settings_file(app, scope))
     hook_command = _make_hook_command(app)
     make_private_dir(app.paths.data_dir / FOLDER)
     is_changed = file.update(lambda text: settings.install(text, hook_command))
@@ -85,7 +85,7 @@ def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
 def uninstall(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
     """Remove the hooks from Claude Code's settings; keep the rest of the file."""
     app = get_app(ctx)
-    file = SettingsFile(_find_settings_file(app, scope))
+    file = SettingsFile(_get_settings_file(app, scope))
     is_changed = file.update(lambda text: text and settings.uninstall(text))
     path = sanitize(format_path(str(file.path), str(app.home)))
     message = f"The hooks were removed from {path}."
@@ -135,19 +135,19 @@ class _HooksState:
     error: str = ""
 
 
-def _find_settings_file(app: App, scope: Scope) -> Path:
+def _get_settings_file(app: App, scope: Scope) -> Path:
     project = find_project(str(Path.cwd()))
     if scope != "user" and not project:
         raise UserError(
             "The current folder is not in a project.",
             "Change to a project's folder and try again.",
         )
-    return find_settings_file(scope, app.home, app.environ, Path(project))
+    return get_settings_path(scope, app.home, app.environ, Path(project))
 
 
 def _read_state(app: App, scope: Scope) -> _HooksState:
     try:
-        path = _find_settings_file(app, scope)
+        path = _get_settings_file(app, scope)
     except UserError:
         return _HooksState(scope, None)
     try:
@@ -167,7 +167,7 @@ def _read_state(app: App, scope: Scope) -> _HooksState:
 
 
 def _find_error(app: App, commands: dict[str, str], *, is_disabled: bool) -> str:
-    """Return why installed hooks may not work; empty if they should."""
+    """Return why the installed hooks cannot work; "" if no reason is known."""
     if is_disabled:
         return "disableAllHooks is set"
     if set(commands) != set(settings.EVENTS):
@@ -214,7 +214,7 @@ def _lines(states: list[_HooksState], app: App) -> Iterator[str]:
         if state.path
     ]
     yield from format_table(
-        ("SCOPE", "INSTALLED", "SETTINGS", "TROUBLE"), rows, stretch=3
+        ("SCOPE", "INSTALLED", "SETTINGS", "ERROR"), rows, stretch=3
     )
     if not any(state.is_installed for state in states):
         yield "Install the hooks with: leslied hooks install"

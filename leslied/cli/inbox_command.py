@@ -62,7 +62,7 @@ def _load_messages(app: App, prefix: str) -> list[inbox.InboxMessage]:
     messages = [
         message for thread in threads for message in inbox.list_messages(folder, thread)
     ]
-    inbox.settle(
+    inbox.resolve_claims(
         messages, now_ns, lambda name: injection_state.load(folder, name).transcript
     )
     return sorted(messages, key=lambda message: message.at_ns)

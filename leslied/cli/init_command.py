@@ -61,7 +61,9 @@ _RESULT_MESSAGES = {
     show_default=True,
     help="Change this file; choose the one that your agents read.",
 )
-@click.option("--yes", is_flag=True, help="Replace a guide of another major version.")
+@click.option(
+    "--yes", is_flag=True, help="Replace the guide even if its major version differs."
+)
 @click.option("--remove", is_flag=True, help="Remove the guide.")
 @click.option("--diff", is_flag=True, help="Show the change without making it.")
 @json_option
@@ -69,26 +71,26 @@ _RESULT_MESSAGES = {
 def command(
     ctx: click.Context, *, name: str, yes: bool, remove: bool, diff: bool, as_json: bool
 ) -> None:
-    """Add the guide to threads to a project's AGENTS.md.
+    """Add the guide for agents to a project's AGENTS.md.
 
-    The guide is a marked block at the end of AGENTS.md in the top folder of the Git
-    repository, or in the current folder outside a repository. Run the command again
-    after an update of leslied to update the guide. Text outside the block is never
-    changed.
+    The guide explains to agents how to use threads. It is a marked, versioned block at
+    the end of AGENTS.md; the file is in the top folder of the Git repository or,
+    outside a repository, in the current folder. After upgrading leslied, run the
+    command again to update the guide. Text outside the block is never changed.
     """
     app = get_app(ctx)
-    snapshot = read_snapshot(_find_folder(app.home), name)
-    plan = _plan(snapshot, is_removed=remove)
+    snapshot = read_snapshot(_get_project_folder(app.home), name)
+    plan = _make_plan(snapshot, is_removal=remove)
     file = format_path(str(snapshot.folder / name), str(app.home))
     data: dict[str, Any] = {
         "file": str(snapshot.folder / name),
         **_plan_to_dict(plan),
     }
     if diff:
-        # A temporary key, because a preview must not create the key file.
+        # Use a temporary key, because a preview must not create the key file.
         redact = Redactor(os.urandom(32)).redact
-        data["diff"] = redact("".join(_diff(snapshot, plan)))
-        emit(data, lambda: _color_diff(data["diff"]), as_json=as_json)
+        data["diff"] = redact("".join(_diff_lines(snapshot, plan)))
+        emit(data, lambda: _colored_lines(data["diff"]), as_json=as_json)
         return
     if plan.needs_consent and not yes and not _confirm(plan, file, as_json=as_json):
         data["status"] = "skipped"
@@ -99,7 +101,7 @@ def command(
     emit(data, lambda: [message], as_json=as_json, warnings=warnings)
 
 
-def _find_folder(home: Path) -> Path:
+def _get_project_folder(home: Path) -> Path:
     """Return the project's top folder, or the current folder outside a project.
 
     Raises UserError in the home directory and in the root directory, and if the top
@@ -122,9 +124,9 @@ def _find_folder(home: Path) -> Path:
     return top
 
 
-def _plan(snapshot: FileSnapshot, *, is_removed: bool) -> GuidePlan:
+def _make_plan(snapshot: FileSnapshot, *, is_removal: bool) -> GuidePlan:
     try:
-        if is_removed:
+        if is_removal:
             return plan_remove(snapshot.data)
         return plan_init(snapshot.data, load_guide())
     except UserError as error:
@@ -179,8 +181,10 @@ def _iter_warnings(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[str]:
 
 def _iter_claude_warnings(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[str]:
     # Claude Code reads AGENTS.md only in a folder without CLAUDE.md.
-    other = snapshot.folder / next(name for name in _FILES if name != snapshot.name)
-    if other.is_symlink() or not other.is_file():
+    other_file = snapshot.folder / next(
+        name for name in _FILES if name != snapshot.name
+    )
+    if other_file.is_symlink() or not other_file.is_file():
         return
     if snapshot.name == "CLAUDE.md":
         if plan.status == "created":
@@ -190,7 +194,7 @@ def _iter_claude_warnings(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[s
             )
         return
     try:
-        text = read_snapshot(other.parent, other.name).data or b""
+        text = read_snapshot(other_file.parent, other_file.name).data or b""
     except (UserError, OSError):
         return
     if b"AGENTS.md" not in text and b"<leslie_system_guide" not in text:
@@ -200,12 +204,12 @@ def _iter_claude_warnings(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[s
         )
 
 
-def _diff(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[str]:
+def _diff_lines(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[str]:
     """Yield the lines of the change as a unified diff."""
     before, after = _split_lines(snapshot.data), _split_lines(plan.data)
-    old = f"a/{snapshot.name}" if snapshot.data is not None else "/dev/null"
-    new = f"b/{snapshot.name}" if plan.data is not None else "/dev/null"
-    for line in difflib.unified_diff(before, after, old, new, lineterm=""):
+    old_name = f"a/{snapshot.name}" if snapshot.data is not None else "/dev/null"
+    new_name = f"b/{snapshot.name}" if plan.data is not None else "/dev/null"
+    for line in difflib.unified_diff(before, after, old_name, new_name, lineterm=""):
         yield sanitize(line) + "\n"
 
 
@@ -217,8 +221,8 @@ def _split_lines(data: bytes | None) -> list[str]:
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
 
 
-def _color_diff(diff: str) -> Iterator[str]:
-    """Yield the lines of a unified diff in colour."""
+def _colored_lines(diff: str) -> Iterator[str]:
+    """Yield the lines of a unified diff in colour; a sentence if it is empty."""
     colors = {"+": "green", "-": "red", "@": "cyan"}
     for line in diff.removesuffix("\n").split("\n") if diff else ():
         yield click.style(line, fg=colors.get(line[:1]))

@@ -14,7 +14,7 @@ from leslied.cli.help import LesliedCommand
 from leslied.cli.output import emit, json_option
 from leslied.errors import UserError
 from leslied.hooks import inbox, settings
-from leslied.hooks.settings_file import Scope, SettingsFile, find_settings_file
+from leslied.hooks.settings_file import Scope, SettingsFile, get_settings_path
 from leslied.hooks.thread import AGENT, find_project
 from leslied.lookup import resolve_id
 
@@ -63,12 +63,12 @@ def command(ctx: click.Context, *, recipient: str, text: str, as_json: bool) -> 
 
 
 def _find_warning(app: App, session: SessionSummary) -> str:
-    """Return why the message may not be delivered; empty if it should be."""
+    """Return why the message will not be delivered; "" if no reason is known."""
     if session.key.agent != AGENT:
         return "The message will not be delivered: only Claude Code supports hooks."
     project = Path(find_project(session.cwd))
     for scope in get_args(Scope):
-        file = SettingsFile(find_settings_file(scope, app.home, app.environ, project))
+        file = SettingsFile(get_settings_path(scope, app.home, app.environ, project))
         with suppress(UserError):
             if settings.find_commands(file.read() or "{}"):
                 return ""

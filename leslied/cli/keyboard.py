@@ -34,7 +34,7 @@ _TERMINATION_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def parse_keys(data: bytes) -> list[Key]:
-    """Return the keys for the bytes of a terminal; ignore keys without a meaning."""
+    """Decode bytes from the terminal; leave out keys that have no function."""
     keys = (_KEYS.get(sequence, "") for sequence in _KEY_SEQUENCE.findall(data))
     return [key for key in keys if key]
 
@@ -70,7 +70,10 @@ class Keyboard:
         self._pending_keys: list[Key] = []
 
     def wait(self, seconds: float | None) -> Key:
-        """Return the next key, or "" if none is pressed in time; None waits forever."""
+        """Return the next key, or "" if none is pressed in time; None waits forever.
+
+        The end of the input counts as `quit`.
+        """
         if not self._pending_keys and select.select([self._fd], [], [], seconds)[0]:
             data = os.read(self._fd, 1024)
             self._pending_keys = parse_keys(data) if data else ["quit"]

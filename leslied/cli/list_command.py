@@ -25,7 +25,7 @@ from leslied.lookup import list_sessions
 from leslied.model.codec import session_to_dict
 from leslied.model.query import Order, Selection
 from leslied.redact.session import redact_summary
-from leslied.sessions import compute_status, stopped_before_us
+from leslied.sessions import compute_status, compute_stop_cutoff_us
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,10 +98,10 @@ def command(ctx: click.Context, /, **options: Any) -> None:
             else reader.list_similar_ids([_get_id(each) for each in summaries])
         )
     now = app.clock.now()
-    max_shown = None if as_json or selection.limit is None else selection.limit - 1
-    # Folders and models repeat from session to session.
+    visible_limit = None if as_json or selection.limit is None else selection.limit - 1
+    # Cache redaction, because folders and models repeat from session to session.
     redact = lru_cache(maxsize=4096)(app.redact)
-    sessions = [redact_summary(each, redact) for each in summaries[:max_shown]]
+    sessions = [redact_summary(each, redact) for each in summaries[:visible_limit]]
     emit(
         {"sessions": [_session_to_dict(each, now) for each in sessions]}
         if as_json
@@ -129,7 +129,7 @@ def _make_selection(app: App, options: dict[str, Any]) -> Selection:
         order=options["order"],
         is_reversed=options["is_reversed"],
         limit=limit,
-        quiet_us=stopped_before_us(app.clock.now()),
+        quiet_us=compute_stop_cutoff_us(app.clock.now()),
     )
 
 
@@ -178,7 +178,7 @@ def _lines(
         (*_COLUMNS, last_column),
         rows,
         stretch=5,
-        right_aligned=f"UNITS TOOLS {last_column}",
+        right_aligned=("UNITS", "TOOLS", last_column),
         droppable=("OUT", "TOOLS", "UNITS", "AGENT", "STATUS", "PROJECT"),
     )
     if has_more:

@@ -86,27 +86,38 @@ def render_markdown(text: str, width: int) -> Iterator[str] | None:
     """
     if len(text) > _MAX_CHARS:
         return None
-    tokens = _parser().parse(sanitize(text))
+    tokens = _get_parser().parse(sanitize(text))
     if any(token.level >= _MAX_NESTING for token in tokens):
         return None
-    options = _console().options.update(width=width)
-    rendered = _console().render_lines(_TerminalMarkdown(tokens), options, pad=False)
+    options = _get_console().options.update(width=width)
+    rendered = _get_console().render_lines(
+        _TerminalMarkdown(tokens), options, pad=False
+    )
     lines = [_trim_line(line) for line in rendered]
-    nonempty = [number for number, line in enumerate(lines) if line]
-    visible = lines[nonempty[0] : nonempty[-1] + 1] if nonempty else []
-    return ("".join(_render_segments(line)) for line in visible)
+    text_numbers = [number for number, line in enumerate(lines) if line]
+    trimmed = lines[text_numbers[0] : text_numbers[-1] + 1] if text_numbers else []
+    return ("".join(_render_segments(line)) for line in trimmed)
 
 
 class _LeftHeading(Heading):
+    """Heading aligned to the left; Rich centres headings of level 1."""
+
     LEVEL_ALIGN: ClassVar[dict[str, JustifyMethod]] = {}
 
 
 class _IndentedCodeBlock(CodeBlock):
-    """Code block that is indented instead of framed."""
+    """Code block that is indented by two columns, without padding and background.
+
+    The words after the language, such as a file name, are shown above the code.
+    """
 
     @classmethod
     def create(cls, markdown: Markdown, token: Token) -> _IndentedCodeBlock:
-        """Create the block of a fence or code token."""
+        """Create the block for a `fence` or `code_block` token.
+
+        Unlike Rich, store all words after the fence in `lexer_name`, not only the
+        language.
+        """
         del markdown
         return cls(sanitize(token.info).strip(), "")
 
@@ -149,14 +160,14 @@ def _harden_break(token: Token) -> None:
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _get_parser() -> MarkdownIt:
     options = {"html": False, "maxNesting": _MAX_NESTING + 2}
     parser = MarkdownIt("commonmark", options)
     return parser.enable(["strikethrough", "table"]).disable(["image", "reference"])
 
 
 @cache
-def _console() -> Console:
+def _get_console() -> Console:
     return Console(
         force_terminal=True,
         color_system="standard",
@@ -179,10 +190,12 @@ def _trim_line(line: Iterable[Segment]) -> list[Segment]:
 
 def _render_segments(line: Iterable[Segment]) -> Iterator[str]:
     for text, style, _ in line:
-        # Character references such as `&#13;` are decoded by the parser, so control
-        # characters can appear after the text was sanitized.
+        # Sanitize again: the parser has decoded character references such as `&#13;`,
+        # so the text may have new control characters.
         safe = sanitize(text)
-        colour = style.update_link(None) if style else None
+        unlinked = style.update_link(None) if style else None
         yield (
-            colour.render(safe, color_system=ColorSystem.STANDARD) if colour else safe
+            unlinked.render(safe, color_system=ColorSystem.STANDARD)
+            if unlinked
+            else safe
         )

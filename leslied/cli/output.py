@@ -19,7 +19,7 @@ from leslied.model.source import WAITING
 from leslied.paths import read_environ
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from leslied.model.stats import Cost
 
@@ -37,6 +37,7 @@ _MIN_STRETCH_WIDTH = 24
 """Columns are dropped before the stretch column gets narrower than this."""
 _MIN_COLUMN_WIDTH = 8
 _MIN_SHARED_WIDTH = 12
+"""Without a stretch column, no column is cut to less than this."""
 _MAX_WIDTH = 1000
 _MAX_CELL_CHARS = 2000
 """Longer cells are cut before measuring, which is slow; no terminal shows more."""
@@ -105,8 +106,8 @@ def format_source_errors(errors: Iterable[tuple[object, str]]) -> list[str]:
         else:
             lines.append(f"{path}: {reason}")
     for reason, (first, *others) in waiting.items():
-        more = f" and {format_count(len(others), 'other log')}" if others else ""
-        lines.append(f"{first}{more}: {reason}")
+        suffix = f" and {format_count(len(others), 'other log')}" if others else ""
+        lines.append(f"{first}{suffix}: {reason}")
     return lines
 
 
@@ -141,7 +142,7 @@ def _print_envelope(
 
 
 def _encode_json(value: Any) -> bytes:
-    """Encode the value as indented JSON."""
+    """Encode the value as JSON, indented unless only the `json` module can do it."""
     import msgspec  # noqa: PLC0415 - not every command prints JSON
 
     try:
@@ -152,17 +153,20 @@ def _encode_json(value: Any) -> bytes:
         return text.encode("utf-8", "replace")
 
 
-def print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print CSV; cells that a spreadsheet would take for a formula are quoted."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(map(_csv_cell, names))
+def print_csv(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print CSV.
+
+    Cells that a spreadsheet would take for a formula are prefixed with an apostrophe.
+    """
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(map(_csv_cell, headers))
     for row in rows:
         writer.writerow(map(_csv_cell, row))
-        sys.stdout.buffer.write(out.getvalue().encode("utf-8", "replace"))
-        out.seek(0)
-        out.truncate()
-    sys.stdout.buffer.write(out.getvalue().encode("utf-8", "replace"))
+        sys.stdout.buffer.write(buffer.getvalue().encode("utf-8", "replace"))
+        buffer.seek(0)
+        buffer.truncate()
+    sys.stdout.buffer.write(buffer.getvalue().encode("utf-8", "replace"))
     sys.stdout.buffer.flush()
 
 
@@ -180,14 +184,14 @@ def format_table(
     rows: Sequence[Sequence[str]],
     *,
     stretch: int | None,
-    right_aligned: str = "",
+    right_aligned: Collection[str] = (),
     droppable: Sequence[str] = (),
 ) -> Iterable[str]:
     """Yield the lines of a table that fits the terminal.
 
-    `right_aligned` names columns, separated by spaces. If the terminal is too narrow,
-    the `stretch` column is cut first, then `droppable` columns are left out, the first
-    one first. Without a `stretch` column, the widest columns are cut.
+    `stretch` is the index of the column that is cut first if the terminal is too
+    narrow; then `droppable` columns are left out, in this order. If `stretch` is None,
+    the widest columns are cut. `right_aligned` and `droppable` hold headers.
     """
     from rich.cells import cell_len  # noqa: PLC0415
 
@@ -196,7 +200,7 @@ def format_table(
         for row in (headers, *rows)
     ]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
-    numeric = {i for i, name in enumerate(headers) if name in right_aligned.split()}
+    numeric = {i for i, name in enumerate(headers) if name in right_aligned}
     optional = [headers.index(name) for name in droppable if name in headers]
     if stretch is None:
         visible, widths = list(range(len(headers))), _shrink_columns(widths)
@@ -268,7 +272,7 @@ def has_room(columns: int) -> bool:
 
 
 def _find_screen_width() -> int | None:
-    """Return the screen width, or None without both a terminal and COLUMNS."""
+    """Return the width that COLUMNS or the terminal sets; None if there is neither."""
     if sys.stdout.isatty() or read_environ().get("COLUMNS"):
         from shutil import get_terminal_size  # noqa: PLC0415 - slow to load
 
@@ -277,7 +281,7 @@ def _find_screen_width() -> int | None:
 
 
 def parse_time(text: str | None) -> datetime | None:
-    """Parse a time in ISO format as the JSON output has it; None if there is none."""
+    """Parse a time of the JSON output; return None for None and ""."""
     return datetime.fromisoformat(text) if text else None
 
 
@@ -287,7 +291,7 @@ def format_time(time: datetime | None) -> str:
 
 
 def format_ago(time: datetime | None, now: datetime) -> str:
-    """Format the time since then in its largest unit: `3 h ago`."""
+    """Format how long ago the time is, in the largest unit: `3 h ago`."""
     if time is None:
         return "never"
     seconds = max(int((now - time.astimezone(UTC)).total_seconds()), 0)
@@ -307,7 +311,7 @@ def format_number(number: int) -> str:
 
 
 def format_cost(cost: Cost) -> str:
-    """Format dollars; `+` marks an incomplete sum, `-` a sum without any price."""
+    """Format dollars; `+` marks an incomplete sum, `-` means that no price is known."""
     if cost.usd is None:
         return "-"
     mark = "+" if cost.unpriced else ""
@@ -334,15 +338,15 @@ def format_count(number: int, noun: str) -> str:
     return f"{format_number(number)} {noun}{'' if number == 1 else 's'}"
 
 
-def shorten_ids(ids: Iterable[str], among: Iterable[str]) -> dict[str, str]:
+def shorten_ids(ids: Iterable[str], similar_ids: Iterable[str]) -> dict[str, str]:
     """Map each id to its shortest unique prefix of at least eight characters.
 
-    The prefix is unique among `ids` and `among`, which must hold every other id that
-    starts like one of them.
+    `similar_ids` must contain all other ids of the store that start with the same eight
+    characters as one of `ids`.
     """
-    requested = list(ids)
-    ordered = sorted({*requested, *among})
-    return {each: each[: _compute_prefix_length(each, ordered)] for each in requested}
+    full_ids = list(ids)
+    ordered = sorted({*full_ids, *similar_ids})
+    return {each: each[: _compute_prefix_length(each, ordered)] for each in full_ids}
 
 
 def _compute_prefix_length(full_id: str, ordered: Sequence[str]) -> int:

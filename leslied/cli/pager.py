@@ -24,9 +24,9 @@ def show_lines(
 ) -> None:
     """Show the lines, consuming them lazily; stop when the pager quits."""
     command = find_pager(environ) if is_paged and sys.stdout.isatty() else []
-    pager = _start(command, environ) if command else None
+    pager = _start_pager(command, environ) if command else None
     if pager is None:
-        _print(lines)
+        _print_lines(lines)
     else:
         _write_to_pager(pager, lines)
 
@@ -41,15 +41,15 @@ def find_pager(environ: Mapping[str, str]) -> list[str]:
     except ValueError:
         return []
     if command and command[0].rpartition("/")[2] == _PAGER:
-        # The user's own LESS variable may lack it, and colours would be garbled.
+        # The user's own LESS variable may lack -R, without which colours are garbled.
         command.append("-R")
     return [] if command == ["cat"] else command
 
 
-def _start(
+def _start_pager(
     command: list[str], environ: Mapping[str, str]
 ) -> subprocess.Popen[bytes] | None:
-    """Start the pager; return None if that fails."""
+    """Start the pager; return None if it cannot be started."""
     try:
         return subprocess.Popen(  # noqa: S603 - the user chose the program
             command,
@@ -74,6 +74,6 @@ def _write_to_pager(pager: subprocess.Popen[bytes], lines: Iterable[str]) -> Non
         signal.signal(signal.SIGINT, previous)
 
 
-def _print(lines: Iterable[str]) -> None:
+def _print_lines(lines: Iterable[str]) -> None:
     for line in lines:
         click.echo(line)

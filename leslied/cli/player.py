@@ -17,7 +17,7 @@ Pacing = Literal["at once", "typed", "spoken"]
 _SECONDS_PER_PIECE: dict[Pacing, float] = {"at once": 0.0, "typed": 0.12, "spoken": 0.3}
 """Seconds for one character or word at speed 1."""
 _WORD = re.compile(r"\S+\s*|\s+")
-_STYLE = r"\x1b\[[0-9;]*m|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
+_ESCAPE_SEQUENCE = r"\x1b\[[0-9;]*m|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
 _MIN_SPEED, _MAX_SPEED = 1 / 8, 1024.0
 
 
@@ -34,7 +34,7 @@ class KeyInput(Protocol):
     """Source of key presses."""
 
     def wait(self, seconds: float | None) -> Key:
-        """Wait for a key; return "" if none is pressed in time (None: no limit)."""
+        """Return the next key, or "" if none is pressed in time; None waits forever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,11 @@ class Player:
         self._is_mid_line = not text.endswith("\n")
 
     def _wait(self, seconds: float, limit: float) -> None:
-        """Wait, handling keys, until the pause is over or skipped."""
-        # A fraction of the pause is kept, because a key may change the speed.
+        """Wait, handling keys, until the pause is over or skipped.
+
+        `seconds` are divided by the speed; `limit` is not.
+        """
+        # Store the remaining time as a fraction, because a key may change the speed.
         remaining = 1.0
         while not self._is_skipping and remaining > 0:
             duration = min(seconds / self.speed, limit) if self.speed else 0.0
@@ -155,5 +158,5 @@ def _split_text(event: ReplayEvent) -> Sequence[str]:
         return _WORD.findall(event.text)
     import regex  # noqa: PLC0415 - only typed text needs grapheme clusters
 
-    graphemes: list[str] = regex.findall(rf"{_STYLE}|\X", event.text)
+    graphemes: list[str] = regex.findall(rf"{_ESCAPE_SEQUENCE}|\X", event.text)
     return graphemes

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _DELAY_SECONDS = 0.3
-"""Time before the bar first appears: short work needs none."""
+"""Time before the bar first appears, so that short tasks show none."""
 _REDRAW_SECONDS = 0.1
 _BAR_WIDTH = 24
 _ERASE = "\r\x1b[K"
@@ -61,11 +61,11 @@ class ProgressBar:
             self._next_draw_at = now + _REDRAW_SECONDS
             self._is_drawn = True
             line = self._draw(min(done, total), total, now - self._started_at)
-            self._stream.write(_ERASE + line[: self._width() - 1])
+            self._stream.write(_ERASE + line[: self._get_width() - 1])
             self._stream.flush()
 
     def track(self, items: Sequence[T]) -> Iterator[T]:
-        """Yield the items and show how many were taken."""
+        """Yield the items and show how many are done."""
         for number, item in enumerate(items):
             self.update(number, len(items))
             yield item
@@ -76,13 +76,15 @@ class ProgressBar:
         amounts = f"{self._format_amount(done)} of {self._format_amount(total)}"
         line = f"{self._label} {bar} {100 * done // total:3d}%  {amounts}"
         if done:
-            left = seconds * (total - done) / done
+            seconds_left = seconds * (total - done) / done
             line += (
-                f", {left:.0f} s left" if left < 90 else f", {left / 60:.0f} min left"
+                f", {seconds_left:.0f} s left"
+                if seconds_left < 90
+                else f", {seconds_left / 60:.0f} min left"
             )
         return line
 
-    def _width(self) -> int:
+    def _get_width(self) -> int:
         try:
             return os.get_terminal_size(self._stream.fileno()).columns or 80
         except (OSError, ValueError):

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from leslied.sessions.retention import PruneCandidate, StorageSizes
     from leslied.store import StoreReader
 
-_MAX_SHOWN = 20
+_MAX_LISTED_SESSIONS = 20
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)i?b?")
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -72,9 +72,12 @@ _KEEP_REASONS = {
         ("leslied prune --older-than 90d", "show sessions unused for three months"),
         ("leslied prune --older-than 90d --yes", "delete them"),
         ("leslied prune --max-size 2GB --yes", "delete the oldest, down to 2 GB"),
-        ("leslied prune --project old-app --keep 0 --yes", "delete all of one project"),
+        (
+            "leslied prune --project old-app --keep 0 --yes",
+            "delete a project's sessions",
+        ),
     ],
-    exit_codes=[(4, "the daemon is running: stop it first")],
+    exit_codes=[(4, "the daemon is running; the error says how to stop it")],
     see_also=["disk", "export", "rebuild"],
 )
 @click.option(
@@ -98,7 +101,7 @@ _KEEP_REASONS = {
 @click.option(
     "--transcripts",
     is_flag=True,
-    help="Delete their transcripts too, except those edited since they were written.",
+    help="Also delete the transcripts of these sessions, except edited ones.",
 )
 @click.option(
     "--yes", is_flag=True, help="Delete; without it, only show what would be deleted."
@@ -108,12 +111,13 @@ _KEEP_REASONS = {
 def command(ctx: click.Context, /, **options: Any) -> None:
     """Delete sessions and their subagents. A dry run unless --yes is given.
 
-    A session is deleted if --older-than, --keep or --max-size selects it; --agent and
-    --project limit the choice. Sessions that are not stopped, that have unread log
-    entries, or that failed are kept.
+    --older-than, --keep and --max-size each select sessions to delete. With --agent or
+    --project, only their sessions are considered and counted. Sessions that have not
+    stopped, that have unread log entries, or that failed (their last prompt ended with
+    an error, an interrupt or without an answer) are not deleted.
 
-    The agents' own logs are never touched. Deleted entries are not imported from them
-    again; entries that an agent adds later are.
+    The agents' own logs are never touched. Deleted entries are not imported again;
+    new entries that an agent adds to those logs are imported.
     """
     request = _PruneRequest(get_app(ctx), options)
     request.check()
@@ -130,24 +134,24 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _PruneRequest:
-    """The options of one call, and the app that carries them out."""
+    """The options of one call, and the app in which it runs."""
 
     app: App
     options: dict[str, Any]
 
     def check(self) -> None:
-        """Raise UserError if no option says what to prune."""
+        """Raise UserError if no option selects sessions to prune."""
         if all(
             self.options[name] is None for name in ("older_than", "keep", "max_size")
         ):
             raise UserError(
-                "Say what to prune: --older-than, --keep or --max-size.",
+                "No sessions are selected: use --older-than, --keep or --max-size.",
                 "Try: leslied prune --older-than 90d. "
                 "Nothing is deleted without --yes.",
             )
 
     def plan(self) -> tuple[PrunePlan, StorageSizes, None]:
-        """Return what would be deleted, and current sizes. Read-only."""
+        """Return the plan, the current sizes, and no report; delete nothing."""
         with self.app.open_reader() as reader:
             return *self._select_sessions(reader), None
 
@@ -171,7 +175,7 @@ class _PruneRequest:
         return plan_pruning(sessions, policy, sizes, guard.find_reason_to_keep), sizes
 
     def execute(self) -> tuple[PrunePlan, StorageSizes, PruneReport]:
-        """Delete the sessions; return the plan, sizes before, and a report."""
+        """Delete the sessions; return the plan, the sizes before, and the report."""
         with self._open_store() as store:
             with self.app.open_reader() as reader:
                 plan, sizes = self._select_sessions(reader)
@@ -182,6 +186,7 @@ class _PruneRequest:
                 include_transcripts=self.options["transcripts"],
             )
             with store.pruner() as store_pruner:
+                # An earlier run may have ended before it could shrink the store.
                 is_unfinished = store_pruner.needs_vacuum()
             if plan.candidates or is_unfinished:
                 pruner.check_free_space(sizes.compute_remaining_store(plan.candidates))
@@ -233,11 +238,11 @@ class _PruneRequest:
         try:
             return Store(self.app.paths.store_file, self.app.clock)
         except AlreadyRunning as error:
-            from leslied.service import format_stop_command  # noqa: PLC0415
+            from leslied.service import format_stop_hint  # noqa: PLC0415
 
             raise AlreadyRunning(
                 error.message,
-                f"Nothing was deleted. Stop it first: {format_stop_command(PLATFORM)}. "
+                f"Nothing was deleted. Stop it first: {format_stop_hint(PLATFORM)}. "
                 "Start it again afterwards.",
             ) from error
 
@@ -362,9 +367,9 @@ def _kept_lines(data: dict[str, Any]) -> Iterator[str]:
 def _session_table(
     sessions: list[dict[str, Any]], request: _PruneRequest
 ) -> Iterator[str]:
-    names = ("ID", "AGENT", "LAST ACTIVE", "PROJECT", "TITLE", "WHY", "FREES")
-    shown = sessions[:_MAX_SHOWN]
-    short_ids = request.make_short_ids([each["id"] for each in shown])
+    headers = ("ID", "AGENT", "LAST ACTIVE", "PROJECT", "TITLE", "WHY", "FREES")
+    visible = sessions[:_MAX_LISTED_SESSIONS]
+    short_ids = request.make_short_ids([each["id"] for each in visible])
     now, home = request.app.clock.now(), str(request.app.home)
     rows = [
         (
@@ -376,11 +381,11 @@ def _session_table(
             ", ".join(each["why"]),
             format_bytes(each["bytes"]),
         )
-        for each in shown
+        for each in visible
     ]
-    yield from format_table(names, rows, stretch=4, right_aligned="FREES")
-    if len(sessions) > _MAX_SHOWN:
-        yield f"… and {len(sessions) - _MAX_SHOWN} more (list all with --json)"
+    yield from format_table(headers, rows, stretch=4, right_aligned=("FREES",))
+    if len(sessions) > _MAX_LISTED_SESSIONS:
+        yield f"… and {len(sessions) - len(visible)} more (list all with --json)"
 
 
 def _format_age(text: str | None, now: datetime) -> str:

@@ -78,14 +78,17 @@ def _make_rebuild(app: App, settings: Settings) -> Rebuild:
 
 
 def _run_stages(app: App, bar: ProgressBar) -> SettleReport:
-    """Write missing or changed transcripts, relations and thread indexes."""
+    """Write missing or changed transcripts, relations and thread indexes.
+
+    The returned report has the errors of all three stages.
+    """
     with (
         Store(app.paths.store_file, app.clock) as store,
         app.open_reader() as reader,
     ):
         pipeline = app.make_pipeline(store, reader, on_progress=bar.update)
         bar.start("Writing transcripts")
-        settle_report = pipeline.settle.run()
+        settle_report = pipeline.transcripts.run()
         settle_report.errors |= pipeline.relations_sync.run().errors
         bar.start("Indexing threads")
         settle_report.errors |= pipeline.asset_index.run().errors

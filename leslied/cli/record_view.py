@@ -38,7 +38,9 @@ _KEY_ARGUMENTS = (
 
 
 class RecordRenderer:
-    """Renderer of a sequence of records; hides the result of an edit it has shown.
+    """Renderer of the records of a session, in order.
+
+    The result of an edit is left out if the edit was shown as a diff.
 
     Plain output has every line as it is in the log. On a terminal, answers are rendered
     as Markdown, edits as diffs, and wrapped lines keep their indent.
@@ -53,32 +55,32 @@ class RecordRenderer:
         options = self._options
         match record.type:
             case "user_message":
-                yield from self._prompt(record, indent)
+                yield from self._prompt_lines(record, indent)
             case "assistant_message" if record.content.strip():
-                yield from self._answer(record, indent)
+                yield from self._answer_lines(record, indent)
             case "tool_use" if options.tool_output != "none":
-                yield from self._call(record, indent)
+                yield from self._call_lines(record, indent)
             case "tool_result" if options.tool_output != "none":
-                yield from self._result(record, indent)
+                yield from self._result_lines(record, indent)
             case "error":
-                yield from self._quote(f"✗ {record.content}", indent, fg="red")
+                yield from self._prefixed_lines(f"✗ {record.content}", indent, fg="red")
             case "thinking" if options.include_thinking and record.content.strip():
-                yield from self._thought(record, indent)
+                yield from self._thought_lines(record, indent)
             case "unknown" if options.is_full:
                 yield indent + sanitize(f"? {record.content[:MAX_PLAIN_CHARS]}")
             case "system_event":
-                yield from self._event(record, indent)
+                yield from self._event_lines(record, indent)
 
-    def _prompt(self, record: Record, indent: str) -> Iterator[str]:
+    def _prompt_lines(self, record: Record, indent: str) -> Iterator[str]:
         yield Gap(indent.rstrip())
         mark = indent + self._options.paint("> ", fg="cyan", bold=True)
-        yield from self._quote(record.content, mark, bold=True)
+        yield from self._prefixed_lines(record.content, mark, bold=True)
         yield Gap(indent.rstrip())
 
-    def _answer(self, record: Record, indent: str) -> Iterator[str]:
+    def _answer_lines(self, record: Record, indent: str) -> Iterator[str]:
         options = self._options
         if not options.is_rich:
-            yield from self._quote(record.content, indent)
+            yield from self._prefixed_lines(record.content, indent)
             return
         from leslied.cli.markdown import render_markdown  # noqa: PLC0415
 
@@ -86,21 +88,21 @@ class RecordRenderer:
         width = options.width_after(indent, is_prose=True)
         lines = render_markdown(record.content.strip("\n"), width)
         if lines is None:
-            yield from self._quote(record.content, indent)
+            yield from self._prefixed_lines(record.content, indent)
         else:
             yield from ((indent + line).rstrip() for line in lines)
         yield Gap(indent.rstrip())
 
-    def _thought(self, record: Record, indent: str) -> Iterator[str]:
+    def _thought_lines(self, record: Record, indent: str) -> Iterator[str]:
         options = self._options
         if options.is_rich:
             yield Gap(indent.rstrip())
         mark = indent + options.paint("~ ", dim=True)
-        yield from self._quote(record.content, mark, dim=True, italic=True)
+        yield from self._prefixed_lines(record.content, mark, dim=True, italic=True)
         if options.is_rich:
             yield Gap(indent.rstrip())
 
-    def _call(self, record: Record, indent: str) -> Iterator[str]:
+    def _call_lines(self, record: Record, indent: str) -> Iterator[str]:
         options = self._options
         name = sanitize(" ".join(record.tool_name.split()))
         arguments = _parse_json(record.tool_input)
@@ -109,14 +111,14 @@ class RecordRenderer:
         if not options.is_rich:
             yield f"{indent}● {name} {summary}"
         else:
-            yield from self._call_lines(name, summary, indent)
+            yield from self._call_header_lines(name, summary, indent)
         if edits:
             self._shown_edit_ids.add(record.tool_call_id)
             yield from render_edits(edits, indent, options)
         if record.metadata.get("is_unanswered"):
             yield indent + options.paint("  └ no answer", dim=True)
 
-    def _call_lines(self, name: str, summary: str, indent: str) -> Iterator[str]:
+    def _call_header_lines(self, name: str, summary: str, indent: str) -> Iterator[str]:
         options = self._options
         width = options.width_after(indent)
         name = options.truncate(name, width - 12)
@@ -161,7 +163,7 @@ class RecordRenderer:
         line = sanitize(" ".join(text.split()))
         return line if self._options.is_rich else self._options.truncate(line, 0)
 
-    def _result(self, record: Record, indent: str) -> Iterator[str]:
+    def _result_lines(self, record: Record, indent: str) -> Iterator[str]:
         options = self._options
         is_error = bool(record.metadata.get("is_error"))
         is_whole = options.tool_output == "whole"
@@ -170,16 +172,16 @@ class RecordRenderer:
             if not (is_error or is_whole):
                 return
         lines = (record.spilled or record.content).strip("\n").split("\n")
-        shown = lines if is_whole else lines[: options.max_result_lines]
+        visible = lines if is_whole else lines[: options.max_result_lines]
         style: dict[str, Any] = {"fg": "red"} if is_error else {"dim": True}
         mark = indent + options.paint("  ✗ " if is_error else "  └ ", **style)
-        for line in shown:
+        for line in visible:
             for piece in self._fit_line(line, mark, is_whole=is_whole):
                 yield (mark + options.paint(piece, **style)) if piece else mark
                 mark = indent + "    "
-        if len(shown) < len(lines):
+        if len(visible) < len(lines):
             yield mark + options.paint(
-                format_more_lines(len(lines) - len(shown)), dim=True
+                format_more_lines(len(lines) - len(visible)), dim=True
             )
 
     def _fit_line(self, line: str, mark: str, *, is_whole: bool) -> Iterator[str]:
@@ -193,7 +195,7 @@ class RecordRenderer:
         else:
             yield options.truncate(sanitize(line), 0)
 
-    def _event(self, record: Record, indent: str) -> Iterator[str]:
+    def _event_lines(self, record: Record, indent: str) -> Iterator[str]:
         kind, note = record.metadata.get("kind"), record.metadata.get("note")
         if note == "interrupt":
             yield indent + self._options.paint("✗ interrupted", fg="magenta")
@@ -202,10 +204,10 @@ class RecordRenderer:
         elif self._options.is_full:
             text = record.content.strip().replace("\n", " ")[:MAX_PLAIN_CHARS]
             description = " ".join(str(part) for part in (kind, note, text) if part)
-            yield from self._quote(f"· {description}", indent, dim=True)
+            yield from self._prefixed_lines(f"· {description}", indent, dim=True)
 
-    def _quote(self, text: str, mark: str, **style: Any) -> Iterator[str]:
-        """Yield the lines of the text, each after the mark."""
+    def _prefixed_lines(self, text: str, mark: str, **style: Any) -> Iterator[str]:
+        """Yield the wrapped lines of the text, each prefixed with the mark."""
         options = self._options
         width = options.width_after(mark, is_prose=True) if options.is_rich else 0
         for line in text.strip("\n").split("\n"):
@@ -221,7 +223,10 @@ def _parse_json(text: str) -> Any:
 
 
 def _format_argument(value: Any) -> str:
-    """Return a text argument, or a command that is a list of words, else ""."""
+    """Return the argument if it is a text or a list of words, else "".
+
+    Of `bash -c COMMAND`, only the command is returned.
+    """
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
         is_shell = len(value) == 3 and value[1] in ("-c", "-lc")
         return str(value[2]) if is_shell else " ".join(value)

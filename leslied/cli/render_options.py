@@ -19,7 +19,6 @@ MAX_PLAIN_CHARS = 160
 _MAX_PROSE_WIDTH = 100
 """Longer lines of prose are hard to read, even on a wide terminal."""
 _MIN_WIDTH = 20
-
 _MAX_WIDTH = 1000
 
 
@@ -31,7 +30,7 @@ class Gap(str):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderOptions:
-    """How records are rendered; by default shortened, and plain as for a pipe."""
+    """Options of rendering records; by default, short plain text as for a pipe."""
 
     width: int = 0
     """Columns of the terminal; 0 for plain text without colours and wrapping."""
@@ -53,9 +52,12 @@ class RenderOptions:
         return click.style(text, **style) if text and self.width else text
 
     def width_after(self, indent: str, *, is_prose: bool = False) -> int:
-        """Return the columns left after the indent, at least a minimum."""
-        left = self.width - measure_width(indent)
-        return max(min(left, _MAX_PROSE_WIDTH) if is_prose else left, _MIN_WIDTH)
+        """Return the number of columns after the indent, but at least a minimum.
+
+        Prose is limited to a readable width.
+        """
+        columns = self.width - measure_width(indent)
+        return max(min(columns, _MAX_PROSE_WIDTH) if is_prose else columns, _MIN_WIDTH)
 
     def wrap(self, line: str, width: int) -> Iterator[str]:
         """Yield the pieces of the wrapped line; plain output is not wrapped."""
@@ -67,7 +69,10 @@ class RenderOptions:
             yield from _wrap(line, width)
 
     def truncate(self, line: str, width: int) -> str:
-        """Cut the line to the width, with an ellipsis where it was cut."""
+        """Cut the line to the width and append an ellipsis if it was longer.
+
+        Plain output has no width; its lines are cut to MAX_PLAIN_CHARS.
+        """
         if not self.width:
             return (
                 line
@@ -83,7 +88,7 @@ class RenderOptions:
         return set_cell_size(line, width - 1).rstrip() + "…"
 
     def shorten_path(self, path: str) -> str:
-        """Make the path relative to the session's folder if it is below it."""
+        """Make a path below the session's folder relative, except in plain output."""
         base = self.folder.rstrip("/") + "/"
         if self.width and self.folder and path.startswith(base):
             return path[len(base) :] or path
@@ -117,10 +122,10 @@ def measure_width(text: str) -> int:
 
 
 def find_terminal_width() -> int:
-    """Return the columns of stdout's terminal; 0 without colours or a terminal."""
+    """Return the columns of stdout's terminal; 0 if it is none or has no colours."""
     context = click.get_current_context(silent=True)
-    is_muted = context is not None and context.color is False
-    if is_muted or not sys.stdout.isatty():
+    is_colorless = context is not None and context.color is False
+    if is_colorless or not sys.stdout.isatty():
         return 0
     from shutil import get_terminal_size  # noqa: PLC0415 - slow to load
 
@@ -130,12 +135,12 @@ def find_terminal_width() -> int:
 def _wrap(line: str, width: int) -> Iterator[str]:
     from rich.text import Text  # noqa: PLC0415 - only terminals wrap
 
-    for piece in Text(line).wrap(_console(), width, tab_size=4):
+    for piece in Text(line).wrap(_get_console(), width, tab_size=4):
         yield piece.plain.rstrip()
 
 
 @cache
-def _console() -> Console:
+def _get_console() -> Console:
     from rich.console import Console  # noqa: PLC0415 - only terminals wrap
 
     return Console()

@@ -32,7 +32,9 @@ _DEFAULT_SPEED = 10.0
 _KEYS_HELP = "space: pause · → or Enter: next entry · + and -: change speed · q: quit"
 
 
-def _check_number(_: click.Context, __: click.Parameter, value: float | None) -> Any:
+def _check_not_negative(
+    _: click.Context, __: click.Parameter, value: float | None
+) -> Any:
     if value is not None and not (math.isfinite(value) and value >= 0):
         raise click.BadParameter(f"{value:g} is not a number >= 0.")
     return value
@@ -53,7 +55,7 @@ def _check_number(_: click.Context, __: click.Parameter, value: float | None) ->
     "--speed",
     metavar="X",
     type=float,
-    callback=_check_number,
+    callback=_check_not_negative,
     help="Play X times as fast; 0 plays without pauses.  "
     "[default: 10 on a terminal, else 0]",
 )
@@ -62,7 +64,7 @@ def _check_number(_: click.Context, __: click.Parameter, value: float | None) ->
     "--max-pause",
     metavar="SECONDS",
     type=float,
-    callback=_check_number,
+    callback=_check_not_negative,
     default=2.0,
     show_default=True,
     help="Limit pauses to this many seconds.",
@@ -132,8 +134,8 @@ def _play(
     options: dict[str, Any],
 ) -> None:
     is_terminal = sys.stdout.isatty()
-    default = _DEFAULT_SPEED if is_terminal and not options["instant"] else 0.0
-    speed = default if options["speed"] is None else options["speed"]
+    default_speed = _DEFAULT_SPEED if is_terminal and not options["instant"] else 0.0
+    speed = default_speed if options["speed"] is None else options["speed"]
     has_keys = is_terminal and sys.stdin.isatty() and speed > 0
     for line in _header_lines(session, has_keys=has_keys):
         click.echo(line)

@@ -25,7 +25,7 @@ _INDENT = "    "
 def make_replay_events(
     units: Sequence[Unit], *, is_full: bool
 ) -> Iterator[ReplayEvent]:
-    """Yield entries in order, with a header when the speaker changes."""
+    """Yield an event for each visible entry, and one for each header, in order."""
 
     def is_visible(record: Record) -> bool:
         return any(render_record(record, "", is_full=is_full))
@@ -38,40 +38,44 @@ def make_replay_events(
             for line in headers.lines_before(entry)
         ]
         if header:
-            yield ReplayEvent(pause, _join(header))
+            yield ReplayEvent(pause, _join_lines(header))
             pause = 0.0
         lines = render_record(entry.placed.record, indent, is_full=is_full)
-        yield ReplayEvent(pause, _join(lines), _choose_pacing(entry))
+        yield ReplayEvent(pause, _join_lines(lines), _choose_pacing(entry))
 
 
-def _join(lines: Iterable[str]) -> str:
+def _join_lines(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
 class _HeaderTracker:
-    """Tracker of speakers and calls, to know which entries need a header."""
+    """Tracker of units and calls, which decides which entries need a header."""
 
     def __init__(self) -> None:
-        self._speaker_by_depth: dict[int, str] = {}
+        self._chat_id_by_depth: dict[int, str] = {}
         self._calls: dict[str, Record] = {}
-        self._last: Record | None = None
+        self._last_record: Record | None = None
 
     def lines_before(self, entry: TimedEntry) -> tuple[str, ...]:
-        """Return a header for a new speaker, or for a result away from its call."""
-        record, previous = entry.placed.record, self._last
-        self._last = record
+        """Return the header to show above the entry, and remember the entry.
+
+        A header introduces a unit or subagent, or repeats the call of a result that
+        does not directly follow its call.
+        """
+        record, previous = entry.placed.record, self._last_record
+        self._last_record = record
         call = self._calls.get(record.tool_call_id)
         if record.type == "tool_use":
             self._calls[record.tool_call_id] = record
-        if self._speaker_by_depth.get(entry.depth) != entry.unit.chat_id:
-            self._speaker_by_depth[entry.depth] = entry.unit.chat_id
-            return "", _format_speaker(entry)
+        if self._chat_id_by_depth.get(entry.depth) != entry.unit.chat_id:
+            self._chat_id_by_depth[entry.depth] = entry.unit.chat_id
+            return "", _format_unit_header(entry)
         if record.type == "tool_result" and call and call is not previous:
             return (_format_call(call),)
         return ()
 
 
-def _format_speaker(entry: TimedEntry) -> str:
+def _format_unit_header(entry: TimedEntry) -> str:
     summary = entry.unit.summary
     if summary.is_subagent:
         name = summary.description or summary.agent_type or "subagent"
@@ -81,7 +85,7 @@ def _format_speaker(entry: TimedEntry) -> str:
 
 
 def _format_call(call: Record) -> str:
-    """Format the call on one line, with a hollow mark."""
+    """Format the call on one line, with `○` because it was shown before."""
     line = next(render_record(call, "", is_full=False))
     return click.unstyle(line).replace("●", "○", 1)
 

@@ -33,7 +33,7 @@ _MAX_FILE_BYTES = 262_144
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied resume last", "the brief of the newest session"),
+        ("leslied resume last", "print the brief of the newest session's thread"),
         ('claude "$(leslied resume last)"', "start Claude Code with it"),
         ("leslied resume thread-5e551e11 --json", "the same as JSON"),
     ],
@@ -43,11 +43,12 @@ _MAX_FILE_BYTES = 262_144
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, id_prefix: str, as_json: bool) -> None:
-    """Print a brief for a new agent, and the agent's own resume command.
+    """Print a brief of a thread for the agent that continues it.
 
-    Use it to continue a session with the same agent or another one. The brief lists the
-    thread's assets, the last prompt and answer, tool calls without a result, and open
-    tasks.
+    Use it to continue the work of a thread with the same agent or another one. The
+    brief lists the thread's assets, the last prompt and answer, tool calls without a
+    result, and open tasks, and ends with the command that resumes the session in its
+    own agent. `last` is the thread of the newest session.
     """
     app = get_app(ctx)
     with app.open_reader() as reader:
@@ -65,7 +66,7 @@ class ResumeBrief:
     title: str
     context: str
     unit: Unit | None
-    unanswered: tuple[Record, ...]
+    unanswered_calls: tuple[Record, ...]
     open_tasks: tuple[str, ...]
     command: str
 
@@ -80,7 +81,7 @@ class ResumeBrief:
             "last_unit": self._unit_to_dict(),
             "unanswered": [
                 {"tool_name": each.tool_name, "tool_input": each.tool_input}
-                for each in self.unanswered
+                for each in self.unanswered_calls
             ],
             "open": list(self.open_tasks),
             "command": self.command or None,
@@ -94,11 +95,11 @@ class ResumeBrief:
             yield from map(sanitize, self.context.split("\n"))
         if self.unit:
             yield from self._unit_lines(self.unit)
-        yield from _section(
-            "Tool calls without a result", map(_format_call, self.unanswered)
+        yield from _list_section_lines(
+            "Tool calls without a result", map(_format_call, self.unanswered_calls)
         )
-        yield from _section("Open tasks", self.open_tasks)
-        yield from _section("Resume with the same agent", [self.command])
+        yield from _list_section_lines("Open tasks", self.open_tasks)
+        yield from _list_section_lines("Resume with the same agent", [self.command])
 
     def _unit_to_dict(self) -> dict[str, Any] | None:
         if self.unit is None:
@@ -113,8 +114,8 @@ class ResumeBrief:
 
     def _unit_lines(self, unit: Unit) -> Iterator[str]:
         ended_at = format_time(unit.ended_at)
-        yield from _text_section("Last prompt", unit.prompt)
-        yield from _text_section(
+        yield from _text_section_lines("Last prompt", unit.prompt)
+        yield from _text_section_lines(
             f"Last answer ({unit.stop_reason}, {ended_at})", _find_answer(unit)
         )
         if unit.transcript:
@@ -125,10 +126,10 @@ class ResumeBrief:
 def _make_brief(
     app: App, session: SessionSummary, units: tuple[Unit, ...]
 ) -> ResumeBrief:
-    last = next((unit for unit in reversed(units) if unit.number), None)
-    last = redact_unit(last, app.redact) if last else None
+    last_unit = next((unit for unit in reversed(units) if unit.number), None)
+    last_unit = redact_unit(last_unit, app.redact) if last_unit else None
     folder = session.folder or find_project(session.cwd)
-    records = [placed.record for placed in last.entries] if last else []
+    records = [placed.record for placed in last_unit.entries] if last_unit else []
     # A central folder is not in the project, so relative paths would not resolve.
     is_central = Path(folder).is_relative_to(app.paths.central_dir)
     prefix = f"{folder}/" if is_central else ""
@@ -138,8 +139,8 @@ def _make_brief(
         context=build_context(folder, session.thread_id, prefix=prefix).xml
         if folder
         else "",
-        unit=last,
-        unanswered=tuple(r for r in records if r.metadata.get("is_unanswered")),
+        unit=last_unit,
+        unanswered_calls=tuple(r for r in records if r.metadata.get("is_unanswered")),
         open_tasks=tuple(map(app.redact, _list_open_tasks(folder, session.thread_id))),
         command=format_resume_command(session),
     )
@@ -171,7 +172,7 @@ def _format_call(record: Record) -> str:
     return f"{record.tool_name} {text}"
 
 
-def _text_section(title: str, text: str) -> Iterator[str]:
+def _text_section_lines(title: str, text: str) -> Iterator[str]:
     if not text.strip():
         return
     yield from ("", f"## {title}", "")
@@ -181,7 +182,7 @@ def _text_section(title: str, text: str) -> Iterator[str]:
     yield from map(sanitize, text.split("\n"))
 
 
-def _section(title: str, items: Any) -> Iterator[str]:
+def _list_section_lines(title: str, items: Any) -> Iterator[str]:
     lines = [sanitize(item).replace("\n", " ") for item in items if item]
     if lines:
         yield from ("", f"## {title}", "")

@@ -68,10 +68,11 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
                 on_progress=lambda *_: notifier.ping(),
             )
             pipeline = make_pipeline()
+            roots, canary = pipeline.watched_roots, _get_canary_path(app)
             signals.loop = Loop(
                 pipeline=pipeline,
                 make_pipeline=make_pipeline,
-                watcher=Watcher(pipeline.watched_roots, _make_canary(app), app.clock),
+                watcher=Watcher(roots, canary, app.clock),
                 clock=app.clock,
                 log=make_logger(as_json=log_json),
                 notifier=notifier,
@@ -83,13 +84,13 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
 
 @dataclass(slots=True)
 class _SignalState:
-    """Requests made by signals, which may arrive before the loop exists."""
+    """Requests of signals, which may arrive before the loop exists."""
 
     stopping: threading.Event = field(default_factory=threading.Event)
     loop: Loop | None = None
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
-        """Request a scan on SIGHUP, and a stop on any other signal."""
+        """Request a scan on SIGHUP, else a stop; wake the loop in both cases."""
         if number != signal.SIGHUP:
             self.stopping.set()
         if self.loop:
@@ -97,6 +98,7 @@ class _SignalState:
 
 
 def _run_initial_scan(app: App, on_progress: Callable[[], None]) -> None:
+    """Read all logs once, unless leslied is paused."""
     if app.paths.pause_file.exists():
         return
     with (
@@ -117,7 +119,11 @@ def _write_lock_info(store: Store, app: App) -> None:
     store.write_lock_info(json.dumps({"pid": os.getpid(), "since": now}))
 
 
-def _make_canary(app: App) -> Path:
+def _get_canary_path(app: App) -> Path:
+    """Return the path of the file by which the watcher tests itself.
+
+    Only its folder is created.
+    """
     canary = app.paths.state_dir / "watch" / "canary"
     make_private_dir(canary.parent)
     return canary

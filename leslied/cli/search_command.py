@@ -29,7 +29,7 @@ _TYPE_LABELS = {
     "thinking": "thought",
     "error": "error",
 }
-_NUMBER = re.compile(r"-n[0-9]+")
+_LIMIT_ARGUMENT = re.compile(r"-n[0-9]+")
 _ESCAPE = "\0"
 """Prefix that marks `-word` as a search term; arguments cannot contain it."""
 
@@ -53,7 +53,7 @@ class _SearchCommand(LesliedCommand):
 
 def _escape_word(arg: str) -> str:
     is_word = len(arg) > 2 and arg[0] == "-" and arg[1] != "-"
-    return _ESCAPE + arg if is_word and not _NUMBER.fullmatch(arg) else arg
+    return _ESCAPE + arg if is_word and not _LIMIT_ARGUMENT.fullmatch(arg) else arg
 
 
 @click.command(
@@ -80,7 +80,9 @@ def _escape_word(arg: str) -> str:
 )
 @click.option("--rank", is_flag=True, help="Show the best match first, not the newest.")
 @click.option(
-    "--substring", is_flag=True, help="Match any characters, also inside words. Slower."
+    "--substring",
+    is_flag=True,
+    help="Match the text literally, even inside words. Slower.",
 )
 @click.option("--reveal", is_flag=True, help="Show secrets unredacted.")
 @json_option
@@ -89,18 +91,22 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     """Search prompts, answers, thinking, tool calls and results.
 
     \b
-    "two words"        a phrase, like an argument with spaces
+    "two words"        a phrase; quote it for the shell: '"two words"' or "two words"
     begin*             words that start with this
-    one OR other       either word; AND is the default, (…) groups
+    one OR other       either word; AND is the default
+    '(a OR b) c'       a group; quote it for the shell
     -word, NOT word    entries without this word
     agent:codex        this agent; repeat it for alternatives, -agent: excludes
     project:app        this project, by name or path; also thread:, session:
     tool:Bash          calls and results of a tool; tool:mcp__* matches several
-    model:opus         models with this name
+    model:opus         models whose name contains this
     role:user          prompts; also role:assistant, role:tool
-    after:7d           since this time; before:2026-01-31 before this day
-    status:active      active sessions; also idle, stopped
-    is:error           errors; is:subagent entries of subagents
+    after:7d           entries since this time
+    before:2026-01-31  entries before this day
+    status:active      sessions at work; status:idle waits for a prompt, and
+                       status:stopped has ended
+    is:error           errors
+    is:subagent        entries of subagents
 
     The newest entries come first. Everything that is not a filter or an operator is a
     search term.
@@ -125,14 +131,14 @@ def _search(
     app: App, reader: StoreReader, query: Query, options: dict[str, Any]
 ) -> SearchResult:
     from leslied.lookup import search_entries  # noqa: PLC0415 - keeps --help fast
-    from leslied.sessions import stopped_before_us  # noqa: PLC0415
+    from leslied.sessions import compute_stop_cutoff_us  # noqa: PLC0415
 
     return search_entries(
         reader,
         query,
         _choose_mode(options),
         options["limit"],
-        quiet_us=stopped_before_us(app.clock.now()),
+        quiet_us=compute_stop_cutoff_us(app.clock.now()),
         redact=str if options["reveal"] else app.redact,
     )
 

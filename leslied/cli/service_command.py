@@ -14,7 +14,7 @@ from leslied.cli.help import LesliedGroup
 from leslied.cli.output import emit, format_ago, format_path, json_option, sanitize
 from leslied.model.codec import encode_time
 from leslied.paths import PLATFORM, make_private_dir
-from leslied.service import find_manager, find_program
+from leslied.service import find_program, get_manager
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def install(ctx: click.Context, *, as_json: bool) -> None:
     app.load_settings()
     manager = _get_manager(app)
     variables = _collect_variables(app, ctx.find_root().obj)
-    installation = manager.install(variables, _make_outside_folders(app))
+    installation = manager.install(variables, _create_outside_folders(app))
     data = {
         "manager": manager.name,
         "path": str(installation.path),
@@ -154,7 +154,7 @@ def logs(ctx: click.Context, *, lines: int, follow: bool) -> None:
 
 def _get_manager(app: App) -> ServiceManager:
     program = find_program(sys.argv[0], sys.executable, app.environ.get("PATH"))
-    return find_manager(
+    return get_manager(
         home=app.home, environ=app.environ, platform=PLATFORM, program=program
     )
 
@@ -168,16 +168,18 @@ def _collect_variables(app: App, config: Path | None) -> dict[str, str]:
     return variables
 
 
-def _make_outside_folders(app: App) -> list[Path]:
+def _create_outside_folders(app: App) -> list[Path]:
     """Create leslied's folders that are outside the home folder, and return them.
 
     The service's sandbox can only grant access to folders that exist.
     """
-    own = {app.paths.data_dir.absolute(), app.paths.state_dir.absolute()}
-    outside = sorted(folder for folder in own if not folder.is_relative_to(app.home))
-    for folder in outside:
+    folders = {app.paths.data_dir.absolute(), app.paths.state_dir.absolute()}
+    outside_folders = sorted(
+        folder for folder in folders if not folder.is_relative_to(app.home)
+    )
+    for folder in outside_folders:
         make_private_dir(folder)
-    return outside
+    return outside_folders
 
 
 def _lines(state: ServiceStatus, app: App) -> Iterator[str]:

@@ -20,7 +20,7 @@ _SUBAGENT_MARK = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
 
 
 class SessionLabels:
-    """Maker of the labels in front of each line."""
+    """Labels that start each line of `leslied follow` and name its session."""
 
     def __init__(self, find_similar_ids: Callable[[list[str]], Iterable[str]]) -> None:
         self._find_similar_ids = find_similar_ids
@@ -38,7 +38,7 @@ class SessionLabels:
         return _pad_label(f"{short} {_SUBAGENT_MARK} {name}")
 
     def _shorten_id(self, full_id: str) -> str:
-        """Return a prefix unique among all ids so far; it never changes later."""
+        """Return a prefix that no other known id has; it never changes later."""
         if full_id not in self._short_ids:
             others = [*self._short_ids, *self._find_similar_ids([full_id])]
             self._short_ids |= shorten_ids([full_id], others)

@@ -85,11 +85,12 @@ def render_answers(units: Iterable[Unit], options: RenderOptions) -> Iterator[st
             if lines and not is_first:
                 yield ""
             is_first = is_first and not lines
+            # On a terminal, an answer starts and ends with a gap.
             yield from lines[1:-1] if options.is_rich else lines
 
 
 def render_record(record: Record, indent: str, *, is_full: bool) -> Iterator[str]:
-    """Render one record; nothing if readers do not need to see it."""
+    """Yield the lines of a single record; none if the record is not shown."""
     tool_output: ToolOutput = "whole" if is_full else "short"
     options = RenderOptions(
         width=find_terminal_width(),
@@ -112,18 +113,21 @@ def _render_unit(
     yield _format_unit_header(unit, indent, options)
     if options.is_rich:
         yield Gap(indent.rstrip())
-    inner = indent + (options.paint("  │ ", dim=True) if options.is_rich else "    ")
+    inner_indent = indent + (
+        options.paint("  │ ", dim=True) if options.is_rich else "    "
+    )
     pending = list(unit.subagents)
     for record in _iter_reading_order(unit.entries):
         yield from renderer.render(record, indent)
         for child in _list_spawned(record, pending):
             pending.remove(child)
-            yield from _render_unit(child, inner, renderer, options)
+            yield from _render_unit(child, inner_indent, renderer, options)
     for child in pending:
-        yield from _render_unit(child, inner, renderer, options)
+        yield from _render_unit(child, inner_indent, renderer, options)
 
 
 def _list_spawned(record: Record, pending: Sequence[Unit]) -> list[Unit]:
+    """Return those of the pending subagents that the record, a call, started."""
     call = record.tool_call_id if record.type == "tool_use" else ""
     return [child for child in pending if call and child.summary.spawn_call_id == call]
 

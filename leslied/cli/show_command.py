@@ -58,7 +58,7 @@ _CONFLICTING_OPTIONS = (
     ("assistant", "tool_output"),
 )
 """Pairs of options that cannot be combined."""
-_PAGE_ONLY = ("full", "summary", "tool_output", "json")
+_PAGE_ONLY_OPTIONS = ("full", "summary", "tool_output", "json")
 """Options that only `--style page` supports."""
 
 
@@ -69,7 +69,7 @@ _PAGE_ONLY = ("full", "summary", "tool_output", "json")
         ("leslied show 3f2a91c0 --summary", "list its units"),
         ("leslied show 3f2a91c0 --unit -1 --full", "its last unit, in full"),
         ("leslied show last --assistant > answer.md", "only the agent's answers"),
-        ("leslied show last --style log", "every entry, with times"),
+        ("leslied show last --style log", "the entries, with times"),
         ("leslied show last --json", "everything, as JSON"),
     ],
     see_also=["list", "search", "follow", "export", "resume"],
@@ -83,7 +83,7 @@ _PAGE_ONLY = ("full", "summary", "tool_output", "json")
     "--unit",
     type=int,
     metavar="N",
-    help="Show unit N; -1 is the last, 0 precedes the first prompt.",
+    help="Show unit N: -1 is the last, 0 is everything before the first prompt.",
 )
 @click.option(
     "--first", type=click.IntRange(min=1), metavar="N", help="Show the first N units."
@@ -110,19 +110,20 @@ _PAGE_ONLY = ("full", "summary", "tool_output", "json")
 def command(ctx: click.Context, /, id_prefix: str, **options: Any) -> None:
     """Show a session, unit, subagent or entry.
 
-    ID is a session, thread, chat, subagent or entry id, or a unique prefix of one;
-    `last` is the newest session. `leslied list` shows session ids, `leslied search`
-    entry ids. A unit is a prompt and everything up to the next prompt; its id is a chat
-    id. An entry is shown in full.
+    A unit is one prompt and everything up to the next prompt. ID is the id of a
+    session, a thread (to show its session), a unit (`chat-…`), a subagent or an entry,
+    or a unique prefix of one; `last` is the newest session. `leslied list` shows
+    session ids; `leslied search` shows unit and entry ids.
 
     By default, tool results are cut to four lines and thinking is left out. On a
     terminal, answers are rendered as Markdown, edits as diffs, and the output goes
-    through a pager: LESLIED_PAGER, PAGER or less. --json includes thinking.
+    through a pager: LESLIED_PAGER, PAGER or less. --json always
+    includes thinking and full tool results.
     """
     show_options = _ShowOptions(**options)
     show_options.check()
     app = get_app(ctx)
-    session_output = _load(app, id_prefix, show_options)
+    session_output = _load_output(app, id_prefix, show_options)
     if show_options.as_json:
         emit(session_output.to_dict(), list, as_json=True)
         return
@@ -150,16 +151,16 @@ class _ShowOptions:
 
     def check(self) -> None:
         """Raise UserError if options cannot be combined."""
-        for name, other in _CONFLICTING_OPTIONS:
-            if self._is_set(name) and self._is_set(other):
+        for first, second in _CONFLICTING_OPTIONS:
+            if self._is_set(first) and self._is_set(second):
                 raise UserError(
-                    f"{_format_option(name)} cannot be combined with "
-                    f"{_format_option(other)}.",
+                    f"{_format_option(first)} cannot be combined with "
+                    f"{_format_option(second)}.",
                     "Leave one of them out.",
                 )
         if self.style == "page":
             return
-        for name in (*_PAGE_ONLY, *["thinking"] * (self.style == "leslie")):
+        for name in (*_PAGE_ONLY_OPTIONS, *["thinking"] * (self.style == "leslie")):
             if self._is_set("as_json" if name == "json" else name):
                 raise UserError(
                     f"--style {self.style} does not support {_format_option(name)}.",
@@ -172,7 +173,10 @@ class _ShowOptions:
 
     @property
     def selection(self) -> UnitSelection:
-        """Return the parts to show; for a page, the renderer leaves out thinking."""
+        """Return which parts to show.
+
+        Thinking is included for a page, because its renderer leaves it out if need be.
+        """
         return UnitSelection(
             unit=self.unit,
             first=self.first,
@@ -199,10 +203,10 @@ def _format_option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _load(app: App, id_prefix: str, options: _ShowOptions) -> _SessionOutput:
+def _load_output(app: App, id_prefix: str, options: _ShowOptions) -> _SessionOutput:
     with app.open_reader() as reader:
         resolved = resolve_id(reader, id_prefix, with_costs=True)
-        _check_part(resolved, options.selection)
+        _check_selection(resolved, options.selection)
         zone = _get_zone(app, resolved, options.style)
         session = load_session(reader, resolved, app.clock.now(), zone)
     summary = session.summary
@@ -217,7 +221,7 @@ def _load(app: App, id_prefix: str, options: _ShowOptions) -> _SessionOutput:
     )
 
 
-def _check_part(resolved: ResolvedId, selection: UnitSelection) -> None:
+def _check_selection(resolved: ResolvedId, selection: UnitSelection) -> None:
     if resolved.is_whole_session or selection.is_whole:
         return
     kind = "a unit"
@@ -269,9 +273,9 @@ class _SessionOutput:
             yield from render_header(
                 self.session.summary, self.session.status, home, render_options
             )
-            yield from self._body(render_options)
+            yield from self._page_lines(render_options)
 
-    def _body(self, render_options: RenderOptions) -> Iterator[str]:
+    def _page_lines(self, render_options: RenderOptions) -> Iterator[str]:
         if self.options.summary:
             yield from render_unit_table(tuple(self._iter_units()))
             return
@@ -294,8 +298,8 @@ class _SessionOutput:
                 yield from map(sanitize, text.removesuffix("\n").split("\n"))
 
     def _iter_units(self, *, is_filtered: bool = True) -> Iterator[Unit]:
-        """Yield the units, filtered and redacted, lazily."""
-        # The same names and ids occur in every entry.
+        """Yield the units lazily, filtered and, unless --reveal is set, redacted."""
+        # Cache redaction, because the same names and ids occur in every entry.
         redact = lru_cache(maxsize=4096)(self.app.redact)
         for full_unit in self.session.units:
             unit = full_unit

@@ -96,24 +96,26 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     path = get_app(ctx).paths.store_file
     with open_store(path, redact=not options["reveal"]) as store:
         rows = store.sql(_read_query(options["query"]), timeout=options["timeout"])
-        values = _iter_json_rows(rows)
+        json_rows = _iter_json_rows(rows)
         if as_csv:
-            print_csv(rows.columns, islice(values, limit and min(limit, sys.maxsize)))
+            print_csv(
+                rows.columns, islice(json_rows, limit and min(limit, sys.maxsize))
+            )
             return
-        shown = list(islice(values, limit and min(limit, sys.maxsize)))
-        is_cut = limit is not None and next(values, None) is not None
-    _emit_rows(rows.columns, shown, is_cut=is_cut, as_json=as_json)
+        visible_rows = list(islice(json_rows, limit and min(limit, sys.maxsize)))
+        has_more_rows = limit is not None and next(json_rows, None) is not None
+    _emit_rows(rows.columns, visible_rows, has_more_rows=has_more_rows, as_json=as_json)
 
 
 def _emit_rows(
-    names: tuple[str, ...], rows: list[list[Any]], *, is_cut: bool, as_json: bool
+    names: tuple[str, ...], rows: list[list[Any]], *, has_more_rows: bool, as_json: bool
 ) -> None:
     data = {
         "columns": list(names),
         "rows": [dict(zip(names, row, strict=True)) for row in rows] if as_json else [],
     }
     warnings = []
-    if is_cut:
+    if has_more_rows:
         count = format_count(len(rows), "row")
         warnings.append(f"There are more than {count}. Show more with -n or --csv.")
     emit(data, lambda: _lines(names, rows), as_json=as_json, warnings=warnings)
@@ -145,15 +147,16 @@ def _lines(names: tuple[str, ...], rows: list[list[Any]]) -> Iterable[str]:
     cells = [["-" if cell is None else str(cell) for cell in row] for row in rows]
     if _is_wide(names, cells):
         return _card_lines(names, cells)
-    right = " ".join(
+    numeric_names = [
         name
         for index, name in enumerate(names)
         if all(isinstance(row[index], (int, float, type(None))) for row in rows)
-    )
-    return format_table(names, cells, stretch=None, right_aligned=right)
+    ]
+    return format_table(names, cells, stretch=None, right_aligned=numeric_names)
 
 
 def _is_wide(names: tuple[str, ...], cells: list[list[str]]) -> bool:
+    """Return whether a table would have columns that are too narrow to read."""
     widths = (max(map(len, column)) for column in zip(names, *cells, strict=True))
     return not has_room(sum(min(width, _MIN_COLUMN_WIDTH) + 2 for width in widths))
 
@@ -165,8 +168,8 @@ def _card_lines(names: tuple[str, ...], rows: list[list[str]]) -> Iterator[str]:
         yield click.style(f"row {number}", dim=True)
         for name, cell in zip(names, row, strict=True):
             line = sanitize(cell[:_MAX_CELL_CHARS]).replace("\n", " ")
-            end = "…" if len(cell) > _MAX_CELL_CHARS else ""
-            yield f"  {sanitize(name):<{name_width}}  {line}{end}"
+            ellipsis = "…" if len(cell) > _MAX_CELL_CHARS else ""
+            yield f"  {sanitize(name):<{name_width}}  {line}{ellipsis}"
 
 
 def _views_to_dicts() -> list[dict[str, Any]]:

@@ -36,7 +36,7 @@ from leslied.cli.time_args import parse_time_arg
 from leslied.model.query import Selection
 from leslied.model.stats import Grouping
 from leslied.prices import load_prices
-from leslied.stats import UsageFilters, UsageStats, sum_tools
+from leslied.stats import UsageFilters, UsageStats, summarize_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -69,10 +69,12 @@ class _StatsQuery:
 
 @dataclass(frozen=True, slots=True)
 class _StatsResult:
+    """Rows and totals for JSON and CSV, and the lines of the text output."""
+
     rows: list[dict[str, Any]]
     lines: Callable[[], Iterable[str]]
     totals: dict[str, Any]
-    unpriced: list[str]
+    unpriced_models: list[str]
 
 
 @click.command(
@@ -142,7 +144,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
             "version": prices.version,
             "date": prices.date,
         },
-        "unpriced_models": result.unpriced,
+        "unpriced_models": result.unpriced_models,
     }
     emit(data, result.lines, as_json=as_json)
 
@@ -173,7 +175,10 @@ def _make_query(app: App, reader: StoreReader, options: dict[str, Any]) -> _Stat
 def _select_sessions(
     app: App, reader: StoreReader, options: dict[str, Any]
 ) -> frozenset[tuple[str, str]] | None:
-    """Return the keys of the project's sessions; None if no project is given."""
+    """Return the keys of the project's sessions; None without --project.
+
+    Raises UserError if the agent of --agent is unknown.
+    """
     filters = parse_filters(app, options, AGENT_PROJECT_NAMES)
     if filters:
         from leslied.lookup import check_agents  # noqa: PLC0415 - most calls have no filter
@@ -206,24 +211,24 @@ def _query_sums(query: _StatsQuery) -> _StatsResult:
 
 def _query_blocks(query: _StatsQuery) -> _StatsResult:
     blocks, total = query.stats.sum_blocks(query.filters)
-    shown = blocks[-query.limit :] if query.limit else blocks
-    rows = [block_to_dict(block, query.now, query.redact) for block in shown]
+    visible = blocks[-query.limit :] if query.limit else blocks
+    rows = [block_to_dict(block, query.now, query.redact) for block in visible]
     return _make_result(query, rows, total, len(blocks))
 
 
 def _make_result(
-    query: _StatsQuery, rows: list[dict[str, Any]], total: UsageSummary, count: int
+    query: _StatsQuery, rows: list[dict[str, Any]], total: UsageSummary, row_count: int
 ) -> _StatsResult:
     totals = sum_to_dict("total", total, query.redact, None)
     unpriced = [query.redact(m) for m in query.stats.list_unpriced_models(total)]
     home = str(query.app.home)
     if query.is_filtered and not rows:
         return _StatsResult(rows, lambda: [NO_MATCH], totals, unpriced)
-    shown = _shorten_keys(query, rows) if query.by == "session" else rows
-    hidden = count - len(rows)
+    visible = _shorten_keys(query, rows) if query.by == "session" else rows
+    hidden = row_count - len(rows)
     return _StatsResult(
         rows,
-        lambda: render_sums(query.by, shown, totals, unpriced, home, hidden),
+        lambda: render_sums(query.by, visible, totals, unpriced, home, hidden),
         totals,
         unpriced,
     )
@@ -239,7 +244,7 @@ def _shorten_keys(
 
 
 def _query_tools(query: _StatsQuery) -> _StatsResult:
-    tools = sum_tools(query.stats.list_calls(query.filters))
+    tools = summarize_tools(query.stats.list_calls(query.filters))
     get_session = query.stats.get_session
     all_rows = [tool_to_dict(tool, query.redact, get_session) for tool in tools]
     totals = {
@@ -254,8 +259,8 @@ def _query_tools(query: _StatsQuery) -> _StatsResult:
 def _apply_limit(query: _StatsQuery, sums: list[UsageSummary]) -> list[UsageSummary]:
     if not query.limit:
         return sums
-    is_time = query.by in ("day", "week", "month")
-    return sums[-query.limit :] if is_time else sums[: query.limit]
+    is_chronological = query.by in ("day", "week", "month")
+    return sums[-query.limit :] if is_chronological else sums[: query.limit]
 
 
 def _get_session_key(summary: UsageSummary) -> tuple[str, str]:

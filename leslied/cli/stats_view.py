@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
     Redact = Callable[[str], str]
 
-_SPARKS = "▁▂▃▄▅▆▇█"
-_MAX_SPARKS = 60
+_SPARK_CHARS = "▁▂▃▄▅▆▇█"
+_MAX_SPARK_DAYS = 60
 _BAR_WIDTH = 10
 _MIN_WIDTH_FOR_BARS = 100
 """Terminal columns needed to show bars."""
@@ -79,10 +79,10 @@ def _session_to_dict(session: SessionSummary, redact: Redact) -> Row:
 
 def block_to_dict(block: UsageBlock, now: Any, redact: Redact) -> Row:
     """Build the JSON row of a five-hour window, with its hourly rates."""
-    row = sum_to_dict("block", block.sum, redact, None)
+    row = sum_to_dict("block", block.summary, redact, None)
     row["key"] = row["block"] = encode_time(block.start)
     is_active = block.is_active(now)
-    usd = block.sum.cost.usd
+    usd = block.summary.cost.usd
     hourly_cost = block.per_hour(usd) if usd is not None else None
     hours_left = (block.end - now) / timedelta(hours=1)
     projected_cost = None
@@ -91,7 +91,7 @@ def block_to_dict(block: UsageBlock, now: Any, redact: Redact) -> Row:
     return row | {
         "ends_at": encode_time(block.end),
         "is_active": is_active,
-        "tokens_per_hour": block.per_hour(block.sum.tokens),
+        "tokens_per_hour": block.per_hour(block.summary.tokens),
         "cost_usd_per_hour": hourly_cost,
         "projected_cost_usd": projected_cost,
     }
@@ -135,11 +135,14 @@ def print_rows_csv(by: str, rows: list[Row]) -> None:
 def render_sums(
     by: str, rows: list[Row], totals: Row, unpriced: list[str], home: str, hidden: int
 ) -> Iterator[str]:
-    """Yield a table with a total, sparklines for days, and the source of prices."""
+    """Yield a table with a total, sparklines for days, and the source of prices.
+
+    `hidden` is the number of rows that the limit leaves out.
+    """
     if not rows:
         yield "There is no usage yet. Read new entries with: leslied sync"
         return
-    names, stretch, cells = _make_columns(by, rows, totals, home)
+    names, stretch, cells = _make_table(by, rows, totals, home)
     lines = list(
         format_table(
             names,
@@ -161,7 +164,20 @@ def render_sums(
 
 
 _RIGHT_ALIGNED = (
-    "SESSIONS MSGS IN OUT READ WRITE COST CALLS FAILED LOST MEDIAN P95 MAX TOTAL"
+    "SESSIONS",
+    "MSGS",
+    "IN",
+    "OUT",
+    "READ",
+    "WRITE",
+    "COST",
+    "CALLS",
+    "FAILED",
+    "NO RESULT",
+    "MEDIAN",
+    "P95",
+    "MAX",
+    "TOTAL",
 )
 _DROPPABLE = (
     "",
@@ -170,7 +186,7 @@ _DROPPABLE = (
     "READ",
     "SESSIONS",
     "IN",
-    "LOST",
+    "NO RESULT",
     "MAX",
     "P95",
     "TOTAL",
@@ -182,14 +198,15 @@ def _total_lines(lines: list[str], hidden: int) -> Iterator[str]:
     yield from lines[:-1]
     yield click.style(lines[-1], bold=True)
     if hidden:
-        more = format_count(hidden, "more line")
-        yield click.style(f"{more}, included in the total.", dim=True)
+        hidden_lines = format_count(hidden, "more line")
+        yield click.style(f"{hidden_lines}, included in the total.", dim=True)
     yield ""
 
 
-def _make_columns(
+def _make_table(
     by: str, rows: list[Row], totals: Row, home: str
 ) -> tuple[list[str], int, list[list[str]]]:
+    """Return the headers, the index of the stretch column, and the cells."""
     maximum = max((row["cost_usd"] or 0 for row in rows), default=0)
     maximum = maximum if has_room(_MIN_WIDTH_FOR_BARS) else 0
     cells = [
@@ -261,7 +278,7 @@ def _shorten_model(model: str) -> str:
 
 def _number_cells(row: Row) -> list[str]:
     priced = row["messages"] - row["unpriced_messages"]
-    pico = round((row["cost_usd"] or 0) * 10**12)
+    pico_usd = round((row["cost_usd"] or 0) * 10**12)
     return [
         str(row["sessions"]),
         format_number(row["messages"]),
@@ -269,7 +286,7 @@ def _number_cells(row: Row) -> list[str]:
         format_number(row["output_tokens"]),
         format_number(row["cache_read_tokens"]),
         format_number(row["cache_write_tokens"]),
-        format_cost(Cost(pico, priced, row["unpriced_messages"])),
+        format_cost(Cost(pico_usd, priced, row["unpriced_messages"])),
     ]
 
 
@@ -280,7 +297,7 @@ def _format_bar(value: float | None, maximum: float) -> str:
 def _spark_lines(rows: list[Row]) -> Iterator[str]:
     """Yield sparklines with one character per day, limited to the latest days."""
     by_day = {row["key"]: row for row in rows if row["key"]}
-    days = _list_days(min(by_day), max(by_day))[-_MAX_SPARKS:]
+    days = _list_days(min(by_day), max(by_day))[-_MAX_SPARK_DAYS:]
     for name, label in (("cost_usd", "cost  "), ("total_tokens", "tokens")):
         values = [by_day[day][name] or 0 if day in by_day else 0 for day in days]
         yield f"{label} {_format_sparkline(values)}  {days[0]} to {days[-1]}"
@@ -289,7 +306,7 @@ def _spark_lines(rows: list[Row]) -> Iterator[str]:
 
 def _list_days(first: str, last: str) -> list[str]:
     start, end = date.fromisoformat(first), date.fromisoformat(last)
-    count = min((end - start).days + 1, _MAX_SPARKS)
+    count = min((end - start).days + 1, _MAX_SPARK_DAYS)
     return [(end - timedelta(days=n)).isoformat() for n in reversed(range(count))]
 
 
@@ -297,19 +314,23 @@ def _format_sparkline(values: list[float]) -> str:
     maximum = max(values, default=0)
     if not maximum:
         return " " * len(values)
-    top = len(_SPARKS) - 1
+    top = len(_SPARK_CHARS) - 1
     return "".join(
-        _SPARKS[max(round(top * value / maximum), 0)] if value else " "
+        _SPARK_CHARS[max(round(top * value / maximum), 0)] if value else " "
         for value in values
     )
 
 
 def render_tools(rows: list[Row], totals: Row, hidden: int) -> Iterator[str]:
-    """Yield a table of tools with calls, failures, durations and a total."""
+    """Yield a table of tools with calls, failures, durations and a total.
+
+    `hidden` is the number of rows that the limit leaves out.
+    """
     if not rows:
         yield "No tool was called."
         return
-    names = ["TOOL", "CALLS", "FAILED", "LOST", "MEDIAN", "P95", "MAX", "TOTAL", ""]
+    names = ["TOOL", "CALLS", "FAILED", "NO RESULT"]
+    names += ["MEDIAN", "P95", "MAX", "TOTAL", ""]
     maximum = max(row["calls"] for row in rows) if has_room(_MIN_WIDTH_FOR_BARS) else 0
     cells = [
         [row["tool"], *_tool_number_cells(row), _format_bar(row["calls"], maximum)]
@@ -323,8 +344,8 @@ def render_tools(rows: list[Row], totals: Row, hidden: int) -> Iterator[str]:
     )
     yield from _total_lines(lines, hidden)
     yield click.style(
-        "LOST calls have no result. Times run from the call to its result in the "
-        "log, including the wait for permission.",
+        "NO RESULT counts calls without a result in the log. Times run from a call to "
+        "its result, including the wait for permission.",
         dim=True,
     )
 
@@ -348,7 +369,7 @@ def _format_seconds(seconds: float | None) -> str:
         return "-"
     if seconds < 60:
         return f"{seconds:.1f}s" if seconds < 10 else f"{seconds:.0f}s"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, remaining_seconds = divmod(round(seconds), 60)
     if minutes < 60:
-        return f"{minutes}m{rest:02d}s"
+        return f"{minutes}m{remaining_seconds:02d}s"
     return f"{minutes // 60}h{minutes % 60:02d}m"

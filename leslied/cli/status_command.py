@@ -65,10 +65,10 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     with app.open_reader() as reader:
         data = _collect_status(app, settings, reader)
         errors = reader.list_source_errors()
-        failures = reader.failures()
-        listed = reader.list_rejected(_MAX_REJECTED) if rejected else []
+        failures = reader.list_failures()
+        rejections = reader.list_rejected(_MAX_REJECTED) if rejected else []
     if rejected:
-        data["rejected"] = listed
+        data["rejected"] = rejections
     data["failures"] = [_failure_to_dict(failure) for failure in failures]
     warnings = format_source_errors(errors)
     warnings += [_format_failure(failure, app.clock.now()) for failure in failures]
@@ -103,13 +103,13 @@ def _collect_status(
     files = [path, path.with_name(path.name + "-wal")]
     size = sum(file.stat().st_size for file in files if file.exists())
     return {
-        "daemon": _read_daemon(path) | {"paused": app.paths.pause_file.exists()},
+        "daemon": _read_daemon_state(path) | {"paused": app.paths.pause_file.exists()},
         "agents": list_agents(app, settings, reader),
         "store": {"path": str(path), "bytes": size, **counts},
     }
 
 
-def _read_daemon(store: Path) -> dict[str, Any]:
+def _read_daemon_state(store: Path) -> dict[str, Any]:
     """Return the state of the daemon from the store's lock."""
     text = read_lock_info(store)
     try:
@@ -144,12 +144,12 @@ def _lines(data: dict[str, Any], app: App) -> Iterator[str]:
     yield ""
     yield from _agent_lines(data["agents"], app.clock.now())
     for entry in data.get("rejected", []):
-        place = f"{entry['path']} at byte {entry['offset']}, {entry['length']} bytes"
-        yield sanitize(f"{place}: {entry['reason']}")
+        position = f"{entry['path']} at byte {entry['offset']}, {entry['length']} bytes"
+        yield sanitize(f"{position}: {entry['reason']}")
 
 
 def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
-    names = (
+    headers = (
         "AGENT",
         "LOGS",
         "SESSIONS",
@@ -174,9 +174,9 @@ def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
     if not rows:
         return ["No agent has written logs on this machine yet. See: leslied agents"]
     return format_table(
-        names,
+        headers,
         rows,
         stretch=0,
-        right_aligned="LOGS SESSIONS LAG REJECTED",
+        right_aligned=("LOGS", "SESSIONS", "LAG", "REJECTED"),
         droppable=("NEWEST READ", "LOGS", "NEWEST LOG"),
     )

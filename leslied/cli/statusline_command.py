@@ -40,7 +40,7 @@ def command(ctx: click.Context) -> None:
     """
     payload = _read_payload()
     today, session = _load_totals(ctx, _get_text(payload, "session_id"))
-    parts = _parts(payload, today, session)
+    parts = _iter_parts(payload, today, session)
     click.echo(sanitize(" · ".join(parts) or "leslied"))
 
 
@@ -59,7 +59,7 @@ def _load_totals(
     today: UsageSummary | None = None
     session: UsageSummary | None = None
     with suppress(Exception):
-        from leslied.cli.app import get_app  # noqa: PLC0415 - errors are suppressed
+        from leslied.cli.app import get_app  # noqa: PLC0415 - suppress import errors too
         from leslied.cli.time_args import parse_time_arg  # noqa: PLC0415
         from leslied.prices import load_prices  # noqa: PLC0415
         from leslied.stats import UsageFilters, UsageStats  # noqa: PLC0415
@@ -74,7 +74,7 @@ def _load_totals(
     return today, session
 
 
-def _parts(
+def _iter_parts(
     payload: dict[str, Any], today: UsageSummary | None, session: UsageSummary | None
 ) -> Iterator[str]:
     model = payload.get("model")
@@ -84,17 +84,17 @@ def _parts(
     if today and today.cost.priced:
         yield f"{format_cost(today.cost)} today"
     tokens = session.tokens if session else 0
-    cost = _session_cost(payload, session)
+    cost = _get_session_cost(payload, session)
     if tokens or cost.priced:
         amounts = [f"{format_number(tokens)} tokens"] if tokens else []
         amounts += [format_cost(cost)] if cost.priced else []
         yield f"session {', '.join(amounts)}"
-    percent = _context_percent(payload.get("context_window"))
+    percent = _compute_context_percent(payload.get("context_window"))
     if percent is not None:
         yield f"context {percent:.0f}%"
 
 
-def _session_cost(payload: dict[str, Any], session: UsageSummary | None) -> Cost:
+def _get_session_cost(payload: dict[str, Any], session: UsageSummary | None) -> Cost:
     """Return Claude Code's own cost, which is up to date, else the store's."""
     usd = _get_number(payload.get("cost"), "total_cost_usd")
     if usd is not None:
@@ -102,7 +102,7 @@ def _session_cost(payload: dict[str, Any], session: UsageSummary | None) -> Cost
     return session.cost if session else Cost()
 
 
-def _context_percent(window: object) -> float | None:
+def _compute_context_percent(window: object) -> float | None:
     percent = _get_number(window, "used_percentage")
     if percent is not None or not isinstance(window, dict):
         return percent

@@ -12,6 +12,7 @@ from leslied.cli.help import LesliedCommand
 from leslied.cli.output import (
     emit,
     format_bytes,
+    format_count,
     format_path,
     format_source_errors,
     json_option,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     cls=LesliedCommand,
     examples=[
         ("leslied sync && leslied list", "read new entries, then list sessions"),
-        ("leslied sync --stop-all", "write the files of all sessions"),
+        ("leslied sync --stop-all", "write the transcripts of all sessions"),
         ("leslied sync --json", "print a report as JSON"),
     ],
     see_also=["run", "service", "status"],
@@ -39,15 +40,15 @@ if TYPE_CHECKING:
 @click.option(
     "--stop-all",
     is_flag=True,
-    help="Treat all sessions as stopped, and write the files of old ones too.",
+    help="Treat all sessions as stopped: write all transcripts, archive all logs.",
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     """Read new log entries once, without the daemon.
 
-    Do the work of the daemon once, for scripts and cron jobs. The command fails if the
-    daemon is running.
+    Do the daemon's work once, for scripts and cron jobs; logs are archived only with
+    --stop-all. The command fails if the daemon is running.
 
     Every complete log entry is stored exactly once, however often the command runs or
     is interrupted.
@@ -91,7 +92,7 @@ def _sync(
         stopped += store.mark_all_stopped() if stop_all else 0
         # Sessions older than the store are many, and their files are rarely needed.
         bar.start("Writing transcripts")
-        settle_report = pipeline.settle.run(include_old=stop_all)
+        settle_report = pipeline.transcripts.run(include_old=stop_all)
         _sync_relations(pipeline, settle_report, include_old=stop_all)
         bar.start("Indexing threads")
         asset_report = pipeline.asset_index.scan(newest_limit=2000)
@@ -108,12 +109,15 @@ def _sync(
 def _sync_relations(
     pipeline: Pipeline, settle_report: SettleReport, *, include_old: bool
 ) -> None:
-    """Update relations; rewrite the transcripts of threads that moved."""
+    """Update relations, and write the transcripts of moved threads again.
+
+    Counts and errors are added to `settle_report`.
+    """
     relations_report = pipeline.relations_sync.run()
     settle_report.errors |= relations_report.errors
     if relations_report.moved_threads:
         pipeline.relations_sync.run()
-        second_report = pipeline.settle.run(include_old=include_old)
+        second_report = pipeline.transcripts.run(include_old=include_old)
         settle_report.files_written += second_report.files_written
         settle_report.errors |= second_report.errors
 
@@ -165,7 +169,8 @@ def _lines(
             f"{ingest_report.rejected} rejected. List sessions with: leslied list"
         )
     if data["transcripts_written"]:
-        yield f"{data['transcripts_written']} transcripts written"
+        count = format_count(data["transcripts_written"], "transcript")
+        yield f"{count} written. List them: leslied threads list"
     if data["exports_written"]:
         yield f"{data['exports_written']} export files written"
     if data["sessions_stopped"]:

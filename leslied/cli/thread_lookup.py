@@ -23,7 +23,10 @@ class ThreadLocation(NamedTuple):
 
 
 def list_base_folders(app: App, folder: Path) -> list[Path]:
-    """Return folders with threads of the project: its own and its central one."""
+    """Return the project's own and its central folder, if they have a `.leslie`.
+
+    The project is the one that contains `folder`.
+    """
     policy = OutputPolicy(home=app.home, central=app.paths.central_dir)
     project = find_project(str(folder)) or folder
     candidates = [project, policy.choose_central(str(folder)).folder]
@@ -38,24 +41,27 @@ def list_all_base_folders(app: App) -> list[Path]:
 
 
 def get_thread(app: App, id_prefix: str, folder: Path) -> ThreadLocation:
-    """Return the thread with this id or prefix, preferring the folder's project.
+    """Return the thread with this id or prefix.
 
-    Raise LesliedError if no thread or several threads match.
+    A full id is looked up in the project of `folder` first, a prefix in the store.
+    Raises LesliedError if no thread or several threads match.
     """
-    local = [
+    local_threads = [
         ThreadLocation(thread_id, base)
         for base in list_base_folders(app, folder)
         for thread_id in _list_thread_ids(base)
     ]
-    exact = [location for location in local if location.thread_id == id_prefix]
-    if exact:
-        return exact[0]
+    exact_matches = [
+        location for location in local_threads if location.thread_id == id_prefix
+    ]
+    if exact_matches:
+        return exact_matches[0]
     try:
         return _get_stored_thread(app, id_prefix)
     except LesliedError:
         matches = [
             location
-            for location in local
+            for location in local_threads
             if id_prefix and location.thread_id.startswith(id_prefix)
         ]
         if len(matches) == 1:
@@ -64,7 +70,10 @@ def get_thread(app: App, id_prefix: str, folder: Path) -> ThreadLocation:
 
 
 def get_latest_thread(app: App, folder: Path) -> ThreadLocation:
-    """Return the most recently active thread of the folder's project."""
+    """Return the most recently active thread of the folder's project.
+
+    Raises UserError if the project has no thread.
+    """
     bases = list_base_folders(app, folder)
     if app.paths.store_file.exists():
         with app.open_reader() as reader:
@@ -73,9 +82,11 @@ def get_latest_thread(app: App, folder: Path) -> ThreadLocation:
                     return ThreadLocation(session.thread_id, Path(session.folder))
     for base in bases:
         threads = read_relations(base)["threads"].values()
-        times = [(t.get("updated_at") or t["created_at"], t["id"]) for t in threads]
-        if times:
-            return ThreadLocation(max(times)[1], base)
+        candidates = [
+            (t.get("updated_at") or t["created_at"], t["id"]) for t in threads
+        ]
+        if candidates:
+            return ThreadLocation(max(candidates)[1], base)
     raise UserError(
         f"There is no thread in {folder}.",
         "Name a thread: leslied context THREAD. List them with: leslied threads list",

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from leslied.threads.tree import ThreadNode
 
 _MARKS = {"active": "●", "completed": "○"}
-_NO_THREADS = "No threads yet. Work with an agent, then run: leslied sync"
+_NO_THREADS = "There are no threads yet. Use an agent, then run: leslied sync"
 
-_project = click.option(
+_project_option = click.option(
     "--project",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="Show this project.  [default: the current one; outside of one, all]",
@@ -53,7 +53,7 @@ def command() -> None:
     see_also=["threads list"],
 )
 @click.option("--dot", "as_dot", is_flag=True, help="Print a Graphviz graph.")
-@_project
+@_project_option
 @json_option
 @click.pass_context
 def tree(
@@ -84,14 +84,19 @@ def tree(
     ],
     see_also=["threads tree"],
 )
-@_project
+@_project_option
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, *, project: Path | None, as_json: bool) -> None:
     """Show threads as a table, most recently changed first."""
     app = get_app(ctx)
     projects = [
-        (base, sorted(_walk(roots), key=lambda n: (n.updated_at, n.id), reverse=True))
+        (
+            base,
+            sorted(
+                _walk_trees(roots), key=lambda n: (n.updated_at, n.id), reverse=True
+            ),
+        )
         for base, roots in _load_trees(app, project)
     ]
     data = {
@@ -107,12 +112,12 @@ def _load_trees(app: App, project: Path | None) -> list[tuple[Path, list[ThreadN
     if not bases and not project:
         bases = list_all_base_folders(app)
     trees = [(base, build_tree(read_relations(base))) for base in bases]
-    for node in _walk(root for _, roots in trees for root in roots):
+    for node in _walk_trees(root for _, roots in trees for root in roots):
         node.title = app.redact(node.title)
     return [(base, roots) for base, roots in trees if roots]
 
 
-def _walk(roots: Iterable[ThreadNode]) -> Iterator[ThreadNode]:
+def _walk_trees(roots: Iterable[ThreadNode]) -> Iterator[ThreadNode]:
     for root in roots:
         yield from root.walk()
 
@@ -136,8 +141,12 @@ def _tree_lines(trees: list[tuple[Path, list[ThreadNode]]], app: App) -> Iterato
 
 
 def _branch_lines(
-    node: ThreadNode, first: str, rest: str, show: Callable[[str], str]
+    node: ThreadNode,
+    first_prefix: str,
+    child_prefix: str,
+    escape: Callable[[str], str],
 ) -> Iterator[str]:
+    """Yield the thread after `first_prefix`, and its forks after `child_prefix`."""
     parts = [_MARKS.get(node.status, "◌"), node.id, node.title.replace("\n", " ")]
     if node.status not in _MARKS:
         parts.append(f"({node.status})")
@@ -146,11 +155,13 @@ def _branch_lines(
         parts.append(f"[{node.subagents} subagent{plural}]")
     if node.references_to:
         parts.append("→ " + ", ".join(node.references_to))
-    yield first + show(" ".join(parts))
+    yield first_prefix + escape(" ".join(parts))
     for child in node.children:
         is_last = child is node.children[-1]
         corner, line = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
-        yield from _branch_lines(child, rest + corner, rest + line, show)
+        yield from _branch_lines(
+            child, child_prefix + corner, child_prefix + line, escape
+        )
 
 
 def _list_lines(
@@ -178,6 +189,6 @@ def _list_lines(
         (*names, *counts),
         rows,
         stretch=4,
-        right_aligned=" ".join(counts),
+        right_aligned=counts,
         droppable=("REFS", "SUBAGENTS", "FORKS", "PROJECT", "STATUS", "CHANGED"),
     )

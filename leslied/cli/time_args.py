@@ -17,7 +17,8 @@ def parse_time_arg(
 ) -> int:
     """Return microseconds since 1970; raise UserError if the text is not a time.
 
-    A day means its start or, with `is_end`, its end.
+    A day means its start or, with `is_end`, its end. Days and times without an offset
+    are in `zone`, or in local time if it is None.
     """
     try:
         return _to_us(_resolve_time(text.strip(), now, zone, is_end=is_end))
@@ -33,8 +34,8 @@ def _resolve_time(
 ) -> datetime:
     today = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
     day = {"today": today, "yesterday": today - timedelta(days=1)}.get(text.lower())
-    if ago := _RELATIVE_TIME.fullmatch(text.lower()):
-        return now - int(ago[1]) * _UNITS[ago[2]]
+    if relative_time := _RELATIVE_TIME.fullmatch(text.lower()):
+        return now - int(relative_time[1]) * _UNITS[relative_time[2]]
     time = day or datetime.fromisoformat(text)
     is_day = day is not None or len(text) <= len("2026-01-31")
     if is_end and is_day:

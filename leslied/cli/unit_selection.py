@@ -23,9 +23,11 @@ class UnitSelection:
     """Which units and entries to show; by default, all."""
 
     unit: int | None = None
-    """Number of the only unit; a negative number counts from the end."""
+    """Number of the only unit to show; a negative number counts from the end."""
     first: int | None = None
+    """How many units to show from the start."""
     last: int | None = None
+    """How many units to show from the end."""
     is_answers_only: bool = False
     """Whether only the agent's answers are shown, without those of subagents."""
     include_subagents: bool = True
@@ -57,13 +59,13 @@ def select_units(units: Sequence[Unit], selection: UnitSelection) -> tuple[Unit,
     Unit 0 holds entries before the first prompt; `first` and `last` do not count it.
     """
     if selection.unit is not None:
-        return _find_unit(units, selection.unit)
+        return _get_units_by_number(units, selection.unit)
     if selection.is_whole:
         return tuple(units)
-    counted = tuple(unit for unit in units if unit.number) or tuple(units)
+    prompt_units = tuple(unit for unit in units if unit.number) or tuple(units)
     if selection.first is not None:
-        return counted[: selection.first]
-    return counted[-(selection.last or 0) :]
+        return prompt_units[: selection.first]
+    return prompt_units[-(selection.last or 0) :]
 
 
 def filter_unit(unit: Unit, selection: UnitSelection) -> Unit:
@@ -77,16 +79,18 @@ def filter_unit(unit: Unit, selection: UnitSelection) -> Unit:
     )
 
 
-def _find_unit(units: Sequence[Unit], unit_number: int) -> tuple[Unit, ...]:
+def _get_units_by_number(units: Sequence[Unit], unit_number: int) -> tuple[Unit, ...]:
     numbers = sorted({unit.number for unit in units})
-    counted = [number for number in numbers if number]
+    prompt_numbers = [number for number in numbers if number]
     if unit_number < 0:
-        number = counted[unit_number] if -unit_number <= len(counted) else None
+        number = (
+            prompt_numbers[unit_number] if -unit_number <= len(prompt_numbers) else None
+        )
     else:
         number = unit_number if unit_number in numbers else None
     if number is None:
         raise UserError(
-            f"There is no unit {unit_number}: {_describe_range(counted)}.",
+            f"There is no unit {unit_number}: {_describe_range(prompt_numbers)}.",
             "List the units with: leslied show ID --summary",
         )
     return tuple(unit for unit in units if unit.number == number)

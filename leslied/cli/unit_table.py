@@ -35,7 +35,7 @@ def render_unit_table(units: Sequence[Unit]) -> Iterator[str]:
         yield "The session is empty."
         return
     yield from format_table(
-        _COLUMNS, rows, stretch=len(_COLUMNS) - 1, right_aligned="N TOOLS TOOK"
+        _COLUMNS, rows, stretch=len(_COLUMNS) - 1, right_aligned=("N", "TOOLS", "TOOK")
     )
 
 

@@ -21,12 +21,16 @@ BOM = b"\xef\xbb\xbf"
 _CLOSE = b"</leslie_system_guide>"
 _VALUE = rb"""(?:"[^"\n]*"|'[^'\n]*'|[^\s"'<>]+)"""
 _TAG = rb"<leslie_system_guide((?:[ \t]+[\w:.-]+[ \t]*=[ \t]*" + _VALUE + rb")*)[ \t]*>"
-_REST = rb"[ \t]*\r?(?=\n|\Z)"
-_OPENING = re.compile(_TAG + _REST)
-_CLOSING = re.compile(re.escape(_CLOSE) + _REST)
-_ON_ONE_LINE = re.compile(_TAG + rb"[^\n]*" + re.escape(_CLOSE) + _REST)
+_LINE_END = rb"[ \t]*\r?(?=\n|\Z)"
+_OPENING = re.compile(_TAG + _LINE_END)
+_CLOSING = re.compile(re.escape(_CLOSE) + _LINE_END)
+_ON_ONE_LINE = re.compile(_TAG + rb"[^\n]*" + re.escape(_CLOSE) + _LINE_END)
 _ATTRIBUTE = re.compile(rb"([\w:.-]+)[ \t]*=[ \t]*(" + _VALUE + rb")")
 _FENCE = re.compile(rb" {0,3}(`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})([^\n]*)")
+
+
+_OpenTag = tuple[int, int, str]
+"""Position, line number and version of an opening tag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,27 +40,28 @@ class GuideBlock:
     start: int
     end: int
     line: int
+    """Number of the block's first line, from 1."""
     version: str
 
 
 def find_blocks(data: bytes) -> list[GuideBlock]:
     """Return all blocks in the file; raises UserError for an unpaired tag."""
     blocks: list[GuideBlock] = []
-    opened: tuple[int, int, str] | None = None
-    for line, at in _lines_outside_fences(data):
+    opened: _OpenTag | None = None
+    for line, at in _iter_lines_outside_fences(data):
         if one_line := _ON_ONE_LINE.match(data, at):
-            _refuse_unclosed(opened)
+            _check_closed(opened)
             end = data.rindex(_CLOSE, at, one_line.end()) + len(_CLOSE)
             blocks.append(_make_block((at, line, _read_version(one_line[1])), end))
         elif opening := _OPENING.match(data, at):
-            _refuse_unclosed(opened)
+            _check_closed(opened)
             opened = at, line, _read_version(opening[1])
         elif _CLOSING.match(data, at):
             if opened is None:
                 raise _make_unpaired_error(line, "ends", "start")
             blocks.append(_make_block(opened, at + len(_CLOSE)))
             opened = None
-    _refuse_unclosed(opened)
+    _check_closed(opened)
     return blocks
 
 
@@ -81,7 +86,10 @@ def replace_block(data: bytes, block: GuideBlock, text: bytes) -> bytes:
 
 
 def remove_block(data: bytes, block: GuideBlock) -> bytes:
-    """Return the file as it was before the block was appended."""
+    """Return the file as it was before the block was appended.
+
+    The blank line above the block is removed too, unless it separates other text.
+    """
     before, after = data[: block.start], data[block.end :]
     old = data[block.start : block.end]
     newline = find_newline(old if b"\n" in old else data)
@@ -89,8 +97,8 @@ def remove_block(data: bytes, block: GuideBlock) -> bytes:
         return before[: -2 * len(newline)]
     _, _, below = after.partition(b"\n")
     above = before.removesuffix(newline)
-    was_blank = above.endswith(b"\n") or above in (b"", BOM)
-    if was_blank and (not below or below.startswith((b"\n", b"\r\n"))):
+    has_blank_above = above.endswith(b"\n") or above in (b"", BOM)
+    if has_blank_above and (not below or below.startswith((b"\n", b"\r\n"))):
         before = above
     return before + below
 
@@ -100,7 +108,7 @@ def find_newline(data: bytes) -> bytes:
     return b"\r\n" if 2 * data.count(b"\r\n") > data.count(b"\n") else b"\n"
 
 
-def _make_block(opened: tuple[int, int, str], end: int) -> GuideBlock:
+def _make_block(opened: _OpenTag, end: int) -> GuideBlock:
     start, line, version = opened
     return GuideBlock(start=start, end=end, line=line, version=version)
 
@@ -114,7 +122,8 @@ def _read_version(attributes: bytes) -> str:
     return ""
 
 
-def _refuse_unclosed(opened: tuple[int, int, str] | None) -> None:
+def _check_closed(opened: _OpenTag | None) -> None:
+    """Raise UserError if a tag is still open."""
     if opened is not None:
         raise _make_unpaired_error(opened[1], "starts", "end")
 
@@ -127,23 +136,23 @@ def _make_unpaired_error(line: int, verb: str, missing_part: str) -> UserError:
     )
 
 
-def _lines_outside_fences(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield number and position of each line outside of closed code fences.
+def _iter_lines_outside_fences(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the number and the position of each line outside of code fences.
 
     A fence that is never closed is ignored: it must not hide a block that was appended
     below it.
     """
-    starts = list(_line_starts(data))
+    starts = list(_iter_line_starts(data))
     fences = _Fences.find(data, starts)
-    number = 0
-    while number < len(starts):
-        end = fences.find_end(number)
+    index = 0
+    while index < len(starts):
+        end = fences.find_end(index)
         if end is None:
-            yield number + 1, starts[number]
-        number = number + 1 if end is None else end + 1
+            yield index + 1, starts[index]
+        index = index + 1 if end is None else end + 1
 
 
-def _line_starts(data: bytes) -> Iterator[int]:
+def _iter_line_starts(data: bytes) -> Iterator[int]:
     yield len(BOM) if data.startswith(BOM) else 0
     for newline in re.finditer(rb"\n", data):
         yield newline.end()
@@ -151,33 +160,39 @@ def _line_starts(data: bytes) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Fences:
-    """Lines that look like a fence: number, marker, and whether it can close one."""
+    """All lines that look like a fence.
 
-    numbers: list[int]
+    `lines` are the indexes of these lines. `markers` are their backticks or tildes, and
+    whether the line can close a fence. `unclosed` maps a fence character to the length
+    of a marker that no later line closes.
+    """
+
+    lines: list[int]
     markers: list[tuple[bytes, bool]]
-    open_ended: dict[bytes, int]
+    unclosed: dict[bytes, int]
 
     @classmethod
     def find(cls, data: bytes, starts: list[int]) -> _Fences:
+        """Return the fences of a file; `starts` are the positions of its lines."""
         fences = cls([], [], {})
-        for number, at in enumerate(starts):
-            if fence := _FENCE.match(data, at):
-                fences.numbers.append(number)
+        for line, start in enumerate(starts):
+            if fence := _FENCE.match(data, start):
+                fences.lines.append(line)
                 fences.markers.append((fence[1], not fence[2].strip()))
         return fences
 
-    def find_end(self, number: int) -> int | None:
+    def find_end(self, line: int) -> int | None:
         """Return the line that closes the fence opened on this line, or None."""
-        at = bisect_left(self.numbers, number)
-        if at == len(self.numbers) or self.numbers[at] != number:
+        first = bisect_left(self.lines, line)
+        if first == len(self.lines) or self.lines[first] != line:
             return None
-        marker, _ = self.markers[at]
-        # A search that failed once is not repeated: it keeps hostile files linear.
-        if len(marker) >= self.open_ended.get(marker[:1], len(marker) + 1):
+        marker, _ = self.markers[first]
+        # Not repeating a search that failed keeps the time linear for hostile files.
+        if len(marker) >= self.unclosed.get(marker[:1], len(marker) + 1):
             return None
-        for index in range(at + 1, len(self.numbers)):
-            other, can_close = self.markers[index]
-            if can_close and other.startswith(marker):
-                return self.numbers[index]
-        self.open_ended[marker[:1]] = len(marker)
+        for index in range(first + 1, len(self.lines)):
+            closing_marker, can_close = self.markers[index]
+            if can_close and closing_marker.startswith(marker):
+                return self.lines[index]
+        self.unclosed[marker[:1]] = len(marker)
         return None

@@ -32,7 +32,7 @@ _CHUNK_BYTES = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSnapshot:
-    """Content and identity of a file when it was read; `data` is None if missing."""
+    """Content and status of a file when it was read; None if it was missing."""
 
     folder: Path
     name: str
@@ -42,9 +42,9 @@ class FileSnapshot:
 
 def read_snapshot(folder: Path, name: str) -> FileSnapshot:
     """Read `folder/name`; raises UserError for a link or an unsuitable file."""
-    with _open_folder(folder) as fd:
+    with _open_folder(folder) as folder_fd:
         try:
-            handle = os.open(name, _READ_FLAGS, dir_fd=fd)
+            file_fd = os.open(name, _READ_FLAGS, dir_fd=folder_fd)
         except FileNotFoundError:
             return FileSnapshot(folder=folder, name=name)
         except OSError as error:
@@ -52,14 +52,14 @@ def read_snapshot(folder: Path, name: str) -> FileSnapshot:
                 raise _make_link_error(folder / name) from error
             raise
         try:
-            status = os.fstat(handle)
-            _refuse_irregular(name, status)
-            with os.fdopen(handle, "rb", closefd=False) as file:
+            status = os.fstat(file_fd)
+            _check_suitable(name, status)
+            with os.fdopen(file_fd, "rb", closefd=False) as file:
                 return FileSnapshot(
                     folder=folder, name=name, data=file.read(), file_stat=status
                 )
         finally:
-            os.close(handle)
+            os.close(file_fd)
 
 
 def replace_file(snapshot: FileSnapshot, data: bytes | None) -> None:
@@ -67,61 +67,68 @@ def replace_file(snapshot: FileSnapshot, data: bytes | None) -> None:
 
     Raises UserError if the file changed since the snapshot was taken.
     """
-    with _open_folder(snapshot.folder) as fd:
+    with _open_folder(snapshot.folder) as folder_fd:
         if data is None:
-            _refuse_changed(fd, snapshot)
-            os.unlink(snapshot.name, dir_fd=fd)
+            _check_unchanged(folder_fd, snapshot)
+            os.unlink(snapshot.name, dir_fd=folder_fd)
         else:
-            _replace(fd, snapshot, data)
-        os.fsync(fd)
+            _replace(folder_fd, snapshot, data)
+        os.fsync(folder_fd)
 
 
-def _replace(fd: int, snapshot: FileSnapshot, data: bytes) -> None:
+def _replace(folder_fd: int, snapshot: FileSnapshot, data: bytes) -> None:
     """Write a temporary file, sync it and rename it to the target."""
-    _remove_leftovers(fd, snapshot.name)
+    _remove_leftovers(folder_fd, snapshot.name)
     temporary = f".{snapshot.name}.{secrets.token_hex(4)}{_TEMPORARY_SUFFIX}"
-    handle = os.open(temporary, _CREATE_FLAGS, 0o600, dir_fd=fd)
+    file_fd = os.open(temporary, _CREATE_FLAGS, 0o600, dir_fd=folder_fd)
     try:
-        with os.fdopen(handle, "wb", buffering=0) as file:
+        with os.fdopen(file_fd, "wb", buffering=0) as file:
             view = memoryview(data)
             while view:
                 view = view[file.write(view[:_CHUNK_BYTES]) :]
                 failpoint("guide.half")
-            _copy_mode_and_owner(handle, fd, snapshot.file_stat)
-            os.fsync(handle)
-        _refuse_changed(fd, snapshot)
+            _copy_mode_and_owner(file_fd, folder_fd, snapshot.file_stat)
+            os.fsync(file_fd)
+        _check_unchanged(folder_fd, snapshot)
         failpoint("guide.before")
-        os.rename(temporary, snapshot.name, src_dir_fd=fd, dst_dir_fd=fd)
+        os.rename(temporary, snapshot.name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
     except BaseException:
         with suppress(FileNotFoundError):
-            os.unlink(temporary, dir_fd=fd)
+            os.unlink(temporary, dir_fd=folder_fd)
         raise
 
 
-def _remove_leftovers(fd: int, name: str) -> None:
+def _remove_leftovers(folder_fd: int, name: str) -> None:
     """Delete temporary files of runs that were killed."""
-    for other in os.listdir(fd):
-        if other.startswith(f".{name}.") and other.endswith(_TEMPORARY_SUFFIX):
+    for entry in os.listdir(folder_fd):
+        if entry.startswith(f".{name}.") and entry.endswith(_TEMPORARY_SUFFIX):
             with suppress(FileNotFoundError):
-                os.unlink(other, dir_fd=fd)
+                os.unlink(entry, dir_fd=folder_fd)
 
 
-def _copy_mode_and_owner(handle: int, fd: int, status: os.stat_result | None) -> None:
-    """Apply the old file's mode and owner; a new file gets its folder's mode."""
+def _copy_mode_and_owner(
+    file_fd: int, folder_fd: int, status: os.stat_result | None
+) -> None:
+    """Apply the old file's mode and, if permitted, its owner.
+
+    `status` is that of the old file. Without one, the mode is that of the folder,
+    without the bits for execution.
+    """
     if status is None:
-        os.fchmod(handle, os.fstat(fd).st_mode & 0o664 | 0o600)
+        os.fchmod(file_fd, os.fstat(folder_fd).st_mode & 0o664 | 0o600)
         return
     with suppress(PermissionError):
-        os.fchown(handle, status.st_uid, status.st_gid)
-    os.fchmod(handle, stat.S_IMODE(status.st_mode))
+        os.fchown(file_fd, status.st_uid, status.st_gid)
+    os.fchmod(file_fd, stat.S_IMODE(status.st_mode))
 
 
-def _refuse_changed(fd: int, snapshot: FileSnapshot) -> None:
+def _check_unchanged(folder_fd: int, snapshot: FileSnapshot) -> None:
+    """Raise UserError if the file changed since the snapshot was taken."""
     try:
-        now = os.stat(snapshot.name, dir_fd=fd, follow_symlinks=False)
+        current = os.stat(snapshot.name, dir_fd=folder_fd, follow_symlinks=False)
     except FileNotFoundError:
-        now = None
-    if _get_identity(now) != _get_identity(snapshot.file_stat):
+        current = None
+    if _get_identity(current) != _get_identity(snapshot.file_stat):
         raise UserError(
             f"Another program has just changed {snapshot.name}: "
             "leslied did not change it.",
@@ -130,6 +137,7 @@ def _refuse_changed(fd: int, snapshot: FileSnapshot) -> None:
 
 
 def _get_identity(status: os.stat_result | None) -> tuple[int, ...]:
+    """Return values that differ after the file was changed or replaced."""
     if status is None:
         return ()
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
@@ -146,7 +154,8 @@ def _make_link_error(path: Path) -> UserError:
     )
 
 
-def _refuse_irregular(name: str, status: os.stat_result) -> None:
+def _check_suitable(name: str, status: os.stat_result) -> None:
+    """Raise UserError if the file is not a regular file or is too large."""
     if not stat.S_ISREG(status.st_mode):
         raise UserError(
             f"{name} is not a regular file.", "Move it away, then try again."
@@ -160,8 +169,8 @@ def _refuse_irregular(name: str, status: os.stat_result) -> None:
 
 @contextmanager
 def _open_folder(folder: Path) -> Iterator[int]:
-    fd = os.open(folder, _FOLDER_FLAGS)
+    folder_fd = os.open(folder, _FOLDER_FLAGS)
     try:
-        yield fd
+        yield folder_fd
     finally:
-        os.close(fd)
+        os.close(folder_fd)

@@ -26,7 +26,7 @@ _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuidePlan:
-    """A planned change; `data` is the file's new content, None for no file."""
+    """A planned change; `data` is the file's new content, None if it must not exist."""
 
     status: PlanStatus
     data: bytes | None
@@ -37,8 +37,8 @@ class GuidePlan:
     @property
     def was_edited(self) -> bool:
         """Whether the update replaces a text that was edited by hand."""
-        is_same = self.previous_version == self.next_version
-        return self.status == "updated" and is_same
+        is_same_version = self.previous_version == self.next_version
+        return self.status == "updated" and is_same_version
 
 
 def plan_init(data: bytes | None, guide: Guide) -> GuidePlan:
@@ -46,7 +46,7 @@ def plan_init(data: bytes | None, guide: Guide) -> GuidePlan:
     if data is None:
         text = guide.text + b"\n"
         return GuidePlan(status="created", data=text, next_version=guide.version)
-    _refuse_utf16(data)
+    _check_not_utf16(data)
     blocks = find_blocks(data)
     if not blocks:
         text = append_block(data, guide.text)
@@ -61,41 +61,45 @@ def plan_init(data: bytes | None, guide: Guide) -> GuidePlan:
 
 
 def plan_remove(data: bytes | None) -> GuidePlan:
-    """Plan a file without any guide; delete a file that `plan_init` created."""
+    """Plan a file without guides; a file that only `plan_init` wrote is deleted."""
     blocks = find_blocks(data) if data is not None else []
     if data is None or not blocks:
         return GuidePlan(status="absent", data=data)
-    rest = data
+    remaining = data
     for block in reversed(blocks):
-        rest = remove_block(rest, block)
-    # `init` starts a new file with the block, but an empty file with a blank line.
-    is_ours = not rest and blocks[0].start == 0
+        remaining = remove_block(remaining, block)
+    # `plan_init` starts a new file with the block, and a file that was empty with a
+    # blank line: only the former is deleted.
+    was_created = not remaining and blocks[0].start == 0
     version = blocks[0].version
     return GuidePlan(
-        status="removed", data=None if is_ours else rest, previous_version=version
+        status="removed",
+        data=None if was_created else remaining,
+        previous_version=version,
     )
 
 
 def _plan_update(data: bytes, block: GuideBlock, guide: Guide) -> GuidePlan:
-    step = compare_versions(block.version, guide.version)
-    if step == "older":
+    version_step = compare_versions(block.version, guide.version)
+    if version_step == "older":
         raise UserError(
             f"The guide in the file has version {block.version}, but this leslied has "
             f"{guide.version}: nothing was changed.",
             "Update leslied, or remove the guide: leslied init --remove",
         )
-    old = data[block.start : block.end].replace(b"\r\n", b"\n")
-    is_equal = old == guide.text
+    old_text = data[block.start : block.end].replace(b"\r\n", b"\n")
+    is_equal = old_text == guide.text
     return GuidePlan(
         status="unchanged" if is_equal else "updated",
         data=data if is_equal else replace_block(data, block, guide.text),
         previous_version=block.version,
         next_version=guide.version,
-        needs_consent=step in ("major", "unknown"),
+        needs_consent=version_step in ("major", "unknown"),
     )
 
 
-def _refuse_utf16(data: bytes) -> None:
+def _check_not_utf16(data: bytes) -> None:
+    """Raise UserError for UTF-16, which cannot contain a block of ASCII bytes."""
     if data.startswith(_UTF16_BOMS):
         raise UserError(
             "The file is in UTF-16, but the guide needs UTF-8: nothing was changed.",

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 TAIL_BYTES = 262_144
 _DEFAULT_WINDOW_TOKENS = 200_000
 _LARGE_WINDOW_TOKENS = 1_000_000
-_LARGE_MARK = "[1m]"
+_LARGE_WINDOW_MARKER = "[1m]"
+"""Part of a model's name that selects the large window."""
 _NEARLY_FULL_RATIO = 0.9
 _USAGE_FIELDS = (
     "input_tokens",
@@ -23,7 +24,11 @@ _USAGE_FIELDS = (
 
 
 def is_nearly_full(transcript: str, model: str = "") -> bool:
-    """Return whether the last request and its answer fill 90 % of the window."""
+    """Return whether the last request and its answer fill 90 % of the window.
+
+    `transcript` is the path of the agent's log. `model` is the name in the hook event,
+    which can have a marker that the names in the log lack.
+    """
     for line in reversed(read_tail(transcript, TAIL_BYTES).split(b"\n")):
         if b'"usage"' not in line or b'"assistant"' not in line:
             continue
@@ -36,19 +41,22 @@ def is_nearly_full(transcript: str, model: str = "") -> bool:
 
 
 def _get_window_tokens(used: int, models: str) -> int:
-    """Return the window size: large if the name is marked or usage exceeds the default.
+    """Return the window's size: large if a name has the marker or usage requires it.
 
-    `models` holds all names of the model, separated by spaces.
+    `models` contains all names of the model, separated by spaces.
     """
     return (
         _LARGE_WINDOW_TOKENS
-        if _LARGE_MARK in models or used > _DEFAULT_WINDOW_TOKENS
+        if _LARGE_WINDOW_MARKER in models or used > _DEFAULT_WINDOW_TOKENS
         else _DEFAULT_WINDOW_TOKENS
     )
 
 
 def _read_usage(line: bytes) -> tuple[int, str]:
-    """Return the tokens of a main agent's answer and its model names, else (0, "")."""
+    """Return the tokens and model names of an answer.
+
+    Return (0, "") if the line is not an answer of the main agent.
+    """
     try:
         entry = loads(line)
     except (ValueError, RecursionError):

@@ -14,7 +14,7 @@ _SAFE_CHARACTERS = frozenset(
 
 
 def read_part(path: str, offset: int, limit: int) -> bytes | None:
-    """Return at most `limit` bytes of a regular file, or None if it cannot be read."""
+    """Return up to `limit` bytes of a regular file, or None if it cannot be read."""
     try:
         fd = os.open(path, _READ_FLAGS)
     except (OSError, ValueError):
@@ -47,7 +47,8 @@ def write_atomic(
 ) -> None:
     """Write `folder/name` atomically, readable by its owner only.
 
-    Missing folders are created, private too. Raises OSError; the old file then stays.
+    Missing folders are created with the same restriction. If `is_synced`, the data is
+    on the disk before the file gets its name. Raises OSError; the old file then stays.
     """
     _make_folder(folder)
     path = f"{folder}/{name}"
@@ -70,7 +71,10 @@ def write_atomic(
 
 
 def _make_folder(folder: str) -> None:
-    """Create the folder and its missing parents with mode 0700, unlike `makedirs`."""
+    """Create the folder and its missing parents, all with mode 0700.
+
+    `os.makedirs` would apply the mode to the last folder only.
+    """
     if os.path.isdir(folder):  # noqa: PTH112
         return
     parent = folder.rpartition("/")[0]
@@ -91,7 +95,7 @@ def list_names(folder: str) -> list[str]:
 
 
 def remove_file(path: str) -> bool:
-    """Remove a file; return whether it existed and was removed."""
+    """Remove a file; return whether that succeeded."""
     try:
         os.unlink(path)  # noqa: PTH108
     except (OSError, ValueError):

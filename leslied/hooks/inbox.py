@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 FOLDER = "inbox"
 MAX_TEXT_CHARACTERS = 8000
 """Claude Code moves longer injected texts into a file."""
-_MAX_BYTES = 65_536
-_SEARCH_BYTES = 4_000_000
-"""Bytes after a claim's offset in which its message id is searched."""
+_MAX_FILE_BYTES = 65_536
+_MAX_SEARCH_BYTES = 4_000_000
+"""Length of the part of the log, from the claim's offset, that is searched."""
 _REQUEUE_AFTER_SECONDS = 5.0
 """Seconds an agent has to log an injected message."""
 _DELETE_AFTER_SECONDS = 30 * 86400.0
@@ -43,20 +43,33 @@ _ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 
 
 class InboxMessage:
-    """One message, with the state parsed from its file name."""
+    """One message, with the state parsed from its file name.
 
-    __slots__ = ("at_ns", "folder", "id", "name", "session", "state", "tail", "thread")
+    `claim_fields` are the session, prompt and log offset of a claimed or delivered
+    message, and empty for a queued one. `session` is the first of them.
+    """
+
+    __slots__ = (
+        "at_ns",
+        "claim_fields",
+        "folder",
+        "id",
+        "name",
+        "session",
+        "state",
+        "thread",
+    )
 
     def __init__(self, folder: str, name: str) -> None:
-        stem, self.state, *rest = [*name.split("."), ""]
+        stem, self.state, *fields = [*name.split("."), ""]
         stamp, _, self.id = stem.partition("_")
         if not stamp.isdecimal() or not self.id.startswith("msg-"):
             raise ValueError(name)
         self.at_ns = int(stamp)
         self.folder, self.name = folder, name
         self.thread = folder.rpartition("/")[2]
-        self.session = rest[0] if rest else ""
-        self.tail = [part for part in rest if part]
+        self.session = fields[0] if fields else ""
+        self.claim_fields = [field for field in fields if field]
 
     @property
     def path(self) -> str:
@@ -66,31 +79,31 @@ class InboxMessage:
     @property
     def offset(self) -> int:
         """Size of the agent's log when the message was injected."""
-        last = self.tail[-1] if self.tail else ""
-        return int(last) if last.isdecimal() else 0
+        text = self.claim_fields[-1] if self.claim_fields else ""
+        return int(text) if text.isdecimal() else 0
 
     def read_text(self) -> str:
         """Return the message's text, empty if the file is unreadable or invalid."""
         try:
-            fields = loads(read_part(self.path, 0, _MAX_BYTES) or b"{}")
+            fields = loads(read_part(self.path, 0, _MAX_FILE_BYTES) or b"{}")
             return str(fields["text"])
         except (ValueError, RecursionError, KeyError, TypeError):
             return ""
 
-    def move_to(self, state: str, *tail: str) -> bool:
-        """Rename the file to the new state; return whether this caller did it.
+    def move_to(self, state: str, *claim_fields: str) -> bool:
+        """Rename the file to the new state; return False if the rename failed.
 
         Of several processes that try the same transition, exactly one succeeds.
         """
         stem = self.name.partition(".")[0]
-        name = ".".join([stem, state, *tail])
+        name = ".".join([stem, state, *claim_fields])
         try:
             os.utime(self.path)
             os.rename(self.path, f"{self.folder}/{name}")  # noqa: PTH104
         except OSError:
             return False
-        self.name, self.state, self.tail = name, state, list(tail)
-        self.session = tail[0] if tail else ""
+        self.name, self.state, self.claim_fields = name, state, list(claim_fields)
+        self.session = claim_fields[0] if claim_fields else ""
         return True
 
 
@@ -117,15 +130,18 @@ def list_messages(data_dir: str, thread: str) -> list[InboxMessage]:
 
 
 def list_threads(data_dir: str) -> list[str]:
-    """Return all threads that were ever sent a message."""
+    """Return the thread ids for which the inbox has a folder."""
     return list_names(f"{data_dir}/{FOLDER}")
 
 
-def claim(messages: list[InboxMessage], max_characters: int, *tail: str) -> list[str]:
-    """Claim queued messages and return their texts, oldest first, as many as fit.
+def claim(
+    messages: list[InboxMessage], max_characters: int, *claim_fields: str
+) -> list[str]:
+    """Claim queued messages and return their texts to inject, oldest first.
 
-    A claimed message is not injected again unless a log shows that it was lost. `tail`
-    is recorded in the file name: session, prompt and log offset.
+    The first message is claimed whatever its length, further ones while they fit. A
+    claimed message is not injected again unless `resolve_claims` queues it again.
+    `claim_fields` are the session, the prompt and the size of the log.
     """
     texts: list[str] = []
     for message in messages:
@@ -134,22 +150,26 @@ def claim(messages: list[InboxMessage], max_characters: int, *tail: str) -> list
         text = _format_message(message.id, message.read_text())
         if texts and len(text) > max_characters:
             break
-        if message.move_to("claimed", *tail):
+        if message.move_to("claimed", *claim_fields):
             texts.append(text)
             max_characters -= len(text)
     return texts
 
 
-def settle(
+def resolve_claims(
     messages: list[InboxMessage],
     now_ns: int,
     find_log: Callable[[str], str],
     stopped_session: str = "",
 ) -> None:
-    """Mark claimed messages as delivered if the log has them, else queue them again.
+    """Mark claimed messages as delivered if the session's log contains them.
 
-    `stopped_session` has just answered: if its log is missing or empty, that is
-    proof enough of delivery.
+    A message that is not in the log stays claimed for 5 seconds and is then queued
+    again. `find_log` returns the path of a session's log, or an empty string; without
+    a path, the message stays claimed.
+
+    `stopped_session` has just answered. If its log is missing or empty, the answer
+    counts as proof that its messages were delivered.
     """
     for message in messages:
         if message.state != "claimed":
@@ -158,15 +178,18 @@ def settle(
         if is_in_log(message, log) or (
             message.session == stopped_session and log and not get_size(log)
         ):
-            message.move_to("delivered", *message.tail)
+            message.move_to("delivered", *message.claim_fields)
         elif log and get_age_seconds(message.path, now_ns) >= _REQUEUE_AFTER_SECONDS:
             message.move_to("queued")
 
 
 def is_in_log(message: InboxMessage, log: str) -> bool:
-    """Return whether the agent's log contains the message's id."""
+    """Return whether the log contains the message's id after the claim's offset.
+
+    A log that is shorter than the offset was replaced, and is searched from its start.
+    """
     start = message.offset if message.offset <= get_size(log) else 0
-    return message.id.encode() in (read_part(log, start, _SEARCH_BYTES) or b"")
+    return message.id.encode() in (read_part(log, start, _MAX_SEARCH_BYTES) or b"")
 
 
 def delete_old(data_dir: str, now_ns: int) -> None:
@@ -179,6 +202,6 @@ def delete_old(data_dir: str, now_ns: int) -> None:
 
 
 def _format_message(message_id: str, text: str) -> str:
-    for plain, escaped in _ESCAPES:
-        text = text.replace(plain, escaped)
+    for character, escape in _ESCAPES:
+        text = text.replace(character, escape)
     return f'<leslie_message id="{message_id}">\n{text}\n</leslie_message>'

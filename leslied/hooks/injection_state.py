@@ -1,4 +1,4 @@
-"""The last injection into each session and its reason: one small file per session."""
+"""Files with the last injection into each session, one small file per session."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DELETE_AFTER_SECONDS = 60 * 86400.0
 
 
 class InjectionState:
-    """State of one session, kept from one hook event to the next."""
+    """State that a session's hook events pass on from one to the next."""
 
     __slots__ = ("context", "cwd", "is_full", "model", "transcript", "why")
 
@@ -30,9 +30,11 @@ class InjectionState:
         self.context = _get_text(fields, "context")
         """The context last injected; empty if the model may have lost it."""
         self.why = _get_text(fields, "why")
+        """The reason for the last change of `context`."""
         self.cwd = _get_text(fields, "cwd")
         """The session's first working directory; agents change it later."""
         self.transcript = _get_text(fields, "transcript")
+        """Path of the agent's log."""
         self.model = _get_text(fields, "model")
         self.is_full = fields.get("is_full") is True
         """Whether the context window was nearly full at the last prompt."""

@@ -19,7 +19,10 @@ _MAX_DEPTH = 100
 
 @dataclass(slots=True)
 class JsoncNode:
-    """One value, `text[start:end]`; for a member of an object, with its key."""
+    """One value and its position in the text.
+
+    `text[start:end]` is the value or, for a member of an object, the key and the value.
+    """
 
     start: int
     end: int
@@ -30,16 +33,16 @@ class JsoncNode:
     children: list[JsoncNode] = field(default_factory=list)
     key: str = ""
     value_start: int = 0
-    """Position of the value, after the key."""
+    """Position of the value itself, after the key if there is one."""
 
     def find(self, key: str) -> JsoncNode | None:
         """Return the last member with this key, or None."""
-        named = [child for child in self.children if child.key == key]
-        return named[-1] if named and self.kind == "{" else None
+        members = [child for child in self.children if child.key == key]
+        return members[-1] if members and self.kind == "{" else None
 
 
 def parse_jsonc(text: str) -> JsoncNode:
-    """Parse the whole text; raises ValueError with the line of a syntax error."""
+    """Parse the whole text; raises ValueError that names the line of the error."""
     root = _JsoncParser(text).read_value(skip_space(text, 0), 0)
     if skip_space(text, root.end) != len(text):
         raise ValueError(_format_line(text, root.end))

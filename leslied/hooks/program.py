@@ -25,7 +25,7 @@ def main() -> None:
         while output:
             output = output[os.write(1, output) :]
     finally:
-        # Skips tracebacks, flushes and exit handlers, which could fail or print.
+        # This skips tracebacks, flushes and exit handlers, which could fail or print.
         os._exit(0)
 
 
@@ -52,9 +52,10 @@ def _read_all() -> bytes:
 
 
 def _respond(data_dir: str, payload: bytes) -> bytes:
-    """Import leslied from the folders above this file and return the answer.
+    """Import leslied and return the answer to the event.
 
-    The folder is appended to `sys.path`, so that it cannot shadow the standard library.
+    Python runs without site packages, so the folder of the package is added to
+    `sys.path`: at the end, so that it cannot shadow the standard library.
     """
     import time  # noqa: PLC0415
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MAX_CHARACTERS = 9000
-"""Length of an answer; Claude Code moves answers of 10,000 or more into a file."""
+"""Maximum length of an answer; Claude Code moves 10,000 or more into a file."""
 _HANDLED_EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", *spool.EVENTS)
 
 
@@ -60,17 +60,17 @@ class HookResponder:
         self._context: str | None = None
 
     def respond(self) -> str:
-        """Record the event and return the text to inject, empty if there is none."""
+        """Update the saved state; return the text to inject, empty if there is none."""
         if not self.session:
             return ""
         if self.name in spool.EVENTS:
             return self._record_end()
         if self.name == "PreCompact":
             self.state.context, self.state.why = "", "compaction is near"
-            return self._save_state([])
+            return self._save_and_join([])
         if self.name == "SessionStart":
-            self._settle_inbox()
-            return self._save_state(
+            self._resolve_claims()
+            return self._save_and_join(
                 self._inject_context(f"start: {self._get_text('source')}")
             )
         prompt = self._get_text("prompt").lstrip()
@@ -78,11 +78,11 @@ class HookResponder:
             return ""
         context = self._inject_context(self._find_injection_reason())
         max_characters = _MAX_CHARACTERS - len("".join(context))
-        return self._save_state([*context, *self._claim_messages(max_characters)])
+        return self._save_and_join([*context, *self._claim_messages(max_characters)])
 
     def _record_end(self) -> str:
-        """Settle claimed messages and write the event to the daemon's spool."""
-        self._settle_inbox(self.session if self.name == "Stop" else "")
+        """Resolve claimed messages and write the event to the daemon's spool."""
+        self._resolve_claims(self.session if self.name == "Stop" else "")
         spool.write_event(self.data_dir, self.event, self.now_ns)
         return ""
 
@@ -95,7 +95,10 @@ class HookResponder:
         return "it changed" if self._render_context() != self.state.context else ""
 
     def _render_context(self) -> str:
-        """Return the thread's context, rendered once; empty for home and the root."""
+        """Return the thread's context, rendered only once.
+
+        It is empty outside of projects, in the home folder and in the root folder.
+        """
         if self._context is None:
             is_project = self.project not in ("", "/", os.path.expanduser("~"))  # noqa: PTH111
             self._context = ""
@@ -104,31 +107,37 @@ class HookResponder:
         return self._context
 
     def _inject_context(self, reason: str) -> list[str]:
+        """Return the context to inject and record it; nothing without a reason."""
         text = self._render_context() if reason else ""
         if text:
             self.state.context, self.state.why = text, reason
         return [text] if text else []
 
     def _claim_messages(self, max_characters: int) -> list[str]:
-        messages = self._settle_inbox()
+        messages = self._resolve_claims()
         prompt = make_safe_name(self._get_text("prompt_id") or "0", 48)
         offset = str(get_size(self.log))
         return inbox.claim(
             messages, max_characters, make_safe_name(self.session), prompt, offset
         )
 
-    def _settle_inbox(self, stopped: str = "") -> list[inbox.InboxMessage]:
+    def _resolve_claims(self, stopped: str = "") -> list[inbox.InboxMessage]:
+        """Resolve the claims on the thread's messages and return all its messages.
+
+        `stopped` is the id of the session that has just answered, if any.
+        """
         messages = inbox.list_messages(self.data_dir, self.thread)
-        name = make_safe_name(stopped) if stopped else ""
-        inbox.settle(messages, self.now_ns, self._find_log, name)
+        stopped_name = make_safe_name(stopped) if stopped else ""
+        inbox.resolve_claims(messages, self.now_ns, self._find_log, stopped_name)
         return messages
 
-    def _find_log(self, session: str) -> str:
-        if session == make_safe_name(self.session):
+    def _find_log(self, session_name: str) -> str:
+        """Return the log of a session, named as in the inbox; empty if unknown."""
+        if session_name == make_safe_name(self.session):
             return self.log
-        return injection_state.load(self.data_dir, session).transcript
+        return injection_state.load(self.data_dir, session_name).transcript
 
-    def _save_state(self, texts: list[str]) -> str:
+    def _save_and_join(self, texts: list[str]) -> str:
         """Save the state and return the joined texts, even if saving fails."""
         try:
             injection_state.save(self.data_dir, self.session, self.state)

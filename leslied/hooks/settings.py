@@ -1,8 +1,9 @@
 """Insert, find and remove leslied's entries in Claude Code's settings.
 
 The file is edited as text, and no byte outside our entries changes. Removing the
-entries restores the original file: each command ends with a marker that says what was
-created for it (`entry`, `event`, `hooks` or `file`), followed by `+` if line breaks
+entries restores the original file, because each command contains a marker of what was
+created for it: `entry` (only the entry), `event` (also the list of the event), `hooks`
+(also the object of all events) or `file`. A `+` after the marker means that line breaks
 were added around it.
 """
 
@@ -44,13 +45,13 @@ class HookCommand:
     data_dir: str
 
     def make_group(self, marker: str) -> dict[str, Any]:
-        """Return a group with our hook, in the form of the settings file."""
+        """Return a group of hooks with only ours, as the settings file contains it."""
         command = make_command(self.python, self.data_dir, marker)
         hook = {"type": "command", "command": command, "timeout": _TIMEOUT_SECONDS}
         return {"hooks": [hook]}
 
     def is_current(self, command: str) -> bool:
-        """Return whether the command is what `make_group` would install now."""
+        """Return whether the command is the one that `make_group` would return now."""
         match = _OUR_COMMAND.search(command)
         marker = match[1] + match[2] if match else ""
         return command == make_command(self.python, self.data_dir, marker)
@@ -91,17 +92,17 @@ def uninstall(text: str) -> str | None:
     cuts: list[tuple[int, int]] = []
     removed: list[tuple[JsoncNode, str]] = []
     for event in hooks.children:
-        event_marker = _remove_event(text, event, cuts)
+        event_marker = _find_event_cuts(text, event, cuts)
         if event_marker:
             removed.append((event, event_marker))
     marker = _merge_markers(marker for _, marker in removed)
-    nodes = [event for event, _ in removed]
-    if nodes != hooks.children or marker[:5] not in ("hooks", "file"):
-        cuts += _cut(text, hooks, nodes, has_breaks=marker == "event+")
+    removed_events = [event for event, _ in removed]
+    if removed_events != hooks.children or marker[:5] not in ("hooks", "file"):
+        cuts += _find_cuts(text, hooks, removed_events, has_breaks=marker == "event+")
     elif marker == "file" and root.children == [hooks]:
         return None
     else:
-        cuts += _cut(text, root, [hooks], has_breaks=marker == "hooks+")
+        cuts += _find_cuts(text, root, [hooks], has_breaks=marker == "hooks+")
     for start, end in sorted(cuts, reverse=True):
         text = text[:start] + text[end:]
     return text
@@ -152,7 +153,7 @@ def _insert_entries(text: str, hook_command: HookCommand) -> str:
     if hooks.kind != "{":
         raise UserError('Its "hooks" is not an object.')
     present = {event.key: event for event in hooks.children if event.key in EVENTS}
-    # From the end of the file, so that the positions of the others stay valid.
+    # Edit from the end of the file, so that the positions of earlier lists stay valid.
     for event in sorted(present.values(), key=lambda node: node.end, reverse=True):
         if event.kind != "[":
             raise UserError(f'Its "{event.key}" is not a list.')
@@ -172,36 +173,39 @@ def _insert(
 ) -> str:
     """Insert values at the end of an object or a list and return the new text.
 
-    Each value is a function of the marker; its key is empty in a list.
+    `values` maps each key, empty in a list, to a function that makes the value for a
+    marker.
     """
-    line = "\r\n" if "\r\n" in text else "\n"
-    outer = _line_indent(text, node.value_start)
-    unit = _find_indent_unit(text)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    outer_indent = _get_line_indent(text, node.value_start)
+    indent_unit = _find_indent_unit(text)
     last = node.children[-1] if node.children else None
     if last:
-        inner = _own_indent(text, last.start)
-        before, after, at = "," + _format_break(line, inner), "", last.end
-    elif unit is None:
-        inner, before, after, at = None, "", "", node.value_start + 1
+        indent = _find_own_indent(text, last.start)
+        before, after, at = "," + _format_break(newline, indent), "", last.end
+    elif indent_unit is None:
+        indent, before, after, at = None, "", "", node.value_start + 1
     else:
-        inner, marker = outer + unit, marker + "+"
-        before, after, at = line + inner, line + outer, node.value_start + 1
-    between = "," + _format_break(line, inner)
+        indent, marker = outer_indent + indent_unit, marker + "+"
+        before, after = newline + indent, newline + outer_indent
+        at = node.value_start + 1
+    separator = "," + _format_break(newline, indent)
     members = []
     for key, make_value in values.items():
-        indent = None if inner is None else (unit or "  ")
-        value = json.dumps(make_value(marker), indent=indent)
-        value = value.replace("\n", line + (inner or ""))
+        json_indent = None if indent is None else (indent_unit or "  ")
+        value = json.dumps(make_value(marker), indent=json_indent)
+        value = value.replace("\n", newline + (indent or ""))
         members.append(f"{json.dumps(key)}: {value}" if key else value)
-    return text[:at] + before + between.join(members) + after + text[at:]
+    return text[:at] + before + separator.join(members) + after + text[at:]
 
 
-def _format_break(line: str, indent: str | None) -> str:
-    return " " if indent is None else line + indent
+def _format_break(newline: str, indent: str | None) -> str:
+    """Return what separates two members: a space if they are on the same line."""
+    return " " if indent is None else newline + indent
 
 
 def _find_indent_unit(text: str) -> str | None:
-    """Return one step of the file's indentation, or None if it is a single line."""
+    """Return one level of the file's indentation, or None if it is a single line."""
     match = re.search(r"\n([ \t]+)\S", text)
     if match:
         return match[1]
@@ -209,83 +213,94 @@ def _find_indent_unit(text: str) -> str | None:
     return "  " if "\n" in text.strip("\ufeff") or bare == "{}" else None
 
 
-def _line_indent(text: str, at: int) -> str:
+def _get_line_indent(text: str, at: int) -> str:
     """Return the indentation of the line that contains the position."""
     start = text.rfind("\n", 0, at) + 1
     match = re.compile(r"[ \t]*").match(text, start)
     return match[0] if match else ""
 
 
-def _own_indent(text: str, at: int) -> str | None:
-    """Return the indentation if the position is the first on its line, else None."""
+def _find_own_indent(text: str, at: int) -> str | None:
+    """Return the indentation before a position, or None if other text is before it."""
     start = text.rfind("\n", 0, at) + 1
-    before = text[start:at]
-    return before if start and not before.strip(" \t") else None
+    indent = text[start:at]
+    return indent if start and not indent.strip(" \t") else None
 
 
-def _remove_event(text: str, event: JsoncNode, cuts: list[tuple[int, int]]) -> str:
-    """Find what to remove from one event.
+def _find_event_cuts(text: str, event: JsoncNode, cuts: list[tuple[int, int]]) -> str:
+    """Append to `cuts` the ranges to remove from one event.
 
-    Return the marker if the whole event must be removed; else return an empty string
-    and append the ranges to remove to `cuts`.
+    If the whole event must be removed, return the marker, and leave it to the caller
+    to cut the event; otherwise return an empty string.
     """
-    removed, markers = [], []
+    removed_groups, markers = [], []
     for group in event.children if event.kind == "[" else []:
         hooks = _list_hooks(group)
         ours = [hook for hook in hooks if _find_marker(hook)]
         markers += [_find_marker(hook) for hook in ours]
         if ours and ours == hooks:
-            removed.append(group)
+            removed_groups.append(group)
         elif ours:
             inner = group.find("hooks")
-            cuts += _cut(text, inner, ours, has_breaks=False) if inner else []
+            cuts += _find_cuts(text, inner, ours, has_breaks=False) if inner else []
     marker = _merge_markers(markers)
-    if removed and removed == event.children and not marker.startswith("entry"):
+    removes_all = bool(removed_groups) and removed_groups == event.children
+    if removes_all and not marker.startswith("entry"):
         return marker
-    cuts += _cut(text, event, removed, has_breaks=marker == "entry+")
+    cuts += _find_cuts(text, event, removed_groups, has_breaks=marker == "entry+")
     return ""
 
 
-def _cut(
+def _find_cuts(
     text: str, node: JsoncNode, removed: list[JsoncNode], *, has_breaks: bool
 ) -> list[tuple[int, int]]:
-    """Return the ranges to cut to remove these children and one comma for each."""
+    """Return the ranges to cut to remove these children and one comma for each.
+
+    `has_breaks` means that leslied added line breaks around all children of the node;
+    they are cut too if all children are.
+    """
     children = node.children
     if not removed:
         return []
     if removed == children:
-        return [_cut_all(text, node, has_breaks=has_breaks)]
+        return [_find_cut_of_all(text, node, has_breaks=has_breaks)]
     cuts = []
     has_predecessor = False
-    for number, child in enumerate(children):
+    for index, child in enumerate(children):
         if child not in removed:
             has_predecessor = True
         elif has_predecessor:
-            cuts += _cut_between(text, children[number - 1].end, child.start, child)
+            cuts += _find_child_cuts(text, children[index - 1].end, child.start, child)
         else:
-            cuts += _cut_between(text, child.end, children[number + 1].start, child)
+            cuts += _find_child_cuts(text, child.end, children[index + 1].start, child)
     return cuts
 
 
-def _cut_between(
+def _find_child_cuts(
     text: str, start: int, end: int, child: JsoncNode
 ) -> list[tuple[int, int]]:
-    """Return the ranges of the child and its separator; comments between them stay."""
+    """Return the ranges of the child and of the comma between `start` and `end`.
+
+    Comments next to the comma stay.
+    """
     if text[start:end].strip() == ",":
         return [(min(start, child.start), max(end, child.end))]
     comma = skip_space(text, start)
     return [(comma, comma + 1), (child.start, child.end)]
 
 
-def _cut_all(text: str, node: JsoncNode, *, has_breaks: bool) -> tuple[int, int]:
+def _find_cut_of_all(
+    text: str, node: JsoncNode, *, has_breaks: bool
+) -> tuple[int, int]:
+    """Return the range of all children, a trailing comma, and added line breaks."""
     start, end = node.children[0].start, node.children[-1].end
     if text[skip_space(text, end)] == ",":
         end = skip_space(text, end) + 1
     if has_breaks and text[node.value_start + 1 : start].isspace():
         start = node.value_start + 1
-        outer = re.escape(_line_indent(text, node.value_start))
-        added = re.compile(rf"\r?\n{outer}").match(text, end)
-        end = added.end() if added else end
+        outer_indent = re.escape(_get_line_indent(text, node.value_start))
+        added_break = re.compile(rf"\r?\n{outer_indent}").match(text, end)
+        end = added_break.end() if added_break else end
     return start, end
 
 
@@ -300,13 +315,13 @@ def _get_command(hook: JsoncNode) -> object:
 
 
 def _find_marker(hook: JsoncNode) -> str:
-    """Return the marker of our hook, empty for a hook of somebody else."""
+    """Return the marker in the hook's command, empty if the hook is not ours."""
     command = _get_command(hook)
     match = _OUR_COMMAND.search(command) if isinstance(command, str) else None
     return match[1] + match[2] if match else ""
 
 
 def _merge_markers(markers: Iterable[str]) -> str:
-    """Return the common marker, or `entry`, which removes the least, if they differ."""
+    """Return the common marker; if they differ, `entry`, which removes the least."""
     distinct = set(markers)
     return distinct.pop() if len(distinct) == 1 else "entry"

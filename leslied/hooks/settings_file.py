@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Scope = Literal["user", "project", "local"]
-_NEW_MODE = 0o600
+_NEW_FILE_MODE = 0o600
 _MAX_BYTES = 4_000_000
 
 
-def find_settings_file(
+def get_settings_path(
     scope: Scope, home: Path, environ: Mapping[str, str], project: Path
 ) -> Path:
-    """Return the settings file that Claude Code reads for this scope."""
+    """Return the path of the settings file that Claude Code reads for this scope."""
     if scope == "project":
         return project / ".claude" / "settings.json"
     if scope == "local":
@@ -38,7 +38,7 @@ class SettingsFile:
     path: Path
 
     def read(self) -> str | None:
-        """Return the file's text, or None if there is no file; raises UserError."""
+        """Return the text, or None if there is no file; raises UserError if invalid."""
         try:
             if self.path.stat().st_size > _MAX_BYTES or not self.path.is_file():
                 raise UserError(f"{self.path} is not a settings file.")
@@ -88,7 +88,7 @@ class SettingsFile:
         try:
             mode = target.stat().st_mode & 0o7777
         except FileNotFoundError:
-            mode = _NEW_MODE
+            mode = _NEW_FILE_MODE
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:

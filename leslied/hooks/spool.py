@@ -1,7 +1,8 @@
 """The spool: small files in which hooks pass events to the daemon.
 
-An event is only a hint to read a log; its content always comes from the log. So the
-number of files is limited, and the daemon's next scan makes up for lost events.
+An event only names a log that the daemon must read soon; all content comes from the
+log. No event is therefore essential: the number of files is limited, and the daemon's
+next scan reads the logs of lost events.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from leslied.hooks.files import (
     list_names,
     read_part,
     remove_file,
+    write_atomic,
 )
-from leslied.hooks.files import write_atomic as _write
 from leslied.mini_json import dumps, loads
 
 TYPE_CHECKING = False
@@ -26,9 +27,9 @@ FOLDER = "hooks/spool"
 EVENTS = ("Stop", "SubagentStop", "SessionEnd")
 """Events after which the daemon reads the log."""
 MAX_FILES = 1000
-_MAX_BYTES = 16_384
+_MAX_FILE_BYTES = 16_384
 _MAX_PATH_CHARACTERS = 4096
-"""The longest path that a file system accepts."""
+"""Length of the longest path that a file system accepts."""
 _FIELDS = (
     "hook_event_name",
     "session_id",
@@ -38,6 +39,7 @@ _FIELDS = (
 )
 """Fields that locate the log; prompts and answers are never spooled."""
 _STALE_SECONDS = 60.0
+"""Age at which a temporary file counts as abandoned."""
 
 
 def write_event(data_dir: str, event: dict[str, Any], now_ns: int) -> bool:
@@ -49,14 +51,14 @@ def write_event(data_dir: str, event: dict[str, Any], now_ns: int) -> bool:
     if len(list_names(folder)) >= MAX_FILES:
         return False
     data = dumps({name: event[name] for name in _FIELDS if _is_usable(event.get(name))})
-    if len(data) > _MAX_BYTES:
+    if len(data) > _MAX_FILE_BYTES:
         return False
-    _write(folder, f"{now_ns:020}-{os.getpid()}.json", data)
+    write_atomic(folder, f"{now_ns:020}-{os.getpid()}.json", data)
     return True
 
 
 class SpooledEvents:
-    """Pending events, their files, and the names of invalid files."""
+    """Pending events, the paths of their files, and the names of removed files."""
 
     __slots__ = ("dropped", "events", "paths")
 
@@ -77,7 +79,7 @@ def read_events(data_dir: str, now_ns: int) -> SpooledEvents:
             and get_age_seconds(path, now_ns) < _STALE_SECONDS
         ):
             continue
-        event = _parse(read_part(path, 0, _MAX_BYTES) if name[:1] != "." else None)
+        event = _parse(read_part(path, 0, _MAX_FILE_BYTES) if name[:1] != "." else None)
         if event:
             spooled.events.append(event)
             spooled.paths.append(path)
@@ -87,6 +89,7 @@ def read_events(data_dir: str, now_ns: int) -> SpooledEvents:
 
 
 def _parse(data: bytes | None) -> dict[str, str]:
+    """Return the event's fields, empty if the data is not a valid event."""
     try:
         event = loads(data or b"")
     except (ValueError, RecursionError):
@@ -98,9 +101,9 @@ def _parse(data: bytes | None) -> dict[str, str]:
 
 
 def _is_usable(value: object) -> bool:
-    """Return whether it is a text that SQLite and the file system accept.
+    """Return whether the value is a text that SQLite and the file system accept.
 
-    JSON can contain a lone surrogate, which neither of them can encode.
+    JSON can contain a lone surrogate, which neither of the two can encode.
     """
     if not isinstance(value, str) or "\0" in value:
         return False

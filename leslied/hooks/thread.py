@@ -29,31 +29,31 @@ _MAX_RELATIONS_BYTES = 4_000_000
 
 
 def find_project(cwd: str) -> str:
-    """Return the project of a folder, empty if it is in none.
+    """Return the project of a folder, empty if the folder is not in a project.
 
-    It is the Git top level above the folder, or the folder itself if it contains a
-    project marker.
+    The project is the Git top level above the folder, or the folder itself if it
+    contains a project marker.
     """
     if not cwd.startswith("/") or "\0" in cwd or ".." in cwd.split("/"):
         return ""
     folder = cwd = "/" + "/".join(part for part in cwd.split("/") if part not in "./")
     while True:
-        if _has(folder, ".git"):
+        if _contains(folder, ".git"):
             return folder
         if folder == "/":
             break
         folder = folder.rpartition("/")[0] or "/"
-    return cwd if any(_has(cwd, marker) for marker in PROJECT_MARKERS) else ""
+    return cwd if any(_contains(cwd, marker) for marker in PROJECT_MARKERS) else ""
 
 
 def find_thread(project: str, session_id: str) -> str:
-    """Return a session's thread: the one that claims it, else one named after it."""
-    claimed = _find_claiming_thread(project, session_id) if project else ""
-    if claimed:
-        return claimed
+    """Return a session's thread id: from the relations file, else from its own id."""
+    assigned = _find_assigned_thread(project, session_id) if project else ""
+    if assigned:
+        return assigned
     long_id = make_thread_id(session_id, 12)
-    # If the ids of two sessions have the same prefix, the second has the longer name.
-    if project and _has(f"{project}/.leslie/threads", long_id):
+    # If two session ids have the same prefix, the second thread has the longer id.
+    if project and _contains(f"{project}/.leslie/threads", long_id):
         return long_id
     return make_thread_id(session_id)
 
@@ -77,8 +77,8 @@ def _is_uuid4(text: str) -> bool:
     return is_hex and parts[2][0] == "4" and parts[3][0] in "89ab"
 
 
-def _find_claiming_thread(project: str, session_id: str) -> str:
-    """Return the thread that Leslie's relations file assigns, or an empty string."""
+def _find_assigned_thread(project: str, session_id: str) -> str:
+    """Return the thread that the relations file assigns, or an empty string."""
     path = f"{project}/.leslie/thread_relations.json"
     data = read_part(path, 0, _MAX_RELATIONS_BYTES) or b""
     if session_id.encode(errors="replace") not in data:
@@ -87,12 +87,12 @@ def _find_claiming_thread(project: str, session_id: str) -> str:
         threads = loads(data)["threads"].items()
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return ""
-    claiming = [
+    assigned = [
         name
         for name, fields in threads
         if isinstance(fields, dict) and fields.get("session_id") == session_id
     ]
-    return next((name for name in claiming if _is_thread_id(name)), "")
+    return next((name for name in assigned if _is_thread_id(name)), "")
 
 
 def _is_thread_id(text: str) -> bool:
@@ -104,7 +104,7 @@ def _is_thread_id(text: str) -> bool:
     )
 
 
-def _has(folder: str, name: str) -> bool:
+def _contains(folder: str, name: str) -> bool:
     try:
         os.lstat(f"{folder}/{name}")
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
 """Lookup of sessions and entries by id, filters or a search query.
 
-This package is the counterpart of `pipeline`: it joins `store` and `sessions`, and only
-reads.
+This package combines `store` and `sessions` for reading, as `pipeline` does for
+writing.
 """
 
 from __future__ import annotations

@@ -18,12 +18,13 @@ def check_agents(reader: StoreReader, filters: Iterable[Filter]) -> None:
     names = [str(condition.value) for condition in filters if condition.key == "agent"]
     if not names:
         return
-    with_sessions = reader.list_agent_names()
+    agents_with_sessions = reader.list_agent_names()
     for name in names:
-        if name not in with_sessions and not _is_supported(name):
+        if name not in agents_with_sessions and not _is_supported(name):
             raise UserError(
                 f"There is no agent {name!r}.",
-                f"Agents with sessions: {', '.join(with_sessions) or 'none yet'}",
+                "Agents with sessions: "
+                f"{', '.join(agents_with_sessions) or 'none yet'}",
             )
 
 

@@ -1,10 +1,10 @@
 """The parser of search queries. Any text is a valid query.
 
-    word  "a phrase"  prefix*  one OR other  (one OR other) third  -word  NOT word
+    word  "a phrase"  prefix*  this OR that  (this OR that) more  -word  NOT word
     agent:codex  project:app  after:7d  -tool:Bash  is:error
 
-Only an invalid value of a filter raises UserError. Parts that cannot be used are
-dropped, and the query's notes name them.
+Only an invalid value of a filter raises UserError. Other parts that cannot be used are
+dropped, and the notes of the query explain why.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 _TOKEN = re.compile(
     r"(?P<open>\()"
-    r'|(?P<out>-?)(?:(?P<key>[a-z]+):)?"(?P<phrase>[^"]*)(?:"(?P<star>\*?)|$)'
+    r'|(?P<minus>-?)(?:(?P<key>[a-z]+):)?"(?P<phrase>[^"]*)(?:"(?P<star>\*?)|$)'
     r"|(?P<word>\S+)"
 )
-_WORD = re.compile(r"(?P<out>-(?!-))?(?:(?P<key>[a-z]+):)?(?P<text>.+)", re.DOTALL)
+_WORD = re.compile(r"(?P<minus>-(?!-))?(?:(?P<key>[a-z]+):)?(?P<text>.+)", re.DOTALL)
 _KEYS: tuple[FilterKey, ...] = get_args(FilterKey)
 _CHOICES: dict[str, tuple[str, ...]] = {
     "role": get_args(Role),
@@ -41,14 +41,17 @@ _MAX_DEPTH = 20
 
 
 class _Token(NamedTuple):
-    sign: str = ""
-    """An operator or a parenthesis; empty for a term or a filter."""
+    operator: str = ""
+    """`AND`, `OR`, `NOT` or a parenthesis; empty for a term or a filter."""
     item: Term | Filter = Term("")
     is_negated: bool = False
 
 
 def parse_query(text: str, value_parsers: ValueParsers) -> Query:
-    """Parse a query; `value_parsers` convert the typed values of filters."""
+    """Parse a query.
+
+    `value_parsers` maps keys of filters to functions that convert a value from text.
+    """
     return _QueryParser(_tokenize(sanitize_text(text), value_parsers)).parse()
 
 
@@ -60,7 +63,7 @@ def sanitize_text(text: str) -> str:
 def has_syntax(text: str) -> bool:
     """Return whether the text contains more than plain words."""
     return '"' in text or any(
-        token.sign or token.is_negated or isinstance(token.item, Filter)
+        token.operator or token.is_negated or isinstance(token.item, Filter)
         for token in _tokenize(text, {})
     )
 
@@ -68,7 +71,7 @@ def has_syntax(text: str) -> bool:
 def make_filter(
     key: FilterKey, text: str, value_parsers: ValueParsers, *, is_negated: bool = False
 ) -> Filter:
-    """Make a filter of a typed value; raises UserError if the value is invalid."""
+    """Make a filter from the text of its value; raises UserError if it is invalid."""
     text = sanitize_text(text)
     choices = _CHOICES.get(key)
     if choices and text not in choices:
@@ -85,42 +88,48 @@ def _tokenize(text: str, value_parsers: ValueParsers) -> Iterator[_Token]:
             depth += 1
             yield _Token("(")
         elif match["word"] is None:
-            yield _read_token(
-                match, match["phrase"] + (match["star"] or ""), value_parsers
-            )
+            phrase = match["phrase"] + (match["star"] or "")
+            yield _make_token(match, phrase, value_parsers)
         else:
             word, closing = _split_closing(match["word"], depth)
             depth -= closing
             if word in ("AND", "OR", "NOT"):
                 yield _Token(word)
-            elif word and (parts := _WORD.fullmatch(word)):
-                yield _read_word(word, parts, value_parsers)
+            elif word and (word_match := _WORD.fullmatch(word)):
+                yield _make_word_token(word, word_match, value_parsers)
             yield from [_Token(")")] * closing
 
 
 def _split_closing(word: str, depth: int) -> tuple[str, int]:
-    """Split off the parentheses that close groups opened before the word."""
+    """Split off the closing parentheses that belong to groups and not to the word.
+
+    `depth` is the number of open groups. Return the word and the number of
+    parentheses.
+    """
     surplus = word.count(")") - word.count("(")
     bare = word.rstrip(")")
     closing = max(min(surplus, depth, len(word) - len(bare)), 0)
     return word[: len(word) - closing], closing
 
 
-def _read_word(word: str, parts: re.Match[str], value_parsers: ValueParsers) -> _Token:
-    if parts["key"] not in (None, *_KEYS):
+def _make_word_token(
+    word: str, match: re.Match[str], value_parsers: ValueParsers
+) -> _Token:
+    if match["key"] not in (None, *_KEYS):
         # An unknown key, as in `http://…`, is part of the word and not a filter.
-        bare = word.removeprefix(parts["out"] or "")
-        return _Token("", _make_term(bare), bool(parts["out"]))
-    return _read_token(parts, parts["text"], value_parsers)
+        text = word.removeprefix(match["minus"] or "")
+        return _Token("", _make_term(text), bool(match["minus"]))
+    return _make_token(match, match["text"], value_parsers)
 
 
-def _read_token(parts: re.Match[str], text: str, value_parsers: ValueParsers) -> _Token:
-    is_negated = bool(parts["out"])
-    key = next((name for name in _KEYS if name == parts["key"]), None)
+def _make_token(match: re.Match[str], text: str, value_parsers: ValueParsers) -> _Token:
+    """Make a filter or a term from a match with the groups `minus` and `key`."""
+    is_negated = bool(match["minus"])
+    key = next((name for name in _KEYS if name == match["key"]), None)
     if key and text:
         return _Token("", make_filter(key, text, value_parsers, is_negated=is_negated))
-    if parts["key"] and not key:
-        text = f"{parts['key']}:{text}"
+    if match["key"] and not key:
+        text = f"{match['key']}:{text}"
     return _Token("", _make_term(text), is_negated)
 
 
@@ -134,7 +143,7 @@ class _QueryParser:
 
     def __init__(self, tokens: Iterable[_Token]) -> None:
         self._tokens = list(tokens)
-        self._at = 0
+        self._position = 0
         self._depth = 0
         self._negation_depth = 0
         self._terms = 0
@@ -144,14 +153,14 @@ class _QueryParser:
     def parse(self) -> Query:
         parts: list[QueryPart] = []
         excluded: list[QueryPart] = []
-        while self._at < len(self._tokens):
+        while self._position < len(self._tokens):
             part = self._read_alternatives()
             if isinstance(part, AllOf):
                 parts += part.parts
                 excluded += part.excluded
             elif part:
                 parts.append(part)
-            self._at += 1  # Skip an unmatched closing parenthesis.
+            self._position += 1  # Skip an unmatched closing parenthesis.
         words = AllOf(tuple(parts), tuple(excluded))
         return Query(
             words=words, filters=tuple(self._filters), notes=tuple(self._notes)
@@ -161,8 +170,8 @@ class _QueryParser:
         """Read conjunctions joined by `OR`, up to a closing parenthesis or the end."""
         filter_count = len(self._filters)
         alternatives = [self._read_conjunction()]
-        while self._sign() == "OR":
-            self._at += 1
+        while self._peek_operator() == "OR":
+            self._position += 1
             alternatives.append(self._read_conjunction())
         if len(alternatives) > 1 and len(self._filters) > filter_count:
             self._add_note("A filter applies to the whole query, even next to OR.")
@@ -171,7 +180,7 @@ class _QueryParser:
             return parts[0] if parts else None
         if any(isinstance(part, AllOf) and not part.parts for part in parts):
             self._add_note("NOT was ignored: next to OR it needs a word to search for.")
-        usable = [p for p in parts if not isinstance(p, AllOf) or p.parts]
+        usable = [part for part in parts if not isinstance(part, AllOf) or part.parts]
         return AnyOf(tuple(usable)) if usable else None
 
     def _read_conjunction(self) -> QueryPart | None:
@@ -179,11 +188,11 @@ class _QueryParser:
         parts: list[QueryPart] = []
         excluded: list[QueryPart] = []
         is_negated = False
-        while self._sign() not in (")", "OR", "end"):
-            token = self._tokens[self._at]
-            self._at += 1
-            if token.sign in ("AND", "NOT"):
-                is_negated = token.sign == "NOT"
+        while self._peek_operator() not in (")", "OR", "end"):
+            token = self._tokens[self._position]
+            self._position += 1
+            if token.operator in ("AND", "NOT"):
+                is_negated = token.operator == "NOT"
                 continue
             part = self._read_part(token, is_negated=is_negated)
             if part:
@@ -194,7 +203,11 @@ class _QueryParser:
         return AllOf(tuple(parts), tuple(excluded))
 
     def _read_part(self, token: _Token, *, is_negated: bool) -> QueryPart | None:
-        if token.sign == "(":
+        """Return the group or term that starts with the token.
+
+        A filter is recorded, not returned. Return None if there is nothing to match.
+        """
+        if token.operator == "(":
             return self._read_group(is_negated=is_negated)
         if isinstance(token.item, Filter):
             is_negated = token.item.is_negated or is_negated or self._negation_depth > 0
@@ -207,6 +220,7 @@ class _QueryParser:
         return token.item if token.item.text else None
 
     def _read_group(self, *, is_negated: bool) -> QueryPart | None:
+        """Read a group up to and including its closing parenthesis."""
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             self._add_note("Parentheses that are nested too deeply were ignored.")
@@ -216,7 +230,7 @@ class _QueryParser:
         self._negation_depth += is_negated
         part = self._read_alternatives()
         self._negation_depth -= is_negated
-        self._at += 1
+        self._position += 1
         self._depth -= 1
         if is_negated and part and len(self._filters) > filter_count:
             self._add_note(
@@ -227,9 +241,13 @@ class _QueryParser:
             return None
         return part
 
-    def _sign(self) -> str:
-        """Return the sign of the current token, `end` after the last one."""
-        return self._tokens[self._at].sign if self._at < len(self._tokens) else "end"
+    def _peek_operator(self) -> str:
+        """Return the operator of the next token, or `end` after the last token."""
+        return (
+            self._tokens[self._position].operator
+            if self._position < len(self._tokens)
+            else "end"
+        )
 
     def _add_note(self, note: str) -> None:
         self._notes[note] = None

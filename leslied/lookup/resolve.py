@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary
     from leslied.store import StoreReader
 
-_MAX_LISTED = 5
-_ENTRY = re.compile("[0-9a-f]{8,32}")
+_MAX_LISTED_IDS = 5
+_ENTRY_ID_PREFIX = re.compile("[0-9a-f]{8,32}")
 
 
 class ResolvedId(Struct, frozen=True):
@@ -39,7 +39,7 @@ class ResolvedId(Struct, frozen=True):
 def resolve_id(
     reader: StoreReader, id_prefix: str, *, with_costs: bool = False
 ) -> ResolvedId:
-    """Resolve an id, a prefix of one, or `last`.
+    """Resolve an id, the prefix of an id, or `last`.
 
     Raises UserError if nothing matches or the prefix is ambiguous.
     """
@@ -61,11 +61,13 @@ class _IdMatch(NamedTuple):
     chat_id: str = ""
 
     @property
-    def name(self) -> str:
+    def id(self) -> str:
+        """The id that matches."""
         return self.entry or self.chat_id or self.subagent or self.session_id
 
 
 def _find_matches(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
+    """Return the matching sessions and subagents, else units, else entries."""
     if id_prefix == "last":
         groups = reader.select_sessions(Selection(limit=1))
         return [_IdMatch(*group[:2]) for group in groups]
@@ -79,7 +81,7 @@ def _find_matches(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
 
 
 def _find_sessions(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
-    """Return an exact match alone, else all sessions and subagents with the prefix."""
+    """Return only the exact match, else all sessions and subagents with the prefix."""
     subagent_prefix = id_prefix.removeprefix("subagent:")
     rows = reader.find_sessions_by_prefix(subagent_prefix)
     exact = {key[:2] for key, thread in rows if id_prefix in (key.session_id, thread)}
@@ -111,26 +113,28 @@ def _find_units(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
         (reader.find_session_by_row(row), unit, chat_id) for row, unit, chat_id in rows
     ]
     return [
-        _match_unit(session.key, unit, chat_id)
+        _make_unit_match(session.key, unit, chat_id)
         for session, unit, chat_id in units
         if session
     ]
 
 
-def _match_unit(key: SessionKey, unit: int, chat_id: str) -> _IdMatch:
+def _make_unit_match(key: SessionKey, unit: int, chat_id: str) -> _IdMatch:
+    """Return the match of a chat id: a unit, or a subagent, which has one unit."""
     if key.source == MAIN:
         return _IdMatch(*key[:2], unit, chat_id=chat_id)
     return _IdMatch(*key[:2], subagent=key.subagent_id, chat_id=chat_id)
 
 
 def _find_entries(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
-    if not _ENTRY.fullmatch(id_prefix):
+    if not _ENTRY_ID_PREFIX.fullmatch(id_prefix):
         return []
     entries = reader.find_entries_by_prefix(id_prefix)
     return [_IdMatch(*key[:2], entry=entry) for key, entry in entries]
 
 
 def _get_single(matches: list[_IdMatch], id_prefix: str) -> _IdMatch:
+    """Return the only match; raises UserError if there is none or more than one."""
     if not matches:
         raise UserError(
             f"No session, unit, subagent or entry has an id that starts with "
@@ -138,10 +142,10 @@ def _get_single(matches: list[_IdMatch], id_prefix: str) -> _IdMatch:
             "List sessions with `leslied list`.",
         )
     if len(matches) > 1:
-        ids = ", ".join(match.name for match in matches[:_MAX_LISTED])
+        ids = ", ".join(match.id for match in matches[:_MAX_LISTED_IDS])
         raise UserError(
             f"{len(matches)} ids start with {id_prefix!r}: {ids}"
-            + (", …" if len(matches) > _MAX_LISTED else "."),
+            + (", …" if len(matches) > _MAX_LISTED_IDS else "."),
             "Type more of the id.",
         )
     return matches[0]

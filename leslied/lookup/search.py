@@ -1,4 +1,4 @@
-"""Search of entries, and the snippets that show its hits."""
+"""Search of entries, and snippets of the text of each hit."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from leslied.model.record import SessionKey
     from leslied.store import Match, StoreReader
 
-_SNIPPET_BEFORE, _SNIPPET_AFTER = 60, 140
-_MAX_FOLDED = 200_000
+_CHARACTERS_BEFORE, _CHARACTERS_AFTER = 60, 140
+_MAX_FOLDED_CHARACTERS = 200_000
 
 SearchMode = Literal["newest", "rank", "substring"]
 
@@ -40,7 +40,7 @@ class SearchHit(Struct, frozen=True, kw_only=True):
 
     @property
     def show_id(self) -> str:
-        """The id of the unit or subagent that contains the entry."""
+        """The id for `leslied show`: of the subagent, the unit, or else the session."""
         if self.key.source != MAIN:
             return self.key.subagent_id
         return self.chat_id or self.key.session_id
@@ -62,9 +62,10 @@ def search_entries(
     quiet_us: int,
     redact: Callable[[str], str],
 ) -> SearchResult:
-    """Return the entries that match the query, at most `limit`.
+    """Return up to `limit` entries that match the query.
 
-    `redact` removes secrets before a snippet is cut, so that none remains in part.
+    Sessions without entries since `quiet_us` count as stopped. `redact` is applied
+    before a snippet is cut out, because it would not recognize a part of a secret.
     Raises UserError for an unknown agent.
     """
     check_agents(reader, query.filters)
@@ -80,6 +81,7 @@ def search_entries(
 
 
 def _has_words(query: Query, mode: SearchMode) -> bool:
+    """Return whether the query contains a word that this mode can search for."""
     words = query.words
     if mode == "substring":
         return bool(words.parts or words.excluded)
@@ -114,22 +116,25 @@ def _make_hit(
 
 
 def make_snippet(text: str, terms: Sequence[str]) -> str:
-    """Return one line of the text around the first occurrence of a term."""
+    """Return the text around the first occurrence of a term, as one line."""
     folded = fold_text(text)
     positions = [folded.find(fold_text(term)) for term in terms]
     at = min((position for position in positions if position >= 0), default=0)
-    start, end = max(at - _SNIPPET_BEFORE, 0), at + _SNIPPET_AFTER
-    piece = " ".join(text[start:end].split())
-    head = "…" if start else ""
-    tail = "…" if end < len(text) else ""
-    return f"{head}{piece}{tail}"
+    start, end = max(at - _CHARACTERS_BEFORE, 0), at + _CHARACTERS_AFTER
+    line = " ".join(text[start:end].split())
+    prefix = "…" if start else ""
+    suffix = "…" if end < len(text) else ""
+    return f"{prefix}{line}{suffix}"
 
 
 def fold_text(text: str) -> str:
-    """Return the text in lower case without accents; positions stay the same."""
+    """Return the text in lower case and without accents.
+
+    Each character keeps its position. Long texts that are not ASCII are truncated.
+    """
     if text.isascii():
         return text.lower()
-    return "".join(map(_fold_character, text[:_MAX_FOLDED]))
+    return "".join(map(_fold_character, text[:_MAX_FOLDED_CHARACTERS]))
 
 
 @lru_cache(maxsize=4096)

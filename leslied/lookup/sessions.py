@@ -30,17 +30,18 @@ def list_sessions(
     with_subagents: bool = False,
     with_costs: bool = False,
 ) -> list[SessionSummary]:
-    """Return the selected sessions in order; usage includes that of their subagents.
+    """Return the selected sessions in order; totals include their subagents.
 
-    Subagents, if included, are sorted by their own values if the order depends on
-    totals or times, else they follow their session. Raises UserError for an unknown
-    agent.
+    With `with_subagents`, subagents are sorted among the sessions by their own tokens,
+    cost or time; in any other order they follow their session. Raises UserError for an
+    unknown agent.
     """
     check_agents(reader, selection.filters)
-    # An old subagent may belong to a recent session, so the limit applies later.
-    is_mixed = with_subagents and selection.is_reversed
+    # In reverse order, an old subagent of a recent session can come first, so the
+    # limit must not exclude that session.
+    limits_after_sorting = with_subagents and selection.is_reversed
     groups = reader.select_sessions(
-        replace(selection, limit=None) if is_mixed else selection
+        replace(selection, limit=None) if limits_after_sorting else selection
     )
     streams = reader.list_sessions(None if selection == ALL_SESSIONS else groups)
     if with_costs or selection.order == "cost":
@@ -59,7 +60,7 @@ def list_sessions(
 def load_session_summary(
     reader: StoreReader, agent: str, session_id: str, *, with_costs: bool = False
 ) -> SessionSummary:
-    """Return one session; its usage includes that of its subagents."""
+    """Return one session; its totals include its subagents."""
     members = reader.list_sessions([SessionGroup(agent, session_id)])
     if with_costs:
         members = add_costs(reader, members)
@@ -75,13 +76,14 @@ def _merge_group(
     if mains:
         main = mains[0]
     else:
-        # The log of the main session is missing: its first subagent represents it.
-        main = _make_missing_main(min(subagents, key=attrgetter("row")))
-    total = _add_children(main, subagents) if subagents else main
+        # The log of the main session is missing.
+        main = _make_main_from_subagent(min(subagents, key=attrgetter("row")))
+    total = _add_subagent_totals(main, subagents) if subagents else main
     return [total, *subagents] if with_subagents else [total]
 
 
-def _make_missing_main(subagent: SessionSummary) -> SessionSummary:
+def _make_main_from_subagent(subagent: SessionSummary) -> SessionSummary:
+    """Return a main session with the subagent's fields and no usage of its own."""
     key = SessionKey(*subagent.key[:2])
     return replace(subagent, key=key, usage=Usage(), cost=Cost(), tool_calls=0)
 
@@ -89,7 +91,7 @@ def _make_missing_main(subagent: SessionSummary) -> SessionSummary:
 def _sort_sessions(
     sessions: list[SessionSummary], selection: Selection
 ) -> list[SessionSummary]:
-    """Sort by totals or by subagents' own times, which the store cannot sort by."""
+    """Sort by values that the store cannot sort by: totals, and times of subagents."""
     match selection.order:
         case "tokens":
             sessions.sort(key=lambda s: _count_tokens(s.usage), reverse=True)
@@ -110,7 +112,7 @@ def _count_tokens(usage: Usage) -> int:
 def add_costs(
     reader: StoreReader, sessions: Iterable[SessionSummary]
 ) -> list[SessionSummary]:
-    """Return the sessions with the costs of their own messages."""
+    """Return the sessions with the cost of their own messages, without subagents."""
     from leslied.prices import load_prices  # noqa: PLC0415 - rarely needed
     from leslied.stats import UsageStats  # noqa: PLC0415
 
@@ -124,17 +126,17 @@ def add_costs(
     ]
 
 
-def _add_children(
-    main: SessionSummary, children: list[SessionSummary]
+def _add_subagent_totals(
+    main: SessionSummary, subagents: list[SessionSummary]
 ) -> SessionSummary:
-    members = [main, *children]
+    members = [main, *subagents]
     usage = sum((s.usage for s in members), Usage())
     cost = reduce(Cost.plus, (s.cost for s in members))
-    ends = [s.ended_at for s in members if s.ended_at]
+    end_times = [s.ended_at for s in members if s.ended_at]
     return replace(
         main,
         usage=usage,
         cost=cost,
-        subagents=len(children),
-        ended_at=max(ends, default=None),
+        subagents=len(subagents),
+        ended_at=max(end_times, default=None),
     )

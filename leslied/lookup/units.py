@@ -58,7 +58,10 @@ def load_session(
 
 
 def _find_cost(resolved: ResolvedId, units: tuple[Unit, ...]) -> float | None:
-    """Return the computed cost, or the one in the log if no price is known."""
+    """Return the session's cost, or the one in its log if no price is known.
+
+    Return None for a part of a session.
+    """
     if not resolved.is_whole_session:
         return None
     cost = resolved.session.cost

@@ -1,7 +1,7 @@
 """Installation of the daemon as a user service, with one class per service manager.
 
-`find_manager` returns the manager of the platform; creating it changes nothing. This
-package knows nothing of the daemon's work, and only this package starts other programs.
+`get_manager` returns the manager of the platform; creating it changes nothing. This
+package does not know what the daemon does. No other package starts programs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 RUN_WITHOUT_SERVICE_HINT = "Without a service, run it yourself: leslied run"
 _PACKAGE_DIR = Path(__file__).resolve().parent
-_MISSING, _TIMED_OUT = 127, 124
+_NOT_FOUND_CODE, _TIMED_OUT_CODE = 127, 124
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +38,18 @@ class ProgramRunner(Protocol):
     """A callable that starts a program and waits for it."""
 
     def __call__(
-        self, command: Sequence[str], *, seconds: float = 30, is_shown: bool = False
+        self, command: Sequence[str], *, seconds: float = 30, to_terminal: bool = False
     ) -> ProgramResult:
-        """Run the command for at most so many seconds; return its result.
+        """Run the command and return its exit code and output.
 
-        If `is_shown`, it writes to our terminal instead, without a time limit.
+        It is killed after the timeout. If `to_terminal`, it writes to our terminal
+        instead, without a timeout. A command that cannot run gets an exit code too.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceInstallation:
-    """Path of an installed service file, and notes for the user."""
+    """Path of the installed service file, and notes for the user."""
 
     path: Path
     notes: tuple[str, ...] = ()
@@ -77,7 +78,9 @@ class ServiceManager(Protocol):
     ) -> ServiceInstallation:
         """Install the service and start it, now and at every login.
 
-        Raises LesliedError if it does not start; then no file is left behind.
+        `variables` are environment variables for the daemon; `writable` are folders
+        outside of the home folder that it may write to. Raises LesliedError if the
+        service does not start; then no file is left behind.
         """
 
     def uninstall(self) -> bool:
@@ -90,10 +93,10 @@ class ServiceManager(Protocol):
         """Return the service's current state."""
 
     def show_logs(self, lines: int, *, is_followed: bool) -> int:
-        """Show the last log lines; return the exit code of the program that does."""
+        """Show the last log lines; return the exit code of the log viewer."""
 
 
-def find_manager(
+def get_manager(
     *,
     home: Path,
     environ: Mapping[str, str],
@@ -101,7 +104,11 @@ def find_manager(
     program: Sequence[str],
     run: ProgramRunner | None = None,
 ) -> ServiceManager:
-    """Return the platform's service manager without calling it; raises UserError."""
+    """Return the service manager of the platform; nothing is started.
+
+    `program` is the command of leslied. Raises UserError for other platforms than
+    Linux and macOS.
+    """
     run = run or SubprocessRunner(environ)
     if platform == "darwin":
         from leslied.service.launchd import Launchd  # noqa: PLC0415 - only one is needed
@@ -110,42 +117,50 @@ def find_manager(
     if platform == "linux":
         from leslied.service.systemd import Systemd  # noqa: PLC0415 - only one is needed
 
-        config = environ.get("XDG_CONFIG_HOME", "")
+        config_home = environ.get("XDG_CONFIG_HOME", "")
         return Systemd(
-            home=home, config=config, user=os.getuid(), program=program, run=run
+            home=home,
+            config_home=config_home,
+            user=os.getuid(),
+            program=program,
+            run=run,
         )
     raise UserError(
         f"leslied supports no service manager on {platform}.", RUN_WITHOUT_SERVICE_HINT
     )
 
 
-def format_stop_command(platform: str) -> str:
-    """Return what to type to stop the daemon, as a service or in a terminal."""
-    by_hand = "Ctrl-C where `leslied run` runs"
+def format_stop_hint(platform: str) -> str:
+    """Return how to stop the daemon, as a service and in a terminal."""
+    in_terminal = "Ctrl-C where `leslied run` runs"
     if platform == "darwin":
         from leslied.service.launchd import STOP_COMMAND  # noqa: PLC0415 - only one is needed
     elif platform == "linux":
         from leslied.service.systemd import STOP_COMMAND  # noqa: PLC0415 - only one is needed
     else:
-        return by_hand
-    return f"{STOP_COMMAND} (or {by_hand})"
+        return in_terminal
+    return f"{STOP_COMMAND} (or {in_terminal})"
 
 
 def find_program(called_as: str, python: str, path: str | None) -> tuple[str, ...]:
     """Return the command that starts leslied from any folder.
 
-    Links are not resolved: a link on the path survives an upgrade, its target may not.
+    `called_as` is `sys.argv[0]`, `python` the running interpreter, `path` the value of
+    PATH. Links are not resolved: a link survives an upgrade, its target may not.
     """
     sibling = Path(python).parent / "leslied"
     on_path = shutil.which("leslied", path=path)
-    for file in (Path(called_as), sibling, Path(on_path or sibling)):
-        if file.name == "leslied" and file.is_file() and os.access(file, os.X_OK):
-            return (str(file.absolute()),)
+    for script in (Path(called_as), sibling, Path(on_path or sibling)):
+        if script.name == "leslied" and script.is_file() and os.access(script, os.X_OK):
+            return (str(script.absolute()),)
     return (python, "-m", "leslied")
 
 
 def read_template(folder: str, name: str) -> bytes:
-    """Return the service file from the package, or from the source checkout."""
+    """Return the template of a service file.
+
+    A wheel contains it; in a checkout it is in `folder`, at the top level.
+    """
     packaged = _PACKAGE_DIR / "templates" / name
     if packaged.is_file():
         return packaged.read_bytes()
@@ -170,29 +185,30 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 class SubprocessRunner:
-    """Starts programs with a fixed environment, never through a shell."""
+    """Runner that starts programs with a fixed environment and without a shell."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = dict(environ)
 
     def __call__(
-        self, command: Sequence[str], *, seconds: float = 30, is_shown: bool = False
+        self, command: Sequence[str], *, seconds: float = 30, to_terminal: bool = False
     ) -> ProgramResult:
-        """Run the command for at most so many seconds; return its result.
+        """Run the command and return its exit code and output.
 
-        If `is_shown`, it writes to our terminal instead, without a time limit.
+        It is killed after the timeout. If `to_terminal`, it writes to our terminal
+        instead, without a timeout. A command that cannot run gets an exit code too.
         """
         try:
             process = (
                 self._run_inherited(command)
-                if is_shown
+                if to_terminal
                 else self._run_captured(command, seconds)
             )
         except OSError as error:
-            return ProgramResult(_MISSING, err=f"{command[0]}: {error.strerror}")
+            return ProgramResult(_NOT_FOUND_CODE, err=f"{command[0]}: {error.strerror}")
         except subprocess.TimeoutExpired:
             return ProgramResult(
-                _TIMED_OUT, err=f"it did not end within {seconds:.0f} seconds"
+                _TIMED_OUT_CODE, err=f"it did not end within {seconds:.0f} seconds"
             )
         return ProgramResult(
             process.returncode, process.stdout or "", process.stderr or ""
@@ -208,7 +224,7 @@ class SubprocessRunner:
     def _run_captured(
         self, command: Sequence[str], seconds: float
     ) -> subprocess.CompletedProcess[str]:
-        """Capture the output, in English and UTC, so that it can be parsed."""
+        """Run the command in English and UTC, so that its output can be parsed."""
         return subprocess.run(  # noqa: S603 - no shell, trusted command
             command,
             env=self._environ | {"LC_ALL": "C", "TZ": "UTC"},

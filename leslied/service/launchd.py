@@ -32,7 +32,7 @@ _DISABLED = re.compile(rf'"{re.escape(LABEL)}" => (true|disabled)')
 
 
 class Launchd:
-    """The launchd domain of one user's login, controlled with launchctl."""
+    """The launchd domain of a logged-in user, controlled with launchctl."""
 
     name = "launchd"
 
@@ -58,7 +58,8 @@ class Launchd:
         self._require("print", self._domain)
         plist = render_plist(self._program, variables, self._log)
         write_file(self._path, plistlib.dumps(plist))
-        # A loaded agent keeps its old definition. This fails on the first installation.
+        # A loaded agent would keep its old definition, so unload it. On the first
+        # installation there is none, and the failure does not matter.
         self._launchctl("bootout", self._target)
         self._launchctl("enable", self._target)
         loaded = self._launchctl("bootstrap", self._domain, str(self._path))
@@ -68,7 +69,7 @@ class Launchd:
         return ServiceInstallation(path=self._path)
 
     def uninstall(self) -> bool:
-        """Stop and remove the agent and its log; return False if it was missing."""
+        """Stop and remove the agent and its log; return False if not installed."""
         was_installed = self.is_installed()
         if was_installed:
             self._launchctl("bootout", self._target)
@@ -81,7 +82,7 @@ class Launchd:
         return self._path.is_file()
 
     def status(self) -> ServiceStatus:
-        """Return the agent's current state; raises UserError without a domain."""
+        """Return the agent's state; raises UserError if the user is not logged in."""
         self._require("print", self._domain)
         loaded = self._launchctl("print", self._target)
         disabled = self._launchctl("print-disabled", self._domain).out
@@ -106,20 +107,22 @@ class Launchd:
                 "To install the service: leslied service install",
             )
         command = ["tail", "-n", str(lines), *["-F"] * is_followed, str(self._log)]
-        return self._run(command, is_shown=True).code
+        return self._run(command, to_terminal=True).code
 
     def _find_start(self, pid: str) -> datetime | None:
-        started = self._run(["ps", "-o", "lstart=", "-p", pid]).out
+        """Return when the process started, or None if `ps` does not know it."""
+        output = self._run(["ps", "-o", "lstart=", "-p", pid]).out
         with suppress(ValueError):
             # Programs run with TZ=UTC.
-            at = datetime.strptime(started.strip(), _PS_TIME_FORMAT)  # noqa: DTZ007
-            return at.replace(tzinfo=UTC)
+            start = datetime.strptime(output.strip(), _PS_TIME_FORMAT)  # noqa: DTZ007
+            return start.replace(tzinfo=UTC)
         return None
 
     def _launchctl(self, *arguments: str) -> ProgramResult:
         return self._run(["launchctl", *arguments])
 
     def _require(self, *arguments: str) -> None:
+        """Run launchctl; raise UserError if it fails."""
         result = self._launchctl(*arguments)
         if result.code:
             self._raise_error(result)
@@ -136,7 +139,7 @@ class Launchd:
 def render_plist(
     program: Sequence[str], variables: Mapping[str, str], log: Path
 ) -> dict[str, Any]:
-    """Fill in the agent's property list."""
+    """Return the agent's property list: the template with our values."""
     plist: dict[str, Any] = plistlib.loads(read_template("launchd", f"{LABEL}.plist"))
     plist["ProgramArguments"] = [*program, "run"]
     plist["StandardOutPath"] = plist["StandardErrorPath"] = str(log)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 UNIT = "leslied.service"
 STOP_COMMAND = f"systemctl --user stop {UNIT}"
 START_TIMEOUT_SECONDS = 20.0
-"""A unit that cannot start fails at once; this limits one that hangs."""
+"""Limit for a unit that hangs; one that cannot start fails at once."""
 NAMESPACE_DIRECTIVES = frozenset(
     {
         "CapabilityBoundingSet",
@@ -67,13 +67,14 @@ class Systemd:
         self,
         *,
         home: Path,
-        config: str,
+        config_home: str,
         user: int,
         program: Sequence[str],
         run: ProgramRunner,
     ) -> None:
-        # The manager may not know the shell's XDG_CONFIG_HOME; `_choose_path` asks it.
-        folders = [Path(config)] if Path(config).is_absolute() else []
+        # systemd may run without the shell's XDG_CONFIG_HOME: `_choose_path` asks
+        # systemd which of these folders it searches.
+        folders = [Path(config_home)] if Path(config_home).is_absolute() else []
         folders.append(home / ".config")
         self._paths = [folder / "systemd/user" / UNIT for folder in folders]
         self._user = user
@@ -86,7 +87,7 @@ class Systemd:
         """Install the unit and start it, now and at every login.
 
         If the sandboxed unit does not start, one without a sandbox is tried. Raises
-        LesliedError if none starts; then no file is left behind.
+        LesliedError if neither starts; then no file is left behind.
         """
         path = self._choose_path()
         sandboxed, unsandboxed = (
@@ -110,14 +111,16 @@ class Systemd:
             raise LesliedError(
                 f"The service did not start: {failure}.", "To see why: leslied run"
             )
-        return ServiceInstallation(path=path, notes=(*notes, *self._check_linger()))
+        return ServiceInstallation(
+            path=path, notes=(*notes, *self._iter_linger_notes())
+        )
 
     def uninstall(self) -> bool:
         """Stop and remove the unit; return False if it was not installed."""
         unit_files = [path for path in self._paths if path.is_file()]
         if not unit_files:
             return False
-        # If no manager runs, this fails, but then there is nothing to stop.
+        # This fails if no user manager runs, but then there is nothing to stop.
         self._systemctl("disable", "--now", UNIT)
         for path in unit_files:
             _remove_unit(path)
@@ -130,7 +133,7 @@ class Systemd:
         return any(path.is_file() for path in self._paths)
 
     def status(self) -> ServiceStatus:
-        """Return the unit's current state; raises UserError without a manager."""
+        """Return the unit's state; raises UserError if systemd does not answer."""
         properties = _parse_properties(
             self._require("show", UNIT, f"--property={_STATUS_PROPERTIES}").out
         )
@@ -151,10 +154,10 @@ class Systemd:
     def show_logs(self, lines: int, *, is_followed: bool) -> int:
         """Show the unit's last journal lines; return the exit code of journalctl."""
         command = ["journalctl", "--user", "-u", "leslied", "-n", str(lines)]
-        return self._run([*command, *["-f"] * is_followed], is_shown=True).code
+        return self._run([*command, *["-f"] * is_followed], to_terminal=True).code
 
     def _choose_path(self) -> Path:
-        """Return the first of our paths that is in the manager's search path."""
+        """Return the first of our paths that systemd searches, else the last one."""
         search_path = self._require("show", "--property=UnitPath").out
         searched = [path for path in self._paths if str(path.parent) in search_path]
         return searched[0] if searched else self._paths[-1]
@@ -166,12 +169,13 @@ class Systemd:
         self._systemctl("reset-failed", UNIT)
         enabled = self._systemctl("enable", UNIT)
         if enabled.code:
-            return _first_line(enabled)
+            return _format_reason(enabled)
         # Type=notify: this returns when leslied has reported that it is ready.
         started = self._systemctl("restart", UNIT, seconds=START_TIMEOUT_SECONDS)
-        return self._find_failure(started) if started.code else ""
+        return self._describe_failure(started) if started.code else ""
 
-    def _find_failure(self, started: ProgramResult) -> str:
+    def _describe_failure(self, started: ProgramResult) -> str:
+        """Return why the unit did not start; `started` is the result of systemctl."""
         properties = _parse_properties(
             self._systemctl("show", UNIT, "--property=Result,ExecMainStatus").out
         )
@@ -180,9 +184,10 @@ class Systemd:
             return _EXIT_REASONS[status]
         if status != "0":
             return f"{properties.get('Result')}, status {status}"
-        return _first_line(started)
+        return _format_reason(started)
 
-    def _check_linger(self) -> Iterator[str]:
+    def _iter_linger_notes(self) -> Iterator[str]:
+        """Yield a note for the user if a logout stops user services."""
         command = ["loginctl", "show-user", str(self._user), "--property=Linger"]
         if self._run(command).out.strip() == "Linger=no":
             yield (
@@ -194,10 +199,11 @@ class Systemd:
         return self._run(["systemctl", "--user", *arguments], seconds=seconds)
 
     def _require(self, *arguments: str) -> ProgramResult:
+        """Run systemctl and return its result; raise UserError if it fails."""
         result = self._systemctl(*arguments)
         if result.code:
             raise UserError(
-                f"The systemd user manager does not answer ({_first_line(result)}).",
+                f"The systemd user manager does not answer ({_format_reason(result)}).",
                 RUN_WITHOUT_SERVICE_HINT,
             )
         return result
@@ -210,7 +216,10 @@ def render_unit(
     *,
     is_unsandboxed: bool = False,
 ) -> str:
-    """Render the unit file; an unsandboxed one works without user namespaces."""
+    """Render the unit file.
+
+    An unsandboxed unit has no directive that needs user namespaces.
+    """
     template = read_template("systemd", UNIT).decode()
     unit = template[template.index("[Unit]") :].rstrip()
     lines = [_HEADER]
@@ -239,10 +248,11 @@ def quote_word(word: str) -> str:
 
 def _render_exec_start(program: Sequence[str]) -> str:
     """Render ExecStart; a colon before the command stops systemd from expanding `$`."""
-    first, *rest = program
+    executable, *arguments = program
     if any("$" in word for word in program):
-        first = ":" + first
-    return "ExecStart=" + " ".join(quote_word(word) for word in (first, *rest, "run"))
+        executable = ":" + executable
+    command = (executable, *arguments, "run")
+    return "ExecStart=" + " ".join(quote_word(word) for word in command)
 
 
 def _escape_percent(text: str) -> str:
@@ -260,7 +270,7 @@ def _encode(unit: str) -> bytes:
 
 
 def _remove_unit(path: Path) -> None:
-    """Remove the unit file, its link, and the folders if they are empty then."""
+    """Remove the unit file, the link that enables it, and folders that become empty."""
     (path.parent / "default.target.wants" / UNIT).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
     with suppress(OSError):
@@ -281,6 +291,7 @@ def _parse_time(text: str) -> datetime | None:
     return None
 
 
-def _first_line(result: ProgramResult) -> str:
+def _format_reason(result: ProgramResult) -> str:
+    """Return the first line of a failed program's output, else its exit code."""
     text = result.err.strip() or result.out.strip() or f"exit code {result.code}"
     return text.split("\n")[0].rstrip(".")

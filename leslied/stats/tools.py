@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 _SECOND_US = 1_000_000
 
 
-def sum_tools(calls: Iterable[ToolCall]) -> list[ToolUsageSummary]:
+def summarize_tools(calls: Iterable[ToolCall]) -> list[ToolUsageSummary]:
     """Return a summary for each tool, most calls first."""
     by_tool: dict[str, list[ToolCall]] = {}
     for call in calls:
         by_tool.setdefault(call.tool, []).append(call)
-    summaries = [_sum_calls(tool, group) for tool, group in by_tool.items()]
+    summaries = [_summarize_calls(tool, group) for tool, group in by_tool.items()]
     return sorted(summaries, key=lambda summary: (-summary.calls, summary.tool))
 
 
-def _sum_calls(tool: str, calls: list[ToolCall]) -> ToolUsageSummary:
-    timed = [call for call in calls if call.took_us is not None]
-    durations_us = sorted(call.took_us or 0 for call in timed)
-    slowest = max(timed, key=lambda call: call.took_us or 0, default=None)
+def _summarize_calls(tool: str, calls: list[ToolCall]) -> ToolUsageSummary:
+    timed = [call for call in calls if call.duration_us is not None]
+    durations_us = sorted(call.duration_us or 0 for call in timed)
+    slowest = max(timed, key=lambda call: call.duration_us or 0, default=None)
     return ToolUsageSummary(
         tool=tool,
         calls=len(calls),
@@ -43,8 +43,11 @@ def _sum_calls(tool: str, calls: list[ToolCall]) -> ToolUsageSummary:
 
 
 def _percentile(durations_us: list[int], percent: int) -> float | None:
-    """Return the nearest-rank percentile in seconds, or None without values."""
+    """Return the nearest-rank percentile in seconds, None without durations.
+
+    `durations_us` is sorted.
+    """
     if not durations_us:
         return None
-    at = -(-len(durations_us) * percent // 100)
-    return durations_us[at - 1] / _SECOND_US
+    rank = -(-len(durations_us) * percent // 100)
+    return durations_us[rank - 1] / _SECOND_US

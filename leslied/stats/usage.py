@@ -61,7 +61,8 @@ class _UsageAccumulator:
         if bucket.first_us is not None and bucket.last_us is not None:
             self.times += (bucket.first_us, bucket.last_us)
 
-    def finish(self, key: str | None) -> UsageSummary:
+    def make_summary(self, key: str | None) -> UsageSummary:
+        """Return the totals; `key` names the group."""
         return UsageSummary(
             key=key,
             agent=next(iter(self.agents)) if len(self.agents) == 1 else "",
@@ -78,7 +79,8 @@ class _UsageAccumulator:
 class UsageStats:
     """Usage statistics of the store, at the prices of a table.
 
-    Projects, streams and prices are read once and cached.
+    A stream is a session or a subagent, identified by its row id in the store. Streams
+    and prices are read once and cached. `zone` is that of days; None is the local one.
     """
 
     def __init__(
@@ -93,7 +95,8 @@ class UsageStats:
     ) -> tuple[list[UsageSummary], UsageSummary]:
         """Return a summary for each group, and the total.
 
-        Groups of time are in chronological order, others start with the highest cost.
+        Days, weeks and months are in chronological order, other groups start with the
+        highest cost.
         """
         accumulators: dict[GroupKey, _UsageAccumulator] = defaultdict(_UsageAccumulator)
         with_sessions = by in ("session", "project") or filters.sessions is not None
@@ -122,7 +125,7 @@ class UsageStats:
             with_sessions=False,
         ):
             accumulator.add(bucket, self.compute_cost(bucket))
-        return accumulator.finish(None)
+        return accumulator.make_summary(None)
 
     def sum_blocks(
         self, filters: UsageFilters
@@ -136,11 +139,16 @@ class UsageStats:
                 accumulator.add(message, self.compute_cost(message))
                 accumulator.sessions.add(self._get_parent(message.session))
             accumulators.append(accumulator)
-            blocks.append(UsageBlock(start, accumulator.finish(start.isoformat())))
+            blocks.append(
+                UsageBlock(start, accumulator.make_summary(start.isoformat()))
+            )
         return blocks, _sum_all(accumulators)
 
     def sum_session_costs(self, streams: Sequence[int]) -> dict[int, Cost]:
-        """Return the cost of each stream's own messages, by row id."""
+        """Return the cost of each stream's own messages, by row id.
+
+        The result may contain further streams.
+        """
         costs: dict[int, Cost] = defaultdict(Cost)
         # For many streams, summing all of them is faster than naming each one.
         store_filter = UsageFilter(
@@ -155,11 +163,11 @@ class UsageStats:
         return costs
 
     def compute_cost(self, bucket: UsageBucket) -> Cost:
-        """Return the cost of these messages, as unpriced if there is no known price."""
+        """Return the cost of a bucket; without a known price, count it as unpriced."""
         tariff = self._tariffs.get(bucket.model)
         if tariff is None:
             return Cost(unpriced=bucket.messages)
-        pico = tariff.cost(bucket.usage, bucket.size, bucket.first_us)
+        pico = tariff.compute_cost(bucket.usage, bucket.size, bucket.first_us)
         return Cost(pico, priced=bucket.messages)
 
     def _list_messages(self, filters: UsageFilters) -> list[UsageBucket]:
@@ -181,12 +189,15 @@ class UsageStats:
         return filters.sessions is None or self.get_session(stream) in filters.sessions
 
     def get_session(self, stream: int) -> SessionName:
-        """Return agent and id of the session that a stream belongs to."""
+        """Return the agent and the id of the session that a stream belongs to."""
         return self._streams[stream][:2]
 
     @cached_property
     def projects(self) -> Mapping[SessionName, str]:
-        """Working directory by session; of a subagent if the main log is missing."""
+        """Working directory of each session.
+
+        If the main log is missing, it is the directory of a subagent.
+        """
         projects: dict[SessionName, str] = {}
         for stream in self._streams.values():
             if stream.is_main or stream[:2] not in projects:
@@ -198,6 +209,7 @@ class UsageStats:
         return [model for model in total.models if self._tariffs.get(model) is None]
 
     def _get_parent(self, stream: int) -> int:
+        """Return the session of a subagent, and a session itself."""
         return self._parents.get(stream, stream)
 
     @cached_property
@@ -248,14 +260,14 @@ def _sum_all(accumulators: Iterable[_UsageAccumulator]) -> UsageSummary:
         total.agents |= accumulator.agents
         total.sessions |= accumulator.sessions
         total.times += accumulator.times
-    return total.finish(None)
+    return total.make_summary(None)
 
 
 def _sort_summaries(
     by: Grouping, accumulators: Mapping[GroupKey, _UsageAccumulator]
 ) -> list[UsageSummary]:
     summaries = [
-        accumulator.finish(_format_key(by, key))
+        accumulator.make_summary(_format_key(by, key))
         for key, accumulator in accumulators.items()
     ]
     if by in ("day", "week", "month"):
@@ -270,5 +282,6 @@ def _format_key(by: Grouping, key: GroupKey) -> str | None:
     if isinstance(key, tuple):
         return key[1]
     if isinstance(key, int):
+        # Week 0 starts on the Monday three days before 1970-01-01.
         return format_day(7 * key - 3 if by == "week" else key)
     return key or None

@@ -7,16 +7,17 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1)
 _STEP_SECONDS = 7 * 86400
+"""Seconds between two tests; an offset that lasts less may be missed."""
 _MAX_SECOND = 253_402_214_400
-"""One day before the last second of a datetime, so that any zone can represent it."""
+"""9999-12-31 in UTC, the last midnight that a datetime has in every zone."""
 
 
 def find_offsets(
     first_us: int, last_us: int, zone: tzinfo | None
 ) -> tuple[tuple[int, int], ...]:
-    """Return the UTC offsets between two times, each with the time of its start.
+    """Return the UTC offsets between two times as pairs (start, offset).
 
-    All values are in microseconds.
+    All values are in microseconds. A `zone` of None is the local one.
     """
     first, last = (_clamp(us // 1_000_000) for us in (first_us, last_us))
     offsets = [(first_us, _get_offset(first, zone))]
@@ -28,7 +29,7 @@ def find_offsets(
 
 
 def format_day(number: int) -> str | None:
-    """Return the ISO date so many days after 1970-01-01, or None if out of range."""
+    """Return the ISO date `number` days after 1970-01-01, None if out of range."""
     try:
         return (_FIRST_DAY + timedelta(days=number)).isoformat()
     except OverflowError:
@@ -36,7 +37,7 @@ def format_day(number: int) -> str | None:
 
 
 def to_time(us: int | None) -> datetime | None:
-    """Return the time in UTC, or None if there is none or it is out of range."""
+    """Convert microseconds since 1970 to UTC; return None for None or out of range."""
     try:
         return None if us is None else _EPOCH + timedelta(microseconds=us)
     except OverflowError:
@@ -44,7 +45,10 @@ def to_time(us: int | None) -> datetime | None:
 
 
 def _find_change(start: int, end: int, zone: tzinfo | None) -> tuple[int, int]:
-    """Return when, between two seconds, the later one's offset started, and it."""
+    """Return when the offset at `end` starts, in microseconds, and this offset.
+
+    `start`, `end` and the offset are in seconds; `start` has a different offset.
+    """
     offset = _get_offset(end, zone)
     while end - start > 1:
         middle = (start + end) // 2
@@ -56,8 +60,8 @@ def _find_change(start: int, end: int, zone: tzinfo | None) -> tuple[int, int]:
 
 
 def _get_offset(second: int, zone: tzinfo | None) -> int:
-    shift = datetime.fromtimestamp(second, UTC).astimezone(zone).utcoffset()
-    return int(shift.total_seconds()) if shift else 0
+    offset = datetime.fromtimestamp(second, UTC).astimezone(zone).utcoffset()
+    return int(offset.total_seconds()) if offset else 0
 
 
 def _clamp(second: int) -> int:

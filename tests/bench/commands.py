@@ -48,17 +48,17 @@ COMMANDS = {
 
 def run(*args: str) -> tuple[float, float]:
     """Run a command; return its wall-clock and CPU seconds."""
-    before, start = _cpu(), time.perf_counter()
+    before, start = _get_child_cpu_seconds(), time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "leslied", *args],
         check=True,
         input=b"{}",
         stdout=subprocess.DEVNULL,
     )
-    return time.perf_counter() - start, _cpu() - before
+    return time.perf_counter() - start, _get_child_cpu_seconds() - before
 
 
-def _cpu() -> float:
+def _get_child_cpu_seconds() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -82,13 +82,13 @@ def time_searches(store: Path) -> None:
                 durations = []
                 for _ in range(RUNS):
                     start = time.perf_counter()
-                    answer = search_entries(
+                    result = search_entries(
                         reader, parsed, mode, 20, quiet_us=0, redact=str
                     )
                     durations.append(time.perf_counter() - start)
                 print(
                     f"{1000 * statistics.median(durations):6.1f} ms, best "
-                    f"{1000 * min(durations):5.1f}, {len(answer.hits):2d} hits  "
+                    f"{1000 * min(durations):5.1f}, {len(result.hits):2d} hits  "
                     f"{mode:6} {query}"
                 )
 

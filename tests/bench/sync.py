@@ -60,7 +60,8 @@ def make_tree(folder: Path) -> None:
         log.write_bytes(encode_json_lines(*lines))
 
 
-def measure(folder: Path) -> None:
+def measure_syncs(folder: Path) -> None:
+    """Time the first and the second sync of a folder into a new store."""
     size = sum(p.stat().st_size for p in folder.rglob("*.jsonl"))
     with tempfile.TemporaryDirectory() as name:
         data = Path(name) / "data"
@@ -105,7 +106,7 @@ def main() -> None:
         if not folders:
             make_tree(Path(name))
         for folder in folders or [Path(name)]:
-            measure(folder)
+            measure_syncs(folder)
     measure_append()
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"largest process: {peak:.0f} MB")

@@ -31,7 +31,7 @@ def project(home: Path) -> Path:
 @pytest.fixture
 def plan(claude: ClaudeHome, leslied: LesliedRunner, project: Path) -> Path:
     """Index a plan that a session wrote once and edited twice; return its path."""
-    leslied("sync")  # Sessions from before the store are not written into projects.
+    leslied("sync")  # Sessions older than the store get no files.
     builder, path = (
         ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION),
         project / THREAD / "plan.md",

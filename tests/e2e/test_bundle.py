@@ -23,7 +23,7 @@ def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
     builder = ClaudeLogBuilder(cwd=f"{home}/app")
     claude.write(builder.prompt(f"my words {KEY}"), "broken", builder.answer("Done."))
     with claude.log().open("a") as log:
-        log.write("this is no entry\n")
+        log.write("this is not an entry\n")
     config = home / ".config/leslied/config.toml"
     config.parent.mkdir(parents=True)
     config.write_text(f'[projects]\nexclude = ["{home}/{KEY}"]\n')
@@ -51,7 +51,7 @@ def test_the_manifest_has_the_checksum_of_every_file(leslied: LesliedRunner):
     assert json.loads(files["rejected.json"])[0]["reason"]
 
 
-def test_the_bundle_contains_no_secrets_home_path_or_conversation(
+def test_the_bundle_has_no_secret_no_home_path_and_no_conversation(
     leslied: LesliedRunner,
 ):
     leslied("bundle", "-o", "report.zip")
@@ -61,7 +61,7 @@ def test_the_bundle_contains_no_secrets_home_path_or_conversation(
     assert KEY not in text
     assert str(leslied.home) not in text
     assert "my words" not in text
-    assert "this is no entry" not in text
+    assert "this is not an entry" not in text
 
 
 def test_the_bundle_includes_a_session_on_request(leslied: LesliedRunner):

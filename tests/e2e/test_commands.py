@@ -169,7 +169,7 @@ def test_status_names_agents_store_and_daemon(
 def test_rejected_entries_are_counted_and_explained(
     leslied: LesliedRunner, claude: ClaudeHome
 ):
-    claude.log().write_bytes(b"this is no JSON\n[1, 2]\n")
+    claude.log().write_bytes(b"this isn't JSON\n[1, 2]\n")
     leslied("sync")
 
     data = leslied("status", "--rejected", "--json").json["data"]
@@ -304,7 +304,7 @@ def test_sync_respects_claude_config_dir(
     assert len(leslied("list", "--json").json["data"]["sessions"]) == 1
 
 
-def test_an_unreadable_root_loses_no_sessions(
+def test_no_session_is_lost_when_a_root_is_unreadable(
     leslied: LesliedRunner, builder: ClaudeLogBuilder, claude: ClaudeHome
 ):
     leslied("sync")

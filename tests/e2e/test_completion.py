@@ -59,21 +59,21 @@ def run_shell(leslied: LesliedRunner, shell: str, *args: str) -> str:
     return result.stdout
 
 
-def complete_in_bash(leslied: LesliedRunner, *typed: str) -> list[str]:
+def complete_in_bash(leslied: LesliedRunner, *arguments: str) -> list[str]:
     script = (
         ". ~/.local/share/bash-completion/completions/leslied; "
         'COMP_WORDS=(leslied "$@"); COMP_CWORD=$#; _leslied_completion leslied; '
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    return run_shell(leslied, "bash", "-c", script, "bash", *typed).split()
+    return run_shell(leslied, "bash", "-c", script, "bash", *arguments).split()
 
 
-def complete_in_fish(leslied: LesliedRunner, typed: str) -> list[str]:
-    return run_shell(leslied, "fish", "-c", f"complete -C '{typed}'").split("\n")
+def complete_in_fish(leslied: LesliedRunner, command_line: str) -> list[str]:
+    return run_shell(leslied, "fish", "-c", f"complete -C '{command_line}'").split("\n")
 
 
-def complete_in_zsh(leslied: LesliedRunner, typed: str, pattern: str) -> str:
-    return run_shell(leslied, "zsh", "-f", "-c", ZSH, "zsh", typed, pattern)
+def complete_in_zsh(leslied: LesliedRunner, command_line: str, pattern: str) -> str:
+    return run_shell(leslied, "zsh", "-f", "-c", ZSH, "zsh", command_line, pattern)
 
 
 def test_bash_offers_commands_choices_and_ids(leslied: LesliedRunner):

@@ -57,23 +57,23 @@ def list_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("form", PRINTABLE_FORMATS)
+@pytest.mark.parametrize("format_name", PRINTABLE_FORMATS)
 def test_a_single_file_format_is_printed_on_standard_output(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder, form: str
+    leslied: LesliedRunner, builder: ClaudeLogBuilder, format_name: str
 ):
-    result = leslied("export", "last", "--format", form)
+    result = leslied("export", "last", "--format", format_name)
 
     assert (result.code, result.err) == (0, "")
     assert "please" in result.out
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("format_name", FORMATS)
 def test_secrets_are_redacted_in_every_format(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder, form: str
+    leslied: LesliedRunner, builder: ClaudeLogBuilder, format_name: str
 ):
     folder = leslied.home / "out"
 
-    result = leslied("export", SESSION, "--format", form, "-o", f"{folder}/")
+    result = leslied("export", SESSION, "--format", format_name, "-o", f"{folder}/")
 
     assert result.code == 0, result.err
     assert list_files(folder)
@@ -92,8 +92,8 @@ def test_an_escaped_secret_is_redacted(leslied: LesliedRunner, claude: ClaudeHom
         log.write(json.dumps(call).replace("SECRET", escaped) + "\n")
     leslied("sync", "--stop-all")
 
-    for form in ("json", "jsonl", "atif", "markdown"):
-        assert KEY not in leslied("export", "last", "-f", form).out
+    for format_name in ("json", "jsonl", "atif", "markdown"):
+        assert KEY not in leslied("export", "last", "-f", format_name).out
 
 
 def test_reveal_keeps_secrets(leslied: LesliedRunner, builder: ClaudeLogBuilder):
@@ -133,13 +133,13 @@ def test_a_unit_or_a_subagent_can_be_exported(leslied: LesliedRunner):
         for unit in leslied("show", "last", "--json").json["data"]["units"]
         if unit["prompt"]
     ]
-    child = unit["subagents"][0]["id"]
+    subagent_id = unit["subagents"][0]["id"]
 
     unit_export = leslied("export", unit["chat_id"], "-f", "json").out
-    subagent_export = leslied("export", child, "-f", "leslie").out
+    subagent_export = leslied("export", subagent_id, "-f", "leslie").out
 
     assert [u["chat_id"] for u in json.loads(unit_export)["units"]] == [unit["chat_id"]]
-    assert parse_document(subagent_export).source == f"subagent:{child}"
+    assert parse_document(subagent_export).source == f"subagent:{subagent_id}"
 
 
 def test_all_sessions_are_exported_into_one_folder(leslied: LesliedRunner):

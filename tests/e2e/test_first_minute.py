@@ -17,7 +17,7 @@ def leslied(home: Path) -> LesliedRunner:
     return LesliedRunner(home)
 
 
-def test_the_demo_shows_a_transcript_appear(leslied: LesliedRunner):
+def test_the_demo_prints_a_transcript_and_leaves_no_files(leslied: LesliedRunner):
     result = leslied("demo", "--fast")
 
     assert result.code == 0, result.err
@@ -69,8 +69,8 @@ def test_doctor_reports_files_that_others_can_read(
     assert "is accessible to other users" in result.out
 
 
+@pytest.mark.fault("E4")
 def test_doctor_reports_a_damaged_store(leslied: LesliedRunner, claude: ClaudeHome):
-    """E4."""
     claude.write(*[ClaudeLogBuilder(f"{n}").prompt("x" * 3000) for n in range(50)])
     leslied("sync")
     store = leslied.home / ".local/share/leslied/store.db"
@@ -110,10 +110,10 @@ def test_follow_labels_each_line_with_its_session(
     assert "two" in output
 
 
+@pytest.mark.fault("S3")
 def test_no_command_prints_a_secret_without_reveal(
     leslied: LesliedRunner, claude: ClaudeHome
 ):
-    """S3."""
     secret = "ghp_" + "a1B2" * 9
     builder = ClaudeLogBuilder()
     claude.write(

@@ -20,16 +20,18 @@ from tests.support.waiting import MAX_WAIT_SECONDS
 
 pytestmark = pytest.mark.e2e
 GOLDEN = FIXTURES.parent / "pages"
-OTHER = "99999999-2222-4333-8444-555555555555"
+LABEL_WIDTH = 25
+"""Characters before the text of a line: the session and its project."""
+OTHER_SESSION = "99999999-2222-4333-8444-555555555555"
 
 
 @pytest.fixture
 def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
     """Sync the sample session and a second one in another folder."""
     write_sample_session(claude)
-    builder = ClaudeLogBuilder(OTHER, cwd="/home/dev/shop")
+    builder = ClaudeLogBuilder(OTHER_SESSION, cwd="/home/dev/shop")
     claude.write(
-        builder.prompt("sell"), builder.answer("sold"), name=f"b/{OTHER}.jsonl"
+        builder.prompt("sell"), builder.answer("sold"), name=f"b/{OTHER_SESSION}.jsonl"
     )
     command = LesliedRunner(home)
     assert command("sync", "--stop-all").code == 0
@@ -76,7 +78,7 @@ def test_terminal_output_matches_the_golden_file(
 @pytest.mark.parametrize(
     "args",
     [
-        (OTHER[:8],),
+        (OTHER_SESSION[:8],),
         ("--project", "shop"),
         ("--project", "/home/dev/shop"),
         ("--agent", "claude-code", "--project", "shop"),
@@ -88,13 +90,16 @@ def test_filters_select_the_followed_sessions(
     output = leslied("follow", "--once", *args).out
 
     assert "> sell" in output
-    assert {line[:8] for line in output.split("\n") if line} == {OTHER[:8]}
+    assert {line[:8] for line in output.split("\n") if line} == {OTHER_SESSION[:8]}
 
 
 def test_several_sessions_can_be_followed(leslied: LesliedRunner):
-    output = leslied("follow", "--once", OTHER, SESSION).out
+    output = leslied("follow", "--once", OTHER_SESSION, SESSION).out
 
-    assert {line[:8] for line in output.split("\n") if line} == {OTHER[:8], SESSION[:8]}
+    assert {line[:8] for line in output.split("\n") if line} == {
+        OTHER_SESSION[:8],
+        SESSION[:8],
+    }
 
 
 def test_an_unknown_agent_is_reported(leslied: LesliedRunner):
@@ -106,15 +111,15 @@ def test_an_unknown_agent_is_reported(leslied: LesliedRunner):
 
 
 def test_json_lines_match_the_entries_of_show(leslied: LesliedRunner):
-    lines = leslied("follow", "--once", "--json", OTHER).out.split("\n")[:-1]
+    lines = leslied("follow", "--once", "--json", OTHER_SESSION).out.split("\n")[:-1]
 
-    units = leslied("show", OTHER, "--json").json["data"]["units"]
+    units = leslied("show", OTHER_SESSION, "--json").json["data"]["units"]
     assert [json.loads(line) for line in lines] == [
         entry for unit in units for entry in unit["entries"]
     ]
 
 
-def test_new_entries_are_printed_while_it_runs(
+def test_new_entries_are_printed_while_follow_runs(
     leslied: LesliedRunner, claude: ClaudeHome
 ):
     builder = ClaudeLogBuilder(
@@ -127,7 +132,7 @@ def test_new_entries_are_printed_while_it_runs(
         last_line = process.stdout.readline()
         claude.write(builder.prompt("hello"), name=f"c/{builder.session_id}.jsonl")
         leslied("sync", "--stop-all")
-        lines = [process.stdout.readline()[25:].rstrip() for _ in range(3)]
+        lines = [process.stdout.readline()[LABEL_WIDTH:].rstrip() for _ in range(3)]
 
     assert "The daemon is not running" in warning
     assert last_line.rstrip()
@@ -153,19 +158,19 @@ def test_a_session_is_followed_once_its_folder_is_known(
         leslied("sync")
         line = process.stdout.readline()
 
-    assert line[25:].rstrip() == "> here"
+    assert line[LABEL_WIDTH:].rstrip() == "> here"
 
 
 @pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN])
-def handler(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Run with SIGINT handled, then ignored as in a background job of a script."""
-    before = signal.signal(signal.SIGINT, request.param)
+def sigint_handler(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Handle SIGINT or ignore it; background jobs of a script start with it ignored."""
+    previous_handler = signal.signal(signal.SIGINT, request.param)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, previous_handler)
 
 
-@pytest.mark.usefixtures("handler")
-def test_ctrl_c_ends_it_without_a_traceback(leslied: LesliedRunner):
+@pytest.mark.usefixtures("sigint_handler")
+def test_ctrl_c_ends_follow_without_a_traceback(leslied: LesliedRunner):
     with run_follow(leslied, "--last", "1") as process:
         assert process.stdout
         process.stdout.readline()
@@ -178,7 +183,7 @@ def test_ctrl_c_ends_it_without_a_traceback(leslied: LesliedRunner):
     assert "Traceback" not in err
 
 
-def test_a_closed_pipe_ends_it_without_a_traceback(leslied: LesliedRunner):
+def test_a_closed_pipe_ends_follow_without_a_traceback(leslied: LesliedRunner):
     with run_follow(leslied, "--last", "1") as process:
         assert process.stdout
         process.stdout.readline()

@@ -40,6 +40,7 @@ def project(home: Path) -> Path:
 
 @pytest.fixture
 def builder(claude: ClaudeHome, project: Path) -> ClaudeLogBuilder:
+    """Write a session whose last tool call has no result; return its builder."""
     builder = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
     claude.write(
         builder.prompt("fix the login bug"),

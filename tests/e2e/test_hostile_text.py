@@ -54,12 +54,12 @@ def leslied(home: Path) -> LesliedRunner:
     formats = json.dumps([name for name in FORMATS if name != "leslie"])
     config.write_text(f"[output]\nformats = {formats}\n")
     command = LesliedRunner(home)
-    command("sync")  # Sessions from before the store are not written into projects.
+    command("sync")  # Sessions older than the store get no files.
     return command
 
 
 def make_lines(project: Path, session_id: str = SESSION) -> list[Line]:
-    """Build a session with a title, a subagent's call, and a written asset."""
+    """Build a session with a title, a call of a subagent, and a written asset."""
     builder = ClaudeLogBuilder(
         session_id, cwd=str(project), started_at=AFTER_STORE_CREATION
     )
@@ -155,7 +155,7 @@ def test_any_single_field_of_a_log_may_be_invalid(
 def test_file_names_may_be_invalid_utf8(
     leslied: LesliedRunner, claude: ClaudeHome, project: Path
 ):
-    """Use such names for logs, their directories, a project and assets."""
+    """Use an invalid name for logs, their directories, a project and assets."""
     name = os.fsdecode(b"ma\xf1ana")
     folder = project / name
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""HTML pages made from hostile text, loaded in a real browser."""
+"""HTML pages rendered from hostile text, loaded in a real browser."""
 
 from __future__ import annotations
 
@@ -70,6 +70,7 @@ def test_the_page_runs_no_scripts_and_requests_nothing(
 
 
 def test_the_browser_reports_scripts_and_requests(browser: str, tmp_path: Path):
+    """Check that the test above can fail: load the same text unescaped."""
     file = tmp_path / "page.html"
     file.write_text(f'<p title="{EVIL}')
 

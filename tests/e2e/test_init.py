@@ -38,7 +38,8 @@ def leslied(home: Path, project: Path) -> LesliedRunner:
     return LesliedRunner(home, project)
 
 
-def with_version(version: str) -> str:
+def make_text_with_guide(version: str) -> str:
+    """Return a file with the user's text and a guide of this version."""
     return (
         USER_TEXT
         + "\n"
@@ -121,7 +122,7 @@ def test_remove_deletes_a_file_that_init_created(leslied: LesliedRunner, file: P
 
 def test_a_minor_update_is_applied_and_reported(leslied: LesliedRunner, file: Path):
     major = GUIDE.version.partition(".")[0]
-    file.write_text(with_version(f"{major}.0.0"))
+    file.write_text(make_text_with_guide(f"{major}.0.0"))
 
     result = leslied("init")
 
@@ -133,18 +134,18 @@ def test_a_minor_update_is_applied_and_reported(leslied: LesliedRunner, file: Pa
 def test_a_major_update_without_a_terminal_requires_yes(
     leslied: LesliedRunner, file: Path, version: str
 ):
-    file.write_text(with_version(version))
+    file.write_text(make_text_with_guide(version))
 
     result = leslied("init")
 
     assert (result.code, result.out) == (2, "")
     assert f"is version {version}; replacing it" in result.err
     assert "Confirm with: leslied init --yes" in result.err
-    assert file.read_text() == with_version(version)
+    assert file.read_text() == make_text_with_guide(version)
 
 
 def test_yes_applies_a_major_update(leslied: LesliedRunner, file: Path):
-    file.write_text(with_version("1.0.0"))
+    file.write_text(make_text_with_guide("1.0.0"))
 
     result = leslied("init", "--yes", "--json").json["data"]
 
@@ -153,18 +154,18 @@ def test_yes_applies_a_major_update(leslied: LesliedRunner, file: Path):
 
 
 def test_answering_no_changes_nothing(leslied: LesliedRunner, file: Path):
-    file.write_text(with_version("1.0.0"))
+    file.write_text(make_text_with_guide("1.0.0"))
 
     code, output = run_init_with_answer(leslied, "n")
 
     assert code == 0
     assert f"Replace it with {GUIDE.version}? [y/N]" in output
     assert "Nothing was changed" in output
-    assert file.read_text() == with_version("1.0.0")
+    assert file.read_text() == make_text_with_guide("1.0.0")
 
 
 def test_answering_yes_updates_the_guide(leslied: LesliedRunner, file: Path):
-    file.write_text(with_version("1.0.0"))
+    file.write_text(make_text_with_guide("1.0.0"))
 
     code, output = run_init_with_answer(leslied, "y")
 
@@ -173,13 +174,13 @@ def test_answering_yes_updates_the_guide(leslied: LesliedRunner, file: Path):
 
 
 def test_a_downgrade_is_refused_even_with_yes(leslied: LesliedRunner, file: Path):
-    file.write_text(with_version("99.0.0"))
+    file.write_text(make_text_with_guide("99.0.0"))
 
     result = leslied("init", "--yes")
 
     assert result.code == 2
     assert "has version 99.0.0, but this leslied has" in result.err
-    assert file.read_text() == with_version("99.0.0")
+    assert file.read_text() == make_text_with_guide("99.0.0")
 
 
 def test_a_broken_block_is_reported_with_its_line(leslied: LesliedRunner, file: Path):
@@ -197,7 +198,7 @@ def test_a_broken_block_is_reported_with_its_line(leslied: LesliedRunner, file: 
 def test_diff_shows_the_change_and_writes_nothing(
     leslied: LesliedRunner, file: Path, args: tuple[str, ...]
 ):
-    file.write_text(with_version("1.0.0") + "\n")
+    file.write_text(make_text_with_guide("1.0.0") + "\n")
     before = file.stat()
 
     result = leslied("init", "--diff", *args)
@@ -286,7 +287,7 @@ def test_a_symlink_is_not_followed(leslied: LesliedRunner, project: Path, file: 
 
 
 def test_the_hint_repeats_the_file_option(leslied: LesliedRunner, project: Path):
-    (project / "CLAUDE.md").write_text(with_version("1.0.0"))
+    (project / "CLAUDE.md").write_text(make_text_with_guide("1.0.0"))
 
     result = leslied("init", "--file", "CLAUDE.md")
 
@@ -336,12 +337,14 @@ def test_manual_edits_of_the_guide_are_reverted_with_a_warning(
     assert file.read_bytes() == GUIDE.text + b"\n"
 
 
-@pytest.mark.parametrize("point", ["guide.half", "guide.before"])
-def test_a_crash_leaves_the_old_file(leslied: LesliedRunner, file: Path, point: str):
-    """D8: the file is either old or new, never incomplete."""
+@pytest.mark.fault("D8")
+@pytest.mark.parametrize("failpoint", ["guide.half", "guide.before"])
+def test_a_crash_leaves_the_old_file(
+    leslied: LesliedRunner, file: Path, failpoint: str
+):
     file.write_text(USER_TEXT)
 
-    leslied("init", LESLIED_CRASH_AT=point)
+    leslied("init", LESLIED_CRASH_AT=failpoint)
 
     assert file.read_text() == USER_TEXT
 

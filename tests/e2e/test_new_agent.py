@@ -35,7 +35,7 @@ def run_module(clone: Path, *args: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def list_files(clone: Path) -> dict[Path, bytes]:
+def read_files(clone: Path) -> dict[Path, bytes]:
     return {
         path.relative_to(clone): path.read_bytes()
         for path in clone.rglob("*")
@@ -44,11 +44,11 @@ def list_files(clone: Path) -> dict[Path, bytes]:
 
 
 def test_a_new_agent_is_one_file_one_fixture_folder_and_one_page(clone: Path):
-    before = list_files(clone)
+    before = read_files(clone)
 
     result = run_module(clone, "tests.support.new_agent", "toy-bell")
 
-    after = list_files(clone)
+    after = read_files(clone)
     assert result.returncode == 0
     assert {name: after.get(name) for name in before} == before
     assert {str(name) for name in after.keys() - before.keys()} == {
@@ -82,10 +82,10 @@ def test_a_new_agent_passes_the_contract_tests_and_is_read(clone: Path):
 
 @pytest.mark.parametrize("name", ["", "Toy", "../toy", "toy bell"])
 def test_an_invalid_name_is_refused(clone: Path, name: str):
-    before = list_files(clone)
+    before = read_files(clone)
 
     result = run_module(clone, "tests.support.new_agent", name)
 
     assert result.returncode != 0
     assert "make new-agent NAME=" in result.stderr
-    assert list_files(clone) == before
+    assert read_files(clone) == before

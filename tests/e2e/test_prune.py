@@ -107,7 +107,7 @@ def test_the_next_sync_updates_the_projects_index(four_sessions: FourSessions):
 
 
 def test_one_session_of_a_database_can_be_pruned(home: Path):
-    """Its rows remain in the agent's own database."""
+    """The rows of the pruned session remain in the agent's own database."""
     copy_home(FIXTURES / "opencode" / "fork", home)
     leslied = LesliedRunner(home)
     leslied("sync", "--stop-all")
@@ -132,12 +132,12 @@ def test_transcripts_are_removed_on_request_unless_modified(
     ]
     (modified,) = [path for path in transcripts if "marker3x" in path.name]
     modified.write_text("mine")
-    answer = four_sessions.leslied(
+    result = four_sessions.leslied(
         "prune", "--keep", "2", "--transcripts", "--yes", "--json"
     ).json
 
-    assert answer["data"]["transcripts_removed"] == 1
-    assert modified.name in answer["warnings"][0]
+    assert result["data"]["transcripts_removed"] == 1
+    assert modified.name in result["warnings"][0]
     assert modified.read_text() == "mine"
     assert len(four_sessions.transcripts()) == 3
 
@@ -166,7 +166,7 @@ def test_prune_refuses_to_run_next_to_another_writer(four_sessions: FourSessions
 
 
 @pytest.mark.parametrize("failpoint", FAILPOINTS)
-def test_after_a_crash_sessions_are_whole_or_gone_and_a_second_run_completes(
+def test_after_a_crash_sessions_are_complete_or_gone_and_a_second_run_finishes(
     four_sessions: FourSessions, failpoint: str
 ):
     crashed = four_sessions.leslied(

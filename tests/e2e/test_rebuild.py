@@ -26,6 +26,8 @@ AGENTS = {"claude_code": ".claude", "gemini_cli": ".gemini"}
 CASES = sorted(
     path.parent for agent in AGENTS for path in FIXTURES.glob(f"{agent}/*/case.toml")
 )
+RECORD, GENERATION = 4, 6
+"""Indexes of the entry tuples that `list_all_records` returns."""
 
 
 @pytest.fixture
@@ -108,12 +110,12 @@ def archived_home(home: Path, leslied: LesliedRunner) -> Path:
     return home
 
 
+@pytest.mark.fault("E4", "E6", "G11")
 @pytest.mark.parametrize("store", ["whole", "damaged", "gone"])
 def test_the_archive_alone_restores_everything(
     archived_home: Path, leslied: LesliedRunner, data: Path, store: str
 ):
-    """E4, E6, G11."""
-    records, names, files = (
+    records, transcript_rows, transcripts = (
         list_all_records(data),
         list_transcript_rows(data),
         read_transcripts(data),
@@ -132,12 +134,15 @@ def test_the_archive_alone_restores_everything(
     if store != "whole":
         records, rebuilt = map(without_observed_at, (records, list_all_records(data)))
         assert rebuilt == records
-    assert (list_transcript_rows(data), read_transcripts(data)) == (names, files)
+    assert (list_transcript_rows(data), read_transcripts(data)) == (
+        transcript_rows,
+        transcripts,
+    )
     assert report["transcripts_written"] == 0
 
 
 def without_observed_at(records: list[Any]) -> list[Any]:
-    """Drop `observed_at`, which only the old store knows."""
+    """Drop `observed_at`, which only the old store contains."""
     return [
         (*head, [(*entry[:3], *entry[4:]) for entry in entries])
         for *head, entries in records
@@ -167,7 +172,7 @@ def test_existing_logs_are_read_to_their_end(
 
     rebuild(leslied)
 
-    contents = [entry[4].content for entry in list_all_records(data)[0][-1]]
+    contents = [entry[RECORD].content for entry in list_all_records(data)[0][-1]]
     assert contents == ["", "one", "1", "two", "2"]
     second_sync = leslied("sync", "--json").json["data"]
     assert (second_sync["entries_decoded"], second_sync["bytes_read"]) == (0, 0)
@@ -186,7 +191,7 @@ def test_every_generation_of_a_rewritten_log_is_restored(
     rebuild(leslied)
 
     assert list_all_records(data) == records
-    assert {entry[6] for entry in records[0][-1]} == {1, 2}
+    assert {entry[GENERATION] for entry in records[0][-1]} == {1, 2}
 
 
 def test_interleaved_entries_keep_their_order(
@@ -248,10 +253,10 @@ def test_the_old_store_is_kept_next_to_the_new_one(
     assert not list(data.glob("store.db.new*"))
 
 
+@pytest.mark.fault("E4")
 def test_a_damaged_archive_is_reported_and_the_log_is_read(
     claude: ClaudeHome, leslied: LesliedRunner, builder: ClaudeLogBuilder, data: Path
 ):
-    """E4."""
     claude.write(builder.prompt("one"), builder.answer("1"))
     sync(leslied)
     records = list_all_records(data)
@@ -267,10 +272,10 @@ def test_a_damaged_archive_is_reported_and_the_log_is_read(
     assert list_all_records(data) == records
 
 
+@pytest.mark.fault("E6", "E7")
 def test_a_newer_archive_or_store_is_refused(
     claude: ClaudeHome, leslied: LesliedRunner, builder: ClaudeLogBuilder, data: Path
 ):
-    """E6, E7."""
     claude.write(builder.prompt("one"), builder.answer("1"))
     sync(leslied)
     (path,) = (data / "archive").glob("*/??/*.zst")
@@ -322,5 +327,5 @@ def test_a_spilled_result_is_restored_without_its_file(
 
     rebuild(leslied)
 
-    spilled = [entry[4].spilled for entry in list_all_records(data)[0][-1]]
+    spilled = [entry[RECORD].spilled for entry in list_all_records(data)[0][-1]]
     assert "the whole text" in spilled

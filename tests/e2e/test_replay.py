@@ -158,14 +158,14 @@ def test_keys_are_not_echoed_during_a_replay(paused_terminal: PtyTerminal):
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+    ("signal_number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 )
 def test_a_signal_ends_the_replay_and_restores_the_terminal(
-    paused_terminal: PtyTerminal, number: int, code: int
+    paused_terminal: PtyTerminal, signal_number: int, code: int
 ):
     paused_terminal.press(b"\r")
     paused_terminal.read_until("● Bash make")
-    paused_terminal.process.send_signal(number)
+    paused_terminal.process.send_signal(signal_number)
 
     assert paused_terminal.end() == code
     assert paused_terminal.is_restored

@@ -39,8 +39,8 @@ def test_appended_entries_are_ingested(daemon: Daemon, claude: ClaudeHome):
     wait_until(lambda: daemon.prompts() == ["one", "two"])
 
 
+@pytest.mark.fault("C4")
 def test_new_subagent_folders_are_ingested(daemon: Daemon, claude: ClaudeHome):
-    """C4."""
     for number in range(20):
         child = ClaudeLogBuilder()
         claude.write(
@@ -51,15 +51,15 @@ def test_new_subagent_folders_are_ingested(daemon: Daemon, claude: ClaudeHome):
     wait_until(lambda: len(daemon.prompts()) == 20)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.fault("F8")
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_daemon_cleanly(
-    daemon: Daemon, claude: ClaudeHome, number: int
+    daemon: Daemon, claude: ClaudeHome, signal_number: int
 ):
-    """F8."""
     claude.write(ClaudeLogBuilder().prompt("one"))
     wait_until(lambda: daemon.prompts() == ["one"])
 
-    assert daemon.end(number) == 0
+    assert daemon.end(signal_number) == 0
     assert not daemon.store.with_name("store.db-wal").exists()
 
 
@@ -104,8 +104,8 @@ def test_a_restart_after_a_kill_continues_ingesting(
     assert restarted.end(signal.SIGTERM) == 0
 
 
+@pytest.mark.fault("E11")
 def test_a_second_daemon_is_refused(daemon: Daemon, home: Path):
-    """E11."""
     result = LesliedRunner(home)("run")
 
     assert result.code == 4

@@ -24,6 +24,7 @@ from tests.support.waiting import MAX_WAIT_SECONDS
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[2]
 MAX_EXPOSURE = 2.5
+"""Highest accepted score of `systemd-analyze security`; 0 is best, 10 is worst."""
 needs_systemd = pytest.mark.skipif(
     not shutil.which("systemd-analyze"), reason="systemd is not installed"
 )

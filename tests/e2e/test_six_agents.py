@@ -1,4 +1,4 @@
-"""One home with six agents: all are read, and one's failure affects no other."""
+"""One home with six agents: all are read, and damage to one affects no other."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def list_sessions(leslied: LesliedRunner) -> dict[str, dict[str, Any]]:
     return {session["agent"]: session for session in rows}
 
 
-def test_every_agent_has_its_session_in_one_list(leslied: LesliedRunner):
+def test_list_shows_the_session_of_every_agent(leslied: LesliedRunner):
     leslied("sync")
 
     sessions = list_sessions(leslied)
@@ -60,7 +60,7 @@ def test_every_agent_has_its_session_in_one_list(leslied: LesliedRunner):
         assert session["started_at"] < session["ended_at"], agent
 
 
-def test_every_agent_has_its_transcript(leslied: LesliedRunner):
+def test_the_session_of_every_agent_has_a_transcript(leslied: LesliedRunner):
     leslied("sync", "--stop-all")
 
     second_sync = leslied("sync", "--stop-all", "--json").json["data"]
@@ -90,9 +90,9 @@ def test_agents_shows_every_agent_without_lag(leslied: LesliedRunner):
 def test_variables_that_move_an_agents_folder_are_respected(
     leslied: LesliedRunner, variable: str
 ):
-    moved = leslied.home / "elsewhere"
-    (leslied.home / FOLDERS[variable]).rename(moved)
-    leslied.environ[variable] = str(moved)
+    new_folder = leslied.home / "elsewhere"
+    (leslied.home / FOLDERS[variable]).rename(new_folder)
+    leslied.environ[variable] = str(new_folder)
 
     leslied("sync")
 

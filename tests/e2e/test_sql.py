@@ -64,20 +64,22 @@ def test_csv_cells_cannot_be_formulas(leslied: LesliedRunner):
     assert rows == [["content", "'-1"], ["", "-1"], ["'=cmd|' /C calc'!A0", "-1"]]
 
 
-@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]])
-def test_secrets_are_redacted_unless_revealed(leslied: LesliedRunner, form: list[str]):
+@pytest.mark.parametrize("options", [[], ["--json"], ["--csv"]])
+def test_secrets_are_redacted_unless_revealed(
+    leslied: LesliedRunner, options: list[str]
+):
     query = "SELECT content, tool_input FROM transcript_entries"
 
-    assert KEY not in leslied("sql", query, *form).out
-    assert "[REDACTED:github:" in leslied("sql", query, *form).out
-    assert KEY in leslied("sql", query, *form, "--reveal").out
+    assert KEY not in leslied("sql", query, *options).out
+    assert "[REDACTED:github:" in leslied("sql", query, *options).out
+    assert KEY in leslied("sql", query, *options, "--reveal").out
 
 
 def test_no_control_character_reaches_a_terminal(leslied: LesliedRunner):
     query = "SELECT content AS 'a\x1b[0m' FROM transcript_entries WHERE role = 'tool'"
 
-    for form in ([], ["--csv"]):
-        out = leslied("sql", query, *form).out
+    for options in ([], ["--csv"]):
+        out = leslied("sql", query, *options).out
         assert "red" in out
         assert "\x1b" not in out
         assert "\u202e" not in out
@@ -152,12 +154,12 @@ def test_wrong_usage_is_reported_with_a_hint(leslied: LesliedRunner, args: list[
 
 
 def test_a_query_that_takes_too_long_is_stopped(leslied: LesliedRunner):
-    endless = (
+    endless_query = (
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
         "SELECT count(*) FROM n"
     )
 
-    result = leslied("sql", endless, "--timeout", "0.2")
+    result = leslied("sql", endless_query, "--timeout", "0.2")
 
     assert result.code == 2
     assert "took too long" in result.err

@@ -118,6 +118,7 @@ def test_tokens_match_an_independent_count(home: Path, leslied: LesliedRunner):
 
 
 def count_tokens(projects: Path) -> list[int]:
+    """Sum the largest usage of each message in all logs."""
     names = (
         "input_tokens",
         "output_tokens",
@@ -127,7 +128,7 @@ def count_tokens(projects: Path) -> list[int]:
     usage_by_message: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for log in projects.rglob("*.jsonl"):
         for line in log.read_bytes().splitlines():
-            message = _parse(line)
+            message = _parse_message(line)
             if usage := message.get("usage"):
                 tokens = [usage.get(name) or 0 for name in names]
                 largest = usage_by_message[message["id"]]
@@ -135,7 +136,8 @@ def count_tokens(projects: Path) -> list[int]:
     return [sum(column) for column in zip(*usage_by_message.values(), strict=True)]
 
 
-def _parse(line: bytes) -> dict[str, Any]:
+def _parse_message(line: bytes) -> dict[str, Any]:
+    """Return the message of a log line; an empty dict if there is none."""
     try:
         entry = json.loads(line)
     except ValueError:

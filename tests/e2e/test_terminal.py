@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from leslied.pipeline.transcripts import MAX_TRANSCRIPTS
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
 from tests.support.waiting import MAX_WAIT_SECONDS
@@ -83,5 +84,5 @@ def test_the_progress_bar_is_erased_at_the_end(
 
     out, err = run_with_tty_stderr(leslied, "sync", "--stop-all", "--json")
 
-    assert json.loads(out)["data"]["units_settled"] == 50
+    assert json.loads(out)["data"]["units_settled"] == MAX_TRANSCRIPTS
     assert err.rpartition("\x1b[K")[2] == ""

@@ -17,7 +17,7 @@ from tests.support.waiting import MAX_WAIT_SECONDS
 
 pytestmark = pytest.mark.e2e
 
-OTHER = "22222222-2222-4333-8444-555555555555"
+FORK_SESSION = "22222222-2222-4333-8444-555555555555"
 SECRET = "sk-ant-api03-" + "a" * 95
 
 
@@ -58,15 +58,15 @@ def leslied(home: Path, project: Path, claude: ClaudeHome) -> LesliedRunner:
     builder = ClaudeLogBuilder(cwd=str(project))
     lines = [builder.prompt("fix the login bug"), builder.answer("Done.")]
     claude.write(*lines, builder.prompt("and the logout"), builder.answer("Done."))
-    fork = ClaudeLogBuilder(OTHER, str(project))
+    fork = ClaudeLogBuilder(FORK_SESSION, str(project))
     for _ in range(9):
         fork.line("x")
-    copies = [{**line, "sessionId": OTHER} for line in lines]
+    copies = [{**line, "sessionId": FORK_SESSION} for line in lines]
     claude.write(
         *copies,
         fork.prompt("do it another way"),
         fork.answer("ok"),
-        name=f"-home-dev-app/{OTHER}.jsonl",
+        name=f"-home-dev-app/{FORK_SESSION}.jsonl",
     )
     command = FolderRunner(home, project)
     assert command("sync", "--stop-all").code == 0

@@ -77,6 +77,7 @@ class HookHarness:
         )
 
     def type(self, *script: str) -> Any:
+        """Run the agent in a terminal, with the steps of this script."""
         from agents import run_terminal  # noqa: PLC0415
 
         return run_terminal(script, model=self.model, **self.agent_options())
@@ -98,14 +99,20 @@ class HookHarness:
     def thread(self) -> str:
         return f"thread-{self.log().stem[:8]}"
 
+    def has_stopped_session(self) -> bool:
+        """Return whether the first session in the list is stopped."""
+        sessions = self.leslied("list", "--json").json["data"]["sessions"]
+        return bool(sessions) and sessions[0]["status"] == "stopped"
+
     def messages(self) -> list[tuple[str, str]]:
         messages = self.leslied("inbox", "--json").json["data"]["messages"]
         return [(message["id"], message["state"]) for message in messages]
 
 
-def wait_until(is_true: Callable[[], Any], seconds: float) -> float:
+def wait_until(condition: Callable[[], Any], seconds: float) -> float:
+    """Wait until the condition is true; return the seconds it took."""
     start = time.monotonic()
-    while not is_true():
+    while not condition():
         assert time.monotonic() - start < seconds, f"not within {seconds} s"
         time.sleep(0.02)
     return time.monotonic() - start
@@ -239,7 +246,7 @@ def test_a_message_to_a_killed_agent_is_delivered_on_resume(
 IDS = re.compile(r"toolu_\w+|msg_\w+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def normalized_output(result: Any) -> list[str]:
+def normalize_output(result: Any) -> list[str]:
     """Return what the agent printed, without ids, times and counts."""
     lines = []
     for line in map(json.loads, Path(result.stdout).read_text().splitlines()):
@@ -303,13 +310,13 @@ def test_a_broken_leslied_does_not_affect_the_agent(
     harness.settings.unlink()
     without_hooks = harness.run("calm")
 
-    print("\n".join(normalized_output(broken)))
+    print("\n".join(normalize_output(broken)))
     assert (broken.exit_code, without_hooks.exit_code) == (0, 0)
     assert Path(broken.stderr).read_text() == Path(without_hooks.stderr).read_text()
-    assert normalized_output(broken) == normalized_output(intact)
+    assert normalize_output(broken) == normalize_output(intact)
     assert [
-        line for line in normalized_output(broken) if "hook_" not in line
-    ] == normalized_output(without_hooks)
+        line for line in normalize_output(broken) if "hook_" not in line
+    ] == normalize_output(without_hooks)
 
 
 def test_the_daemon_processes_the_end_of_a_session_within_seconds(harness: HookHarness):
@@ -318,10 +325,7 @@ def test_the_daemon_processes_the_end_of_a_session_within_seconds(harness: HookH
     try:
         wait_until((harness.data / "store.db").exists, 20)
         harness.run("hello")
-        list_all = lambda: harness.leslied("list", "--json").json["data"]["sessions"]  # noqa: E731
-        seconds = wait_until(
-            lambda: list_all() and list_all()[0]["status"] == "stopped", 10
-        )
+        seconds = wait_until(harness.has_stopped_session, 10)
         print(f"\nstopped {seconds:.2f} s after the agent exited")
         assert not list((harness.data / "hooks/spool").iterdir())
     finally:

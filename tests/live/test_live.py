@@ -57,7 +57,7 @@ class LiveHarness:
         self.home = home
         self.work = home / "work"
         self.work.mkdir(parents=True)
-        self.calls = home.parent / "calls"
+        self.trace_path = home.parent / "calls"
         self.environ = {"PATH": os.environ["PATH"], "HOME": str(home)}
         with (home.parent / "log").open("w") as log:
             self.daemon = subprocess.Popen(
@@ -66,7 +66,7 @@ class LiveHarness:
                     "-f",
                     "-y",
                     "-o",
-                    str(self.calls),
+                    str(self.trace_path),
                     "-e",
                     f"trace={TRACED_CALLS}",
                     *DAEMON_COMMAND,
@@ -111,7 +111,7 @@ class LiveHarness:
             r"openat\([^)]*(?:O_RDONLY|O_PATH)|<\.\.\. openat resumed>"
             r"|opencode\.db-wal\", O_RDWR\|O_CREAT\|O_NOFOLLOW"
         )
-        calls = self.calls.read_text(errors="replace").splitlines()
+        calls = self.trace_path.read_text(errors="replace").splitlines()
         agent_calls = [line for line in calls if agent_path.search(line)]
         assert agent_calls, "the trace has no reads of the daemon"
         return [line for line in agent_calls if not harmless.search(line)]
@@ -122,10 +122,10 @@ class LiveHarness:
         return self.daemon.wait(10)
 
 
-def wait_until(is_true: Callable[[], Any], seconds: float) -> float:
+def wait_until(condition: Callable[[], Any], seconds: float) -> float:
     """Wait until the condition is true; return the seconds it took."""
     start = time.monotonic()
-    while not is_true():
+    while not condition():
         assert time.monotonic() - start < seconds, f"not within {seconds} s"
         time.sleep(0.05)
     return time.monotonic() - start
@@ -254,12 +254,14 @@ def test_a_plan_is_indexed_with_the_calls_that_wrote_it(harness: LiveHarness):
     with Model(scenarios={"mine": [*scenario, {"text": "Planned."}]}) as model:
         harness.run("claude", "mine", model=model, extra=["--session-id", session])
 
-    def read() -> list[list[str]]:
+    def list_tools_by_asset() -> list[list[str]]:
         index = folder / ".meta" / "assets.json"
         assets = json.loads(index.read_text())["assets"] if index.exists() else []
         return [[call["tool"] for call in asset["calls"]] for asset in assets[:2]]
 
     expected = [["Write", "Edit", "Edit"], ["Bash"]]
-    seconds = wait_until(lambda: read() == expected, QUIET_SECONDS + MAX_DELAY_SECONDS)
+    seconds = wait_until(
+        lambda: list_tools_by_asset() == expected, QUIET_SECONDS + MAX_DELAY_SECONDS
+    )
     print(f"\nindexed after {seconds:.2f} s")
     assert harness.list_forbidden_calls() == []

@@ -27,8 +27,8 @@ from tests.support.units import (
 )
 
 EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "200"))
-MIRRORED = {"only_a": "only_b", "only_b": "only_a"}
-FLIPPED = {" ": " ", "-": "+", "+": "-"}
+MIRRORED_STATUSES = {"only_a": "only_b", "only_b": "only_a"}
+FLIPPED_SIGNS = {" ": " ", "-": "+", "+": "-"}
 
 words = st.lists(st.sampled_from(["go", "fix", "it", "now", "x"]), max_size=4).map(
     " ".join
@@ -76,7 +76,7 @@ def mirror(difference: Any) -> Any:
     changes = {"a": difference.b, "b": difference.a}
     if isinstance(difference, FieldDifference):
         return replace(difference, **changes)
-    changes["status"] = MIRRORED.get(difference.status, difference.status)
+    changes["status"] = MIRRORED_STATUSES.get(difference.status, difference.status)
     changes["fields"] = tuple(map(mirror, difference.fields))
     if isinstance(difference, UnitDifference):
         changes["entries"] = tuple(map(mirror, difference.entries))
@@ -84,20 +84,22 @@ def mirror(difference: Any) -> Any:
     return replace(difference, **changes)
 
 
-def sorted_differences(differences: Iterable[UnitDifference]) -> list[Any]:
+def sort_differences(differences: Iterable[UnitDifference]) -> list[Any]:
     """Return all differences in an order that does not depend on the sides."""
     return sorted(
         (
-            *_status_and_ids(difference, "chat_id"),
+            *_get_status_and_ids(difference, "chat_id"),
             sorted((f.field, f.a, f.b) for f in difference.fields),
-            sorted(_status_and_ids(entry, "entry_id") for entry in difference.entries),
-            sorted_differences(difference.subagents),
+            sorted(
+                _get_status_and_ids(entry, "entry_id") for entry in difference.entries
+            ),
+            sort_differences(difference.subagents),
         )
         for difference in differences
     )
 
 
-def _status_and_ids(
+def _get_status_and_ids(
     difference: UnitDifference | EntryDifference, id_: str
 ) -> tuple[str, str, str]:
     return (
@@ -119,7 +121,7 @@ def test_a_session_does_not_differ_from_itself(session: list[Unit]):
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(sessions, sessions)
 def test_comparing_units_is_symmetric(a: list[Unit], b: list[Unit]):
-    assert sorted_differences(align_units(a, b)) == sorted_differences(
+    assert sort_differences(align_units(a, b)) == sort_differences(
         map(mirror, align_units(b, a))
     )
 
@@ -159,7 +161,7 @@ def test_comparing_texts_is_symmetric(a: list[str], b: list[str]):
     backward = diff_texts("\n".join(b), "\n".join(a)).lines
 
     assert sorted((x.sign, x.text, x.marks) for x in forward) == sorted(
-        (FLIPPED[x.sign], x.text, x.marks) for x in backward
+        (FLIPPED_SIGNS[x.sign], x.text, x.marks) for x in backward
     )
 
 

@@ -1,7 +1,4 @@
-"""A log gives the same records in order, however it is written and read.
-
-Rows A1, A3, A12, A13 and E2 of the fault matrix.
-"""
+"""A log gives the same records in order, however it is written and read."""
 
 from __future__ import annotations
 
@@ -25,16 +22,19 @@ from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
 
 EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "150"))
-FEWER_EXAMPLES = settings(
+EXAMPLE_SETTINGS = settings(
     max_examples=max(EXAMPLES // 2, 1),
     derandomize=True,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-WAL_HEADER, FRAME = 32, 24 + 8192
+WAL_HEADER_SIZE, FRAME_SIZE = 32, 24 + 8192
 
-pytestmark = pytest.mark.timeout(600 + EXAMPLES)
+pytestmark = [
+    pytest.mark.fault("A1", "A3", "A12", "A13", "E2"),
+    pytest.mark.timeout(600 + EXAMPLES),
+]
 
 TEXTS = st.text(
     # Characters that some readers take for line ends, and UTF-8 of every length.
@@ -104,8 +104,8 @@ def read_store(path: Path) -> list[tuple[Any, ...]]:
 def without_paths(records: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Drop the paths, which differ between homes."""
     return [
-        (*rest, placed.record, placed.sequence, placed.unit, placed.offset)
-        for *rest, placed in records
+        (*head, placed.record, placed.sequence, placed.unit, placed.offset)
+        for *head, placed in records
     ]
 
 
@@ -123,7 +123,7 @@ def split_at(data: bytes, cuts: list[int]) -> list[bytes]:
     return [data[start:end] for start, end in pairwise(offsets)]
 
 
-@FEWER_EXAMPLES
+@EXAMPLE_SETTINGS
 @given(data=logs(), cuts=CUTS)
 def test_a_log_written_in_pieces_gives_the_same_records(data, cuts):
     with temporary_home() as home, Store(home.store_path, home.clock) as store:
@@ -134,7 +134,7 @@ def test_a_log_written_in_pieces_gives_the_same_records(data, cuts):
         assert without_paths(read_store(home.store_path)) == read_in_one_pass(data)
 
 
-@FEWER_EXAMPLES
+@EXAMPLE_SETTINGS
 @given(
     data=logs(),
     steps=st.lists(st.tuples(st.integers(0, 5000), st.booleans()), max_size=8),
@@ -155,7 +155,7 @@ def test_restarts_between_reads_change_nothing(data, steps):
         assert without_paths(read_store(home.store_path)) == read_in_one_pass(data)
 
 
-@FEWER_EXAMPLES
+@EXAMPLE_SETTINGS
 @given(data=logs(), cuts=CUTS, limits=st.lists(LIMITS, min_size=1, max_size=4))
 def test_the_sizes_of_reads_change_nothing(data, cuts, limits):
     with temporary_home() as home, Store(home.store_path, home.clock) as store:
@@ -167,7 +167,7 @@ def test_the_sizes_of_reads_change_nothing(data, cuts, limits):
         assert without_paths(read_store(home.store_path)) == read_in_one_pass(data)
 
 
-@FEWER_EXAMPLES
+@EXAMPLE_SETTINGS
 @given(data=logs(), cuts=CUTS, limits=LIMITS)
 def test_no_line_is_decoded_twice_and_an_unchanged_log_is_not_read(data, cuts, limits):
     with temporary_home() as home, Store(home.store_path, home.clock) as store:
@@ -185,17 +185,17 @@ def test_no_line_is_decoded_twice_and_an_unchanged_log_is_not_read(data, cuts, l
         assert entries == len([line for line in data.split(b"\n") if line.strip()])
 
 
-@FEWER_EXAMPLES
+@EXAMPLE_SETTINGS
 @given(chunk=st.integers(1, 9), line=st.integers(40, 200), length=st.integers(0, 200))
 def test_a_line_up_to_the_limit_is_stored_and_a_longer_one_is_rejected(
     chunk, line, length
 ):
     title = {"type": "custom-title", "customTitle": "x" * length}
     data = json.dumps(title).encode() + b"\n"
-    short = b'{"type":"mode","mode":"plan"}\n'
+    short_line = b'{"type":"mode","mode":"plan"}\n'
     with temporary_home() as home:
         home.limits = ReadLimits(chunk=chunk, line=line, anchor=8)
-        append(home, short + data + short)
+        append(home, short_line + data + short_line)
         report = home.sync()
 
         is_stored = len(data) <= line
@@ -220,7 +220,7 @@ def test_the_next_read_completes_a_store_truncated_anywhere():
             saved = home.store_path.read_bytes()
             wal = home.store_path.with_name("store.db-wal").read_bytes()
         expected = read_store(home.store_path)
-        ends = range(WAL_HEADER, len(wal) + 1, FRAME)
+        ends = range(WAL_HEADER_SIZE, len(wal) + 1, FRAME_SIZE)
         assert len(expected) > 6
         assert len(ends) > len(lines)
 

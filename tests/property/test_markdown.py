@@ -1,4 +1,4 @@
-"""Markdown pages escape any text an agent writes."""
+"""Markdown pages escape whatever text an agent writes."""
 
 from __future__ import annotations
 

@@ -103,7 +103,11 @@ def snapshot_store(claude: ClaudeHome) -> dict[str, Any]:
                 for s in sessions
             ],
             "streams": sorted(
-                (s.key, s.usage, [_record_row(p) for p in reader.list_records(s.row)])
+                (
+                    s.key,
+                    s.usage,
+                    [_make_record_row(p) for p in reader.list_records(s.row)],
+                )
                 for s in reader.list_sessions()
             ),
             "chats": sorted(chat for _, _, chat in reader.find_units_by_prefix("")),
@@ -124,7 +128,7 @@ def snapshot_store(claude: ClaudeHome) -> dict[str, Any]:
         }
 
 
-def _record_row(placed: Any) -> tuple[Any, ...]:
+def _make_record_row(placed: Any) -> tuple[Any, ...]:
     record = placed.record
     return (placed.entry_id, placed.sequence, placed.unit, record.type, record.content)
 

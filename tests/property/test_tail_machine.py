@@ -1,8 +1,7 @@
 """Every line of a log is stored exactly once, whatever happens between two reads.
 
 A state machine changes real files as agents, people and disks do, and reads them into
-a real store. The model knows only the bytes of each file at each read. Rows A1, A3,
-A14, B1 to B7, B9, B10, E1 and E2 of the fault matrix.
+a real store. The model knows only the bytes of each file at each read.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from tests.support.clock import FakeClock
 
 EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "150"))
 STEPS = 30
-MACHINE = settings(
+MACHINE_SETTINGS = settings(
     max_examples=EXAMPLES,
     stateful_step_count=STEPS,
     derandomize=True,
@@ -57,11 +56,11 @@ MACHINE = settings(
 # Known limits of the reader. While one is False, the machine turns a change that the
 # reader cannot detect into one that it must detect. Set it to True to make the machine
 # find the case again.
-REWRITE_UNDER_GROWTH_IS_SEEN = False
+REWRITE_UNDER_GROWTH_IS_DETECTED = False
 """Bytes before the anchor changed, and the same file grew before the next read."""
-REPLACED_PARTIAL_IS_SEEN = False
-"""A partial line, too long to be read again each time, was truncate_data, and the file
-grew past it."""
+REPLACED_PARTIAL_LINE_IS_DETECTED = False
+"""A partial line that is too long to be read again each time was truncated, and then
+the file grew past the old end."""
 UNSTAMPED_CURSOR_IS_CHECKED = True
 """The read that set the cursor was killed before its end; then bytes were replaced."""
 REUSED_INODE_IS_DETECTED = False
@@ -70,7 +69,7 @@ REUSED_INODE_IS_DETECTED = False
 SMALL_LINE = 256
 """Smallest line limit of any read; a longer line may or may not be stored."""
 SMALLEST_ANCHOR = 8
-WAL_HEADER, FRAME = 32, 24 + 8192
+WAL_HEADER_SIZE, FRAME_SIZE = 32, 24 + 8192
 MAX_FILES = 4
 UNREAD = (b"",)
 """State of a file that was never read."""
@@ -112,6 +111,7 @@ class CandidateContent(NamedTuple):
 
 
 PICKS = st.integers(0, 40)
+"""Index into a list, modulo its length."""
 CUTS = st.one_of(st.integers(-3, 0), st.integers(1, 400))
 CALL_COUNTS = st.integers(1, 100)
 OPCODE_INTERVALS = st.sampled_from([1, 10, 12])
@@ -119,6 +119,7 @@ NUDGES = st.integers(-2, 2)
 TEXTS = st.sampled_from(["a", "é", "日本", "😀", "x" * 40, "y" * (SMALL_LINE + 1)])
 KINDS = st.sampled_from(["prompt", "prompt", "answer", "title", "title", "again", "-"])
 SPECS = st.lists(st.tuples(KINDS, TEXTS, PICKS), min_size=1, max_size=4)
+"""Kind, text and pick of each line to write; see `TailMachine._make_line`."""
 LIMITS = st.one_of(
     st.sampled_from([ReadLimits(), ReadLimits(rescan=0)]),
     st.builds(
@@ -208,7 +209,7 @@ def _parse_known_object(value: dict[str, Any]) -> LineContents | None:
             "uuid": str(uuid),
             "message": {"role": _, "id": _, "content": str(text)},
         } if len(value) == 3:
-            return LineContents(((_entry(uuid, 0), text),))
+            return LineContents(((_make_entry_id(uuid, 0), text),))
         case {
             "type": "assistant",
             "uuid": str(uuid),
@@ -221,11 +222,13 @@ def _parse_known_object(value: dict[str, Any]) -> LineContents | None:
                 ],
             },
         } if len(value) == 3:
-            return LineContents(((_entry(uuid, 0), text), (_entry(uuid, 1), thought)))
+            return LineContents(
+                ((_make_entry_id(uuid, 0), text), (_make_entry_id(uuid, 1), thought))
+            )
     return None
 
 
-def _entry(uuid: str, block: int) -> str:
+def _make_entry_id(uuid: str, block: int) -> str:
     return make_record_id(ADAPTER.name, uuid, block).hex()
 
 
@@ -236,7 +239,7 @@ def parse_certain_line(line: bytes) -> LineContents | None:
     return parse_known_line(line.decode(errors="replace"))
 
 
-def list_candidates(data: bytes, *, with_tail: bool) -> list[CandidateContent]:
+def list_candidates(data: bytes, *, with_partial_line: bool) -> list[CandidateContent]:
     """Return every content that the file may give an entry, in order."""
     candidates: list[CandidateContent] = []
     for line in list_lines(data):
@@ -247,7 +250,9 @@ def list_candidates(data: bytes, *, with_tail: bool) -> list[CandidateContent]:
             ]
         else:
             candidates += _list_salvageable(line)
-    return candidates + (_list_salvageable(get_partial_line(data)) if with_tail else [])
+    return candidates + (
+        _list_salvageable(get_partial_line(data)) if with_partial_line else []
+    )
 
 
 def _list_salvageable(line: bytes) -> list[CandidateContent]:
@@ -268,7 +273,7 @@ def list_unknown_entries(line: bytes) -> set[str]:
     if parse_known_line(text):
         return set()
     uuids = re.findall(r'"uuid"\s*:\s*"([^"]*)"', text)
-    return {_entry(uuid, block) for uuid in uuids for block in (0, 1)}
+    return {_make_entry_id(uuid, block) for uuid in uuids for block in (0, 1)}
 
 
 class StoreModel:
@@ -280,10 +285,10 @@ class StoreModel:
         self.min_titles: dict[str, Counter[bytes]] = defaultdict(Counter)
         """By session: how often a line without an id must be stored."""
         self.max_titles: dict[str, Counter[bytes]] = defaultdict(Counter)
-        self.current: dict[str, set[str]] = defaultdict(set)
+        self.current_contents: dict[str, set[str]] = defaultdict(set)
         """By entry: possible current contents."""
         self.unknown_entries: set[str] = set()
-        self.texts: set[str] = set()
+        self.line_texts: set[str] = set()
         """Every line that was in a file at a read."""
 
     def finish_read(
@@ -291,7 +296,7 @@ class StoreModel:
         files: dict[Path, bytes],
         read_states: dict[Path, tuple[bytes, ...]],
         *,
-        final: bool,
+        is_final: bool,
     ) -> None:
         """Record a completed read of these files."""
         for path, data in files.items():
@@ -306,13 +311,13 @@ class StoreModel:
             self.min_titles[session] |= Counter(
                 x for x in complete_lines if parse_certain_line(x).title
             )
-        self.start_read(files, final=final)
-        self._update_current(files, read_states, final=final)
+        self.start_read(files, is_final=is_final)
+        self._update_current(files, read_states, is_final=is_final)
 
-    def start_read(self, files: dict[Path, bytes], *, final: bool) -> None:
+    def start_read(self, files: dict[Path, bytes], *, is_final: bool) -> None:
         """Record a read of these files that may have been killed."""
         for path, data in files.items():
-            lines = list_lines(data) + ([get_partial_line(data)] if final else [])
+            lines = list_lines(data) + ([get_partial_line(data)] if is_final else [])
             titles = Counter(
                 line
                 for line in lines
@@ -320,47 +325,47 @@ class StoreModel:
             )
             self.max_titles[path.stem] |= titles
             for line in lines:
-                self.texts.add(line.decode(errors="replace"))
+                self.line_texts.add(line.decode(errors="replace"))
                 self.unknown_entries |= list_unknown_entries(line)
-            for candidate in list_candidates(data, with_tail=final):
-                self.current[candidate.entry].add(candidate.content)
+            for candidate in list_candidates(data, with_partial_line=is_final):
+                self.current_contents[candidate.entry].add(candidate.content)
 
     def _update_current(
         self,
         files: dict[Path, bytes],
         read_states: dict[Path, tuple[bytes, ...]],
         *,
-        final: bool,
+        is_final: bool,
     ) -> None:
         """Drop older contents of entries for which a file certainly has a new one."""
         new_entries: set[str] = set()
         last_contents: dict[str, set[str]] = defaultdict(set)
         for path, data in files.items():
             before = read_states.get(path, UNREAD)
-            candidates = list_candidates(data, with_tail=final)
+            candidates = list_candidates(data, with_partial_line=is_final)
             if before == (data,) and all(
                 candidate.is_certain for candidate in candidates
             ):
                 continue
-            new_entries |= _new_entries(candidates, before)
+            new_entries |= _find_new_entries(candidates, before)
             for entry in {candidate.entry for candidate in candidates}:
-                last_contents[entry] |= _last_contents(entry, candidates)
+                last_contents[entry] |= _get_last_contents(entry, candidates)
         for entry in new_entries:
-            self.current[entry] = last_contents[entry]
+            self.current_contents[entry] = last_contents[entry]
 
 
-def _new_entries(
+def _find_new_entries(
     candidates: list[CandidateContent], before: tuple[bytes, ...]
 ) -> set[str]:
     """Return entries with a content that no earlier state had as often."""
     certain = Counter(candidate for candidate in candidates if candidate.is_certain)
     earlier: Counter[CandidateContent] = Counter()
     for data in before:
-        earlier |= Counter(list_candidates(data, with_tail=False))
+        earlier |= Counter(list_candidates(data, with_partial_line=False))
     return {candidate.entry for candidate in certain - earlier}
 
 
-def _last_contents(entry: str, candidates: list[CandidateContent]) -> set[str]:
+def _get_last_contents(entry: str, candidates: list[CandidateContent]) -> set[str]:
     """Return the last content of an entry, or all of them if one is uncertain."""
     of_entry = [candidate for candidate in candidates if candidate.entry == entry]
     if all(candidate.is_certain for candidate in of_entry):
@@ -380,12 +385,12 @@ class CurrentRecordRow(NamedTuple):
 def load_rows(db: sqlite3.Connection) -> dict[str, list[CurrentRecordRow]]:
     """Return the current records of every session, in order."""
     rows: dict[str, list[CurrentRecordRow]] = defaultdict(list)
-    for session, entry, *rest in db.execute(
+    for session, entry, *columns in db.execute(
         "SELECT s.session_id, r.entry_id, r.native_id, r.content FROM placement p "
         "JOIN session s ON s.id = p.session JOIN record r ON r.entry = p.entry "
         "AND r.is_current ORDER BY p.id"
     ):
-        rows[session].append(CurrentRecordRow(session, entry.hex(), *rest))
+        rows[session].append(CurrentRecordRow(session, entry.hex(), *columns))
     return rows
 
 
@@ -423,8 +428,10 @@ def assert_newest_is_current(
 ) -> None:
     for row in (row for session_rows in rows.values() for row in session_rows):
         if row.native_id and row.entry not in model.unknown_entries:
-            assert row.content in model.current[row.entry], f"{row} is not the newest"
-        is_known = any(row.content in text for text in model.texts)
+            assert row.content in model.current_contents[row.entry], (
+                f"{row} is not the newest"
+            )
+        is_known = any(row.content in text for text in model.line_texts)
         assert is_known, f"{row} was in no file"
 
 
@@ -481,7 +488,7 @@ class TailMachine(RuleBasedStateMachine):
         self.store = self._open()
         self.model = StoreModel()
         self.live: list[Path] = []
-        self.dead: list[Path] = []
+        self.deleted: list[Path] = []
         self.remainders: dict[Path, bytes] = {}
         """Missing rest of each partially written line."""
         self.read_states: dict[Path, tuple[bytes, ...]] = {}
@@ -490,8 +497,8 @@ class TailMachine(RuleBasedStateMachine):
         """Sessions whose file did not only grow: their order may differ from it."""
         self.states_by_name: dict[str, list[bytes]] = defaultdict(list)
         """Bytes of the files of a name at every read."""
-        self.written: list[bytes] = []
-        self.numbers = 0
+        self.written_lines: list[bytes] = []
+        self.last_number = 0
 
     def teardown(self) -> None:
         try:
@@ -507,18 +514,18 @@ class TailMachine(RuleBasedStateMachine):
 
     @initialize(specs=SPECS)
     def begin(self, specs):
-        self._write(self._new_path(), self._compose(specs))
+        self._write(self._new_path(), self._make_lines(specs))
 
     @precondition(lambda self: len(self.live) < MAX_FILES)
     @rule(specs=SPECS)
     def start_another_session(self, specs):
-        self._write(self._new_path(), self._compose(specs))
+        self._write(self._new_path(), self._make_lines(specs))
 
     @precondition(lambda self: self.live)
     @rule(pick=PICKS, specs=SPECS)
     def append(self, pick, specs):
         path = self._pick(pick)
-        self._append(path, self.remainders.pop(path, b"") + self._compose(specs))
+        self._append(path, self.remainders.pop(path, b"") + self._make_lines(specs))
 
     @precondition(lambda self: self.live)
     @rule(pick=PICKS, specs=SPECS)
@@ -526,13 +533,13 @@ class TailMachine(RuleBasedStateMachine):
         path = self._pick(pick)
         if self.remainders.pop(path, b"") or get_partial_line(path.read_bytes()):
             self.modified.add(path.stem)
-        self._append(path, self._compose(specs))
+        self._append(path, self._make_lines(specs))
 
     @precondition(lambda self: self.live)
     @rule(pick=PICKS, specs=SPECS, cut=CUTS)
     def append_a_part(self, pick, specs, cut):
         path = self._pick(pick)
-        data = self.remainders.pop(path, b"") + self._compose(specs)
+        data = self.remainders.pop(path, b"") + self._make_lines(specs)
         part = truncate_data(data, cut)
         self._append(path, part)
         self.remainders[path] = data[len(part) :]
@@ -547,7 +554,7 @@ class TailMachine(RuleBasedStateMachine):
     @rule(pick=PICKS, specs=SPECS, options=READ_OPTIONS)
     def end_a_line_that_was_taken_as_final(self, pick, specs, options):
         path = self._pick(pick)
-        data = self.remainders.pop(path, b"") + self._compose(specs)
+        data = self.remainders.pop(path, b"") + self._make_lines(specs)
         self._append(path, data[:-1])
         self._read(options._replace(is_final=True))
         self._append(path, data[-1:])
@@ -559,7 +566,7 @@ class TailMachine(RuleBasedStateMachine):
         source, path = self._pick(pick), self._new_path()
         data = source.read_bytes()
         end = list_line_starts(data)[-1 - line % len(list_line_starts(data))]
-        self._write(path, data[:end] + self._compose(specs))
+        self._write(path, data[:end] + self._make_lines(specs))
 
     @precondition(lambda self: self.live and len(self.live) < MAX_FILES)
     @rule(pick=PICKS)
@@ -586,7 +593,7 @@ class TailMachine(RuleBasedStateMachine):
         size = path.stat().st_size
         self._truncate(path, line, nudge)
         while path.stat().st_size <= size:
-            self._append(path, self._compose(specs))
+            self._append(path, self._make_lines(specs))
 
     @precondition(lambda self: self.live)
     @rule(
@@ -603,10 +610,10 @@ class TailMachine(RuleBasedStateMachine):
         if is_first and len(self.live) < MAX_FILES:
             path = self._new_path()
             self._write(path, b"")
-        self._append(path, make_prompt(self._number(), "z" * 100)[:-1])
+        self._append(path, make_prompt(self._next_number(), "z" * 100)[:-1])
         self._read(options)
         self._truncate(path, 0, 0)
-        self._append(path, truncate_data(self._compose(specs), cut))
+        self._append(path, truncate_data(self._make_lines(specs), cut))
         self._read(next_options)
 
     @precondition(lambda self: self.live)
@@ -635,8 +642,8 @@ class TailMachine(RuleBasedStateMachine):
         path = self._pick(pick)
         data = bytearray(path.read_bytes())
         if data:
-            ends = list_line_starts(data)
-            data[min(max(ends[line % len(ends)] + nudge, 0), len(data) - 1)] = byte
+            starts = list_line_starts(data)
+            data[min(max(starts[line % len(starts)] + nudge, 0), len(data) - 1)] = byte
             self._overwrite(path, bytes(data), keep_mtime=keep_mtime)
 
     @precondition(lambda self: self.live)
@@ -648,7 +655,7 @@ class TailMachine(RuleBasedStateMachine):
     @rule(pick=PICKS, specs=SPECS)
     def replace_by_the_same_and_more(self, pick, specs):
         path = self._pick(pick)
-        appended = self.remainders.pop(path, b"") + self._compose(specs)
+        appended = self.remainders.pop(path, b"") + self._make_lines(specs)
         self._replace(path, path.read_bytes() + appended)
 
     @precondition(lambda self: self.live)
@@ -657,7 +664,7 @@ class TailMachine(RuleBasedStateMachine):
         path = self._pick(pick)
         self._mark_modified(path)
         self._replace(
-            path, change_version(path.read_bytes(), at) + self._compose(specs)
+            path, change_version(path.read_bytes(), at) + self._make_lines(specs)
         )
 
     @precondition(lambda self: self.live)
@@ -668,7 +675,7 @@ class TailMachine(RuleBasedStateMachine):
         data = path.read_bytes()
         start = list_line_starts(data)[line % len(list_line_starts(data))]
         self._mark_modified(path)
-        self._replace(path, self._compose(specs) + data[start:])
+        self._replace(path, self._make_lines(specs) + data[start:])
 
     @precondition(lambda self: self.live)
     @rule(pick=PICKS)
@@ -677,15 +684,15 @@ class TailMachine(RuleBasedStateMachine):
         self._mark_modified(path)
         path.unlink()
         self.live.remove(path)
-        self.dead.append(path)
+        self.deleted.append(path)
 
-    @precondition(lambda self: self.dead and len(self.live) < MAX_FILES)
+    @precondition(lambda self: self.deleted and len(self.live) < MAX_FILES)
     @rule(pick=PICKS, keep=PICKS, specs=SPECS)
     def recreate(self, pick, keep, specs):
-        path = self.dead.pop(pick % len(self.dead))
+        path = self.deleted.pop(pick % len(self.deleted))
         before = self.read_states.get(path, UNREAD)[0]
         end = list_line_starts(before)[keep % len(list_line_starts(before))]
-        self._write(path, before[:end] + self._compose(specs))
+        self._write(path, before[:end] + self._make_lines(specs))
 
     @precondition(lambda self: self.live)
     @rule(pick=PICKS)
@@ -694,7 +701,7 @@ class TailMachine(RuleBasedStateMachine):
         new = self._new_folder()
         old.rename(new)
         self.live = [self._move_path(path, old, new) for path in self.live]
-        self.dead = [self._move_path(path, old, new) for path in self.dead]
+        self.deleted = [self._move_path(path, old, new) for path in self.deleted]
         self.read_states = {
             self._move_path(p, old, new): d for p, d in self.read_states.items()
         }
@@ -716,7 +723,7 @@ class TailMachine(RuleBasedStateMachine):
         specs=SPECS, options=READ_OPTIONS, calls=CALL_COUNTS, interval=OPCODE_INTERVALS
     )
     def interrupt_a_commit(self, specs, options, calls, interval):
-        self._add(specs)
+        self._append_to_any_file(specs)
         with suppress(StoreUnusable, sqlite3.OperationalError):
             self._sync_interrupted(options, calls, interval, lambda: None)
         self._kill()
@@ -727,7 +734,7 @@ class TailMachine(RuleBasedStateMachine):
     )
     def kill_in_a_commit(self, specs, options, calls, interval):
         """Continue with the store's files as they are in the middle of a commit."""
-        self._add(specs)
+        self._append_to_any_file(specs)
         copies: list[Path] = []
         with suppress(StoreUnusable, sqlite3.OperationalError):
             self._sync_interrupted(
@@ -740,7 +747,7 @@ class TailMachine(RuleBasedStateMachine):
     @rule(specs=SPECS, options=READ_OPTIONS, cut=st.integers(0, 1000), nudge=NUDGES)
     def kill_while_the_wal_is_written(self, specs, options, cut, nudge):
         """Keep only the first part of what the read wrote."""
-        self._add(specs)
+        self._append_to_any_file(specs)
         self._kill_while_writing(options, cut, nudge)
 
     @precondition(lambda self: len(self.live) < MAX_FILES)
@@ -748,7 +755,7 @@ class TailMachine(RuleBasedStateMachine):
     def kill_in_a_first_read(self, specs, limits, cut, at):
         """Kill the first read of a new log; then a line may change."""
         path = self._new_path()
-        self._write(path, self._compose(specs) + self._compose(specs))
+        self._write(path, self._make_lines(specs) + self._make_lines(specs))
         self._kill_while_writing(ReadOptions(limits, 1), cut, 0)
         if at is not None:
             self._change_version(path, at, keep_mtime=False)
@@ -758,32 +765,32 @@ class TailMachine(RuleBasedStateMachine):
     def _pick(self, pick: int) -> Path:
         return sorted(self.live)[pick % len(self.live)]
 
-    def _number(self) -> int:
-        self.numbers += 1
-        return self.numbers
+    def _next_number(self) -> int:
+        self.last_number += 1
+        return self.last_number
 
     def _new_path(self) -> Path:
         """Return the path of a new session, mostly in an existing folder."""
-        number = self._number()
+        number = self._next_number()
         folders = sorted({path.parent for path in self.live})
         folder = folders[0] if folders and number % 3 else self._new_folder()
         return folder / f"session-{number}.jsonl"
 
     def _new_folder(self) -> Path:
-        return self.home.projects / f"-project-{self._number()}"
+        return self.home.projects / f"-project-{self._next_number()}"
 
-    def _compose(self, specs) -> bytes:
-        lines = [self._line(*spec) for spec in specs]
-        self.written += lines
+    def _make_lines(self, specs) -> bytes:
+        lines = [self._make_line(*spec) for spec in specs]
+        self.written_lines += lines
         return b"".join(lines)
 
-    def _line(self, kind: str, text: str, pick: int) -> bytes:
-        if kind == "again" and self.written:
-            return self.written[pick % len(self.written)]
+    def _make_line(self, kind: str, text: str, pick: int) -> bytes:
+        if kind == "again" and self.written_lines:
+            return self.written_lines[pick % len(self.written_lines)]
         if kind == "prompt":
-            return make_prompt(self._number(), text)
+            return make_prompt(self._next_number(), text)
         if kind == "answer":
-            return make_answer(self._number(), text)
+            return make_answer(self._next_number(), text)
         return b"\n" if kind == "-" else make_title(pick)
 
     def _write(self, path: Path, data: bytes) -> None:
@@ -791,11 +798,11 @@ class TailMachine(RuleBasedStateMachine):
         path.write_bytes(data)
         self.live.append(path)
 
-    def _add(self, specs) -> None:
+    def _append_to_any_file(self, specs) -> None:
         """Append lines so that the next read has something to commit."""
         if self.live:
             path = self._pick(len(specs))
-            self._append(path, self.remainders.pop(path, b"") + self._compose(specs))
+            self._append(path, self.remainders.pop(path, b"") + self._make_lines(specs))
 
     def _append(self, path: Path, data: bytes) -> None:
         with path.open("ab") as file:
@@ -810,13 +817,13 @@ class TailMachine(RuleBasedStateMachine):
             os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
     def _replace(self, path: Path, data: bytes) -> None:
-        fresh = Path(self.temp.name) / "fresh"
-        fresh.write_bytes(data)
-        fresh.replace(path)
+        temporary = Path(self.temp.name) / "new"
+        temporary.write_bytes(data)
+        temporary.replace(path)
 
     def _truncate(self, path: Path, line: int, nudge: int) -> None:
-        ends = list_line_starts(path.read_bytes())
-        size = ends[-1 - line % len(ends)] + nudge
+        starts = list_line_starts(path.read_bytes())
+        size = starts[-1 - line % len(starts)] + nudge
         self._mark_modified(path)
         os.truncate(path, min(max(size, 0), path.stat().st_size))
 
@@ -829,8 +836,8 @@ class TailMachine(RuleBasedStateMachine):
     def _move_path(path: Path, old: Path, new: Path) -> Path:
         return new / path.name if path.parent == old else path
 
-    def _files(self) -> dict[Path, bytes]:
-        """Return the bytes of all files, and record them as seen by a read."""
+    def _snapshot_files(self) -> dict[Path, bytes]:
+        """Return the bytes of all files, and add them to `states_by_name`."""
         files = {path: path.read_bytes() for path in self.live}
         for path, data in files.items():
             self.states_by_name[path.name].append(data)
@@ -840,9 +847,9 @@ class TailMachine(RuleBasedStateMachine):
 
     def _read(self, options: ReadOptions) -> None:
         self._replace_undetectable_changes(options)
-        files = self._files()
+        files = self._snapshot_files()
         max_entries = self._count_new_entries(files, options)
-        self.model.finish_read(files, self.read_states, final=options.is_final)
+        self.model.finish_read(files, self.read_states, is_final=options.is_final)
         report = self._sync(options)
         assert report.entries <= max_entries, (
             "lines that were read before are decoded again"
@@ -872,8 +879,8 @@ class TailMachine(RuleBasedStateMachine):
     def _start_read(self, options: ReadOptions) -> None:
         """Record the start of a read that may not end."""
         self._replace_undetectable_changes(options)
-        files = self._files()
-        self.model.start_read(files, final=options.is_final)
+        files = self._snapshot_files()
+        self.model.start_read(files, is_final=options.is_final)
         for path, data in files.items():
             before = self.read_states.get(path, UNREAD)
             self.read_states[path] = before if data in before else (*before, data)
@@ -919,15 +926,15 @@ class TailMachine(RuleBasedStateMachine):
         self._check()
 
     def _kill_while_writing(self, options: ReadOptions, cut: int, nudge: int) -> None:
-        before = self._wal_bytes()
+        before = self._read_wal()
         self._start_read(options)
         self._sync(options)
-        after = self._wal_bytes()
-        start = max(len(before), WAL_HEADER)
+        after = self._read_wal()
+        start = max(len(before), WAL_HEADER_SIZE)
         # Only if the read added to the WAL and no checkpoint emptied it.
         if len(after) > start and after.startswith(before):
-            frames = (len(after) - start) // FRAME
-            end = start + cut % (frames + 1) * FRAME + nudge
+            frames = (len(after) - start) // FRAME_SIZE
+            end = start + cut % (frames + 1) * FRAME_SIZE + nudge
             self.home.store_path = self._copy_store(max(end, len(before)))
         self._kill()
         self._reopen()
@@ -938,25 +945,28 @@ class TailMachine(RuleBasedStateMachine):
         self._start_read(options)
         calls_left = [calls]
 
-        def tick() -> int:
+        def count_down() -> int:
             calls_left[0] -= 1
             if calls_left[0]:
                 return 0
             interrupt()
             return 1
 
-        self.store._db.set_progress_handler(tick, interval)
+        self.store._db.set_progress_handler(count_down, interval)
         self._sync(options)
 
-    def _copy_store(self, wal: int | None = None) -> Path:
-        """Copy the store's files as a killed process would leave them."""
-        path = Path(self.temp.name) / f"data-{self._number()}" / "store.db"
+    def _copy_store(self, wal_size: int | None = None) -> Path:
+        """Copy the store's files as a killed process would leave them.
+
+        Only the first `wal_size` bytes of the WAL are copied, or all if it is None.
+        """
+        path = Path(self.temp.name) / f"data-{self._next_number()}" / "store.db"
         path.parent.mkdir()
         shutil.copy(self.home.store_path, path)
-        path.with_name("store.db-wal").write_bytes(self._wal_bytes()[:wal])
+        path.with_name("store.db-wal").write_bytes(self._read_wal()[:wal_size])
         return path
 
-    def _wal_bytes(self) -> bytes:
+    def _read_wal(self) -> bytes:
         path = self.home.store_path.with_name("store.db-wal")
         return path.read_bytes() if path.exists() else b""
 
@@ -984,13 +994,13 @@ class TailMachine(RuleBasedStateMachine):
         for path in self.live:
             while self._is_undetectable(path, cursors, options):
                 # Keep the old file, so that its inode is not reused.
-                old = path.rename(Path(self.temp.name) / f"old-{self._number()}")
+                old = path.rename(Path(self.temp.name) / f"old-{self._next_number()}")
                 shutil.copyfile(old, path)
             stamp = make_stamp(path.stat())
-            if path in self.read_states and not _cursors_for(path, stamp, cursors):
+            if path in self.read_states and not _find_cursors(path, stamp, cursors):
                 # Moved and replaced between two reads: its source cannot be known.
                 self.read_states[path] = UNREAD
-            elif os.fsencode(path) not in cursors and _is_reused(stamp, cursors):
+            elif os.fsencode(path) not in cursors and _is_inode_reused(stamp, cursors):
                 self.read_states[path] = (*UNREAD, *self.states_by_name[path.name])
 
     def _is_undetectable(
@@ -1001,11 +1011,11 @@ class TailMachine(RuleBasedStateMachine):
         return any(
             is_undetectable(before, change, cursor)
             for before in self.states_by_name[path.name]
-            for cursor in _cursors_for(path, stamp, cursors)
+            for cursor in _find_cursors(path, stamp, cursors)
         )
 
 
-def _cursors_for(
+def _find_cursors(
     path: Path, stamp: FileStamp, cursors: dict[bytes, Cursor]
 ) -> list[Cursor]:
     """Return cursors at which reading may continue: by path, else by inode."""
@@ -1020,7 +1030,7 @@ def _cursors_for(
     ]
 
 
-def _is_reused(stamp: FileStamp, cursors: dict[bytes, Cursor]) -> bool:
+def _is_inode_reused(stamp: FileStamp, cursors: dict[bytes, Cursor]) -> bool:
     """Return whether more than one source had this inode."""
     stamps = [cursor.stamp for cursor in cursors.values() if cursor.stamp]
     same_inode = [old for old in stamps if old.inode == stamp.inode]
@@ -1028,7 +1038,7 @@ def _is_reused(stamp: FileStamp, cursors: dict[bytes, Cursor]) -> bool:
 
 
 class PendingFile(NamedTuple):
-    """State of a file at the next read, and the rescan limit of that read."""
+    """State of a file before the next read, and the rescan limit of that read."""
 
     data: bytes
     stamp: FileStamp
@@ -1040,19 +1050,23 @@ def is_undetectable(before: bytes, now: PendingFile, cursor: Cursor) -> bool:
     data, old_stamp, end = now.data, cursor.stamp, cursor.offset
     if old_stamp is None or zlib.crc32(before[:end]) != cursor.crc:
         return False
-    is_anchored = before[:end][-SMALLEST_ANCHOR:] == data[:end][-SMALLEST_ANCHOR:]
-    is_rewritten = is_anchored and data[:end] != before[:end]
+    has_same_anchor = before[:end][-SMALLEST_ANCHOR:] == data[:end][-SMALLEST_ANCHOR:]
+    is_rewritten = has_same_anchor and data[:end] != before[:end]
     is_replaced = b"\n" in data[end : end + cursor.scanned]
     if old_stamp == now.stamp:
         return is_rewritten or is_replaced
     if old_stamp.inode != now.stamp.inode or now.stamp.size <= old_stamp.size:
         return False
     is_replaced = is_replaced and cursor.scanned >= now.rescan
-    return (is_rewritten and not REWRITE_UNDER_GROWTH_IS_SEEN) or (
-        is_replaced and not REPLACED_PARTIAL_IS_SEEN
+    return (is_rewritten and not REWRITE_UNDER_GROWTH_IS_DETECTED) or (
+        is_replaced and not REPLACED_PARTIAL_LINE_IS_DETECTED
     )
 
 
+@pytest.mark.fault(
+    *("A1", "A3", "A14", "B1", "B2", "B3", "B4", "B5", "B6", "B7"),
+    *("B9", "B10", "E1", "E2"),
+)
 @pytest.mark.timeout(600 + EXAMPLES)
 def test_every_line_is_stored_exactly_once():
-    run_state_machine_as_test(TailMachine, settings=MACHINE)
+    run_state_machine_as_test(TailMachine, settings=MACHINE_SETTINGS)

@@ -33,18 +33,18 @@ class CommandResult:
 def interruptible_children() -> Iterator[None]:
     """Let processes started in this block be ended by SIGINT.
 
-    A shell without job control starts background jobs with SIGINT ignored, and whatever
-    pytest starts inherits that. `exec` keeps a signal ignored, but gives one that is
-    handled its default action. So it is enough to handle SIGINT here; a `preexec_fn` is
-    not safe in a process with threads, and warns of them since Python 3.12.
+    A shell without job control starts background jobs with SIGINT ignored, and the
+    child processes of such a job inherit this. `exec` leaves ignored signals ignored,
+    but resets handled signals to their default action. So it is enough to handle
+    SIGINT here. A `preexec_fn` is not safe in a process with threads.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if before == signal.SIG_IGN:
+    previous_handler = signal.getsignal(signal.SIGINT)
+    if previous_handler == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous_handler)
 
 
 class LesliedRunner:

@@ -40,7 +40,7 @@ class Measure:
         return self.percent < self.floor
 
     def format(self) -> str:
-        """Return a line for people."""
+        """Return the line of this package in the printed table."""
         line = f"{self.name:20} {self.percent:6.2f} %"
         if self.is_low:
             return f"{line}   {self.floor - self.percent:.2f} below {self.floor}"
@@ -57,19 +57,21 @@ def measure(
 ) -> list[Measure]:
     """Return the measures of a `coverage json` report."""
     packages = [
-        _measure(f"{WHOLE}.{package}", _cover_branches(report, package), floors)
+        _make_measure(
+            f"{WHOLE}.{package}", _compute_branch_percent(report, package), floors
+        )
         for package in PURE_PACKAGES
     ]
     whole = float(report["totals"]["percent_covered"])
-    return [*packages, _measure(WHOLE, whole, floors)]
+    return [*packages, _make_measure(WHOLE, whole, floors)]
 
 
-def _measure(name: str, percent: float, floors: Mapping[str, float]) -> Measure:
+def _make_measure(name: str, percent: float, floors: Mapping[str, float]) -> Measure:
     goal = WHOLE_GOAL if name == WHOLE else PURE_GOAL
     return Measure(name, percent, goal, floors.get(name, goal))
 
 
-def _cover_branches(report: Mapping[str, Any], package: str) -> float:
+def _compute_branch_percent(report: Mapping[str, Any], package: str) -> float:
     """Return a package's branch coverage in percent."""
     folder = f"{WHOLE}/{package}/"
     files = [
@@ -87,8 +89,8 @@ def main(path: str) -> int:
     """Print every measure; return 1 if one is below its floor."""
     measures = measure(json.loads(Path(path).read_text()))
     print("Branches of pure packages, then lines and branches of everything:")
-    print(*(package.format() for package in measures), sep="\n")
-    return int(any(package.is_low for package in measures))
+    print(*(item.format() for item in measures), sep="\n")
+    return int(any(item.is_low for item in measures))
 
 
 if __name__ == "__main__":

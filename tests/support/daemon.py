@@ -26,7 +26,7 @@ def list_prompts(store: Path) -> list[str]:
                 for placed in reader.list_records(session.row)
                 if placed.record.type == "user_message"
             ]
-    except Exception:  # noqa: BLE001 - the schema may not be there yet
+    except Exception:  # noqa: BLE001 - the schema may not exist yet
         return []
 
 
@@ -42,8 +42,8 @@ class Daemon:
     def prompts(self) -> list[str]:
         return list_prompts(self.store)
 
-    def end(self, number: int) -> int:
+    def end(self, signal_number: int) -> int:
         """Send a signal and return the exit code."""
-        self.process.send_signal(number)
+        self.process.send_signal(signal_number)
         self.process.communicate(timeout=MAX_WAIT_SECONDS)
         return self.process.returncode

@@ -11,24 +11,25 @@ from leslied.store import VIEWS
 from tests.support.command_pages import format_command_table, render_pages
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ROOT / "docs" / "commands"
-COLUMNS = (
-    "subagents",
-    "tools",
-    "thinking",
-    "model",
-    "tokens",
-    "title",
-    "folder",
-    "turn end",
-    "live",
-)
+COMMANDS_DIR = ROOT / "docs" / "commands"
+CAPABILITY_HEADINGS = {
+    "subagents": "subagents",
+    "tools": "tools",
+    "thinking": "thinking",
+    "model": "model",
+    "tokens": "tokens",
+    "title": "title",
+    "folder": "working directory",
+    "turn end": "end of turn",
+    "live": "live",
+}
 _HOME = Path("/~")
+"""Home whose paths are shown as `~/…` once the leading slash is removed."""
 
 
 def format_agent_table() -> str:
     """Format a table of agents: what leslied reads, what the logs contain."""
-    head = ("agent", "reads", *COLUMNS, "resume with")
+    head = ("agent", "log folders", *CAPABILITY_HEADINGS.values(), "resume with")
     rows = [head, ("---",) * len(head)]
     adapters = sorted(load_adapters().values(), key=lambda adapter: adapter.title)
     rows += [_format_agent_row(adapter) for adapter in adapters]
@@ -42,7 +43,7 @@ def _format_agent_row(adapter: AgentAdapter) -> tuple[str, ...]:
     return (
         f"[{adapter.title}](docs/formats/{adapter.name}.md)",
         ", ".join(f"`{root}`" for root in dict.fromkeys(roots)),
-        *("✓" if name in adapter.capabilities else "" for name in COLUMNS),
+        *("✓" if name in adapter.capabilities else "" for name in CAPABILITY_HEADINGS),
         f"`{command}`" if command else "",
     )
 
@@ -63,13 +64,13 @@ def render_readme() -> str:
 
 def write_pages() -> None:
     """Write a page per command; delete pages of commands that no longer exist."""
-    COMMANDS.mkdir(exist_ok=True)
+    COMMANDS_DIR.mkdir(exist_ok=True)
     pages = render_pages()
-    for path in COMMANDS.iterdir():
+    for path in COMMANDS_DIR.iterdir():
         if path.name not in pages:
             path.unlink()
     for name, text in pages.items():
-        (COMMANDS / name).write_text(text, encoding="utf-8")
+        (COMMANDS_DIR / name).write_text(text, encoding="utf-8")
 
 
 def format_views() -> str:

@@ -38,13 +38,13 @@ def read_case_session(
     return read_session(store, clock)
 
 
-def render(session: Session, form: str) -> dict[str, bytes]:
-    return {a.path: a.body for a in load_sinks()[form].render(session)}
+def render(session: Session, format_name: str) -> dict[str, bytes]:
+    return {a.path: a.body for a in load_sinks()[format_name].render(session)}
 
 
-def render_one(session: Session, form: str) -> str:
+def render_one(session: Session, format_name: str) -> str:
     """Return the text that `export` would print on standard output."""
-    artifacts = load_sinks()[form].render(session)
+    artifacts = load_sinks()[format_name].render(session)
     (main,) = [artifact for artifact in artifacts if not artifact.is_derived]
     return main.body.decode()
 
@@ -66,7 +66,7 @@ def write_artifacts(folder: Path, artifacts: tuple[Artifact, ...]) -> None:
 
 
 class DevflowRun:
-    """Run loaded and checked as devflow does: gzip first, then plain JSON."""
+    """A devflow run, loaded and checked as devflow does; gzip before plain JSON."""
 
     roles = ("system", "user", "assistant", "tool_result")
     statuses = ("running", "completed", "failed", "canceled")

@@ -144,7 +144,7 @@ class GeminiHome:
         return path
 
     def read(self, case: str = "") -> GeminiStoreContents:
-        """Sync the home, with a fixture case copied into it, and return the store."""
+        """Copy the fixture case, if any, into the home; sync; return the contents."""
         if case:
             golden.copy_home(golden.FIXTURES / "gemini_cli" / case, self.home)
         golden.sync_home(ADAPTER, self.home, self.store_path, self.clock)

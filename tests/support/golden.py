@@ -91,7 +91,7 @@ def _describe_session(session: SessionSummary) -> dict[str, Any]:
     return {
         "session": key.session_id,
         "source": key.source,
-        **_present({name: getattr(session, name) for name in names.split()}),
+        **_omit_empty({name: getattr(session, name) for name in names.split()}),
         **_describe_usage(session.usage),
     }
 
@@ -108,11 +108,15 @@ def _describe_record(placed: PlacedRecord) -> dict[str, Any]:
         "role": record.role,
         **_truncate("content", record.content),
         "created_at": record.created_at.isoformat() if record.created_at else None,
-        **_present({"tool_name": record.tool_name, "tool_call": record.tool_call_id}),
+        **_omit_empty(
+            {"tool_name": record.tool_name, "tool_call": record.tool_call_id}
+        ),
         **_truncate("tool_input", record.tool_input),
-        **_present({"model": record.model}),
+        **_omit_empty({"model": record.model}),
         **(_describe_usage(record.usage) if record.usage else {}),
-        **_present({"message_id": record.message_id, "spilled": len(record.spilled)}),
+        **_omit_empty(
+            {"message_id": record.message_id, "spilled": len(record.spilled)}
+        ),
         "metadata": _shorten(dict(record.metadata)),
         "entry_id": placed.entry_id,
     }
@@ -139,7 +143,7 @@ def _describe_noise_and_rejects(reader: StoreReader) -> dict[str, Any]:
     return {"noise": dict(sorted(kinds.items())), "rejected": rejected}
 
 
-def _present(values: dict[str, Any]) -> dict[str, Any]:
+def _omit_empty(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value}
 
 

@@ -15,7 +15,7 @@ from tests.support.claude import SESSION, encode_json_lines
 from tests.support.waiting import MAX_WAIT_SECONDS
 
 THREAD = "thread-11111111"
-SECOND = 1_000_000_000
+NS_PER_SECOND = 1_000_000_000
 
 
 class HookedSession:
@@ -27,7 +27,7 @@ class HookedSession:
         self.data = folder / "data"
         self.log = folder / f"{session_id}.jsonl"
         self.session_id = session_id
-        self.now_ns = 1_800_000_000 * SECOND
+        self.now_ns = 1_800_000_000 * NS_PER_SECOND
 
     def event(self, name: str, **fields: Any) -> dict[str, Any]:
         return {

@@ -1,9 +1,10 @@
-"""Compare `tests/unit` with `leslied`: find modules without test, tests without module.
+"""Check that each module of `leslied` has a unit test, and each unit test a module.
 
 `tests/unit/a/test_b.py` tests `leslied/a/b.py` or `leslied/a/_b.py`, and
-`tests/unit/a/test_a.py` tests `leslied/a/__init__.py`. Today's exceptions are listed in
-`tests/unit/mirror_baseline.txt`. Regenerate the list after a module was renamed or got
-its test:
+`tests/unit/a/test_a.py` tests `leslied/a/__init__.py`. A module without a test and a
+test without a module are violations. The violations that exist today are listed in the
+baseline, `tests/unit/mirror_baseline.txt`. Regenerate the baseline after a module was
+renamed or got its test:
 
     python -m tests.support.mirror > tests/unit/mirror_baseline.txt
 """
@@ -16,9 +17,9 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[2]
 BASELINE = "tests/unit/mirror_baseline.txt"
-COMMAND = f"python -m tests.support.mirror > {BASELINE}"
+BASELINE_COMMAND = f"python -m tests.support.mirror > {BASELINE}"
 
-TESTS_OF_THE_REPOSITORY = {
+REPOSITORY_TESTS = {
     "tests/unit/test_code_rules.py": "checks all modules",
     "tests/unit/test_coverage_floors.py": "checks tests/support",
     "tests/unit/test_docs.py": "checks the documentation",
@@ -33,8 +34,8 @@ EXEMPT_MODULES = {
 """Patterns of modules that need no unit test, and why."""
 
 
-def name_test(module: str) -> str:
-    """Return the path of a module's test, both relative to the repository."""
+def get_test_path(module: str) -> str:
+    """Return the path of a module's test; both paths are relative to the repository."""
     path = PurePosixPath(module)
     name = path.parent.name if path.stem == "__init__" else path.stem.lstrip("_")
     folder = PurePosixPath("tests/unit", *path.parent.parts[1:])
@@ -42,14 +43,14 @@ def name_test(module: str) -> str:
 
 
 def is_exempt(module: str) -> bool:
-    """Return whether a module needs no unit test, whatever is in it."""
+    """Return whether a module needs no unit test, whatever it contains."""
     return any(PurePosixPath(module).match(pattern) for pattern in EXEMPT_MODULES)
 
 
 def has_behaviour(source: str) -> bool:
-    """Return whether a module has a function that does something.
+    """Return whether a module contains a function that does something.
 
-    Re-exports, constants, plain dataclasses, protocols and `__main__` have none, and
+    Re-exports, constants, plain dataclasses, protocols and `__main__` contain none and
     need no test of their own.
     """
     return any(
@@ -73,12 +74,12 @@ def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
     )
 
 
-def find_exceptions(root: Path = ROOT) -> list[str]:
-    """Return modules without a test and tests without a module, sorted."""
+def find_violations(root: Path = ROOT) -> list[str]:
+    """Return the paths of modules without a test and tests without a module, sorted."""
     tests = set(_list_files(root, "tests/unit", "test_*.py"))
-    tests -= TESTS_OF_THE_REPOSITORY.keys()
+    tests -= REPOSITORY_TESTS.keys()
     modules = _list_files(root, "leslied", "*.py")
-    test_paths = {module: name_test(module) for module in modules}
+    test_paths = {module: get_test_path(module) for module in modules}
     untested = {
         module
         for module, test in test_paths.items()
@@ -95,17 +96,17 @@ def _list_files(root: Path, folder: str, pattern: str) -> list[str]:
 
 
 def read_baseline(root: Path = ROOT) -> list[str]:
-    """Return the listed exceptions."""
+    """Return the violations that the baseline file lists."""
     lines = (root / BASELINE).read_text().split("\n")
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def format_baseline(exceptions: list[str]) -> Iterator[str]:
+def format_baseline(violations: list[str]) -> Iterator[str]:
     """Yield the lines of the baseline file."""
     yield "# Modules of leslied without a unit test, and unit tests without a module."
-    yield f"# This list may only shrink. Regenerate it with: {COMMAND}"
-    yield from exceptions
+    yield f"# This list may only shrink. Regenerate it with: {BASELINE_COMMAND}"
+    yield from violations
 
 
 if __name__ == "__main__":
-    print(*format_baseline(find_exceptions()), sep="\n")
+    print(*format_baseline(find_violations()), sep="\n")

@@ -15,7 +15,7 @@ from leslied.store import Store
 from tests.support.golden import make_environment
 
 ADAPTER = load_adapters()["opencode"]
-NOW = 1_794_800_000_000
+START_MS = 1_794_800_000_000
 SCHEMA = """
     CREATE TABLE session (id text PRIMARY KEY, project_id text, parent_id text,
         directory text NOT NULL, title text NOT NULL, version text NOT NULL,
@@ -52,7 +52,7 @@ class OpenCodeHome:
 
     def tick(self) -> int:
         self._ticks += 1
-        return NOW + self._ticks
+        return START_MS + self._ticks
 
     def session(
         self,
@@ -104,7 +104,7 @@ class OpenCodeHome:
         """Write a whole turn as OpenCode does: empty at first, then updated."""
         self.message(name, "assistant", session)
         self.part(name, f"prt_{name}", "text", session, text="", time={"start": 1})
-        times = {"start": NOW, "end": NOW + 1}
+        times = {"start": START_MS, "end": START_MS + 1}
         self.part(name, f"prt_{name}", "text", session, text=text, time=times)
         self.message(
             name,

@@ -39,7 +39,7 @@ def write_sample_session(claude: ClaudeHome) -> None:
     builder = ClaudeLogBuilder()
     failed = builder.result("c5", "No module named 'app'")
     failed["message"]["content"][0]["is_error"] = True
-    code = "/home/dev/app/src/parser.py"
+    code_path = "/home/dev/app/src/parser.py"
     task = {"description": "Look for callers", "prompt": "Find all callers."}
     claude.write(
         builder.prompt(
@@ -55,10 +55,10 @@ def write_sample_session(claude: ClaudeHome) -> None:
         builder.result("c2", "One caller.", toolUseResult={"agentId": "a5c0041"}),
         builder.call(
             "Edit",
-            {"file_path": code, "old_string": OLD_CODE, "new_string": NEW_CODE},
+            {"file_path": code_path, "old_string": OLD_CODE, "new_string": NEW_CODE},
             "c3",
         ),
-        builder.result("c3", f"The file {code} has been updated."),
+        builder.result("c3", f"The file {code_path} has been updated."),
         builder.call(
             "Write", {"file_path": "/tmp/n.txt", "content": "one\n" * 20}, "c4"
         ),

@@ -108,16 +108,20 @@ def render(home: Path) -> str:
     leslied("sync", "--stop-all")
     console = Console(record=True, width=COLUMNS, file=open("/dev/null", "w"))  # noqa: PTH123, SIM115
     for command in COMMANDS:
-        words = " ".join(command)
-        console.print(Text.from_markup(f"[bold green]~/mill $[/] leslied {words}"))
+        arguments = " ".join(command)
+        console.print(Text.from_markup(f"[bold green]~/mill $[/] leslied {arguments}"))
         output = run_at_terminal(leslied, *command, columns=COLUMNS)
         text = output.strip("\n").replace(str(home), "~")
         console.print(Text.from_ansi(text), soft_wrap=True)
         console.print()
-    # The reader's own fonts: a picture must not load anything.
-    form = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
-    form = re.sub(r"Fira Code", "ui-monospace, Menlo, Consolas", form)
-    return console.export_svg(title="leslied", code_format=form, unique_id="leslied")
+    # Use fonts of the reader's machine, because a picture must not load anything.
+    svg_template = re.sub(
+        r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL
+    )
+    svg_template = re.sub(r"Fira Code", "ui-monospace, Menlo, Consolas", svg_template)
+    return console.export_svg(
+        title="leslied", code_format=svg_template, unique_id="leslied"
+    )
 
 
 def main() -> None:

@@ -18,8 +18,8 @@ _UNMATCHED_PROVIDERS = ("zai", "aws")
 
 
 def make_table(date: str) -> str:
-    """Return the price table as text, one model per line; `date` is its date."""
-    priced = [p for p in map(_provider, _list_providers()) if p["models"]]
+    """Return the price table as text, one model per line, dated `date`."""
+    priced = [p for p in map(_convert_provider, _list_providers()) if p["models"]]
     header = {"source": "genai-prices", "version": version("genai-prices")}
     header["date"] = date
     lines = [json.dumps(header)[:-1] + ', "providers": [']
@@ -32,48 +32,50 @@ def make_table(date: str) -> str:
 
 
 def _list_providers() -> list[types.Provider]:
-    """Return providers identified by model names, in order, then the others."""
+    """Return the providers that model names identify, then the unmatched ones."""
     named = [p for p in providers if p.model_match is not None]
     return named + [p for p in providers if p.id in _UNMATCHED_PROVIDERS]
 
 
-def _provider(provider: types.Provider) -> dict[str, Any]:
-    models = [_model(model) for model in provider.models]
+def _convert_provider(provider: types.Provider) -> dict[str, Any]:
+    models = [_convert_model(model) for model in provider.models]
     return {
         "id": provider.id,
-        "match": _clause(provider.model_match) if provider.model_match else None,
+        "match": _convert_clause(provider.model_match)
+        if provider.model_match
+        else None,
         "models": [model for model in models if model["prices"]],
     }
 
 
-def _model(model: types.ModelInfo) -> dict[str, Any]:
+def _convert_model(model: types.ModelInfo) -> dict[str, Any]:
     conditional_prices = model.prices
     if isinstance(conditional_prices, types.ModelPrice):
         conditional_prices = [types.ConditionalPrice(prices=conditional_prices)]
     prices = [
-        _constraint(price) | {"bands": _bands(price.prices)}
+        _convert_constraint(price) | {"bands": _make_bands(price.prices)}
         for price in conditional_prices
     ]
     prices = [price for price in prices if price["bands"]]
-    return {"id": model.id, "match": _clause(model.match), "prices": prices}
+    return {"id": model.id, "match": _convert_clause(model.match), "prices": prices}
 
 
-def _constraint(price: types.ConditionalPrice) -> dict[str, str]:
+def _convert_constraint(price: types.ConditionalPrice) -> dict[str, str]:
     match price.constraint:
         case None:
             return {}
         case types.StartDateConstraint(start_date=date):
             return {"since": date.isoformat()}
         case types.TimeOfDateConstraint(start_time=start, end_time=end):
-            return {"from": _utc(start), "until": _utc(end)}
+            return {"from": _format_utc(start), "until": _format_utc(end)}
     raise TypeError(price.constraint)
 
 
-def _utc(time: Any) -> str:
+def _format_utc(time: Any) -> str:
     return types._utc_timetz(time).strftime("%H:%M")
 
 
-def _bands(price: types.ModelPrice) -> list[list[float]]:
+def _make_bands(price: types.ModelPrice) -> list[list[float]]:
     """Return rows of a minimum input size and the USD per million tokens of each kind.
 
     A kind without its own price costs as much as the kind that contains it.
@@ -85,12 +87,13 @@ def _bands(price: types.ModelPrice) -> list[list[float]]:
     for kind_price in price_by_kind.values():
         if isinstance(kind_price, types.TieredPrices):
             starts |= {tier.start for tier in kind_price.tiers}
-    return [[start, *_row(price_by_kind, start)] for start in sorted(starts)]
+    return [[start, *_make_row(price_by_kind, start)] for start in sorted(starts)]
 
 
-def _row(price_by_kind: dict[str, Any], start: int) -> list[float]:
+def _make_row(price_by_kind: dict[str, Any], start: int) -> list[float]:
     prices = {
-        kind: _price_at(kind_price, start) for kind, kind_price in price_by_kind.items()
+        kind: _find_price_at(kind_price, start)
+        for kind, kind_price in price_by_kind.items()
     }
     input_price = prices["input"] or 0.0
     cache_write = (
@@ -105,19 +108,19 @@ def _row(price_by_kind: dict[str, Any], start: int) -> list[float]:
     ]
 
 
-def _price_at(price: Any, start: int) -> float | None:
+def _find_price_at(price: Any, start: int) -> float | None:
     if isinstance(price, types.TieredPrices):
         tiers = [tier.price for tier in price.tiers if tier.start <= start]
         return float(tiers[-1] if tiers else price.base)
     return None if price is None else float(price)
 
 
-def _clause(clause: Any) -> dict[str, Any]:
+def _convert_clause(clause: Any) -> dict[str, Any]:
     match clause:
         case types.ClauseOr(or_=inner):
-            return {"any": [_clause(part) for part in inner]}
+            return {"any": [_convert_clause(part) for part in inner]}
         case types.ClauseAnd(and_=inner):
-            return {"all": [_clause(part) for part in inner]}
+            return {"all": [_convert_clause(part) for part in inner]}
         case types.ClauseStartsWith(starts_with=text):
             return {"starts": text.lower()}
         case types.ClauseEndsWith(ends_with=text):

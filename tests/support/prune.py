@@ -73,8 +73,8 @@ def list_files_containing(folder: Path, text: str) -> list[str]:
         data = path.read_bytes()
         if path.suffix == ".zst":
             start = data.find(b"\x28\xb5\x2f\xfd")
-            unpacker = zstandard.ZstdDecompressor()
-            data += unpacker.decompressobj().decompress(data[start:])
+            decompressor = zstandard.ZstdDecompressor()
+            data += decompressor.decompressobj().decompress(data[start:])
         if text.encode() in data:
             names.append(path.name)
     return names
@@ -89,12 +89,14 @@ def check_store(claude: ClaudeHome) -> None:
     for table in tables:
         columns = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
         if "session" in columns:
-            dangling = (
+            dangling_query = (
                 f"SELECT * FROM {table} WHERE session NOT IN (SELECT id FROM session)"
             )
-            assert db.execute(dangling).fetchall() == [], table
-    unplaced = "SELECT id FROM record WHERE entry NOT IN (SELECT entry FROM placement)"
-    assert db.execute(unplaced).fetchall() == []
-    unshared = "SELECT usage FROM usage_share GROUP BY usage HAVING count(*) = 1"
-    assert db.execute(unshared).fetchall() == []
+            assert db.execute(dangling_query).fetchall() == [], table
+    unplaced_query = (
+        "SELECT id FROM record WHERE entry NOT IN (SELECT entry FROM placement)"
+    )
+    assert db.execute(unplaced_query).fetchall() == []
+    unshared_query = "SELECT usage FROM usage_share GROUP BY usage HAVING count(*) = 1"
+    assert db.execute(unshared_query).fetchall() == []
     db.close()

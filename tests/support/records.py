@@ -28,7 +28,7 @@ LOGS = Path("/logs")
 
 
 def time_at(seconds: float) -> datetime:
-    """Return the time so many seconds after START_TIME."""
+    """Return the time this many seconds after START_TIME."""
     return START_TIME + timedelta(seconds=seconds)
 
 
@@ -109,7 +109,7 @@ def make_chunk(
 
 
 class StoreHarness:
-    """Open store with shortcuts for reading it; by default without fsync."""
+    """An open store with shortcuts for reading it; does not fsync by default."""
 
     def __init__(self, path: Path, clock: Clock, *, is_unsynced: bool = True) -> None:
         self.path = path
@@ -159,10 +159,10 @@ class StoreHarness:
     ) -> list[SearchHit]:
         query = parse_query(text, {"after": int, "before": int})
         with self.reader() as reader:
-            answer = search_entries(
+            result = search_entries(
                 reader, query, mode, 50, quiet_us=quiet_us, redact=str
             )
-        return list(answer.hits)
+        return list(result.hits)
 
 
 class TailHarness:
@@ -205,7 +205,7 @@ def append(path: Path, data: bytes) -> None:
 
 
 def rewrite_in_place(path: Path, data: bytes) -> None:
-    """Replace a file's bytes so that of its times only ctime changes.
+    """Replace a file's bytes and restore its mtime, so that only ctime changes.
 
     File system clocks tick slowly, so write until ctime differs.
     """

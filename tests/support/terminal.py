@@ -14,7 +14,7 @@ from tests.support.cli import LesliedRunner
 def run_at_terminal(
     leslied: LesliedRunner, *args: str, columns: int = 80, **environ: str
 ) -> str:
-    """Run a command and return what it wrote; no pager unless one is passed."""
+    """Run a command and return its output; there is no pager by default."""
     defaults = {"TERM": "xterm-256color", "LESLIED_PAGER": ""}
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))

@@ -31,7 +31,7 @@ def make_summary(key: SessionKey | None = None, **fields: Any) -> SessionSummary
 
 
 def make_placed(record: Record, entry_id: str = "") -> PlacedRecord:
-    """Return the record placed, with a unique entry id unless one is passed."""
+    """Return a placement of the record, with a unique entry id by default."""
     number = next(_IDS)
     return PlacedRecord(
         record=record,
@@ -67,7 +67,7 @@ def make_unit(*entries: Record | PlacedRecord, number: int = 1, **fields: Any) -
 def make_child(
     *entries: Record | PlacedRecord, name: str = "a1", call: str = "", **fields: Any
 ) -> Unit:
-    """Return a subagent's unit, spawned by this call."""
+    """Return a subagent's unit; `call` is the id of the tool call that started it."""
     summary = make_summary(
         make_key(source=f"subagent:{name}"), spawn_call_id=call, description=name
     )

@@ -1,4 +1,4 @@
-"""Wait on conditions instead of fixed times, so that tests pass on a busy machine."""
+"""Wait for conditions instead of fixed times, so that tests pass on a busy machine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ MAX_WAIT_SECONDS = 120
 """Longest wait for an expected event; only a failing test waits that long."""
 
 
-def wait_until(is_true: Callable[[], bool], seconds: float = MAX_WAIT_SECONDS) -> None:
+def wait_until(
+    condition: Callable[[], bool], seconds: float = MAX_WAIT_SECONDS
+) -> None:
     """Return as soon as the condition is true; fail after `seconds`."""
     deadline = time.monotonic() + seconds
-    while not is_true():
+    while not condition():
         assert time.monotonic() < deadline, f"still false after {seconds} seconds"
         time.sleep(0.02)

@@ -46,46 +46,47 @@ def modules() -> list[Module]:
     return [Module.read(path) for path in paths]
 
 
-def fail_for(offenders: list[str], rule: str) -> None:
-    """Fail with all offenders in one message; pass if there is none."""
-    if offenders:
-        pytest.fail("\n  ".join([f"{rule}:", *offenders]), pytrace=False)
+def fail_with(violations: list[str], rule: str) -> None:
+    """Fail with all violations in one message; do nothing if there are none."""
+    if violations:
+        pytest.fail("\n  ".join([f"{rule}:", *violations]), pytrace=False)
 
 
 def test_modules_are_short(modules: list[Module]):
-    offenders = [
+    violations = [
         f"{module.name}: {len(module.lines)} lines"
         for module in modules
         if len(module.lines) > MAX_MODULE_LINES
     ]
 
-    fail_for(offenders, f"A module has at most {MAX_MODULE_LINES} lines")
+    fail_with(violations, f"A module has at most {MAX_MODULE_LINES} lines")
 
 
 def test_functions_are_short(modules: list[Module]):
-    offenders = [
+    violations = [
         f"{module.name}:{function.lineno}: {function.name}, {lines} lines"
         for module in modules
         for function in module.functions()
         if (lines := count_lines(function)) > MAX_FUNCTION_LINES
     ]
 
-    fail_for(offenders, f"A function has at most {MAX_FUNCTION_LINES} lines")
+    fail_with(violations, f"A function has at most {MAX_FUNCTION_LINES} lines")
 
 
+@pytest.mark.fault("A13", "B19", "X4")
 def test_dangerous_calls_are_banned(modules: list[Module]):
-    """A13, B19, X4: no splitlines, no mmap, no pickle, no eval, no shell."""
-    offenders = [
+    """No splitlines, no mmap, no pickle, no eval, no shell."""
+    violations = [
         f"{module.name}:{number}: {line.strip()}"
         for module in modules
         for number, line in enumerate(module.lines, 1)
         if BANNED.search(line)
     ]
 
-    fail_for(offenders, "These calls are banned")
+    fail_with(violations, "These calls are banned")
 
 
-def test_every_decision_is_listed():
+def test_the_index_lists_every_decision_record():
     decisions = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
     index = (ROOT / "docs" / "decisions" / "README.md").read_text()
 

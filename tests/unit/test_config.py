@@ -22,11 +22,11 @@ def load(tmp_path: Path, text: str) -> Settings:
     return load_settings(path, AGENTS)
 
 
-def test_no_file_means_the_defaults(tmp_path: Path):
+def test_without_a_file_the_defaults_apply(tmp_path: Path):
     assert load_settings(tmp_path / "none.toml", AGENTS) == Settings()
 
 
-def test_an_empty_file_means_the_defaults(tmp_path: Path):
+def test_with_an_empty_file_the_defaults_apply(tmp_path: Path):
     assert load(tmp_path, "") == Settings()
 
 
@@ -70,7 +70,9 @@ def test_an_agent_can_be_disabled(tmp_path: Path):
         ("\x00", "is not valid TOML"),
     ],
 )
-def test_an_error_names_its_place(tmp_path: Path, text: str, message: str):
+def test_an_error_message_names_the_line_or_the_key(
+    tmp_path: Path, text: str, message: str
+):
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, text)
 

@@ -13,7 +13,7 @@ from leslied import api
 from leslied.agents import load_adapters
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.command_pages import render_pages
-from tests.support.docs import COMMANDS, ROOT, render_readme, render_sql_page
+from tests.support.docs import COMMANDS_DIR, ROOT, render_readme, render_sql_page
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SQL = (ROOT / "docs/sql.md").read_text(encoding="utf-8")
@@ -58,9 +58,9 @@ def test_every_agent_has_a_page_about_its_format():
 
 
 def test_the_command_pages_are_up_to_date():
-    written = {path.name: path.read_text("utf-8") for path in COMMANDS.iterdir()}
+    pages = {path.name: path.read_text("utf-8") for path in COMMANDS_DIR.iterdir()}
 
-    assert written == render_pages(), "run: make docs"
+    assert pages == render_pages(), "run: make docs"
 
 
 def test_the_tables_of_sql_views_are_up_to_date():
@@ -90,9 +90,9 @@ def test_the_examples_of_the_api_page_work(folder: Path):
 
 
 def test_the_api_page_lists_every_public_name():
-    named = re.findall(r"`(\w+)`", API.partition("## Names")[2])
+    names = re.findall(r"`(\w+)`", API.partition("## Names")[2])
 
-    assert named == api.__all__
+    assert names == api.__all__
 
 
 @pytest.mark.parametrize("view", [api.Session, api.Unit, api.Entry])

@@ -1,4 +1,4 @@
-"""`tests/unit` mirrors `leslied`, except for the exceptions in the baseline."""
+"""`tests/unit` mirrors `leslied`, except for the violations in the baseline."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.mirror import (
-    COMMAND,
+    BASELINE_COMMAND,
+    REPOSITORY_TESTS,
     ROOT,
-    TESTS_OF_THE_REPOSITORY,
-    find_exceptions,
+    find_violations,
+    get_test_path,
     has_behaviour,
     is_exempt,
-    name_test,
     read_baseline,
 )
 
@@ -26,14 +26,14 @@ def make_tree(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
-def test_every_exception_is_in_the_baseline():
-    new = sorted(set(find_exceptions()) - set(read_baseline()))
+def test_every_violation_is_in_the_baseline():
+    new = sorted(set(find_violations()) - set(read_baseline()))
 
     if new:
         problems = [
-            f"{path}: write {name_test(path)}"
+            f"{path}: write {get_test_path(path)}"
             if path.startswith("leslied/")
-            else f"{path}: tests no module of that name"
+            else f"{path}: there is no module of that name"
             for path in new
         ]
         pytest.fail(
@@ -41,11 +41,11 @@ def test_every_exception_is_in_the_baseline():
         )
 
 
-def test_the_baseline_has_no_stale_exception():
-    stale = sorted(set(read_baseline()) - set(find_exceptions()))
+def test_every_path_in_the_baseline_is_still_a_violation():
+    stale = sorted(set(read_baseline()) - set(find_violations()))
 
     if stale:
-        title = f"These are no longer exceptions. Run: {COMMAND}"
+        title = f"These are no longer violations. Run: {BASELINE_COMMAND}"
         pytest.fail("\n  ".join([title, *stale]), pytrace=False)
 
 
@@ -55,15 +55,15 @@ def test_the_baseline_has_no_duplicate():
     assert len(baseline) == len(set(baseline))
 
 
-def test_two_modules_do_not_share_a_test():
+def test_no_two_modules_share_a_test():
     modules = [p.relative_to(ROOT).as_posix() for p in ROOT.glob("leslied/**/*.py")]
-    names = [name_test(module) for module in modules]
+    names = [get_test_path(module) for module in modules]
 
     assert {name for name in names if names.count(name) > 1} == set()
 
 
-@pytest.mark.parametrize("path", TESTS_OF_THE_REPOSITORY)
-def test_a_test_of_the_repository_exists(path: str):
+@pytest.mark.parametrize("path", REPOSITORY_TESTS)
+def test_every_repository_test_exists(path: str):
     assert (ROOT / path).is_file()
 
 
@@ -78,7 +78,7 @@ def test_a_test_of_the_repository_exists(path: str):
     ],
 )
 def test_a_test_is_named_after_its_module(module: str, test: str):
-    assert name_test(module) == test
+    assert get_test_path(module) == test
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_test_is_named_after_its_module(module: str, test: str):
         "if __name__ == '__main__':\n    main()",
     ],
 )
-def test_data_and_imports_need_no_test(source: str):
+def test_a_module_of_data_and_imports_needs_no_test(source: str):
     assert not has_behaviour(source)
 
 
@@ -105,37 +105,37 @@ def test_data_and_imports_need_no_test(source: str):
         "f = lambda x: x + 1",
     ],
 )
-def test_a_function_needs_a_test(source: str):
+def test_a_module_with_a_function_needs_a_test(source: str):
     assert has_behaviour(source)
 
 
-def test_an_adapter_of_one_file_is_exempt():
+def test_an_adapter_in_a_single_file_is_exempt():
     assert is_exempt("leslied/agents/toy.py")
     assert not is_exempt("leslied/agents/_parsing.py")
     assert not is_exempt("leslied/agents/codex/decode.py")
 
 
-def test_a_module_without_a_test_is_an_exception(tmp_path: Path):
+def test_a_module_without_a_test_is_a_violation(tmp_path: Path):
     root = make_tree(tmp_path, {"leslied/a/b.py": "def f():\n    return 1"})
 
-    assert find_exceptions(root) == ["leslied/a/b.py"]
+    assert find_violations(root) == ["leslied/a/b.py"]
 
 
-def test_a_module_with_a_test_is_not_an_exception(tmp_path: Path):
+def test_a_module_with_a_test_is_not_a_violation(tmp_path: Path):
     files = {"leslied/a/b.py": "def f():\n    return 1", "tests/unit/a/test_b.py": ""}
     root = make_tree(tmp_path, files)
 
-    assert find_exceptions(root) == []
+    assert find_violations(root) == []
 
 
-def test_a_test_without_a_module_is_an_exception(tmp_path: Path):
+def test_a_test_without_a_module_is_a_violation(tmp_path: Path):
     root = make_tree(tmp_path, {"tests/unit/a/test_b.py": ""})
 
-    assert find_exceptions(root) == ["tests/unit/a/test_b.py"]
+    assert find_violations(root) == ["tests/unit/a/test_b.py"]
 
 
-def test_a_test_of_a_data_module_is_not_an_exception(tmp_path: Path):
+def test_a_test_of_a_data_module_is_not_a_violation(tmp_path: Path):
     files = {"leslied/a/b.py": "LIMIT = 4", "tests/unit/a/test_b.py": ""}
     root = make_tree(tmp_path, files)
 
-    assert find_exceptions(root) == []
+    assert find_violations(root) == []

@@ -49,26 +49,26 @@ def store(harness: StoreHarness) -> Iterator[Store]:
 
 
 def commit_session(
-    harness: StoreHarness, name: str = "s", second: float = 0, **more: Any
+    harness: StoreHarness, name: str = "s", second: float = 0, **fields: Any
 ) -> None:
     """Commit a session with a prompt, a tool call, its result and an answer."""
-    own = {"session": make_key(name), "scope": name, **more}
-    call = {"tool_call_id": "c", "model": "m", **own}
+    common = {"session": make_key(name), "scope": name, **fields}
+    call = {"tool_call_id": "c", "model": "m", **common}
     harness.commit(
-        make_prompt(f"prompt {name}", "1", created_at=time_at(second), **own),
+        make_prompt(f"prompt {name}", "1", created_at=time_at(second), **common),
         make_record("", "2", type="tool_use", tool_name="Bash", message_id="msg",
                     tool_input='{"command": "ls"}', usage=Usage(1, 2),
                     created_at=time_at(second + 1), **call),
         make_record("files", "3", type="tool_result", role="tool",
                     created_at=time_at(second + 2), **call),
-        make_record(f"answer {name}", "4", created_at=time_at(second + 3), **own),
+        make_record(f"answer {name}", "4", created_at=time_at(second + 3), **common),
         log=name,
     )  # fmt: skip
 
 
 def commit_subagent(harness: StoreHarness) -> None:
-    own = {"session": make_key("s", "subagent:x"), "scope": "x"}
-    harness.commit(make_record("done", "1", **own), log="x")
+    common = {"session": make_key("s", "subagent:x"), "scope": "x"}
+    harness.commit(make_record("done", "1", **common), log="x")
 
 
 def list_ids(sessions: Iterator[Session]) -> list[str]:
@@ -89,7 +89,7 @@ def test_a_store_is_found_by_its_file_its_folder_or_the_environment(
             assert list_ids(store.sessions()) == ["s"]
 
 
-def test_a_missing_store_is_a_clear_error(tmp_path: Path):
+def test_opening_a_missing_store_raises_an_error(tmp_path: Path):
     with pytest.raises(LesliedError, match="Nothing has been read yet"):
         open_store(tmp_path / "store.db")
 
@@ -114,7 +114,7 @@ def test_a_closed_store_raises_an_error(harness: StoreHarness):
 # Sessions
 
 
-def test_sessions_are_in_the_order_of_the_list(harness: StoreHarness, store: Store):
+def test_sessions_are_in_the_order_of_leslied_list(harness: StoreHarness, store: Store):
     for number, name in enumerate("bca"):
         commit_session(harness, name, number * 100)
 
@@ -123,7 +123,7 @@ def test_sessions_are_in_the_order_of_the_list(harness: StoreHarness, store: Sto
     assert list_ids(store.sessions()) == listed == ["a", "c", "b"]
 
 
-def test_a_session_has_the_values_of_the_list(harness: StoreHarness, store: Store):
+def test_a_session_has_its_title_times_and_totals(harness: StoreHarness, store: Store):
     commit_session(harness)
 
     (session,) = store.sessions()
@@ -167,7 +167,7 @@ def test_sessions_can_be_filtered(
     assert list_ids(store.sessions(**arguments)) == expected
 
 
-def test_a_session_without_a_time_matches_no_time_filter(
+def test_a_session_without_times_matches_no_time_filter(
     harness: StoreHarness, store: Store
 ):
     harness.commit(make_prompt("a", "1"))
@@ -176,7 +176,7 @@ def test_a_session_without_a_time_matches_no_time_filter(
     assert list_ids(store.sessions(since="2000-01-01")) == []
 
 
-def test_until_applies_to_the_start_and_since_to_the_end(
+def test_until_limits_the_start_and_since_limits_the_end(
     harness: StoreHarness, store: Store
 ):
     commit_session(harness, "long")
@@ -217,8 +217,11 @@ def test_a_subagent_has_the_same_cost_however_it_is_loaded(
     harness: StoreHarness, store: Store
 ):
     commit_session(harness)
-    own = {"session": make_key("s", "subagent:x"), "model": "claude-opus-4-5-20251101"}
-    answer = make_record("a", "1", usage=Usage(1_000_000), message_id="m", **own)
+    common = {
+        "session": make_key("s", "subagent:x"),
+        "model": "claude-opus-4-5-20251101",
+    }
+    answer = make_record("a", "1", usage=Usage(1_000_000), message_id="m", **common)
     harness.commit(answer, log="x")
 
     (listed,) = (s for s in store.sessions(subagents=True) if s.id == "x")
@@ -228,7 +231,7 @@ def test_a_subagent_has_the_same_cost_however_it_is_loaded(
     assert store.session("x") == child == listed
 
 
-def test_a_session_is_found_by_the_ids_that_show_accepts(
+def test_a_session_is_found_by_any_id_that_leslied_show_accepts(
     harness: StoreHarness, store: Store
 ):
     commit_session(harness, "first")
@@ -473,7 +476,9 @@ def test_entries_are_not_all_in_memory_at_once(harness: StoreHarness, store: Sto
     assert peak < size * count / 2
 
 
-def test_the_first_entry_loads_one_page(harness: StoreHarness, store: Store):
+def test_reading_the_first_entry_loads_only_one_page(
+    harness: StoreHarness, store: Store
+):
     harness.commit(*(make_record(str(n), str(n)) for n in range(1000)))
     statements: list[str] = []
     store._backend.reader._db.set_trace_callback(statements.append)
@@ -533,15 +538,15 @@ def test_entries_deleted_during_the_iteration_are_skipped(
     ],
     ids=["all", "filtered", "latest", "units"],
 )
-def test_the_work_grows_linearly_with_the_entries(
+def test_the_time_to_read_grows_linearly_with_the_entries(
     harness: StoreHarness, store: Store, read: Callable[[Session], object]
 ):
     for name, size in (("small", 2000), ("large", 4000)):
-        own = {"session": make_key(name), "scope": name}
+        common = {"session": make_key(name), "scope": name}
         records = (
-            make_prompt(str(n), str(n), created_at=time_at(n), **own)
+            make_prompt(str(n), str(n), created_at=time_at(n), **common)
             if n % 10 == 0
-            else make_record(str(n), str(n), created_at=time_at(n), **own)
+            else make_record(str(n), str(n), created_at=time_at(n), **common)
             for n in range(size)
         )
         harness.commit(*records, log=name)
@@ -553,7 +558,7 @@ def test_the_work_grows_linearly_with_the_entries(
 
 
 def count_steps(store: Store, name: str, read: Callable[[Session], object]) -> int:
-    """Return how many virtual machine steps SQLite needs, in hundreds."""
+    """Return how many steps SQLite's virtual machine needs, rounded to hundreds."""
     session, calls = store.session(name), count()
     store._backend.reader._db.set_progress_handler(lambda: next(calls) < 0, 100)
     read(session)
@@ -561,7 +566,9 @@ def count_steps(store: Store, name: str, read: Callable[[Session], object]) -> i
     return 100 * next(calls)
 
 
-def test_use_in_another_thread_is_a_clear_error(harness: StoreHarness, store: Store):
+def test_using_a_store_in_another_thread_raises_an_error(
+    harness: StoreHarness, store: Store
+):
     raised: list[Exception] = []
 
     def list_in_thread() -> None:
@@ -607,7 +614,7 @@ def test_secrets_are_removed_from_everything_on_request(
 # SQL
 
 
-def test_the_deadline_of_a_query_ends_with_it(
+def test_the_timeout_of_a_query_does_not_affect_later_calls(
     harness: StoreHarness, store: Store, clock: FakeClock
 ):
     commit_session(harness)
@@ -622,7 +629,9 @@ def test_the_deadline_of_a_query_ends_with_it(
     assert len(list(store.entries)) == 4
 
 
-def test_the_sql_view_of_sessions_equals_the_list(harness: StoreHarness, store: Store):
+def test_the_sql_view_of_sessions_agrees_with_the_api(
+    harness: StoreHarness, store: Store
+):
     commit_session(harness)
     commit_subagent(harness)
 
@@ -638,7 +647,7 @@ def test_the_sql_view_of_sessions_equals_the_list(harness: StoreHarness, store: 
     assert row["thread_id"] == session.thread_id
 
 
-def test_values_and_rows_have_python_types(harness: StoreHarness, store: Store):
+def test_sql_values_are_converted_to_python_types(harness: StoreHarness, store: Store):
     rows = store.sql("SELECT ? AS a, x'00ff' AS b, NULL AS c", [1.5])
 
     assert rows.columns == ("a", "b", "c")

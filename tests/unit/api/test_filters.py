@@ -42,7 +42,7 @@ def build_filters(**arguments: Any) -> tuple[Filter, ...]:
         {"since": "2026-01-31T15:00+00:00", "until": "2026-01-31T15:00+02:00"},
     ],
 )
-def test_arguments_mean_the_same_as_options_of_the_list(
+def test_arguments_mean_the_same_as_options_of_leslied_list(
     arguments: dict[str, str],
     tmp_path: Path,
     clock: FakeClock,
@@ -51,9 +51,9 @@ def test_arguments_mean_the_same_as_options_of_the_list(
     monkeypatch.setenv("HOME", str(tmp_path))
     app: Any = SimpleNamespace(clock=clock, home=tmp_path)
 
-    listed = parse_filters(app, dict.fromkeys(OPTIONS) | arguments)
+    expected = parse_filters(app, dict.fromkeys(OPTIONS) | arguments)
 
-    assert build_filters(**arguments) == listed
+    assert build_filters(**arguments) == expected
 
 
 def test_dates_and_datetimes_are_accepted():
@@ -95,7 +95,7 @@ def test_a_time_out_of_range_is_refused(name: str, value: Any):
 @pytest.mark.parametrize(
     "value", ["0002-01-01", "9998-12-31", "9998-12-31T23:59-23:59"]
 )
-def test_the_first_and_last_times_are_accepted(value: str):
+def test_the_earliest_and_latest_times_are_accepted(value: str):
     assert len(build_filters(since=value, until=value)) == 2
 
 

@@ -11,7 +11,7 @@ from leslied.cli import COMMANDS, leslied
 from leslied.hooks import inbox
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 
-OTHER = "99999999-2222-4333-8444-555555555555"
+OLD_SESSION = "99999999-2222-4333-8444-555555555555"
 THREAD = "thread-11111111"
 
 
@@ -24,8 +24,8 @@ def claude(claude: ClaudeHome, home: Path) -> ClaudeHome:
 
 @pytest.fixture
 def sessions(claude: ClaudeHome) -> ClaudeHome:
-    """Store an old session and a newer one."""
-    write_session(claude, OTHER, "fix the mill", "/home/dev/mill")
+    """Return a home whose store has an old session and a newer one."""
+    write_session(claude, OLD_SESSION, "fix the mill", "/home/dev/mill")
     builder = ClaudeLogBuilder(SESSION)
     claude.write(*(builder.line("user", isMeta=True) for _ in range(9)))
     claude.write(builder.prompt("paint the, door\nand more"), builder.answer("Done."))
@@ -71,7 +71,7 @@ def test_sessions_are_offered_newest_first(sessions: ClaudeHome):
     assert list_completions("export", "") == {
         "last": "the newest session",
         SESSION: "paint the, door",
-        OTHER: "fix the mill",
+        OLD_SESSION: "fix the mill",
     }
 
 
@@ -80,7 +80,7 @@ def test_threads_are_offered_for_thread_arguments(sessions: ClaudeHome):
     assert list(list_completions("context", "--ref", "thread-9")) == ["thread-99999999"]
 
 
-def test_a_prefix_completes_to_ids_of_both_kinds(sessions: ClaudeHome):
+def test_a_typed_prefix_matches_session_ids_and_thread_ids(sessions: ClaudeHome):
     assert list(list_completions("export", "thread-1")) == [THREAD]
     assert list(list_completions("inject", "1")) == [SESSION]
     assert list(list_completions("bundle", "la")) == ["last"]

@@ -42,7 +42,7 @@ def test_installing_again_changes_nothing(home: Path):
     assert invoke_json("install", "fish")["changed"] is False
 
 
-def test_the_shell_in_the_environment_is_used(
+def test_the_default_shell_is_the_one_in_the_environment(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("SHELL", "/usr/bin/fish")
@@ -57,7 +57,7 @@ def test_an_unsupported_shell_is_an_error(shell: str, monkeypatch: pytest.Monkey
     assert isinstance(invoke("install").exception, UserError)
 
 
-def test_the_zsh_folder_is_in_the_lines_to_add(home: Path):
+def test_the_lines_to_add_name_the_zsh_folder(home: Path):
     result = invoke_json("install", "zsh", "--folder", str(home / "fun"))
 
     assert (home / "fun" / "_leslied").exists()

@@ -71,7 +71,7 @@ def test_identical_sessions_are_reported_in_a_sentence():
     )
 
 
-def test_units_shared_by_forks_are_one_line():
+def test_units_that_forks_share_are_summed_up_in_one_line():
     shared = [make_turn_unit(f"step {n}") for n in range(12)]
 
     page = render_plain(
@@ -103,7 +103,7 @@ def test_words_that_differ_are_highlighted():
     assert click.style("red", fg="red", dim=False, reverse=True) in removed
 
 
-def test_a_unit_of_one_side_is_shown_with_its_prompt():
+def test_a_unit_that_only_one_side_has_is_shown_with_its_prompt():
     page = render_plain(
         [make_turn_unit("one"), make_turn_unit("two")], [make_turn_unit("one")]
     )
@@ -143,26 +143,26 @@ def test_a_summary_lists_changed_units_without_their_changes():
 
 
 def test_changed_fields_of_a_unit_are_shown():
-    other = make_turn_unit("go", stop_reason="cancelled")
+    cancelled = make_turn_unit("go", stop_reason="cancelled")
 
     assert "  stop reason: end_turn → cancelled" in render_plain(
-        [make_turn_unit("go")], [other]
+        [make_turn_unit("go")], [cancelled]
     )
 
 
 def test_a_subagents_differences_are_indented():
-    def spawn(answer: str) -> Unit:
+    def make_unit_with_subagent(answer: str) -> Unit:
         child = make_child(make_prompt("look"), make_record(answer), name="kid")
         return make_unit(make_prompt("go"), subagents=(child,))
 
-    page = render_plain([spawn("x")], [spawn("y")])
+    page = render_plain([make_unit_with_subagent("x")], [make_unit_with_subagent("y")])
 
     assert "    ── changed: subagent kid kid · 1 the same, 1 changed ──" in page
     assert "    - x\n    + y" in page
 
 
 @pytest.mark.parametrize(("is_full", "count"), [(False, 40), (True, 100)])
-def test_long_texts_are_cut_without_full(is_full: bool, count: int):  # noqa: FBT001
+def test_long_texts_are_cut_unless_full_output_is_requested(is_full: bool, count: int):  # noqa: FBT001
     text = "\n".join(f"line {n}" for n in range(100))
     page = render_plain(
         [make_unit(make_prompt("go"), make_record(text))],

@@ -11,7 +11,7 @@ from leslied.model.edits import FileEdit, find_edits
 from tests.support.golden import FIXTURES
 
 
-def test_a_long_edit_is_cut_unless_output_is_whole():
+def test_a_long_edit_is_cut_unless_whole_output_is_requested():
     edit = FileEdit("/x", (("+", "line"),) * 30)
 
     short = list(render_edits([edit], "", RenderOptions(width=80, max_edit_lines=5)))

@@ -24,37 +24,37 @@ from tests.support.records import (
     make_record,
 )
 
-FOLDERS = {
+SESSIONS = {
     "aaaaaaaa-1": ("claude-code", "/src/app"),
     "bbbbbbbb-2": ("claude-code", "/src/app/web"),
     "cccccccc-3": ("codex", "/home/dev/App"),
     "dddddddd-4": ("codex", "/src/apple"),
     "eeeeeeee-5": ("qwen-code", ""),
 }
-"""Agent and folder by session id; active on 1 January, 2 January and so on."""
+"""Agent and folder by session id. Each session is active one day after the last."""
 
 Invoke = Callable[..., Result]
 ListIds = Callable[[Invoke, list[str], str], list[str]]
-"""Lists ids, from options or from a search query."""
+"""Function that lists session ids, selected by options or by a search query."""
 
 
 def commit_session(
     harness: StoreHarness, key: SessionKey, folder: str, day: int
 ) -> None:
-    when = {"session": key, "created_at": datetime(2026, 1, day, 12, tzinfo=UTC)}
+    common = {"session": key, "created_at": datetime(2026, 1, day, 12, tzinfo=UTC)}
     name = f"{key.session_id}{key.source}"
     chunk = make_chunk(
         make_event(
-            "context", f"e{name}", metadata={"cwd": folder} if folder else {}, **when
+            "context", f"e{name}", metadata={"cwd": folder} if folder else {}, **common
         ),
-        make_prompt("hello", f"p{name}", **when),
+        make_prompt("hello", f"p{name}", **common),
         make_record(
             "hello you",
             f"r{name}",
             model=f"model-{day % 2}",
             usage=Usage(output_tokens=10),
             message_id=name,
-            **when,
+            **common,
         ),
         log=name,
     )
@@ -64,11 +64,14 @@ def commit_session(
 
 @pytest.fixture
 def invoke(tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Invoke:
-    """Store five sessions of three agents, one with a subagent in another folder."""
+    """Return a function that runs leslied on a store with five sessions.
+
+    They belong to three agents; one has a subagent in another folder.
+    """
     folder = tmp_path / "data"
     monkeypatch.setenv("LESLIED_DATA_DIR", str(folder))
     with StoreHarness(folder / "store.db", clock) as harness:
-        for day, (session_id, (agent, cwd)) in enumerate(FOLDERS.items(), 1):
+        for day, (session_id, (agent, cwd)) in enumerate(SESSIONS.items(), 1):
             commit_session(harness, SessionKey(agent, session_id), cwd, day)
         subagent = SessionKey("claude-code", "aaaaaaaa-1", "subagent:f6")
         commit_session(harness, subagent, "/elsewhere", 1)
@@ -106,7 +109,7 @@ def ids_in_export(invoke: Invoke, options: list[str], _: str) -> list[str]:
         files = [Path(file["path"]) for file in output["data"]["files"]]
         lines = [line for file in files for line in file.read_text().splitlines()]
     return [
-        session_id for line in lines for session_id in FOLDERS if session_id in line
+        session_id for line in lines for session_id in SESSIONS if session_id in line
     ]
 
 
@@ -143,7 +146,7 @@ ALL_COMMANDS = [
         ("--agent codex --project app", "agent:codex project:app", "c"),
     ],
 )
-def test_agent_and_project_filters_are_the_same_in_every_command(
+def test_agent_and_project_filters_select_the_same_sessions_in_every_command(
     invoke: Invoke, list_ids: ListIds, options: str, query: str, first_letters: str
 ):
     ids = list_ids(invoke, options.split(), query)
@@ -162,7 +165,7 @@ def test_agent_and_project_filters_are_the_same_in_every_command(
         ("--status active", "status:active", ""),
     ],
 )
-def test_other_filters_are_the_same_in_every_command_that_has_them(
+def test_other_filters_select_the_same_sessions_in_commands_that_have_them(
     invoke: Invoke, list_ids: ListIds, options: str, query: str, first_letters: str
 ):
     ids = list_ids(invoke, options.split(), query)
@@ -171,7 +174,7 @@ def test_other_filters_are_the_same_in_every_command_that_has_them(
 
 
 @pytest.mark.parametrize("list_ids", ALL_COMMANDS)
-def test_an_unknown_agent_is_the_same_error_in_every_command(
+def test_an_unknown_agent_gives_the_same_error_in_every_command(
     invoke: Invoke, list_ids: ListIds
 ):
     with pytest.raises(UserError) as caught:

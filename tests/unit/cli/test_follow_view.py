@@ -22,7 +22,7 @@ from tests.support.records import (
     make_record,
 )
 
-SUB = "subagent:a5c0041"
+SUBAGENT = "subagent:a5c0041"
 
 
 @pytest.fixture
@@ -57,13 +57,13 @@ def test_a_session_without_a_folder_is_labelled_with_its_agent():
 
 
 def test_a_subagent_is_labelled_with_its_parent(harness: StoreHarness):
-    key = make_key("s", SUB)
+    key = make_key("s", SUBAGENT)
     link = make_event(
         "subagent_linked", session=key, metadata={"agent_type": "explorer"}
     )
     harness.commit(link, make_prompt("go", "1", session=key))
 
-    label = SessionLabels(list).format_label(key, harness.session("s", SUB))
+    label = SessionLabels(list).format_label(key, harness.session("s", SUBAGENT))
 
     assert label.split() == ["s", "›", "explorer"]
 
@@ -79,7 +79,7 @@ def test_labels_are_stable_and_unique():
 
 
 @pytest.mark.parametrize("folder", ["日本語" * 9, "x" * 50, "a\tb\x1b[2J", "a"])
-def test_every_label_is_equally_wide(harness: StoreHarness, folder: str):
+def test_all_labels_have_the_same_width(harness: StoreHarness, folder: str):
     harness.commit(make_event("opened", "1", metadata={"cwd": f"/home/{folder}"}))
 
     label = SessionLabels(list).format_label(make_key(), harness.session())

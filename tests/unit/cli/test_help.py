@@ -18,22 +18,22 @@ from tests.support.command_pages import iter_commands
 COMMANDS = {ctx.command_path: ctx.command for ctx in iter_commands()}
 
 
-def find_calls(command_line: str) -> Iterator[list[str]]:
+def iter_calls(command_line: str) -> Iterator[list[str]]:
     """Yield the arguments of each `leslied` call in a shell command line."""
     line = re.sub(r"\b2?[<>] *\S+|[<>] *\S+", "", command_line)
     inner = re.findall(r"\$\((.*?)\)", line)
     outer = re.split(r"\||&&|;", re.sub(r"\$\(.*?\)", "", line))
     for call in (*inner, *outer):
-        program, *rest = shlex.split(call)
+        program, *arguments = shlex.split(call)
         if program == "leslied":
-            yield rest
+            yield arguments
 
 
 EXAMPLES = [
     (command_line, arguments)
     for command in COMMANDS.values()
     for command_line, _ in command.examples
-    for arguments in find_calls(command_line)
+    for arguments in iter_calls(command_line)
 ]
 
 
@@ -45,9 +45,9 @@ def parse(arguments: list[str]) -> click.Context:
     """Parse the arguments down to the last subcommand, without running it."""
     ctx = leslied.make_context("leslied", arguments)
     while isinstance(ctx.command, click.Group):
-        rest = [*ctx._protected_args, *ctx.args]
-        name, command, rest = ctx.command.resolve_command(ctx, rest)
-        ctx = command.make_context(name, rest, parent=ctx)
+        remaining = [*ctx._protected_args, *ctx.args]
+        name, command, remaining = ctx.command.resolve_command(ctx, remaining)
+        ctx = command.make_context(name, remaining, parent=ctx)
     return ctx
 
 

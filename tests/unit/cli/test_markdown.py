@@ -71,8 +71,8 @@ def test_no_line_is_wider_than_the_terminal(text: str):
 
 
 @pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0), 0x202E])
-def test_a_character_reference_cannot_send_control_characters(code: int):
-    """The parser decodes `&#13;` after the text was sanitized."""
+def test_a_character_reference_cannot_produce_control_characters(code: int):
+    """Render `&#13;`, which the parser decodes after the text was sanitized."""
     rendered = "".join(render(f"a&#{code};b `{chr(code)}` ~~{chr(code)}~~"))
 
     assert chr(code) not in COLOUR.sub("", rendered)
@@ -93,7 +93,7 @@ def test_the_only_escape_sequences_are_colours(text: str):
     assert "\x1b" not in COLOUR.sub("", rendered)
 
 
-def test_no_background_and_neither_black_nor_white_is_used():
+def test_backgrounds_black_and_white_are_not_used():
     text = "# h\n`a` **b** *c* > d\n\n> e\n\n```py\nclass A: 1\n```"
 
     sequences = COLOUR.findall("\n".join(render(text)))

@@ -82,7 +82,7 @@ def test_ages_are_formatted_in_one_unit(seconds: int, expected: str):
     assert format_ago(now - timedelta(seconds=seconds), now) == expected
 
 
-def test_numbers_and_sizes_are_short():
+def test_numbers_and_sizes_are_abbreviated():
     assert [format_number(n) for n in (950, 12_345, 3_400_000)] == [
         "950",
         "12k",
@@ -119,13 +119,13 @@ def test_an_id_that_is_a_prefix_of_another_is_not_cut():
     }
 
 
-def test_a_short_id_is_unique_among_ids_that_are_not_shown_too():
+def test_a_short_id_is_also_unique_among_ids_that_are_not_shown():
     assert shorten_ids(["01a1e1f8-e3b4"], ["01a1e1f8-e111"]) == {
         "01a1e1f8-e3b4": "01a1e1f8-e3",
     }
 
 
-def test_no_ids_give_no_short_ids():
+def test_no_ids_have_no_short_ids():
     assert shorten_ids([], []) == {}
 
 
@@ -145,7 +145,7 @@ NAMES = ("ID", "AGENT", "WHEN", "TITLE", "TOOLS", "OUT")
 DROPPABLE = ("OUT", "TOOLS", "AGENT", "WHEN")
 
 
-def rows() -> list[tuple[str, ...]]:
+def make_rows() -> list[tuple[str, ...]]:
     return [
         (f"{n:08x}", "claude-code", "2026-11-16 10:00", title, "340", "12k")
         for n, title in enumerate(TITLES)
@@ -163,9 +163,9 @@ def test_every_line_fits_and_columns_are_aligned(columns: int):
     lines = list(
         format_table(
             (*NAMES, "END"),
-            [(*row, "|") for row in rows()],
+            [(*row, "|") for row in make_rows()],
             stretch=3,
-            right_aligned="TOOLS OUT",
+            right_aligned=("TOOLS", "OUT"),
             droppable=DROPPABLE,
         )
     )
@@ -177,7 +177,9 @@ def test_every_line_fits_and_columns_are_aligned(columns: int):
 
 @pytest.mark.parametrize("columns", [40, 60, 120], indirect=True)
 def test_droppable_columns_are_dropped_in_order(columns: int):
-    header = next(iter(format_table(NAMES, rows(), stretch=3, droppable=DROPPABLE)))
+    header = next(
+        iter(format_table(NAMES, make_rows(), stretch=3, droppable=DROPPABLE))
+    )
 
     expected = {
         40: ["ID", "TITLE"],
@@ -191,14 +193,16 @@ def test_droppable_columns_are_dropped_in_order(columns: int):
 def test_the_first_column_and_numbers_are_never_cut(columns: int):
     row = ("thread-0123456789", "a long word of an agent", "title", "1234567")
     names = ("THREAD", "AGENT", "TITLE", "OUT")
-    _, line = format_table(names, [row], stretch=2, right_aligned="OUT")
+    _, line = format_table(names, [row], stretch=2, right_aligned=("OUT",))
 
     assert line.split()[0] == "thread-0123456789"
     assert line.split()[-1] == "1234567"
 
 
 def test_a_pipe_gets_every_column():
-    header = next(iter(format_table(NAMES, rows(), stretch=3, droppable=DROPPABLE)))
+    header = next(
+        iter(format_table(NAMES, make_rows(), stretch=3, droppable=DROPPABLE))
+    )
 
     assert click.unstyle(header).split() == list(NAMES)
 
@@ -216,7 +220,7 @@ def test_a_pipe_gets_every_column():
         ({"NO_COLOR": "0", "FORCE_COLOR": "1"}, False),
     ],
 )
-def test_the_environment_decides_about_colours(
+def test_environment_variables_turn_colours_on_and_off(
     environ: dict[str, str], *, color: bool | None
 ):
     assert find_color_setting(environ) is color
@@ -234,7 +238,7 @@ def test_without_a_stretch_column_the_widest_columns_are_cut_equally():
     assert abs(len(second) - len(third)) <= 1
 
 
-def test_columns_have_a_minimum_width_even_if_lines_do_not_fit():
+def test_columns_keep_a_minimum_width_even_if_lines_do_not_fit():
     names = [f"name{number}" for number in range(20)]
 
     _, line = format_table(names, [["x" * 50] * 20], stretch=None)

@@ -14,7 +14,7 @@ START = 1000.0
 
 
 class FakeKeyboard:
-    """Press keys at given times."""
+    """Keyboard whose keys are pressed at the times in `presses`."""
 
     def __init__(self, clock: FakeClock, *presses: tuple[float, Key]) -> None:
         self.clock = clock
@@ -32,7 +32,7 @@ class FakeKeyboard:
 
 
 class PlayerHarness:
-    """Play events and record what is written, and when."""
+    """Player of events that records each written text with its time."""
 
     def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
@@ -107,7 +107,7 @@ def test_without_a_terminal_text_appears_at_once(harness: PlayerHarness):
     assert harness.texts == [(1.0, "it works\n")]
 
 
-def test_pause_stops_playback_until_it_is_pressed_again(harness: PlayerHarness):
+def test_the_pause_key_stops_playback_until_it_is_pressed_again(harness: PlayerHarness):
     harness.play(ReplayEvent(10, "a\n"), presses=((0.4, "pause"), (60, "pause")))
 
     assert harness.texts[-1] == (60.6, "a\n")
@@ -120,7 +120,7 @@ def test_a_paused_player_shows_a_hint_and_erases_it(harness: PlayerHarness):
     assert f"{hint}\r{' ' * len(hint)}\ra\n" in harness.screen
 
 
-def test_next_skips_a_pause(harness: PlayerHarness):
+def test_the_next_key_skips_a_pause(harness: PlayerHarness):
     harness.play(
         ReplayEvent(10, "a\n"), ReplayEvent(10, "b\n"), presses=((0.1, "next"),)
     )
@@ -128,7 +128,7 @@ def test_next_skips_a_pause(harness: PlayerHarness):
     assert harness.texts == [(0.1, "a\n"), (1.1, "b\n")]
 
 
-def test_next_shows_the_rest_of_a_text_and_the_next_entry_at_once(
+def test_the_next_key_shows_the_rest_of_a_text_and_the_next_entry_at_once(
     harness: PlayerHarness,
 ):
     harness.play(
@@ -145,13 +145,13 @@ def test_next_shows_the_rest_of_a_text_and_the_next_entry_at_once(
     ]
 
 
-def test_next_continues_a_paused_player(harness: PlayerHarness):
+def test_the_next_key_continues_a_paused_player(harness: PlayerHarness):
     harness.play(ReplayEvent(10, "a\n"), presses=((0.4, "pause"), (5, "next")))
 
     assert harness.texts[-1] == (5.0, "a\n")
 
 
-def test_faster_shortens_the_rest_of_a_pause(harness: PlayerHarness):
+def test_the_faster_key_shortens_the_rest_of_a_pause(harness: PlayerHarness):
     harness.play(
         ReplayEvent(10, "a\n"), ReplayEvent(10, "b\n"), presses=((0.5, "faster"),)
     )
@@ -159,7 +159,7 @@ def test_faster_shortens_the_rest_of_a_pause(harness: PlayerHarness):
     assert [time for time, text in harness.texts if text in "a\nb\n"] == [0.75, 1.25]
 
 
-def test_slower_lengthens_the_rest_of_a_pause(harness: PlayerHarness):
+def test_the_slower_key_lengthens_the_rest_of_a_pause(harness: PlayerHarness):
     harness.play(ReplayEvent(10, "a\n"), presses=((0.5, "slower"),))
 
     assert harness.texts[-1] == (1.5, "a\n")
@@ -171,7 +171,7 @@ def test_a_new_speed_is_shown_and_erased(harness: PlayerHarness):
     assert "speed 20\r        \ra\n" in harness.screen
 
 
-def test_quit_ends_playback_and_the_line(harness: PlayerHarness):
+def test_quitting_ends_the_current_line(harness: PlayerHarness):
     harness.play(
         ReplayEvent(0, "one two three\n", "spoken"),
         ReplayEvent(0, "four\n"),

@@ -12,7 +12,7 @@ from tests.support.clock import FakeClock
 
 
 class FakeTerminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """Stream whose `isatty` returns True."""
 
     def isatty(self) -> bool:
         return True
@@ -23,7 +23,7 @@ class FakeTerminal(io.StringIO):
 
 
 @pytest.fixture(autouse=True)
-def term(monkeypatch: pytest.MonkeyPatch):
+def set_term(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TERM", "xterm")
 
 
@@ -50,7 +50,7 @@ def test_a_bar_shows_done_total_and_time_left(
     )
 
 
-def test_short_work_has_no_bar(
+def test_a_short_task_has_no_bar(
     bar: ProgressBar, clock: FakeClock, terminal: FakeTerminal
 ):
     clock.advance(0.2)
@@ -109,7 +109,7 @@ def test_progress_over_the_total_is_shown_as_complete(
     assert "100%  200 B of 200 B" in terminal.current_line()
 
 
-def test_work_of_unknown_length_has_no_bar(
+def test_a_task_of_unknown_length_has_no_bar(
     bar: ProgressBar, clock: FakeClock, terminal: FakeTerminal
 ):
     clock.advance(1)

@@ -15,13 +15,16 @@ from leslied.store import StoreReader
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.prune import list_session_ids, sync_and_archive
 
-SLACK = 32_000_000
+SLACK_BYTES = 32_000_000
 OLD, NEW = (f"{letter * 8}-0000-4000-8000-000000000000" for letter in "ab")
 
 
 @pytest.fixture
-def archived(claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> ClaudeHome:
-    """Two archived sessions; the new one has noise that makes the archive large."""
+def archived_home(claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> ClaudeHome:
+    """Return a home with two archived_home sessions, the new one with a lot of noise.
+
+    Noise takes space in the archive, but not in the store.
+    """
     monkeypatch.setenv("LESLIED_DATA_DIR", str(claude.store_path.parent))
     old, new = ClaudeLogBuilder(OLD), ClaudeLogBuilder(NEW)
     claude.write(old.prompt("hello"), old.answer("hi"), name=f"-app/{OLD}.jsonl")
@@ -40,31 +43,31 @@ def fake_free_space(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free))
 
 
-def prune_old() -> None:
+def prune_old_session() -> None:
     args = ["prune", "--keep", "1", "--yes"]
     CliRunner().invoke(leslied, args, catch_exceptions=False)
 
 
 def test_pruning_needs_space_for_the_store_but_not_for_the_archive(
-    archived: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+    archived_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
-    with StoreReader(archived.store_path) as reader:
+    with StoreReader(archived_home.store_path) as reader:
         store, archive = reader.sizes.get_used_bytes(), reader.sizes.get_archive_bytes()
-    fake_free_space(monkeypatch, 2 * store + SLACK)
-    prune_old()
+    fake_free_space(monkeypatch, 2 * store + SLACK_BYTES)
+    prune_old_session()
 
     assert archive > store
-    assert list_session_ids(archived) == {NEW}
+    assert list_session_ids(archived_home) == {NEW}
 
 
 def test_nothing_is_pruned_without_enough_free_space(
-    archived: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+    archived_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
-    fake_free_space(monkeypatch, SLACK)
+    fake_free_space(monkeypatch, SLACK_BYTES)
     with pytest.raises(UserError, match="Nothing was deleted"):
-        prune_old()
+        prune_old_session()
 
-    assert list_session_ids(archived) == {OLD, NEW}
+    assert list_session_ids(archived_home) == {OLD, NEW}
 
 
 @pytest.mark.parametrize(

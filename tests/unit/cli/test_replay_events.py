@@ -36,7 +36,7 @@ def test_prompts_are_typed_answers_spoken_and_calls_shown_at_once():
     assert pacings == ["at once", "typed", "spoken", "at once"]
 
 
-def test_the_pause_is_before_the_header_only():
+def test_an_entry_below_a_header_has_no_pause_of_its_own():
     units = [
         make_unit(make_prompt("a", created_at=time_at(0))),
         make_unit(make_prompt("b", created_at=time_at(9)), number=2),
@@ -72,7 +72,7 @@ def test_a_subagent_is_indented_below_its_header():
     assert text.endswith("    seen\n")
 
 
-def test_a_result_away_from_its_call_repeats_the_call():
+def test_a_result_that_does_not_follow_its_call_repeats_the_call():
     unit = make_unit(
         make_call("Bash", '{"command": "one"}', "1"),
         make_call("Bash", '{"command": "two"}', "2"),

@@ -18,7 +18,7 @@ from tests.support.records import make_prompt, make_record
 
 @pytest.fixture
 def unit(claude: ClaudeHome, clock: FakeClock) -> Unit:
-    """A unit with entries of every type and a subagent."""
+    """Return a unit with entries of every type and a subagent."""
     write_sample_session(claude)
     claude.sync(is_final=True)
     return read_session(claude.store_path, clock).units[1]
@@ -85,7 +85,7 @@ def test_units_are_loaded_lazily(unit: Unit):
     assert loaded == [0]
 
 
-def test_a_single_record_is_rendered_like_in_a_session():
+def test_a_single_record_is_rendered_as_in_a_session():
     assert list(render_record(make_prompt("go"), "  ", is_full=False)) == [
         "",
         "  > go",

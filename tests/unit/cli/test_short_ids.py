@@ -24,8 +24,8 @@ from tests.support.records import (
 SHORT_ID = re.compile(r"01a1e1f8[0-9a-f-]*")
 HIDDEN = "01a1e1f8-0900-7d00"
 """Session in another folder, and too small for any list of the largest."""
-LOST = "01a1e1f8-05aa-7d00"
-"""Session of which only a subagent's log exists."""
+ORPHAN = "01a1e1f8-05aa-7d00"
+"""Session without a log of its own; only the log of its subagent exists."""
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def store(tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> 
                 harness, make_key(f"01a1e1f8-0{number}ff-7d00"), "shown", "word " * 99
             )
         commit_session(harness, make_key(HIDDEN), "hidden", "")
-        commit_session(harness, make_key(LOST, "subagent:5ab"), "hidden", "")
+        commit_session(harness, make_key(ORPHAN, "subagent:5ab"), "hidden", "")
         harness.store.mark_all_stopped()
     return folder
 
@@ -81,4 +81,4 @@ def test_show_accepts_every_printed_id(command: str):
     }
 
     assert len(session_ids) == 10
-    assert not session_ids & {HIDDEN, LOST}
+    assert not session_ids & {HIDDEN, ORPHAN}

@@ -31,7 +31,9 @@ def to_microseconds(time: datetime) -> int:
         ("2026-11-16T09:00+02:00", DAY.replace(hour=7), DAY.replace(hour=7)),
     ],
 )
-def test_a_day_means_its_start_or_its_end(text: str, start: datetime, end: datetime):
+def test_a_day_means_its_start_or_its_end_and_a_time_itself(
+    text: str, start: datetime, end: datetime
+):
     assert parse_time_arg(text, NOW, UTC) == to_microseconds(start)
     assert parse_time_arg(text, NOW, UTC, is_end=True) == to_microseconds(end)
 

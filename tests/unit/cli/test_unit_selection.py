@@ -15,7 +15,7 @@ from tests.support.pages import write_sample_session
 
 @pytest.fixture
 def units(claude: ClaudeHome, clock: FakeClock) -> tuple[Unit, ...]:
-    """Three units, and unit 0 before the first prompt."""
+    """Return three units, and unit 0 with the entries before the first prompt."""
     builder = ClaudeLogBuilder()
     claude.write(*(builder.prompt(text) for text in ("one", "two", "three")))
     claude.sync(is_final=True)
@@ -24,7 +24,7 @@ def units(claude: ClaudeHome, clock: FakeClock) -> tuple[Unit, ...]:
 
 @pytest.fixture
 def unit(claude: ClaudeHome, clock: FakeClock) -> Unit:
-    """A unit with entries of every type and a subagent."""
+    """Return a unit with entries of every type and a subagent."""
     write_sample_session(claude)
     claude.sync(is_final=True)
     return read_session(claude.store_path, clock).units[1]

@@ -171,12 +171,13 @@ def test_removing_a_block_restores_the_text_around_it(
     assert remove_block(data, block) == remaining
 
 
+@pytest.mark.fault("P6")
 @pytest.mark.timeout(MAX_WAIT_SECONDS)
 @pytest.mark.parametrize(
     "line", [b"```a\n", b"```\n", b"~~~ ~\n", b"<leslie_system_guide \n", b"\n"]
 )
 def test_a_hostile_file_is_read_quickly(line: bytes):
-    """P6: the time is linear in the size of the file."""
+    """The time is linear in the size of the file."""
     assert find_blocks(line * (2**20 // len(line))) == []
 
 

@@ -58,7 +58,7 @@ def test_no_temporary_file_remains_in_the_folder(file: Path):
     assert [*file.parent.iterdir()] == [file]
 
 
-def test_replacing_a_file_by_none_deletes_it(file: Path):
+def test_replacing_the_content_with_none_deletes_the_file(file: Path):
     file.write_bytes(b"old")
 
     replace(file, None)
@@ -66,8 +66,9 @@ def test_replacing_a_file_by_none_deletes_it(file: Path):
     assert not file.exists()
 
 
+@pytest.mark.fault("P6")
 def test_a_link_is_refused_and_its_target_named(file: Path, tmp_path: Path):
-    """P6: links are never followed."""
+    """Links are never followed."""
     target = tmp_path / "elsewhere"
     target.write_bytes(b"precious")
     file.symlink_to(target)
@@ -78,7 +79,7 @@ def test_a_link_is_refused_and_its_target_named(file: Path, tmp_path: Path):
     assert target.read_bytes() == b"precious"
 
 
-def test_the_hint_names_a_link_target_in_the_same_folder(file: Path):
+def test_the_hint_suggests_a_link_target_in_the_same_folder(file: Path):
     file.symlink_to("CLAUDE.md")
 
     with pytest.raises(UserError) as caught:
@@ -87,8 +88,9 @@ def test_the_hint_names_a_link_target_in_the_same_folder(file: Path):
     assert caught.value.hint == "To write to its target: leslied init --file CLAUDE.md"
 
 
+@pytest.mark.fault("P6")
 def test_the_other_name_of_a_hard_link_keeps_its_content(file: Path, tmp_path: Path):
-    """P6: a hard link in a project does not change a file outside of it."""
+    """A hard link in a project does not change a file outside of it."""
     target = tmp_path / "elsewhere"
     target.write_bytes(b"precious")
     os.link(target, file)
@@ -120,11 +122,12 @@ def test_a_huge_file_is_refused(file: Path):
         read_snapshot(file.parent, NAME)
 
 
+@pytest.mark.fault("D8")
 @pytest.mark.parametrize("data", [b"new", None])
 def test_a_file_that_changed_since_it_was_read_is_not_replaced(
     file: Path, data: bytes | None
 ):
-    """D8: an edit between our read and our write is not lost."""
+    """An edit between our read and our write is not lost."""
     file.write_bytes(b"old")
     snapshot = read_snapshot(file.parent, NAME)
     file.write_bytes(b"edited")

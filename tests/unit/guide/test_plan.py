@@ -1,4 +1,4 @@
-"""Plans for a file with and without the guide (row 12 of the original test vectors)."""
+"""Plans for a file with and without the guide."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_guide_is_appended_to_a_file_without_one():
 
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
-def test_the_same_guide_changes_no_byte(newline: bytes):
+def test_a_file_with_the_current_guide_is_unchanged(newline: bytes):
     data = b"a" + (b"\n\n" + GUIDE.text + b"\nb").replace(b"\n", newline)
 
     plan = plan_init(data, GUIDE)
@@ -41,7 +41,7 @@ def test_the_same_guide_changes_no_byte(newline: bytes):
     assert (plan.status, plan.data) == ("unchanged", data)
 
 
-def test_a_guide_with_other_newlines_is_unchanged():
+def test_a_guide_that_differs_only_in_newlines_is_unchanged():
     data = b"a\r\n\r\n" + GUIDE.text + b"\r\n"
 
     assert plan_init(data, GUIDE).status == "unchanged"
@@ -86,7 +86,7 @@ def test_two_guides_are_refused_with_their_line_numbers():
         plan_init(data, GUIDE)
 
 
-def test_removing_removes_all_guides():
+def test_removing_the_guide_removes_every_copy():
     data = b"a\n\n" + make_block("1.0.0") + b"\n\nb\n\n" + GUIDE.text + b"\n"
 
     assert plan_remove(data).data == b"a\n\nb\n"

@@ -36,5 +36,7 @@ from leslied.guide.version import compare_versions
         ("9" * 5000 + ".0.0", "2.1.0", "unknown"),
     ],
 )
-def test_versions_are_compared(installed: str, shipped: str, step: str):
+def test_the_kind_of_update_follows_from_the_versions(
+    installed: str, shipped: str, step: str
+):
     assert compare_versions(installed, shipped) == step

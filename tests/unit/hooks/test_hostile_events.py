@@ -135,7 +135,7 @@ def test_the_valid_fields_of_an_event_are_still_used(
 
 @pytest.mark.parametrize("value", ["\ud800", "/a/\udfff.jsonl", "/a\0b"])
 @pytest.mark.parametrize("field", ["session_id", "transcript_path", "reason"])
-def test_an_unusable_file_is_dropped_and_reported(
+def test_a_spool_file_with_an_unusable_value_is_dropped_and_reported(
     hook_events: HookEvents, field: str, value: str
 ):
     event = {"hook_event_name": "SessionEnd", "session_id": SESSION, field: value}
@@ -168,13 +168,15 @@ def test_an_event_that_fails_unexpectedly_stays_and_does_not_block_others(
     write_spool_file(hook_events, "2.json", {**event, "session_id": "good"})
     mark_ended, ended = StopDetection.mark_ended, list[str]()
 
-    def fail_once(self: StopDetection, agent: str, session_ids: list[str]) -> int:
+    def fail_for_bad_session(
+        self: StopDetection, agent: str, session_ids: list[str]
+    ) -> int:
         if "bad" in session_ids:
             raise ZeroDivisionError
         ended.extend(session_ids)
         return mark_ended(self, agent, session_ids)
 
-    monkeypatch.setattr(StopDetection, "mark_ended", fail_once)
+    monkeypatch.setattr(StopDetection, "mark_ended", fail_for_bad_session)
 
     report = hook_events.run()
 
@@ -188,7 +190,9 @@ def test_an_event_that_fails_repeatedly_is_dropped(
 ):
     event = {"hook_event_name": "SessionEnd", "session_id": SESSION}
     write_spool_file(hook_events, "1.json", event)
-    monkeypatch.setattr(StopDetection, "mark_ended", fail(ZeroDivisionError()))
+    monkeypatch.setattr(
+        StopDetection, "mark_ended", make_failing_call(ZeroDivisionError())
+    )
     hook_events = replace(hook_events, failures=Failures(clock=clock))
     dropped: list[str] = []
 
@@ -206,7 +210,9 @@ def test_an_unusable_store_keeps_the_files_for_the_next_run(
     event = {"hook_event_name": "SessionEnd", "session_id": SESSION}
     write_spool_file(hook_events, "1.json", event)
     monkeypatch.setattr(
-        StopDetection, "mark_ended", fail(StoreUnusable("The store is busy."))
+        StopDetection,
+        "mark_ended",
+        make_failing_call(StoreUnusable("The store is busy.")),
     )
 
     with pytest.raises(StoreUnusable):
@@ -215,7 +221,9 @@ def test_an_unusable_store_keeps_the_files_for_the_next_run(
     assert list_spool(hook_events) == ["1.json"]
 
 
-def fail(error: Exception) -> Any:
+def make_failing_call(error: Exception) -> Any:
+    """Return a function that raises the error."""
+
     def raise_error(*_: object) -> None:
         raise error
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from leslied.hooks import inbox
 from tests.support.claude import ClaudeLogBuilder
-from tests.support.hooks import SECOND, THREAD, HookedSession
+from tests.support.hooks import NS_PER_SECOND, THREAD, HookedSession
 
 
 @pytest.fixture
@@ -29,9 +29,9 @@ def make_injection_line(text: str) -> dict[str, Any]:
     return ClaudeLogBuilder().line("attachment", attachment=kind)
 
 
-def advance_past(session: HookedSession, seconds: float) -> None:
-    """Set the session's clock so many seconds after the real time of the files."""
-    session.now_ns = time.time_ns() + int(seconds * SECOND)
+def set_clock_ahead(session: HookedSession, seconds: float) -> None:
+    """Set the session's clock this long after the real time, which the files have."""
+    session.now_ns = time.time_ns() + int(seconds * NS_PER_SECOND)
 
 
 def test_a_message_is_injected_into_the_next_prompt_only(session: HookedSession):
@@ -48,7 +48,7 @@ def test_a_message_is_injected_into_the_next_prompt_only(session: HookedSession)
     assert session.messages() == {message_id: "delivered"}
 
 
-def test_without_a_log_the_answer_confirms_the_delivery(session: HookedSession):
+def test_without_a_log_the_answer_confirms_a_delivery(session: HookedSession):
     message_id = session.queue_message("hello")
     session.prompt()
 
@@ -63,7 +63,7 @@ def test_a_message_that_a_crashed_agent_did_not_log_is_injected_again(
     message_id = session.queue_message("hello")
     session.write(ClaudeLogBuilder().prompt("before"))
     session.prompt()
-    advance_past(session, 6)
+    set_clock_ahead(session, 6)
 
     again = session.prompt()
     session.write(make_injection_line(again))
@@ -73,26 +73,30 @@ def test_a_message_that_a_crashed_agent_did_not_log_is_injected_again(
     assert session.messages() == {message_id: "delivered"}
 
 
-def test_an_agent_has_some_time_to_log_a_message(session: HookedSession):
+def test_a_message_stays_claimed_while_the_agent_has_time_to_log_it(
+    session: HookedSession,
+):
     message_id = session.queue_message("hello")
     session.write(ClaudeLogBuilder().prompt("before"))
     session.prompt()
-    advance_past(session, 1)
+    set_clock_ahead(session, 1)
 
     assert session.prompt() == ""
     assert session.messages() == {message_id: "claimed"}
 
 
-def test_a_claim_of_another_session_is_settled_by_its_log(
+def test_the_log_of_the_claiming_session_confirms_a_delivery(
     session: HookedSession, tmp_path: Path
 ):
     message_id = session.queue_message("hello")
     session.write(make_injection_line(session.prompt()))
-    other = HookedSession(tmp_path, "22222222-2222-4333-8444-555555555555")
-    other.write_relations(**{THREAD: {"session_id": other.session_id}})
-    advance_past(other, 60)
+    second_session = HookedSession(tmp_path, "22222222-2222-4333-8444-555555555555")
+    second_session.write_relations(
+        **{THREAD: {"session_id": second_session.session_id}}
+    )
+    set_clock_ahead(second_session, 60)
 
-    assert message_id not in other.prompt()
+    assert message_id not in second_session.prompt()
     assert session.messages() == {message_id: "delivered"}
 
 
@@ -152,7 +156,7 @@ class CrashingAgentMachine(RuleBasedStateMachine):
         text = self.session.prompt()
         if is_logged and text:
             self.session.write(make_injection_line(text))
-        advance_past(self.session, delay_seconds)
+        set_clock_ahead(self.session, delay_seconds)
 
     @rule(name=st.sampled_from(["Stop", "SessionEnd"]))
     def end(self, name: str) -> None:

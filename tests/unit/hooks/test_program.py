@@ -13,7 +13,6 @@ import pytest
 
 from leslied.hooks import respond
 from leslied.hooks.settings import PROGRAM, make_command
-from leslied.mini_json import dumps, loads
 from leslied.model.machine_prompts import MACHINE_PROMPT_PREFIXES
 from leslied.threads.relations import encode_relations, make_empty_relations
 from tests.support.hooks import HookedSession, run_program
@@ -32,7 +31,7 @@ def session(tmp_path: Path) -> HookedSession:
     return HookedSession(tmp_path)
 
 
-def test_the_answer_is_on_standard_output(session: HookedSession):
+def test_the_answer_is_written_to_standard_output(session: HookedSession):
     payload = json.dumps(session.event("SessionStart", source="startup")).encode()
 
     result = run_program(payload, str(session.data))
@@ -85,10 +84,10 @@ def test_the_program_succeeds_on_a_full_disk(session: HookedSession, name: str):
     """RLIMIT_FSIZE: every write fails, as on a full disk."""
     payload = json.dumps(session.event(name, prompt="go", source="startup")).encode()
 
-    def fill() -> None:
+    def forbid_writing() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
-    result = run_program(payload, str(session.data), preexec_fn=fill)
+    result = run_program(payload, str(session.data), preexec_fn=forbid_writing)
 
     assert (result.returncode, result.stderr) == (0, b"")
     assert (b"<thread_context" in result.stdout) == (name != "Stop")
@@ -184,7 +183,7 @@ def test_the_context_is_rendered_once_per_prompt(
 
 
 @pytest.mark.parametrize("prefix", MACHINE_PROMPT_PREFIXES)
-def test_a_prompt_of_a_machine_gets_no_context(session: HookedSession, prefix: str):
+def test_a_machine_prompt_gets_no_context(session: HookedSession, prefix: str):
     event = session.event("UserPromptSubmit", prompt=f"{prefix} something")
 
     answer = respond.respond(str(session.data), json.dumps(event).encode(), 1)
@@ -203,22 +202,3 @@ def test_all_files_are_private(session: HookedSession):
 
     modes = {oct(p.stat().st_mode & 0o777) for p in session.data.rglob("*")}
     assert modes == {"0o700", "0o600"}
-
-
-@pytest.mark.parametrize(
-    "text", ['{"a": [1, 2.5, null, true, "é\\u00e9\\ud83d\\ude00"]}', " {} ", "NaN"]
-)
-def test_loads_agrees_with_the_json_module(text: str):
-    assert repr(loads(text.encode())) == repr(json.loads(text))
-
-
-@pytest.mark.parametrize("text", ["", "{", "{} x", '{"a":}', "nope", '{"a": "\n"}'])
-def test_loads_raises_value_error_for_invalid_json(text: str):
-    with pytest.raises(ValueError):  # noqa: PT011 - any subclass
-        loads(text.encode())
-
-
-def test_the_json_module_reads_what_dumps_writes():
-    value = {"a": 'x"\n\\é\0', "b": True, "c": {"d": ""}}
-
-    assert json.loads(dumps(value)) == value

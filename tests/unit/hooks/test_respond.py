@@ -16,8 +16,9 @@ def session(tmp_path: Path) -> HookedSession:
     return HookedSession(tmp_path)
 
 
-def usage(tokens: int, **more: object) -> dict[str, object]:
-    return {"usage": {"input_tokens": 1, "cache_read_input_tokens": tokens}, **more}
+def make_usage(tokens: int) -> dict[str, object]:
+    """Return the fields of an answer that used about this many tokens."""
+    return {"usage": {"input_tokens": 1, "cache_read_input_tokens": tokens}}
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact", "fork"])
@@ -52,13 +53,15 @@ def test_the_first_prompt_after_a_compaction_gets_the_context(session: HookedSes
     assert session.prompt() == ""
 
 
-def test_a_nearly_full_window_gets_the_context_once_more(session: HookedSession):
+def test_the_context_is_injected_once_more_when_the_window_is_nearly_full(
+    session: HookedSession,
+):
     builder = ClaudeLogBuilder()
     session.call_hook("SessionStart", source="startup")
-    session.write(builder.answer("a", **usage(179_000)))
+    session.write(builder.answer("a", **make_usage(179_000)))
     assert session.prompt() == ""
 
-    session.write(builder.answer("b", **usage(180_000)))
+    session.write(builder.answer("b", **make_usage(180_000)))
 
     assert "<thread_context" in session.prompt()
     assert session.prompt() == ""
@@ -78,7 +81,7 @@ def test_the_size_of_the_window_depends_on_the_model(
     session: HookedSession, tokens: int, model: str, *, is_injected: bool
 ):
     session.call_hook("SessionStart", source="startup", model=model)
-    session.write(ClaudeLogBuilder().answer("a", **usage(tokens)))
+    session.write(ClaudeLogBuilder().answer("a", **make_usage(tokens)))
 
     assert bool(session.prompt()) == is_injected
 
@@ -86,8 +89,8 @@ def test_the_size_of_the_window_depends_on_the_model(
 def test_usage_of_a_subagent_does_not_count(session: HookedSession):
     builder = ClaudeLogBuilder()
     session.call_hook("SessionStart", source="startup")
-    session.write(builder.answer("a", **usage(10)))
-    session.write(builder.answer("b", **usage(199_000)) | {"isSidechain": True})
+    session.write(builder.answer("a", **make_usage(10)))
+    session.write(builder.answer("b", **make_usage(199_000)) | {"isSidechain": True})
 
     assert session.prompt() == ""
 
@@ -100,7 +103,7 @@ def test_usage_of_a_subagent_does_not_count(session: HookedSession):
         "Stop hook feedback:\n- more",
     ],
 )
-def test_a_prompt_of_a_machine_gets_no_injection(session: HookedSession, prompt: str):
+def test_a_machine_prompt_gets_no_injection(session: HookedSession, prompt: str):
     message_id = session.queue_message("hello")
 
     assert session.prompt(prompt) == ""
@@ -124,9 +127,9 @@ def test_a_session_that_changes_its_folder_keeps_its_thread(session: HookedSessi
     assert session.prompt(cwd="/") == ""
 
 
-def test_a_claim_in_the_relations_file_decides_the_thread(session: HookedSession):
-    claims = {"thread-abc": {}, "thread-def": {"session_id": session.session_id}}
-    session.write_relations(**claims)
+def test_the_relations_file_can_assign_another_thread(session: HookedSession):
+    threads = {"thread-abc": {}, "thread-def": {"session_id": session.session_id}}
+    session.write_relations(**threads)
 
     text = session.call_hook("SessionStart", source="startup")
 
@@ -134,7 +137,7 @@ def test_a_claim_in_the_relations_file_decides_the_thread(session: HookedSession
 
 
 @pytest.mark.parametrize("name", ["../../etc", ".hidden", "a b", "", "x" * 65, 'a"b'])
-def test_a_claim_with_an_invalid_thread_id_is_ignored(
+def test_an_invalid_thread_id_in_the_relations_file_is_ignored(
     session: HookedSession, name: str
 ):
     session.write_relations(**{name: {"session_id": session.session_id}})

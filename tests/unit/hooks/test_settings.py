@@ -22,7 +22,7 @@ from leslied.hooks.settings import (
     install,
     uninstall,
 )
-from leslied.hooks.settings_file import SettingsFile, find_settings_file
+from leslied.hooks.settings_file import SettingsFile, get_settings_path
 
 COMMAND = HookCommand("/opt/it's here/python", "/home/dev/.local/share/leslied")
 FOREIGN = {"hooks": [{"type": "command", "command": "notify-send done"}]}
@@ -200,7 +200,7 @@ def test_installing_and_uninstalling_any_file_restores_it(text: str):
     assert set(find_commands(edited)) == set(EVENTS)
 
 
-def test_the_mode_and_a_link_are_preserved(tmp_path: Path):
+def test_an_update_preserves_the_mode_and_a_symbolic_link(tmp_path: Path):
     target = tmp_path / "dotfiles" / "claude.json"
     target.parent.mkdir()
     target.write_text("{}\n")
@@ -223,10 +223,10 @@ def test_a_file_that_cannot_be_written_does_not_change(
     file.write_text("{}\n")
 
     def fail(fd: int) -> None:
-        raise OSError(28, "No space remaining on device")
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(Exception, match="No space remaining"):
+    with pytest.raises(Exception, match="No space left"):
         SettingsFile(file).update(lambda text: install(text, COMMAND))
 
     assert {path.name for path in tmp_path.iterdir()} == {"home", "settings.json"}
@@ -236,10 +236,10 @@ def test_a_file_that_cannot_be_written_does_not_change(
 def test_the_settings_file_depends_on_scope_and_environment(tmp_path: Path):
     home = tmp_path / "h"
 
-    assert find_settings_file("user", home, {}, home) == home / ".claude/settings.json"
-    moved = find_settings_file("user", home, {"CLAUDE_CONFIG_DIR": "/c,/d"}, home)
-    assert moved == Path("/c/settings.json")
-    local = find_settings_file("local", home, {}, Path("/p"))
+    assert get_settings_path("user", home, {}, home) == home / ".claude/settings.json"
+    custom = get_settings_path("user", home, {"CLAUDE_CONFIG_DIR": "/c,/d"}, home)
+    assert custom == Path("/c/settings.json")
+    local = get_settings_path("local", home, {}, Path("/p"))
     assert local == Path("/p/.claude/settings.local.json")
 
 

@@ -15,12 +15,14 @@ from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
 
-NOW = 1_800_000_000_000_000_000
+NOW_NS = 1_800_000_000_000_000_000
 
 
-def spool_event(data: Path, name: str, log: Path | str, **more: str) -> None:
+def spool_event(data: Path, name: str, log: Path | str, **fields: str) -> None:
     event = {"hook_event_name": name, "session_id": SESSION, "prompt": "secret"}
-    spool.write_event(str(data), {**event, "transcript_path": str(log), **more}, NOW)
+    spool.write_event(
+        str(data), {**event, "transcript_path": str(log), **fields}, NOW_NS
+    )
 
 
 @pytest.fixture
@@ -127,7 +129,7 @@ def test_invalid_files_are_removed_and_reported(
     assert hook_events.run().dropped == []
 
 
-def test_a_file_that_is_still_being_written_is_kept(hook_events: HookEvents):
+def test_a_temporary_file_is_removed_after_a_minute(hook_events: HookEvents):
     hook_events.spool_dir.mkdir(parents=True)
     partial = hook_events.spool_dir / ".1.json.99.new"
     partial.touch()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from leslied.hooks.thread import AGENT, PROJECT_MARKERS, find_project, make_thread_id
 from leslied.model.record import SessionKey
 from leslied.sinks import _policy
-from leslied.sinks import find_project as find_in_sinks
+from leslied.sinks import find_project as find_project_in_sinks
 from leslied.store.session_totals import propose_thread_id
 
 
@@ -38,9 +38,9 @@ def test_a_folder_has_the_project_that_the_sinks_find(
         (tmp_path / marker).touch()
     cwd = f"{tmp_path}{subfolder}"
 
-    assert find_project(cwd) == str(find_in_sinks(cwd) or "")
+    assert find_project(cwd) == str(find_project_in_sinks(cwd) or "")
 
 
 @pytest.mark.parametrize("cwd", ["", "relative", "/nowhere/at/all", "/a\0b", "/"])
-def test_a_path_that_is_not_a_folder_has_no_project(cwd: str):
-    assert find_project(cwd) == str(find_in_sinks(cwd) or "")
+def test_an_unusual_path_has_the_project_that_the_sinks_find(cwd: str):
+    assert find_project(cwd) == str(find_project_in_sinks(cwd) or "")

@@ -64,7 +64,7 @@ def test_filters_are_separated_from_words(text: str, filters: list[Filter]):
 
 
 @pytest.mark.parametrize("text", ["role:robot", "status:dead", "is:fine"])
-def test_an_invalid_filter_is_refused_with_the_valid_ones(text: str):
+def test_the_error_for_an_invalid_filter_lists_the_valid_ones(text: str):
     with pytest.raises(UserError) as caught:
         parse_query(text, {})
 
@@ -73,7 +73,7 @@ def test_an_invalid_filter_is_refused_with_the_valid_ones(text: str):
 
 
 @pytest.mark.parametrize(
-    ("text", "is_syntax"),
+    ("text", "expected"),
     [
         ("merge conflict", False),
         ("a or b", False),
@@ -85,13 +85,14 @@ def test_an_invalid_filter_is_refused_with_the_valid_ones(text: str):
         ("tool:Bash rm", True),
     ],
 )
-def test_plain_words_have_no_syntax(text: str, is_syntax: bool):  # noqa: FBT001
-    assert has_syntax(text) is is_syntax
+def test_query_syntax_is_detected(text: str, expected: bool):  # noqa: FBT001
+    assert has_syntax(text) is expected
 
 
+@pytest.mark.fault("A5")
 @pytest.mark.parametrize("text", ["tool:\udcff", "\udcff", "project:/a\0b", "a\0"])
 def test_invalid_characters_are_replaced(text: str):
-    """A5: a shell can pass bytes that are not valid UTF-8."""
+    """A shell can pass bytes that are not valid UTF-8."""
     query = parse_query(text, {})
 
     words = [*(term.text for term in query.terms), *(f.value for f in query.filters)]
@@ -99,7 +100,7 @@ def test_invalid_characters_are_replaced(text: str):
 
 
 @given(st.text())
-def test_any_text_is_a_query(text: str):
+def test_any_text_is_a_valid_query(text: str):
     """Only a filter with an invalid value is refused."""
     try:
         query = parse_query(text, {})

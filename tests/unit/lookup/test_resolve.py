@@ -86,7 +86,7 @@ def test_a_unit_is_found_by_its_chat_id(harness: StoreHarness):
     assert (resolved.session.key.session_id, unit.prompt) == ("abc2-y", "two")
 
 
-def test_an_entry_is_found_by_its_id_with_its_result(harness: StoreHarness):
+def test_the_id_of_a_tool_call_selects_the_call_and_its_result(harness: StoreHarness):
     call = next(
         p for p in harness.list_records("abc2-y") if p.record.type == "tool_use"
     )
@@ -111,7 +111,7 @@ def test_an_ambiguous_prefix_is_an_error_that_lists_the_ids(harness: StoreHarnes
         resolve(harness, "abc2")
 
 
-def test_a_complete_subagent_id_wins_over_longer_ones(harness: StoreHarness):
+def test_a_complete_subagent_id_is_preferred_to_longer_ids(harness: StoreHarness):
     for name in ("a1", "a12"):
         key = make_key("abc1-x", f"subagent:{name}")
         harness.commit(make_record("sub", name, session=key), log=name)

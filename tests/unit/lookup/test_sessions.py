@@ -153,26 +153,27 @@ def test_totals_do_not_depend_on_the_selection(
     with harness.reader() as reader:
         usages = {s.key: s.usage for s in list_sessions(reader)}
         sessions = list_sessions(reader, Selection(limit=limit, order="started"))
-        costs = list_sessions(reader, Selection(limit=limit), with_costs=True)
+        with_costs = list_sessions(reader, Selection(limit=limit), with_costs=True)
 
     assert sum(usage.output_tokens for usage in usages.values()) == 1190
     assert all(session.usage == usages[session.key] for session in sessions)
-    assert all(session.usage == usages[session.key] for session in costs)
+    assert all(session.usage == usages[session.key] for session in with_costs)
 
 
 def test_an_old_subagent_of_a_recent_session_is_first_in_reverse_order(
     harness: StoreHarness,
 ):
-    old = make_key("cccc-3", "subagent:old")
+    old_subagent = make_key("cccc-3", "subagent:old_subagent")
     harness.commit(
-        make_record("sub", "o1", session=old, created_at=time_at(0)), log="old"
+        make_record("sub", "o1", session=old_subagent, created_at=time_at(0)),
+        log="old_subagent",
     )
     selection = Selection(limit=1, is_reversed=True)
 
     with harness.reader() as reader:
         (session,) = list_sessions(reader, selection, with_subagents=True)
 
-    assert session.key == old
+    assert session.key == old_subagent
 
 
 def test_a_session_without_a_main_log_has_the_folder_of_the_matching_subagent(

@@ -1,10 +1,10 @@
-"""The command that stops a running daemon."""
+"""The hint on how to stop a running daemon."""
 
 from __future__ import annotations
 
 import pytest
 
-from leslied.service import format_stop_command
+from leslied.service import format_stop_hint
 
 
 @pytest.mark.parametrize(
@@ -15,5 +15,5 @@ from leslied.service import format_stop_command
         ("other", "Ctrl-C"),
     ],
 )
-def test_each_platform_has_a_stop_command(platform: str, command: str):
-    assert format_stop_command(platform).startswith(command)
+def test_the_hint_starts_with_the_command_of_the_platform(platform: str, command: str):
+    assert format_stop_hint(platform).startswith(command)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from leslied.errors import LesliedError, UserError
-from leslied.service import ProgramResult, SubprocessRunner, find_manager, find_program
+from leslied.service import ProgramResult, SubprocessRunner, find_program, get_manager
 from leslied.service.systemd import (
     NAMESPACE_DIRECTIVES,
     Systemd,
@@ -29,7 +29,7 @@ ActiveEnterTimestamp=Mon 2026-11-16 05:08:53 UTC
 
 
 class FakeSystemd:
-    """Answers like systemctl, and records its calls."""
+    """A runner that answers like systemctl and records its calls."""
 
     def __init__(self, home: Path) -> None:
         self.path = home / ".config/systemd/user/leslied.service"
@@ -43,15 +43,17 @@ class FakeSystemd:
             ),
         }
         self.can_start: Callable[[str], bool] = lambda _: True
-        self.status = "226"
+        self.exit_status = "226"
 
-    def __call__(self, command, *, seconds=30.0, is_shown=False) -> ProgramResult:
+    def __call__(self, command, *, seconds=30.0, to_terminal=False) -> ProgramResult:
         call = " ".join(command).removeprefix("systemctl --user ")
         self.calls.append(call)
         if call == "restart leslied.service":
             return ProgramResult(0 if self.can_start(self.path.read_text()) else 1)
         if call.endswith("--property=Result,ExecMainStatus"):
-            return ProgramResult(0, f"Result=exit-code\nExecMainStatus={self.status}\n")
+            return ProgramResult(
+                0, f"Result=exit-code\nExecMainStatus={self.exit_status}\n"
+            )
         matching = (
             result for prefix, result in self.answers.items() if call.startswith(prefix)
         )
@@ -65,7 +67,7 @@ def fake(home: Path) -> FakeSystemd:
 
 @pytest.fixture
 def manager(home: Path, fake: FakeSystemd) -> Systemd:
-    return Systemd(home=home, config="", user=7, program=PROGRAM, run=fake)
+    return Systemd(home=home, config_home="", user=7, program=PROGRAM, run=fake)
 
 
 def list_directives(text: str) -> set[str]:
@@ -77,12 +79,16 @@ def test_creating_a_manager_changes_nothing(manager, fake, home):
     assert list(home.iterdir()) == []
 
 
-def test_installing_writes_enables_and_starts_in_this_order(manager, fake):
+def test_installing_writes_then_enables_then_starts_the_unit(manager, fake):
     installation = manager.install({})
 
     verbs = [call.split()[0] for call in fake.calls]
     assert verbs == [
-        *("show", "daemon-reload", "reset-failed", "enable", "restart"),
+        "show",
+        "daemon-reload",
+        "reset-failed",
+        "enable",
+        "restart",
         "loginctl",
     ]
     assert installation.path == fake.path
@@ -121,7 +127,7 @@ def test_a_unit_that_never_starts_leaves_no_file(manager, fake, home):
 def test_if_leslied_itself_fails_no_other_unit_is_tried(
     manager, fake, status: str, reason: str
 ):
-    fake.can_start, fake.status = lambda _: False, status
+    fake.can_start, fake.exit_status = lambda _: False, status
 
     with pytest.raises(LesliedError, match=reason):
         manager.install({})
@@ -132,7 +138,7 @@ def test_if_leslied_itself_fails_no_other_unit_is_tried(
 
 def test_without_a_user_manager_nothing_is_written(manager, fake, home):
     fake.answers["show"] = fake.answers["show --property=UnitPath"] = ProgramResult(
-        1, err="Failed to connect to bus: No medium program\n"
+        1, err="Failed to connect to bus: No medium found\n"
     )
 
     with pytest.raises(
@@ -141,7 +147,7 @@ def test_without_a_user_manager_nothing_is_written(manager, fake, home):
         manager.install({})
 
     assert caught.value.exit_code == 2
-    assert "No medium program" in caught.value.message
+    assert "No medium found" in caught.value.message
     assert "leslied run" in caught.value.hint
     assert list(home.iterdir()) == []
 
@@ -159,8 +165,10 @@ def test_the_shells_config_folder_is_used_only_if_the_manager_searches_it(
         fake.path = searched / "systemd/user/leslied.service"
         answer = ProgramResult(0, f"UnitPath=/etc {fake.path.parent} /usr\n")
         fake.answers["show --property=UnitPath"] = answer
-        config = str(tmp_path / "elsewhere")
-        return Systemd(home=home, config=config, user=7, program=PROGRAM, run=fake)
+        config_home = str(tmp_path / "elsewhere")
+        return Systemd(
+            home=home, config_home=config_home, user=7, program=PROGRAM, run=fake
+        )
 
     manager = make_manager(tmp_path / "elsewhere")
     assert manager.install({}).path.is_relative_to(tmp_path / "elsewhere")
@@ -185,12 +193,12 @@ def test_uninstalling_twice_is_harmless(manager, fake, home):
 
 def test_uninstalling_keeps_other_units(manager, fake):
     manager.install({})
-    other = fake.path.with_name("other.service")
-    other.touch()
+    other_unit = fake.path.with_name("other.service")
+    other_unit.touch()
 
     manager.uninstall()
 
-    assert other.exists()
+    assert other_unit.exists()
 
 
 def test_the_status_contains_the_start_time(manager):
@@ -202,7 +210,7 @@ def test_the_status_contains_the_start_time(manager):
     assert status.pid == 42
 
 
-def test_a_unit_that_is_not_installed_has_a_status(manager, fake):
+def test_the_status_of_a_missing_unit_is_inactive(manager, fake):
     answer = "MainPID=0\nActiveState=inactive\nSubState=dead\nUnitFileState=\n"
     fake.answers["show leslied.service --property=ActiveState"] = ProgramResult(
         0, answer
@@ -250,14 +258,15 @@ def test_a_dollar_in_the_program_is_not_expanded():
     assert '\nExecStart=":/a $HOME/leslied" run\n' in text
 
 
-def test_folders_outside_the_home_can_be_made_writable():
+def test_folders_outside_of_the_home_folder_can_be_made_writable():
     text = render_unit(PROGRAM, {}, [Path("/srv/my 5%")])
 
     assert '\nReadWritePaths=%h\nReadWritePaths="-/srv/my 5%%"\n' in text
 
 
+@pytest.mark.fault("F4", "F5")
 def test_restarts_are_limited():
-    """F4, F5: a failing service is not restarted forever."""
+    """A failing service is not restarted forever."""
     text = render_unit(PROGRAM, {})
     head, service = text.split("[Service]")
 
@@ -285,13 +294,13 @@ def test_a_folder_that_cannot_be_created_is_an_error(manager, home):
 
 def test_the_platform_selects_the_manager(home):
     names = [
-        find_manager(home=home, environ={}, platform=platform, program=PROGRAM).name
+        get_manager(home=home, environ={}, platform=platform, program=PROGRAM).name
         for platform in ("linux", "darwin")
     ]
 
     assert names == ["systemd", "launchd"]
     with pytest.raises(UserError, match="plan9"):
-        find_manager(home=home, environ={}, platform="plan9", program=PROGRAM)
+        get_manager(home=home, environ={}, platform="plan9", program=PROGRAM)
 
 
 def make_script(folder: Path) -> Path:
@@ -311,7 +320,7 @@ def test_the_program_is_the_script_that_was_called(tmp_path, monkeypatch):
     assert find_program("leslied", "/nowhere/python", "") == (str(link),)
 
 
-def test_for_a_module_the_script_next_to_python_is_found(tmp_path):
+def test_a_run_as_a_module_finds_the_script_next_to_python(tmp_path):
     script = make_script(tmp_path / "venv")
     make_script(tmp_path / "path")
 

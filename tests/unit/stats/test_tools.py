@@ -10,7 +10,7 @@ import pytest
 from leslied.model.record import Record
 from leslied.model.stats import ToolUsageSummary
 from leslied.prices import load_prices
-from leslied.stats import UsageFilters, UsageStats, sum_tools
+from leslied.stats import UsageFilters, UsageStats, summarize_tools
 from tests.support.clock import FakeClock
 from tests.support.records import StoreHarness, make_key, make_record, time_at
 
@@ -21,33 +21,37 @@ def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
         yield harness
 
 
-def call(name: str, second: float = 0, tool: str = "Bash", **fields) -> Record:
+def make_tool_call(
+    name: str, second: float = 0, tool: str = "Bash", **fields
+) -> Record:
     fields |= {"type": "tool_use", "tool_name": tool, "tool_call_id": name}
     return make_record(name, f"c{name}", created_at=time_at(second), **fields)
 
 
-def result(name: str, second: float, *, is_error: bool = False, **fields) -> Record:
+def make_tool_result(
+    name: str, second: float, *, is_error: bool = False, **fields
+) -> Record:
     fields |= {"type": "tool_result", "role": "tool", "tool_call_id": name}
     fields |= {"metadata": {"is_error": True} if is_error else {}}
     return make_record(f"r{name}", f"r{name}", created_at=time_at(second), **fields)
 
 
-def summarize_tools(harness: StoreHarness) -> list[ToolUsageSummary]:
+def load_summaries(harness: StoreHarness) -> list[ToolUsageSummary]:
     with harness.reader() as reader:
-        return sum_tools(
+        return summarize_tools(
             UsageStats(reader.usage, load_prices()).list_calls(UsageFilters())
         )
 
 
 def test_calls_failures_and_missing_results_are_counted(harness: StoreHarness):
     harness.commit(
-        *(call("1"), result("1", 2)),
-        *(call("2"), result("2", 6, is_error=True)),
-        call("3"),
-        *(call("4", 0, "Read"), result("4", 1)),
+        *(make_tool_call("1"), make_tool_result("1", 2)),
+        *(make_tool_call("2"), make_tool_result("2", 6, is_error=True)),
+        make_tool_call("3"),
+        *(make_tool_call("4", 0, "Read"), make_tool_result("4", 1)),
     )
 
-    bash, read = summarize_tools(harness)
+    bash, read = load_summaries(harness)
 
     assert (bash.tool, bash.calls, bash.failed, bash.unanswered) == ("Bash", 3, 1, 1)
     assert (read.tool, read.calls, read.failed) == ("Read", 1, 0)
@@ -55,22 +59,28 @@ def test_calls_failures_and_missing_results_are_counted(harness: StoreHarness):
 
 def test_durations_are_summarized(harness: StoreHarness):
     for n in range(1, 101):
-        harness.commit(call(f"{n}"), result(f"{n}", n), log=f"{n}.jsonl")
+        harness.commit(
+            make_tool_call(f"{n}"), make_tool_result(f"{n}", n), log=f"{n}.jsonl"
+        )
 
-    (bash,) = summarize_tools(harness)
+    (bash,) = load_summaries(harness)
 
     assert (bash.median_seconds, bash.p95_seconds, bash.max_seconds) == (50, 95, 100)
     assert bash.total_seconds == 5050
     assert bash.slowest is not None
-    assert bash.slowest.took_us == 100_000_000
+    assert bash.slowest.duration_us == 100_000_000
 
 
 def test_a_call_that_forks_share_counts_once(harness: StoreHarness):
-    harness.commit(call("1"), result("1", 2), log="a.jsonl")
+    harness.commit(make_tool_call("1"), make_tool_result("1", 2), log="a.jsonl")
     fork = make_key("fork")
-    harness.commit(call("1", session=fork), result("1", 2, session=fork), log="b.jsonl")
+    harness.commit(
+        make_tool_call("1", session=fork),
+        make_tool_result("1", 2, session=fork),
+        log="b.jsonl",
+    )
 
-    (bash,) = summarize_tools(harness)
+    (bash,) = load_summaries(harness)
 
     assert (bash.calls, bash.unanswered) == (1, 0)
 
@@ -78,17 +88,21 @@ def test_a_call_that_forks_share_counts_once(harness: StoreHarness):
 def test_equal_call_ids_in_two_sessions_are_two_calls(harness: StoreHarness):
     for name in ("a", "b"):
         key = make_key(name)
-        own = {"session": key, "scope": name}
-        harness.commit(call("1", **own), result("1", 3, **own), log=f"{name}.jsonl")
+        common = {"session": key, "scope": name}
+        harness.commit(
+            make_tool_call("1", **common),
+            make_tool_result("1", 3, **common),
+            log=f"{name}.jsonl",
+        )
 
-    (bash,) = summarize_tools(harness)
+    (bash,) = load_summaries(harness)
 
     assert (bash.calls, bash.unanswered, bash.sessions) == (2, 0, 2)
 
 
 def test_a_result_older_than_its_call_has_no_duration(harness: StoreHarness):
-    harness.commit(call("1", 5), result("1", 2))
+    harness.commit(make_tool_call("1", 5), make_tool_result("1", 2))
 
-    (bash,) = summarize_tools(harness)
+    (bash,) = load_summaries(harness)
 
     assert (bash.timed, bash.max_seconds) == (0, None)

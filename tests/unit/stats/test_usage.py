@@ -101,7 +101,7 @@ def test_a_week_starts_on_monday(harness: StoreHarness, sum_groups):
     assert [s.key for s in sums] == ["2026-11-09", "2026-11-16"]
 
 
-def test_messages_without_a_time_are_counted_under_none(
+def test_messages_without_a_time_are_in_a_group_without_a_key(
     harness: StoreHarness, sum_groups
 ):
     harness.commit(
@@ -129,8 +129,8 @@ def test_a_message_that_forks_share_counts_once(harness: StoreHarness, sum_group
     shared = make_message("a", Usage(5), session=make_key("one"))
     harness.commit(shared, log="one.jsonl")
     copy = make_message("a", Usage(5), session=make_key("two"))
-    more = make_message("b", Usage(1), time_at(9), session=make_key("two"))
-    harness.commit(copy, more, log="two.jsonl")
+    second_message = make_message("b", Usage(1), time_at(9), session=make_key("two"))
+    harness.commit(copy, second_message, log="two.jsonl")
 
     for by in GROUPS:
         sums, total = sum_groups(by)
@@ -207,7 +207,7 @@ def test_each_request_is_priced_by_its_own_size(harness: StoreHarness, sum_group
     assert sum_groups()[1].cost.usd == 0.15 * 3 + 0.25 * 6
 
 
-def test_a_sum_of_requests_is_not_priced_as_a_large_request(
+def test_the_usage_of_many_requests_is_not_priced_as_one_large_request(
     harness: StoreHarness, sum_groups
 ):
     metadata = {"is_sum": True}
@@ -265,7 +265,7 @@ def test_blocks_start_at_the_hour_and_last_five_hours(harness: StoreHarness):
             UsageFilters()
         )
 
-    assert [(b.start.hour, b.sum.messages) for b in blocks] == [
+    assert [(b.start.hour, b.summary.messages) for b in blocks] == [
         (10, 2),
         (15, 1),
         (21, 1),
@@ -284,4 +284,4 @@ def test_a_block_is_active_until_it_ends(harness: StoreHarness):
 
     assert block.is_active(time_at(3600))
     assert not block.is_active(time_at(5 * 3600))
-    assert block.per_hour(block.sum.tokens) == 200
+    assert block.per_hour(block.summary.tokens) == 200
