@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test coverage check lint types imports format fmt golden docs picture prices new-agent bench wheel wheel-test hooks lock clean
+.PHONY: help setup run demo test test-heavy coverage check lint types imports format fmt golden docs picture prices new-agent bench wheel wheel-test hooks lock clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -24,8 +24,11 @@ run: setup ## read every session once and show the status
 demo: setup ## watch a scripted session in a temporary home
 	@$(BIN)/leslied demo
 
-test: setup ## run all tests
-	$(BIN)/pytest -n auto
+test: setup ## run the tests, except heavy ones
+	$(BIN)/pytest -n auto -m "not heavy"
+
+test-heavy: setup ## run the heavy tests: kill loop, browser, generated projects
+	$(BIN)/pytest -n auto -m heavy
 
 coverage: setup ## run all tests, measure coverage, fail below the floors
 	$(BIN)/coverage erase
@@ -47,7 +50,7 @@ types: setup ## check types (mypy, strict)
 imports: setup ## check which package imports which (import-linter)
 	$(BIN)/lint-imports --no-cache
 
-check: format lint types imports test ## run everything that CI runs
+check: format lint types imports test test-heavy ## run everything that CI runs
 
 fmt: setup ## format the code and apply safe fixes
 	$(BIN)/ruff format .

@@ -59,9 +59,9 @@ class ArchiveReader:
         os.close(self._fd)
 
     def list_frames_by_generation(self) -> dict[int, list[ArchiveFrame]]:
-        """Group the frames by generation, in the order of their bytes.
+        """Group the frames of the source's own bytes by generation, in order.
 
-        Omit a TAIL frame whose line a later frame contains again.
+        Omit SPILL frames, and a TAIL frame whose line a later frame contains again.
         """
         generations: dict[int, list[ArchiveFrame]] = {}
         for frame in self.frames:

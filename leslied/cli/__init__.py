@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 SECTIONS = {
     "Read": {
         "list": "List sessions, newest first.",
-        "show": "Show a session, a unit (one prompt and its answer) or a subagent.",
-        "search": "Search prompts, answers, tool calls and results.",
+        "show": "Show a session, unit, subagent or entry.",
+        "search": "Search prompts, answers, thinking, tool calls and results.",
         "follow": "Follow sessions live.",
         "diff": "Compare two sessions, units or subagents.",
         "replay": "Replay a session at its original pace.",
@@ -43,7 +43,7 @@ SECTIONS = {
         "threads": "Show a project's threads and their parents.",
         "assets": "Show the plans, designs and notes of threads and who wrote them.",
         "context": "Print the context that an agent gets about its thread.",
-        "resume": "Print a brief of a thread for the agent that continues it.",
+        "resume": "Print a briefing on a thread for the agent that continues it.",
         "inject": "Send a message to a thread's agent.",
         "inbox": "Show messages to agents and their delivery state.",
         "init": "Add the guide for agents to a project's AGENTS.md.",

@@ -119,9 +119,8 @@ class App:
     ) -> Pipeline:
         """Build the pipeline from the current settings.
 
-        `is_final` settles unfinished turns as well. `is_light` is for the daemon: it
-        uses less memory, honours the pauses after failures, and does not wait long for
-        locks.
+        `is_final` settles unfinished turns as well. `is_light` is for the daemon: less
+        memory, short waits for locks, and pauses after failures.
         """
         from leslied.pipeline import HookEvents, StopDetection  # noqa: PLC0415
         from leslied.pipeline.failures import Failures  # noqa: PLC0415
@@ -130,13 +129,9 @@ class App:
         settings = self.load_settings()
         on_progress = on_progress or ignore_progress
         failures = Failures(store, self.clock, ignores_pauses=not is_light)
-        common: dict[str, Any] = {
-            "is_final": is_final,
-            "failures": failures,
-            "on_progress": on_progress,
-        }
+        common: dict[str, Any] = {"is_final": is_final, "failures": failures}
         ingests = [
-            replace(ingest, **common)
+            replace(ingest, **common, on_progress=on_progress)
             for ingest in self._make_ingests(store, settings, is_light=is_light)
         ]
         registries = self.list_registries(settings)
@@ -147,6 +142,7 @@ class App:
         transcripts = replace(
             self._make_transcript_stage(store, reader, settings),
             live_sessions=stop_detection.live_sessions,
+            on_progress=on_progress,
             **common,
         )
         return self._assemble_pipeline(

@@ -79,10 +79,10 @@ them.
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, session_id: str, output: str, as_json: bool) -> None:
-    """Create a zip file for a bug report, without secrets and conversations.
+    """Create a zip file for a bug report, without secrets or conversations.
 
-    It contains versions, settings, the read state of each agent, and the positions of
-    entries that could not be parsed.
+    It contains versions, settings, how much of each agent's logs has been read, and the
+    positions of entries that could not be decoded.
 
     With an ID, it also contains that session, with secrets replaced. Nothing is sent:
     review the file, then attach it to your report.

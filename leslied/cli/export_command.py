@@ -90,7 +90,9 @@ FORMATS = (
     type=click.Path(),
     help="Write to this file or folder instead of standard output.",
 )
-@click.option("--all", "is_all", is_flag=True, help="Export many sessions to a folder.")
+@click.option(
+    "--all", "is_all", is_flag=True, help="Export all sessions, or filtered ones."
+)
 @filter_options
 @click.option("--reveal", is_flag=True, help="Do not redact secrets.")
 @json_option
@@ -102,12 +104,12 @@ def command(
 
     The formats markdown and html are for people; json, jsonl and atif (the Agent
     Trajectory Interchange Format) are for programs; leslie, devflow, chibi and
-    weakincentives are read by the tools of these names.
+    weakincentives are for the tools of the same name.
 
-    Without -o, a single file is printed to standard output; formats with several files
-    and --all need a folder. PATH is a folder if it ends in / or exists as one,
-    otherwise a file. With --all, filters select sessions as in `leslied list`. Secrets
-    are redacted unless --reveal is given.
+    Without -o, a single file is printed to standard output; --all, and formats that
+    consist of several files, need a folder. PATH is a folder if it ends in / or exists
+    as one, otherwise a file. With --all, filters select sessions as in `leslied list`.
+    Secrets are redacted unless --reveal is given.
     """
     app = get_app(ctx)
     request = _ExportRequest(

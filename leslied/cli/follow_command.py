@@ -90,7 +90,7 @@ def command(
             parse_filters(app, options, AGENT_PROJECT_NAMES),
         )
         follower = _Follower(app, reader, session_filter, as_json=options["as_json"])
-        follower.start(options["last"], is_all=once)
+        follower.start(options["last"], from_start=once)
         while True:
             follower.poll()
             if once or not _wait():
@@ -194,9 +194,12 @@ class _Follower:
             options, str(self.app.home), self.reader.list_similar_ids
         )
 
-    def start(self, last: int | None, *, is_all: bool) -> None:
-        """Print the `last` newest entries and skip older ones; `is_all` skips none."""
-        if is_all:
+    def start(self, last: int | None, *, from_start: bool) -> None:
+        """Print the `last` newest entries, and let `poll` continue after them.
+
+        With `from_start`, print nothing, so that `poll` prints all entries.
+        """
+        if from_start:
             return
         self.cursor = self.feed.get_newest_placement()
         self.stopped_us = int(self.app.clock.now().timestamp() * 1_000_000)

@@ -37,8 +37,8 @@ scope_option = click.option(
 def command() -> None:
     """Install Claude Code hooks: faster transcripts, context injection.
 
-    The hooks tell Claude Code which plan, design and transcripts its thread has,
-    deliver the messages of `leslied inject`, and notify the daemon when a turn ends.
+    The hooks tell Claude Code which plans, designs and transcripts its thread has,
+    deliver messages sent with `leslied inject`, and notify the daemon when a turn ends.
     They never block the agent or make it fail. Without hooks, transcripts are written a
     little later, and nothing is injected.
     """

@@ -94,7 +94,7 @@ _KEEP_REASONS = {
 @click.option(
     "--max-size",
     metavar="SIZE",
-    help="Delete the oldest until store and archive fit this size: 2GB, 500MB.",
+    help="Delete the oldest until store and archive together fit in SIZE: 2GB.",
 )
 @agent_project_options
 @click.option("--failed", is_flag=True, help="Delete failed sessions too.")
@@ -111,10 +111,10 @@ _KEEP_REASONS = {
 def command(ctx: click.Context, /, **options: Any) -> None:
     """Delete sessions and their subagents. A dry run unless --yes is given.
 
-    --older-than, --keep and --max-size each select sessions to delete. With --agent or
-    --project, only their sessions are considered and counted. Sessions that have not
-    stopped, that have unread log entries, or that failed (their last prompt ended with
-    an error, an interrupt or without an answer) are not deleted.
+    --older-than, --keep and --max-size each select sessions to delete; --agent and
+    --project limit this to the sessions of one agent or project. Sessions that have not
+    stopped, that have unread log entries, or that failed (their last turn ended with an
+    error or an interrupt, or gave no answer) are not deleted.
 
     The agents' own logs are never touched. Deleted entries are not imported again;
     new entries that an agent adds to those logs are imported.
@@ -354,8 +354,8 @@ def _report_lines(data: dict[str, Any]) -> Iterator[str]:
     if data["transcripts_removed"]:
         yield f"Deleted {format_count(data['transcripts_removed'], 'transcript')}."
     if data["copies_removed"]:
-        count = format_count(data["copies_removed"], "older file")
-        yield f"Deleted {count} of the store."
+        count = format_count(data["copies_removed"], "file")
+        yield f"Deleted {count} of older copies of the store."
     yield from _kept_lines(data)
 
 

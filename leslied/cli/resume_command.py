@@ -33,9 +33,9 @@ _MAX_FILE_BYTES = 262_144
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied resume last", "print the brief of the newest session's thread"),
+        ("leslied resume last", "print the briefing on the newest session's thread"),
         ('claude "$(leslied resume last)"', "start Claude Code with it"),
-        ("leslied resume thread-5e551e11 --json", "the same as JSON"),
+        ("leslied resume thread-5e551e11 --json", "print it as JSON"),
     ],
     see_also=["context", "show", "threads"],
 )
@@ -43,12 +43,12 @@ _MAX_FILE_BYTES = 262_144
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, id_prefix: str, as_json: bool) -> None:
-    """Print a brief of a thread for the agent that continues it.
+    """Print a briefing on a thread for the agent that continues it.
 
     Use it to continue the work of a thread with the same agent or another one. The
     brief lists the thread's assets, the last prompt and answer, tool calls without a
     result, and open tasks, and ends with the command that resumes the session in its
-    own agent. `last` is the thread of the newest session.
+    original agent. `last` is the thread of the newest session.
     """
     app = get_app(ctx)
     with app.open_reader() as reader:

@@ -52,9 +52,8 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     notifier = Notifier(app.environ)
     with _handling_signals() as signals:
         if PLATFORM == "linux" and not app.paths.store_file.exists():
-            run_initial_sync(
-                partial(_run_initial_scan, app), notifier, signals.stopping
-            )
+            scan = partial(_run_initial_scan, app)
+            run_initial_sync(scan, notifier, signals.stopping)
         with (
             Store(app.paths.store_file, app.clock) as store,
             app.open_reader() as reader,

@@ -91,7 +91,7 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     """Search prompts, answers, thinking, tool calls and results.
 
     \b
-    "two words"        a phrase; quote it for the shell: '"two words"' or "two words"
+    "two words"        a phrase; the shell's quotes are enough
     begin*             words that start with this
     one OR other       either word; AND is the default
     '(a OR b) c'       a group; quote it for the shell
@@ -103,8 +103,8 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     role:user          prompts; also role:assistant, role:tool
     after:7d           entries since this time
     before:2026-01-31  entries before this day
-    status:active      sessions at work; status:idle waits for a prompt, and
-                       status:stopped has ended
+    status:active      sessions at work; also status:idle (waiting for a prompt)
+                       and status:stopped (ended)
     is:error           errors
     is:subagent        entries of subagents
 

@@ -37,7 +37,8 @@ _SAVED_VARIABLES = (
 def command() -> None:
     """Run leslied in the background, starting at login.
 
-    The service is a systemd user unit or, on macOS, a launchd agent. It needs no root.
+    The service is a systemd user unit or, on macOS, a launchd agent. It
+    does not need root privileges.
     """
 
 

@@ -116,9 +116,9 @@ def command(ctx: click.Context, /, id_prefix: str, **options: Any) -> None:
     session ids; `leslied search` shows unit and entry ids.
 
     By default, tool results are cut to four lines and thinking is left out. On a
-    terminal, answers are rendered as Markdown, edits as diffs, and the output goes
-    through a pager: LESLIED_PAGER, PAGER or less. --json always
-    includes thinking and full tool results.
+    terminal, Markdown in answers is rendered, edits are shown as diffs, and the output
+    goes through a pager ($LESLIED_PAGER, $PAGER or `less`). --json always includes
+    thinking and full tool results.
     """
     show_options = _ShowOptions(**options)
     show_options.check()

@@ -50,14 +50,14 @@ _MAX_REJECTED = 50
     see_also=["agents", "doctor", "service status"],
 )
 @click.option(
-    "--rejected", is_flag=True, help="List entries that could not be decoded."
+    "--rejected", is_flag=True, help="Also list entries that could not be decoded."
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     """Show the state of the daemon, the store and each agent's logs.
 
-    LAG is the time by which the store is behind the newest log. Agents that were never
+    LAG is how far the store is behind the newest log. Agents that were never
     used on this machine are left out; see `leslied agents`.
     """
     app = get_app(ctx)

@@ -48,7 +48,8 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     """Read new log entries once, without the daemon.
 
     Do the daemon's work once, for scripts and cron jobs; logs are archived only with
-    --stop-all. The command fails if the daemon is running.
+    --stop-all, which treats every session as stopped. The command fails if the daemon
+    is running.
 
     Every complete log entry is stored exactly once, however often the command runs or
     is interrupted.

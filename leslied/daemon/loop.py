@@ -36,8 +36,8 @@ _DEBOUNCE_SECONDS = 0.05
 """Pause after reading changed files: many events cost at most 20 reads a second."""
 _TICK_SECONDS = 0.5
 """Longest wait for events: finished units are detected at least this often."""
-_SETTLE_LIMIT = 20
-"""Sessions settled in one iteration, so that reading never waits long for writing."""
+_SESSION_LIMIT = 20
+"""Sessions per stage and iteration: reading must not wait long for writing."""
 _ARCHIVE_LIMIT = 200
 _EXPORT_LIMIT = 5
 _RETRY_SECONDS = 5.0
@@ -216,7 +216,7 @@ class Loop:
 
     def _write_transcripts(self) -> None:
         report = self.pipeline.transcripts.run(
-            limit=_SETTLE_LIMIT, include_old=not self._is_busy
+            limit=_SESSION_LIMIT, include_old=not self._is_busy
         )
         if report.units:
             self._has_synced_relations = self._has_exported = False
@@ -228,7 +228,7 @@ class Loop:
             )
 
     def _index_assets(self) -> None:
-        self._log_asset_index(self.pipeline.asset_index.run(limit=_SETTLE_LIMIT))
+        self._log_asset_index(self.pipeline.asset_index.run(limit=_SESSION_LIMIT))
 
     def _archive_backlog(self) -> None:
         self._handle_archiver_report(

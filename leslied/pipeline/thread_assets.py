@@ -45,7 +45,7 @@ _THREADS = "/.leslie/threads/"
 _CALL_KEYWORDS = (".leslie", "plans")
 """A tool call can only concern a thread if it contains one of these strings, or if the
 first one is part of its working directory."""
-_PATHLESS_KINDS = ("plan", "todos", "task", "folder")
+_ALWAYS_RELEVANT_KINDS = ("plan", "todos", "task", "folder")
 """Kinds of changes that are relevant whatever their path is."""
 _MAX_FILE_BYTES = 16 * 1024 * 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -98,7 +98,7 @@ class ThreadAssets:
         )
         scanned = find_assets_in_roots(self.roots, self.session.thread_id)
         assets = [self._describe_asset(root, asset) for root, asset in scanned]
-        assets += self._import_assets({asset.type for asset in assets})
+        assets += self._write_collected_assets({asset.type for asset in assets})
         base, name = self.roots[0], f"{self._folder}/.meta/assets.json"
         old_text = read_text(base, name, _MAX_FILE_BYTES)
         key = self.session.key
@@ -196,30 +196,31 @@ class ThreadAssets:
             changes=[c for c in changes if c.path == f"{root}/{file.path}"],
         )
 
-    def _import_assets(self, own_types: set[str]) -> list[Asset]:
+    def _write_collected_assets(self, types_in_folder: set[str]) -> list[Asset]:
         """Copy plans and task lists of the session into the thread's folder.
 
-        Skip the types in `own_types`, and delete earlier copies of these.
+        Skip types that the thread's folder already contains. Delete copies of these,
+        and copies of what the session no longer has.
         """
         with self.store.assets() as ledger:
             changes = ledger.list_file_changes(self.session.row)
-        imported = {
+        collected = {
             asset.type: asset for asset in collect_assets(changes, self.read_plan)
         }
         assets = []
         for kind in ("plan", "progress"):
             name = f"{self._folder}/{COLLECTED_FOLDER}/{kind}.md"
             old_text = read_text(self.roots[0], name, _MAX_FILE_BYTES)
-            if kind in imported and kind not in own_types:
-                data = self.redact(imported[kind].text).encode(errors="replace")
+            if kind in collected and kind not in types_in_folder:
+                data = self.redact(collected[kind].text).encode(errors="replace")
                 self._write_if_changed(name, data, old_text)
-                assets.append(self._describe_imported(name, imported[kind], data))
+                assets.append(self._describe_collected(name, collected[kind], data))
             elif old_text is not None:
                 sinks.remove_file(self.roots[0], name)
                 self._files_written += 1
         return assets
 
-    def _describe_imported(
+    def _describe_collected(
         self, name: str, imported: CollectedAsset, data: bytes
     ) -> Asset:
         text = data.decode()
@@ -271,14 +272,14 @@ def stamp_thread(roots: Sequence[Path], thread_id: str) -> bytes:
 
 
 def _is_relevant(change: FileChange) -> bool:
-    if change.kind in _PATHLESS_KINDS:
+    if change.kind in _ALWAYS_RELEVANT_KINDS:
         return True
     return _THREADS in change.path or PLAN_FILE.fullmatch(change.path) is not None
 
 
 def _drop_body(change: FileChange) -> FileChange:
     """Return the change without its body, which only plans and task lists need."""
-    if change.kind in _PATHLESS_KINDS or PLAN_FILE.fullmatch(change.path):
+    if change.kind in _ALWAYS_RELEVANT_KINDS or PLAN_FILE.fullmatch(change.path):
         return change
     return msgspec.structs.replace(change, body="")
 

@@ -139,7 +139,7 @@ class Launchd:
 def render_plist(
     program: Sequence[str], variables: Mapping[str, str], log: Path
 ) -> dict[str, Any]:
-    """Return the agent's property list: the template with our values."""
+    """Return the property list of the launchd service: the template with values."""
     plist: dict[str, Any] = plistlib.loads(read_template("launchd", f"{LABEL}.plist"))
     plist["ProgramArguments"] = [*program, "run"]
     plist["StandardOutPath"] = plist["StandardErrorPath"] = str(log)

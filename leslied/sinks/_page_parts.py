@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from leslied.model.edits import FileEdit
     from leslied.model.session import Session, Unit
-    from leslied.sinks._turns import ToolInvocation, Turn
+    from leslied.sinks._turns import SpeakerMessage, ToolInvocation
 
 _LABEL_ARGUMENTS = (
     "command",
@@ -75,7 +75,7 @@ def format_time(time: datetime | None, session: Session) -> str:
     return f"{local:%Y-%m-%d %H:%M:%S} {'UTC' if zone == '+0000' else zone}"
 
 
-def format_clock(turn: Turn, session: Session) -> str:
+def format_clock(turn: SpeakerMessage, session: Session) -> str:
     """Format a turn's time of day; empty if its log has no time."""
     time = turn.placed.record.created_at
     return f"{time.astimezone(session.zone):%H:%M:%S}" if time else ""
@@ -97,7 +97,7 @@ def format_subagent(unit: Unit) -> str:
     return " · ".join(first_line(part, 100) for part in parts if part)
 
 
-def format_event(turn: Turn) -> str:
+def format_event(turn: SpeakerMessage) -> str:
     """Describe an event in a few words; empty if it is not meant for people."""
     note = turn.placed.record.metadata.get("note")
     if note == "interrupt":

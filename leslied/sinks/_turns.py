@@ -65,7 +65,7 @@ class ToolInvocation:
 
 
 @dataclass(slots=True)
-class Turn:
+class SpeakerMessage:
     """One message of one speaker; for an assistant, one API message."""
 
     speaker: Speaker
@@ -103,7 +103,7 @@ class UnitTurns:
     """The turns of one unit, and the subagents that none of its calls spawned."""
 
     unit: Unit
-    turns: tuple[Turn, ...]
+    turns: tuple[SpeakerMessage, ...]
     subagents: tuple[Unit, ...]
 
 
@@ -116,7 +116,7 @@ def make_unit_turns(units: Sequence[Unit]) -> tuple[UnitTurns, ...]:
     return tuple(builder.build(unit) for unit in units)
 
 
-def make_turns(unit: Unit) -> tuple[Turn, ...]:
+def make_turns(unit: Unit) -> tuple[SpeakerMessage, ...]:
     """Group one unit, or one subagent, into turns."""
     return make_unit_turns([unit])[0].turns
 
@@ -206,7 +206,7 @@ class _TurnBuilder:
 
     def build(self, unit: Unit) -> UnitTurns:
         """Return the unit's turns in order."""
-        turns: list[Turn] = []
+        turns: list[SpeakerMessage] = []
         unassigned = list(unit.subagents)
         can_continue = False
         for placed in unit.entries:
@@ -215,18 +215,18 @@ class _TurnBuilder:
                 can_continue = bool(turns and turns[-1].placed.record.message_id)
             elif record.type in _ASSISTANT_TYPES:
                 if not (can_continue and turns and _is_same_message(turns[-1], record)):
-                    turns.append(Turn("assistant", placed))
+                    turns.append(SpeakerMessage("assistant", placed))
                 self._add_to_turn(turns[-1], placed, unassigned)
                 can_continue = True
             elif record.type != "token_usage":
                 speaker = _SPEAKERS[record.type]
-                turns.append(Turn(speaker, placed, [get_full_text(record)]))
+                turns.append(SpeakerMessage(speaker, placed, [get_full_text(record)]))
                 can_continue = speaker == "event" and can_continue
             self._add_usage(turns, placed)
         return UnitTurns(unit, tuple(turns), tuple(unassigned))
 
     def _add_to_turn(
-        self, turn: Turn, placed: PlacedRecord, unassigned: list[Unit]
+        self, turn: SpeakerMessage, placed: PlacedRecord, unassigned: list[Unit]
     ) -> None:
         record = placed.record
         turn.model = record.model or turn.model
@@ -246,7 +246,7 @@ class _TurnBuilder:
             texts = turn.thinking_texts if record.type == "thinking" else turn.texts
             texts.append(record.content)
 
-    def _add_usage(self, turns: list[Turn], placed: PlacedRecord) -> None:
+    def _add_usage(self, turns: list[SpeakerMessage], placed: PlacedRecord) -> None:
         """Add the tokens of the record's message to the last assistant turn."""
         if not placed.record.usage:
             return
@@ -258,7 +258,7 @@ class _TurnBuilder:
             )
 
 
-def _is_same_message(turn: Turn, record: Record) -> bool:
+def _is_same_message(turn: SpeakerMessage, record: Record) -> bool:
     """Return whether the record belongs to the turn's message.
 
     In a log without message ids, each text after a text or a call is a new message.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from leslied.model.record import Usage
     from leslied.model.session import Session, SessionSummary, Unit
-    from leslied.sinks._turns import ToolInvocation, Turn
+    from leslied.sinks._turns import SpeakerMessage, ToolInvocation
 
 VERSION = "ATIF-v1.7"
 _SOURCES = {"user": "user", "assistant": "agent"}
@@ -83,7 +83,7 @@ class _Trajectory:
             "extra": _drop_none(extra) or None,
         }
 
-    def _step_to_dict(self, turn: Turn, unit: Unit) -> dict[str, Any] | None:
+    def _step_to_dict(self, turn: SpeakerMessage, unit: Unit) -> dict[str, Any] | None:
         if turn.speaker == "unknown":
             return None
         if turn.speaker == "event" and not (
@@ -108,7 +108,7 @@ class _Trajectory:
             step |= dict.fromkeys(("model_name", "reasoning_content", "metrics"))
         return step
 
-    def _observation_to_dict(self, turn: Turn) -> dict[str, Any] | None:
+    def _observation_to_dict(self, turn: SpeakerMessage) -> dict[str, Any] | None:
         """Return the results of the calls, with references to their subagents."""
         if turn.speaker == "tool":
             return {"results": [{"content": turn.text}]}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from leslied.model.record import Usage
     from leslied.model.session import Session, Unit
-    from leslied.sinks._turns import ToolInvocation, Turn
+    from leslied.sinks._turns import SpeakerMessage, ToolInvocation
 
 COMPRESS_FROM_BYTES = 100 * 1024
 _STATUSES = {"cancelled": "canceled", "error": "failed"}
@@ -78,7 +78,10 @@ def _render_run(
 
 
 def _metadata_to_dict(
-    session: Session, units: Sequence[Unit], turns: Sequence[Turn], parent_run_id: str
+    session: Session,
+    units: Sequence[Unit],
+    turns: Sequence[SpeakerMessage],
+    parent_run_id: str,
 ) -> dict[str, Any]:
     """Return the run's metadata, without values that are not known.
 
@@ -132,7 +135,7 @@ def _find_status(session: Session, units: Sequence[Unit]) -> str:
     return _STATUSES.get(units[-1].stop_reason if units else "", "completed")
 
 
-def _turn_to_dict(turn: Turn) -> dict[str, Any] | None:
+def _turn_to_dict(turn: SpeakerMessage) -> dict[str, Any] | None:
     """Return the turn in devflow's form, or None if devflow has no role for it."""
     role = _find_role(turn)
     if not role:
@@ -152,7 +155,7 @@ def _turn_to_dict(turn: Turn) -> dict[str, Any] | None:
     return {k: v for k, v in fields.items() if v or k in required}
 
 
-def _find_role(turn: Turn) -> str:
+def _find_role(turn: SpeakerMessage) -> str:
     match turn.speaker:
         case "user" | "assistant":
             return turn.speaker

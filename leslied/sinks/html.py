@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.session import Session, Unit
-    from leslied.sinks._turns import ToolInvocation, Turn, UnitTurns
+    from leslied.sinks._turns import SpeakerMessage, ToolInvocation, UnitTurns
 
 _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -126,7 +126,7 @@ class _HtmlPage:
         for child in unit_turns.subagents:
             yield from self._render_subagent(child)
 
-    def _render_turn(self, turn: Turn) -> Iterator[str]:
+    def _render_turn(self, turn: SpeakerMessage) -> Iterator[str]:
         match turn.speaker:
             case "user":
                 yield from self._render_article(
@@ -154,7 +154,7 @@ class _HtmlPage:
         self,
         css_class: str,
         speaker: str,
-        turn: Turn,
+        turn: SpeakerMessage,
         body: Sequence[str] | Iterator[str],
     ) -> Iterator[str]:
         clock = format_clock(turn, self._session)
@@ -163,7 +163,7 @@ class _HtmlPage:
         yield from body
         yield "</article>"
 
-    def _render_answer(self, turn: Turn) -> Iterator[str]:
+    def _render_answer(self, turn: SpeakerMessage) -> Iterator[str]:
         if turn.thinking:
             body = [_render_text(turn.thinking)]
             yield from _render_details("Thinking", body, "thinking")

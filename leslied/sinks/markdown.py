@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.session import Session, Unit
-    from leslied.sinks._turns import ToolInvocation, Turn, UnitTurns
+    from leslied.sinks._turns import SpeakerMessage, ToolInvocation, UnitTurns
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _CODE_SPAN = re.compile(r"((?<![`\\])(`+)(?!`).*?(?<!`)\2(?!`))")
@@ -88,7 +88,7 @@ class _MarkdownPage:
         for child in unit_turns.subagents:
             yield from self._render_subagent(child)
 
-    def _render_turn(self, turn: Turn) -> Iterator[str]:
+    def _render_turn(self, turn: SpeakerMessage) -> Iterator[str]:
         clock = format_clock(turn, self._session)
         suffix = f" · {clock}" if clock else ""
         match turn.speaker:
@@ -116,7 +116,7 @@ class _MarkdownPage:
                 if turn.text.strip():
                     yield from _render_details("Summary", _render_code_block(turn.text))
 
-    def _render_answer(self, turn: Turn, suffix: str) -> Iterator[str]:
+    def _render_answer(self, turn: SpeakerMessage, suffix: str) -> Iterator[str]:
         if not (turn.text or turn.thinking_texts or turn.calls):
             return
         yield from ("", f"### Assistant{suffix}")

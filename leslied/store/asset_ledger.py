@@ -143,7 +143,7 @@ class AssetLedger:
         )
 
     def list_summaries(self, folder: bytes, limit: int) -> list[str]:
-        """List the summaries of the threads in a folder, last active first."""
+        """List the JSON summaries of a project's threads, last active first."""
         rows = self._db.execute(
             "SELECT c.summary FROM session s JOIN collected c ON c.session = s.id "
             "WHERE s.folder = ? AND s.folder <> x'' AND c.summary <> '' "

@@ -79,10 +79,11 @@ def _check_schema_is_current(connection: sqlite3.Connection, path: Path) -> None
     if version == 0:
         raise _make_empty_store_error()
     if version != len(MIGRATIONS):
-        age = "a newer" if version > len(MIGRATIONS) else "an older"
+        is_newer = version > len(MIGRATIONS)
+        age = "a newer" if is_newer else "an older"
         raise StoreUnusable(
             f"The store at {path} was written by {age} leslied.",
-            "Update leslied, or run: leslied sync",
+            "Update leslied." if is_newer else "Run: leslied sync",
         )
 
 

@@ -151,7 +151,7 @@ class SessionPruner:
                 ],
             )
             for _, entry_id, record in records:
-                entry_ids.update([entry_id], _find_titled_entries(record, agents))
+                entry_ids.update([entry_id], _make_titled_entry_ids(record, agents))
             self._db.executemany(
                 "DELETE FROM record WHERE entry = ?", [(entry,) for entry in batch]
             )
@@ -244,7 +244,7 @@ class SessionPruner:
         )
 
 
-def _find_titled_entries(record: Record, agents: list[str]) -> list[bytes]:
-    """Return the possible ids of the entry that a title refers to: one per agent."""
+def _make_titled_entry_ids(record: Record, agents: list[str]) -> list[bytes]:
+    """Return the ids that the entry of a title may have: one for each agent."""
     leaf = record.metadata.get("leaf")
     return [make_record_id(agent, str(leaf), 0) for agent in agents] if leaf else []

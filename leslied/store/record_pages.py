@@ -35,6 +35,7 @@ class RecordFilter:
     entry: str = ""
     """Id of a single entry."""
     source: str = ""
+    """`main` or `subagent:<id>`, as in a record; not a source file."""
     type: str = ""
     role: str = ""
     tool: str = ""

@@ -68,7 +68,7 @@ class SessionRows:
         return SessionRow(*row) if row else None
 
     def _create(self, key: SessionKey) -> SessionRow:
-        thread_id = self._find_thread_id(key) if key.source == MAIN else ""
+        thread_id = self._choose_unused_thread_id(key) if key.source == MAIN else ""
         (row,) = self._db.execute(
             "INSERT INTO session (agent, session_id, source, thread_id) "
             "VALUES (?, ?, ?, ?) RETURNING id",
@@ -76,7 +76,7 @@ class SessionRows:
         ).fetchone()
         return SessionRow(row, *key, thread_id)
 
-    def _find_thread_id(self, key: SessionKey) -> str:
+    def _choose_unused_thread_id(self, key: SessionKey) -> str:
         # The second condition lets SQLite use the partial index over thread ids.
         query = "SELECT 1 FROM session WHERE thread_id = ? AND thread_id <> ''"
         for length in (8, 12):

@@ -57,7 +57,7 @@ def find_unit_zero_by_prefix(
 ) -> list[tuple[int, int, str]]:
     """Find subagents and units before the first prompt by prefix of their chat id.
 
-    Return (stream, 0, chat id).
+    Return tuples of the stream's row id, 0, and the chat id.
     """
     rows = db.execute("SELECT id, agent, session_id, source FROM session")
     units = ((r[0], 0, find_chat_id(db, SessionKey(*r[1:]), r[0], 0)) for r in rows)

@@ -38,7 +38,7 @@ class UsageFilter:
     session_id: str = ""
     """Only messages and calls first read in this session or a subagent of it."""
     streams: tuple[int, ...] = ()
-    """Only messages and calls that one of these streams contains."""
+    """Only messages that one of these streams contains; ignored for calls."""
     utc_offsets: tuple[tuple[int, int], ...] = ((0, 0),)
     """UTC offsets as (valid from, offset in microseconds), the earliest first."""
 
@@ -188,10 +188,10 @@ class UsageQueries:
     def list_tool_calls(self, usage_filter: UsageFilter) -> list[ToolCall]:
         """List every tool call with its outcome; copies in forks count once."""
         calls = self._query_entries("tool_use", "r.tool_name, r.entry_id", usage_filter)
-        # The time limits apply to calls only: a result may come after the end.
         is_error_sql = (
             "CASE WHEN r.metadata <> '' THEN json_extract(r.metadata, '$.is_error') END"
         )
+        # Filter results by agent only: the result of a call may come after `until_us`.
         results = {
             row[:2]: row[2:]
             for row in self._query_entries(

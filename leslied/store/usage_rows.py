@@ -31,7 +31,10 @@ class UsageRows:
         self._without_request_id: set[tuple[str, str]] = set()
 
     def add(self, record: Record, entry_id: bytes, session: int) -> None:
-        """Add a record's usage to its message; record that the session contains it."""
+        """Merge a record's usage into its message, keeping the largest counts.
+
+        Also remember that the session contains the message.
+        """
         message = record.message_id or f"entry:{entry_id.hex()}"
         request = str(record.metadata.get("request_id") or "")
         key = (record.session.agent, message, request)

@@ -119,7 +119,10 @@ def _get_folder(
 
 
 def _list_names(folder: Path) -> list[str]:
-    """Return the names of the folder's JSON files, without their suffix."""
+    """Return the names of the folder's JSON files, without their suffix.
+
+    Skip names that are not ASCII: agents do not write them. A missing folder is empty.
+    """
     try:
         names = [name for name in os.listdir(folder) if name.endswith(_SUFFIX)]  # noqa: PTH208
     except OSError:

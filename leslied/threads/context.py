@@ -19,7 +19,7 @@ from leslied.threads.operations import (
     CycleError,
     find_bindings,
     is_reachable,
-    make_objective,
+    make_objective_id,
 )
 from leslied.threads.relations import read_relations
 
@@ -77,7 +77,7 @@ def build_context(
     data = read_relations(base)
     thread = data["threads"].get(thread_id, {})
     context = ThreadContext(
-        thread_id, thread.get("objective") or make_objective(thread_id)
+        thread_id, thread.get("objective") or make_objective_id(thread_id)
     )
     context.assets = _list_assets(base, f"{THREADS_FOLDER}/{thread_id}", prefix)
     _add_refs(context, data, base, prefix)

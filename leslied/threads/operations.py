@@ -25,8 +25,8 @@ class CycleError(ValueError):
     """Leslie's `T201`: a thread would reference itself, directly or indirectly."""
 
 
-def make_objective(thread_id: str) -> str:
-    """Return the default objective of a thread."""
+def make_objective_id(thread_id: str) -> str:
+    """Return the id of a thread's default objective."""
     return "obj-" + thread_id.removeprefix("thread-")
 
 
@@ -170,7 +170,7 @@ def rebuild_relations(operations: Iterable[Mapping[str, Any]]) -> dict[str, Any]
 def _add_thread(data: RelationsData, thread: Mapping[str, Any], now: str) -> None:
     thread_id = thread["id"]
     parent = data["threads"].get(thread["parent_id"])
-    objective = parent["objective"] if parent else make_objective(thread_id)
+    objective = parent["objective"] if parent else make_objective_id(thread_id)
     data["threads"][thread_id] = {
         "id": thread_id,
         "title": thread["title"],

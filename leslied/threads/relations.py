@@ -185,13 +185,13 @@ def _is_operation(operation: dict[str, Any]) -> bool:
 def _are_relations(relations: object) -> bool:
     return isinstance(relations, dict) and all(
         isinstance(lists, dict)
-        and all(_are_names(lists.get(name)) for name in RELATION_KINDS)
+        and all(_is_string_list(lists.get(name)) for name in RELATION_KINDS)
         for lists in relations.values()
     )
 
 
-def _are_names(names: object) -> bool:
-    return isinstance(names, list) and all(isinstance(name, str) for name in names)
+def _is_string_list(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _is_time(text: object) -> bool:

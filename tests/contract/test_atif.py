@@ -13,9 +13,12 @@ from tests.support.clock import FakeClock
 from tests.support.exports import read_case_session, render_one
 from tests.support.golden import list_all_cases
 
+pytestmark = pytest.mark.heavy
+
 CHECK = """
 import json, sys
 from harbor.models.trajectories import Trajectory
+
 for line in sys.stdin:
     trajectory = Trajectory.model_validate_json(json.loads(line))
     print(len(trajectory.steps), len(trajectory.subagent_trajectories or []))

@@ -32,7 +32,7 @@ from tests.support.claude import (
 )
 from tests.support.cli import LesliedRunner
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.heavy]
 
 KILLS = int(os.environ.get("LESLIED_KILLS", "300"))
 KILLS_PER_CHECK = 20

@@ -20,7 +20,7 @@ from tests.support.claude import (
 )
 from tests.support.cli import LesliedRunner
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.heavy]
 
 HEALTHY_SESSION = "99999999-2222-4333-8444-555555555555"
 THREAD = ".leslie/threads/thread-11111111"

@@ -11,7 +11,7 @@ from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
 from tests.support.exports import read_session, render_one
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.heavy]
 
 EVIL = (
     '"><script src=http://evil.example/a.js></script>'

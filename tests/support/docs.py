@@ -21,7 +21,7 @@ CAPABILITY_HEADINGS = {
     "title": "title",
     "folder": "working directory",
     "turn end": "end of turn",
-    "live": "live",
+    "live": "processes",
 }
 _HOME = Path("/~")
 """Home whose paths are shown as `~/…` once the leading slash is removed."""

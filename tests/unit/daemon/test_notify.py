@@ -42,7 +42,7 @@ def test_a_status_is_sent_as_one_line(notifier, receiver):
     assert receiver.recv(100).decode() == "STATUS=reading 漢字 MAINPID=1 ?"
 
 
-@pytest.mark.skipif(not Path("/proc/net/unix").exists(), reason="only Linux has them")
+@pytest.mark.skipif(not Path("/proc/net/unix").exists(), reason="not Linux")
 def test_an_abstract_socket_receives_messages(receiver):
     receiver.bind(f"\0leslied-test-{os.getpid()}")
 

@@ -124,7 +124,7 @@ def test_another_session_is_pruned_instead_of_one_that_must_stay():
     assert list_ids(make_plan(RetentionPolicy(max_bytes=80), keep="s4")) == ["s3"]
 
 
-def test_a_reason_is_looked_up_only_for_matching_sessions():
+def test_a_reason_to_keep_is_looked_up_only_for_matching_sessions():
     checked_ids: list[str] = []
 
     def find_reason_to_keep(session: SessionSummary) -> str:

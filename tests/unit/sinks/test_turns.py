@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leslied.sinks._turns import Turn, make_unit_turns, sum_unit_usage
+from leslied.sinks._turns import SpeakerMessage, make_unit_turns, sum_unit_usage
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
 from tests.support.exports import read_session
@@ -10,7 +10,9 @@ from tests.support.exports import read_session
 USAGE = {"input_tokens": 5, "output_tokens": 7}
 
 
-def list_turns(claude: ClaudeHome, clock: FakeClock, *lines: dict) -> list[Turn]:
+def list_turns(
+    claude: ClaudeHome, clock: FakeClock, *lines: dict
+) -> list[SpeakerMessage]:
     """Return the turns without events; check that no tokens are lost or doubled."""
     claude.write(*lines)
     claude.sync(is_final=True)

@@ -70,15 +70,15 @@ def test_the_last_records_can_be_limited_to_some_sessions(harness: StoreHarness)
         assert reader.change_feed.list_last(9, ["user_message"], []) == []
 
 
-def test_a_record_has_the_same_sequence_as_in_its_session(harness: StoreHarness):
+def test_the_feed_computes_the_sequence_number_of_a_record(harness: StoreHarness):
     harness.commit(make_prompt("other", "0", session=make_key("t")), log="b.jsonl")
     harness.commit(*(make_prompt(word, word) for word in "abc"))
 
     records = harness.list_records()
     with harness.reader() as reader:
-        sequence = [reader.change_feed.get_sequence(placed) for placed in records]
+        numbers = [reader.change_feed.get_sequence(placed) for placed in records]
 
-    assert sequence == [placed.sequence for placed in records] == [1, 2, 3]
+    assert numbers == [placed.sequence for placed in records] == [1, 2, 3]
 
 
 def test_a_stopped_session_is_listed_once(harness: StoreHarness):

@@ -776,7 +776,7 @@ def test_a_rewritten_incomplete_line_is_read_from_its_start(log: Path):
 
 
 @pytest.mark.fault("B5")
-def test_a_file_replaced_by_a_longer_one_with_the_same_head_continues(log: Path):
+def test_reading_continues_in_a_longer_replacement_with_the_same_start(log: Path):
     tailer = TailHarness(log)
     log.write_bytes(encode_lines(1, 2))
     tailer.read_new()
