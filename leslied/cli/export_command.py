@@ -20,7 +20,6 @@ from leslied.cli.output import (
     format_bytes,
     format_count,
     format_path,
-    json_option,
 )
 from leslied.cli.progress import ProgressBar
 from leslied.errors import UserError
@@ -95,7 +94,9 @@ FORMATS = (
 )
 @filter_options
 @click.option("--reveal", is_flag=True, help="Do not redact secrets.")
-@json_option
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a report on the export as JSON."
+)
 @click.pass_context
 def command(
     ctx: click.Context, /, session_id: str, format_name: str, **options: Any

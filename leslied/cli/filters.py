@@ -37,35 +37,35 @@ _AGENT_PROJECT_OPTIONS = (
         "--agent",
         metavar="NAME",
         shell_complete=complete_agent,
-        help="Select sessions of this agent.",
+        help="Limit to sessions of this agent.",
     ),
     click.option(
         "--project",
         metavar="PATH|NAME",
         shell_complete=complete_project,
-        help="Select sessions in this folder or below, or in any folder of this name.",
+        help="Limit to sessions in this folder or below, or in folders of this name.",
     ),
 )
 _OTHER_OPTIONS = (
     click.option(
         "--model",
         metavar="TEXT",
-        help="Select sessions whose model name contains TEXT.",
+        help="Limit to sessions whose model name contains TEXT.",
     ),
     click.option(
         "--status",
         type=click.Choice(get_args(Status)),
-        help="Select sessions with this status.",
+        help="Limit to sessions with this status.",
     ),
     click.option(
         "--since",
         metavar="WHEN",
-        help="Select sessions active since WHEN: 2026-01-31, today, 7d.",
+        help="Limit to sessions active since WHEN: 2026-01-31, today, 7d.",
     ),
     click.option(
         "--until",
         metavar="WHEN",
-        help="Select sessions that started on or before WHEN.",
+        help="Limit to sessions that started on or before WHEN.",
     ),
 )
 

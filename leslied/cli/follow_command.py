@@ -47,7 +47,7 @@ _LAST_TYPES = ("user_message", "assistant_message", "tool_use", "tool_result", "
     cls=LesliedCommand,
     examples=[
         ("leslied follow", "follow all sessions"),
-        ("leslied follow last --last 20", "follow the newest, 20 old entries first"),
+        ("leslied follow last --last 20", "follow it, after its last 20 entries"),
         ("leslied follow --project app", "follow sessions in folders named app"),
         ("leslied follow --json | jq .type", "process records with jq"),
     ],

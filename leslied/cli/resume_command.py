@@ -46,7 +46,7 @@ def command(ctx: click.Context, *, id_prefix: str, as_json: bool) -> None:
     """Print a briefing on a thread for the agent that continues it.
 
     Use it to continue the work of a thread with the same agent or another one. The
-    brief lists the thread's assets, the last prompt and answer, tool calls without a
+    briefing lists the thread's assets, the last prompt and answer, tool calls without a
     result, and open tasks, and ends with the command that resumes the session in its
     original agent. `last` is the thread of the newest session.
     """

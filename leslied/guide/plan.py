@@ -81,7 +81,7 @@ def plan_remove(data: bytes | None) -> GuidePlan:
 
 def _plan_update(data: bytes, block: GuideBlock, guide: Guide) -> GuidePlan:
     version_step = compare_versions(block.version, guide.version)
-    if version_step == "older":
+    if version_step == "downgrade":
         raise UserError(
             f"The guide in the file has version {block.version}, but this leslied has "
             f"{guide.version}: nothing was changed.",

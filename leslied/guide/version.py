@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-VersionStep = Literal["unknown", "older", "same", "minor", "major"]
+VersionStep = Literal["unknown", "downgrade", "same", "minor", "major"]
 
 _MAX_CHARACTERS = 64
 _NUMBER = r"(0|[1-9][0-9]*)"
@@ -19,14 +19,14 @@ _VersionKey = tuple[int, int, int, tuple[tuple[int, int, str], ...]]
 def compare_versions(installed: str, shipped: str) -> VersionStep:
     """Return the kind of update from the installed to the shipped version.
 
-    `minor` includes patches. `older` means that the shipped version is the older one,
-    `unknown` that one of the two is not a semantic version.
+    `minor` includes patches. `downgrade` means that the shipped version is the older
+    one, `unknown` that one of the two is not a semantic version.
     """
     old, new = _parse_version(installed), _parse_version(shipped)
     if old is None or new is None:
         return "unknown"
     if old >= new:
-        return "same" if old == new else "older"
+        return "same" if old == new else "downgrade"
     return "minor" if old[0] == new[0] else "major"
 
 

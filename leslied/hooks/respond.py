@@ -132,7 +132,10 @@ class HookResponder:
         return messages
 
     def _find_log(self, session_name: str) -> str:
-        """Return the log of a session, named as in the inbox; empty if unknown."""
+        """Return the path of a session's log, or "" if unknown.
+
+        `session_name` is the name that the inbox uses for the session.
+        """
         if session_name == make_safe_name(self.session):
             return self.log
         return injection_state.load(self.data_dir, session_name).transcript

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from leslied import sinks
-from leslied.sessions.file_changes import LIST_TOOLS, find_file_changes
+from leslied.sessions.file_changes import PLAN_AND_TODO_TOOLS, find_file_changes
 from leslied.sinks._thread_index import render_json
 from leslied.threads.assets import (
     compute_assets_digest,
@@ -140,9 +140,13 @@ class ThreadAssets:
         self, session: SessionSummary, unit: int, folder: str
     ) -> list[FileChange]:
         keywords = ("",) if ".leslie" in folder else _CALL_KEYWORDS
-        entries = self.reader.list_tool_calls(session.row, unit, keywords, LIST_TOOLS)
+        entries = self.reader.list_tool_calls(
+            session.row, unit, keywords, PLAN_AND_TODO_TOOLS
+        )
         if any(".leslie" in str(p.record.metadata.get("cwd")) for p in entries):
-            entries = self.reader.list_tool_calls(session.row, unit, ("",), LIST_TOOLS)
+            entries = self.reader.list_tool_calls(
+                session.row, unit, ("",), PLAN_AND_TODO_TOOLS
+            )
         chat_id = self.reader.find_chat_id(session, unit) if entries else ""
         changes = find_file_changes(entries, folder, chat_id)
         return [_drop_body(change) for change in changes if _is_relevant(change)]

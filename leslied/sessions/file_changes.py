@@ -47,7 +47,7 @@ _SHELL_TOOLS = frozenset(
 _EDITOR_TOOLS = frozenset(["str_replace_editor", "str_replace_based_edit_tool"])
 _PATH_ARGUMENTS = ("file_path", "filePath", "notebook_path", "path", "absolute_path")
 _TODO_TOOLS = frozenset(["todowrite", "todo_write", "write_todos"])
-LIST_TOOLS = (
+PLAN_AND_TODO_TOOLS = (
     "ExitPlanMode",
     "exit_plan_mode",
     "TaskCreate",

@@ -75,9 +75,9 @@ def format_time(time: datetime | None, session: Session) -> str:
     return f"{local:%Y-%m-%d %H:%M:%S} {'UTC' if zone == '+0000' else zone}"
 
 
-def format_clock(turn: SpeakerMessage, session: Session) -> str:
-    """Format a turn's time of day; empty if its log has no time."""
-    time = turn.placed.record.created_at
+def format_clock(message: SpeakerMessage, session: Session) -> str:
+    """Format a message's time of day; empty if its record has no time."""
+    time = message.placed.record.created_at
     return f"{time.astimezone(session.zone):%H:%M:%S}" if time else ""
 
 

@@ -70,7 +70,7 @@ class SpeakerMessage:
 
     speaker: Speaker
     placed: PlacedRecord
-    """First record of the turn."""
+    """First record of the message."""
     texts: list[str] = field(default_factory=list)
     thinking_texts: list[str] = field(default_factory=list)
     calls: list[ToolInvocation] = field(default_factory=list)
@@ -79,17 +79,17 @@ class SpeakerMessage:
 
     @property
     def text(self) -> str:
-        """All texts of the turn."""
+        """All texts of the message."""
         return "\n\n".join(self.texts)
 
     @property
     def thinking(self) -> str:
-        """All thinking texts of the turn."""
+        """All thinking texts of the message."""
         return "\n\n".join(self.thinking_texts)
 
     @property
     def event_kind(self) -> str:
-        """Kind of the event; empty if the turn is not an event."""
+        """Kind of the event; empty if the message is not an event."""
         return str(self.placed.record.metadata.get("kind", ""))
 
     @property

@@ -198,7 +198,7 @@ class Store:
             yield TranscriptLedger(self._db)
 
     def mark_stopped(self, agent: str, session_ids: Iterable[str]) -> int:
-        """Mark sessions and subagents as stopped; return how many were not stopped."""
+        """Mark sessions and subagents as stopped; return how many were newly marked."""
         with self._transaction():
             result = self._db.executemany(
                 "UPDATE session SET stopped_us = ?, is_dirty = 1 WHERE agent = ? "

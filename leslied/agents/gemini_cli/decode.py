@@ -310,14 +310,14 @@ def _decode_checkpoint(
 
 
 def _make_retraction_error(
-    context: MessageContext, patch: dict[str, Any], prompt: str
+    context: MessageContext, patch: dict[str, Any], prompt_id: str
 ) -> Record:
     """Return an error for a prompt that Gemini CLI removed without an answer."""
     return replace(
         _make_unknown(context, _RETRACTION_TEXT),
         type="error",
         role="assistant",
-        native_id=f"back:{prompt}",
+        native_id=f"back:{prompt_id}",
         created_at=parse_time(patch.get("lastUpdated")),
     )
 
