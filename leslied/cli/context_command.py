@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied context", "print that of the last active thread"),
-        ("leslied context thread-1a2b3c4d", "print that of a given thread"),
+        ("leslied context", "print the context of the last active thread"),
+        ("leslied context thread-1a2b3c4d", "print the context of a given thread"),
         (
             "leslied context --ref thread-5e6f7a8b",
             "include the assets of another thread",

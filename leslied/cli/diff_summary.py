@@ -36,7 +36,7 @@ class DiffSide:
 
 
 def compare_metadata(a: DiffSide, b: DiffSide) -> list[FieldDifference]:
-    """Return the metadata of both sides, field by field."""
+    """Pair the metadata of both sides field by field, including equal fields."""
     metadata_b = _collect_metadata(b)
     return [
         FieldDifference(name, value, metadata_b[name])

@@ -90,7 +90,7 @@ FORMATS = (
     help="Write to this file or folder instead of standard output.",
 )
 @click.option(
-    "--all", "is_all", is_flag=True, help="Export all sessions, or filtered ones."
+    "--all", "is_all", is_flag=True, help="Export all sessions that the filters select."
 )
 @filter_options
 @click.option("--reveal", is_flag=True, help="Do not redact secrets.")

@@ -122,7 +122,7 @@ def measure_width(text: str) -> int:
 
 
 def find_terminal_width() -> int:
-    """Return the columns of stdout's terminal; 0 if it is none or has no colours."""
+    """Return the terminal's width; 0 if stdout is not a terminal or colour is off."""
     context = click.get_current_context(silent=True)
     is_colorless = context is not None and context.color is False
     if is_colorless or not sys.stdout.isatty():

@@ -150,8 +150,9 @@ class Loop:
     def _ingest_all(self, ingest: Ingest) -> None:
         report = ingest.scan()
         self._log_ingest("ingest.scan", report)
-        # Only a scan reports sources that are held back: `claude -p` names its folder
-        # some 100 ms after the prompt, and every read in between holds the log back.
+        # Logged only after a full scan, not after every file event: `claude -p` writes
+        # its working directory about 100 ms after the prompt, so its log is held back
+        # for a moment every time.
         waiting = {str(path): reason for path, reason in report.waiting.items()}
         self._log_errors("source.wait", waiting)
 

@@ -19,7 +19,7 @@ from leslied.errors import SinkError
 from leslied.model.codec import encode_time
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.progress import ignore_progress
-from leslied.pipeline.thread_assets import ThreadAssets, stamp_thread
+from leslied.pipeline.thread_assets import ThreadAssets, compute_thread_stamp
 from leslied.sessions import compute_status
 from leslied.sinks._thread_index import (
     MAX_THREADS,
@@ -242,7 +242,7 @@ def _has_changed(watched: WatchedThread) -> bool:
     if not has_thread_folder(Path(watched.folder), watched.thread_id):
         return False
     roots = _find_roots(watched.folder, watched.cwd)
-    return stamp_thread(roots, watched.thread_id) != watched.stamp
+    return compute_thread_stamp(roots, watched.thread_id) != watched.stamp
 
 
 def _find_roots(folder: str, cwd: str) -> list[Path]:

@@ -113,7 +113,7 @@ class ThreadAssets:
         )
         index = thread_index_to_dict(thread)
         self._write_if_changed(name, render_json(index), old_text)
-        stamp = stamp_thread(self.roots, self.session.thread_id)
+        stamp = compute_thread_stamp(self.roots, self.session.thread_id)
         fingerprints = msgspec.json.encode(self._fingerprints).decode()
         return ThreadAssetsReport(index, stamp, fingerprints, self._files_written)
 
@@ -203,8 +203,8 @@ class ThreadAssets:
     def _write_collected_assets(self, types_in_folder: set[str]) -> list[Asset]:
         """Copy plans and task lists of the session into the thread's folder.
 
-        Skip types that the thread's folder already contains. Delete copies of these,
-        and copies of what the session no longer has.
+        Skip a type if the thread's folder has its own asset of that type. Delete an
+        earlier copy if its type is skipped or the session no longer has the asset.
         """
         with self.store.assets() as ledger:
             changes = ledger.list_file_changes(self.session.row)
@@ -264,7 +264,7 @@ def find_assets_in_roots(
     return list(assets.values())
 
 
-def stamp_thread(roots: Sequence[Path], thread_id: str) -> bytes:
+def compute_thread_stamp(roots: Sequence[Path], thread_id: str) -> bytes:
     """Return a stamp that changes when an asset or the thread's index file changes."""
     index = read_stamp(roots[0], f".leslie/threads/{thread_id}/.meta/assets.json")
     assets = [

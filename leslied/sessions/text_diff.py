@@ -52,14 +52,14 @@ def compute_similarity(a: str, b: str) -> float:
     return 1.98 * len(words_a & words_b) / (len(words_a) + len(words_b) or 1)
 
 
-def diff_entry(entry: EntryDifference) -> TextDifference:
-    """Compare the texts of both entries; list all lines of an unpaired entry."""
-    if entry.a and entry.b:
+def diff_entry(difference: EntryDifference) -> TextDifference:
+    """Compare the texts of two paired entries; list all lines of an unpaired one."""
+    if difference.a and difference.b:
         return diff_texts(
-            record_to_text(entry.a.record), record_to_text(entry.b.record)
+            record_to_text(difference.a.record), record_to_text(difference.b.record)
         )
-    sign: DiffSign = "-" if entry.a else "+"
-    lines = record_to_text(entry.either.record).split("\n")
+    sign: DiffSign = "-" if difference.a else "+"
+    lines = record_to_text(difference.either.record).split("\n")
     return TextDifference(lines=tuple(TextDiffLine(sign, line) for line in lines))
 
 

@@ -208,8 +208,11 @@ def test_subagents_have_their_own_transcripts(
 ):
     harness.run(client, scenario)
 
+    # The subagents' files are written before the file that refers to them.
     seconds = wait_until(
-        lambda: len(harness.transcripts("subagents")) == count,
+        lambda: (
+            len(harness.transcripts("subagents")) == count and harness.transcripts()
+        ),
         QUIET_SECONDS + MAX_DELAY_SECONDS,
     )
 

@@ -472,31 +472,33 @@ def test_a_filter_works_without_words(two_projects: StoreHarness):
     assert [hit.tool_name for hit in two_projects.search("model:opus")] == ["Bash"]
 
 
-@pytest.mark.parametrize("words", ["tool:Bash", "project:app", "role:user"])
+@pytest.mark.parametrize("query_filter", ["tool:Bash", "project:app", "role:user"])
 def test_filtered_matches_are_ranked_regardless_of_other_matches(
-    two_projects: StoreHarness, words: str, monkeypatch
+    two_projects: StoreHarness, query_filter: str, monkeypatch
 ):
     monkeypatch.setattr("leslied.store.search.MAX_RANKED", 3)
     monkeypatch.setattr("leslied.store.search._MAX_PRESELECTED", 0)
     two_projects.commit(*[make_record(f"needle {n}", f"{n}") for n in range(9)])
 
-    best = two_projects.search(f"needle {words}", "rank")
+    best = two_projects.search(f"needle {query_filter}", "rank")
 
-    newest = two_projects.search(f"needle {words}")
+    newest = two_projects.search(f"needle {query_filter}")
     assert {hit.entry_id for hit in best} == {hit.entry_id for hit in newest} != set()
 
 
-@pytest.mark.parametrize("words", ["tool:Bash", "tool:Read", "tool:B*", "project:lib"])
+@pytest.mark.parametrize(
+    "query_filter", ["tool:Bash", "tool:Read", "tool:B*", "project:lib"]
+)
 def test_few_and_many_candidates_give_the_same_matches(
-    two_projects: StoreHarness, words: str, monkeypatch
+    two_projects: StoreHarness, query_filter: str, monkeypatch
 ):
-    """A result without its call never matches a tool filter."""
+    # A tool result whose call is missing: no tool filter may match it.
     lost = make_result("needle lost", "gone", session=make_key("aaaa-1"))
     two_projects.commit(structs.replace(lost, tool_name="Bash"), log="app2")
-    with_few_candidates = two_projects.search(f"needle {words}")
+    with_few_candidates = two_projects.search(f"needle {query_filter}")
     monkeypatch.setattr("leslied.store.search._MAX_PRESELECTED", 0)
 
-    assert two_projects.search(f"needle {words}") == with_few_candidates
+    assert two_projects.search(f"needle {query_filter}") == with_few_candidates
 
 
 def test_substring_mode_matches_a_star_literally(harness: StoreHarness):
