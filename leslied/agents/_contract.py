@@ -40,7 +40,7 @@ class AgentAdapter(Protocol):
 
     @property
     def name(self) -> str:
-        """The config key and the stored value: `claude-code`."""
+        """The agent's name in the config and the store, such as `claude-code`."""
 
     @property
     def title(self) -> str:

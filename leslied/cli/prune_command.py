@@ -113,8 +113,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
     --older-than, --keep and --max-size each select sessions to delete; --agent and
     --project limit this to the sessions of one agent or project. Sessions that have not
-    stopped, that have unread log entries, or that failed (their last turn ended with an
-    error or an interrupt, or gave no answer) are not deleted.
+    stopped or have unread log entries are never deleted. Failed sessions, whose last
+    turn ended with an error, an interrupt or without an answer, need --failed.
 
     The agents' own logs are never touched. Deleted entries are not imported again;
     new entries that an agent adds to those logs are imported.

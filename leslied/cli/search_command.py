@@ -91,10 +91,10 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     """Search prompts, answers, thinking, tool calls and results.
 
     \b
-    "two words"        a phrase; the shell's quotes are enough
+    "two words"        a phrase
     begin*             words that start with this
     one OR other       either word; AND is the default
-    '(a OR b) c'       a group; a quoted query with parentheses is not a phrase
+    '(a OR b) c'       a group; quote it for the shell
     -word, NOT word    entries without this word
     agent:codex        this agent; repeat it for alternatives, -agent: excludes
     project:app        this project, by name or path; also thread:, session:

@@ -61,15 +61,15 @@ def plan_init(data: bytes | None, guide: Guide) -> GuidePlan:
 
 
 def plan_remove(data: bytes | None) -> GuidePlan:
-    """Plan a file without guides; a file that only `plan_init` wrote is deleted."""
+    """Plan to remove all guides; delete a file that `plan_init` created."""
     blocks = find_blocks(data) if data is not None else []
     if data is None or not blocks:
         return GuidePlan(status="absent", data=data)
     remaining = data
     for block in reversed(blocks):
         remaining = remove_block(remaining, block)
-    # `plan_init` starts a new file with the block, and a file that was empty with a
-    # blank line: only the former is deleted.
+    # In a file that `plan_init` created, the block comes first. In one that existed but
+    # was empty, a blank line comes first. Only the former is deleted.
     was_created = not remaining and blocks[0].start == 0
     version = blocks[0].version
     return GuidePlan(

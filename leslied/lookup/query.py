@@ -184,7 +184,10 @@ class _QueryParser:
         return AnyOf(tuple(usable)) if usable else None
 
     def _read_conjunction(self) -> QueryPart | None:
-        """Read parts that all must match, up to `OR`, a parenthesis or the end."""
+        """Read parts that must all match, up to `OR`, a parenthesis or the end.
+
+        Negated parts must not match.
+        """
         parts: list[QueryPart] = []
         excluded: list[QueryPart] = []
         is_negated = False

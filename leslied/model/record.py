@@ -56,6 +56,7 @@ class SessionKey(NamedTuple):
     agent: str
     session_id: str
     source: str = MAIN
+    """`main` or `subagent:<id>`, as in the JSON of a record; not a source file."""
 
     @property
     def subagent_id(self) -> str:

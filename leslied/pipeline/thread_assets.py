@@ -225,18 +225,18 @@ class ThreadAssets:
         return assets
 
     def _describe_collected(
-        self, name: str, imported: CollectedAsset, data: bytes
+        self, name: str, collected: CollectedAsset, data: bytes
     ) -> Asset:
         text = data.decode()
         file = AssetFile(
             path=name,
-            title=find_title(text) or f"{imported.type}.md",
+            title=find_title(text) or f"{collected.type}.md",
             size=len(data),
             sha256=hashlib.sha256(data).hexdigest(),
-            updated_at=imported.last_call.at or self.session.ended_at or _EPOCH,
-            changes=[imported.last_call],
+            updated_at=collected.last_call.at or self.session.ended_at or _EPOCH,
+            changes=[collected.last_call],
         )
-        return Asset(type=imported.type, path=name, is_collected=True, files=[file])
+        return Asset(type=collected.type, path=name, is_collected=True, files=[file])
 
     def _find_progress(self, assets: list[Asset]) -> Any:
         for asset in assets:

@@ -106,7 +106,7 @@ def get_manager(
 ) -> ServiceManager:
     """Return the service manager of the platform; nothing is started.
 
-    `program` is the command of leslied. Raises UserError for other platforms than
+    `program` is the command of leslied. Raises UserError on platforms other than
     Linux and macOS.
     """
     run = run or SubprocessRunner(environ)

@@ -104,7 +104,7 @@ def _abort_turn(
 def _decode_error(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any], kind: str
 ) -> RecordsStateNoise:
-    """Decode an error: Codex retries after a `stream_error`, an `error` ends the turn."""
+    """Decode an error. Only an `error` ends the turn; a `stream_error` is retried."""
     record = _make_error(payload, context, is_final=kind == "error")
     return (record,), {**state, "failed": True} if kind == "error" else state, ""
 

@@ -153,10 +153,10 @@ def detect_replay(
         line.type == "session_meta"
         and text_field(line.payload, "id") == state["thread"]
     ):
-        return False, {**state, "replay": {**replay, **_replay_timestamp(line)}}
+        return False, {**state, "replay": {**replay, **_make_replay_state(line)}}
     if _is_first_own_line(line, replay, state["thread"]):
         return False, {key: fact for key, fact in state.items() if key != "replay"}
-    return True, {**state, "replay": {**replay, **_replay_timestamp(line)}}
+    return True, {**state, "replay": {**replay, **_make_replay_state(line)}}
 
 
 def _is_first_own_line(line: CodexLine, replay: dict[str, Any], thread: str) -> bool:
@@ -172,7 +172,7 @@ def _is_first_own_line(line: CodexLine, replay: dict[str, Any], thread: str) -> 
     )
 
 
-def _replay_timestamp(line: CodexLine) -> dict[str, str]:
+def _make_replay_state(line: CodexLine) -> dict[str, str]:
     time = parse_time(line.timestamp)
     return {"at": time.isoformat()} if time else {}
 

@@ -108,7 +108,7 @@ def test_an_exported_file_equals_that_of_the_export_command(
     assert (project / EXPORTS / artifact.path).read_bytes() == artifact.body
 
 
-def test_an_active_session_is_not_exported_until_it_stops(
+def test_a_session_is_exported_once_it_is_quiet_and_not_live(
     claude: ClaudeHome, builder: ClaudeLogBuilder, clock: FakeClock
 ):
     first = run_exports(claude, "html", stopped=False)

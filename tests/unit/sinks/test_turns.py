@@ -10,10 +10,10 @@ from tests.support.exports import read_session
 USAGE = {"input_tokens": 5, "output_tokens": 7}
 
 
-def list_turns(
+def list_messages(
     claude: ClaudeHome, clock: FakeClock, *lines: dict
 ) -> list[SpeakerMessage]:
-    """Return the turns without events; check that no tokens are lost or doubled."""
+    """Return the messages without events; check that no tokens are lost or doubled."""
     claude.write(*lines)
     claude.sync(is_final=True)
     units = read_session(claude.store_path, clock).units
@@ -24,11 +24,11 @@ def list_turns(
     return [turn for turn in turns if turn.speaker != "event"]
 
 
-def test_lines_of_one_message_are_one_turn(claude: ClaudeHome, clock: FakeClock):
+def test_lines_of_one_api_message_are_one_message(claude: ClaudeHome, clock: FakeClock):
     log = ClaudeLogBuilder()
     message = {"id": "msg_1", "usage": USAGE}
 
-    user, answer = list_turns(
+    user, answer = list_messages(
         claude,
         clock,
         log.prompt("go"),
@@ -48,7 +48,7 @@ def test_tokens_of_a_message_are_counted_once(claude: ClaudeHome, clock: FakeClo
     log = ClaudeLogBuilder()
     message = {"id": "msg_1", "usage": USAGE}
 
-    turns = list_turns(
+    turns = list_messages(
         claude,
         clock,
         log.prompt("go"),
@@ -66,7 +66,9 @@ def test_a_result_without_its_call_is_a_separate_turn(
 ):
     log = ClaudeLogBuilder()
 
-    turns = list_turns(claude, clock, log.prompt("go"), log.result("unknown", "lost"))
+    turns = list_messages(
+        claude, clock, log.prompt("go"), log.result("unknown", "lost")
+    )
 
     assert [(turn.speaker, turn.text) for turn in turns] == [
         ("user", "go"),
@@ -77,7 +79,7 @@ def test_a_result_without_its_call_is_a_separate_turn(
 def test_a_call_without_a_result_has_no_output(claude: ClaudeHome, clock: FakeClock):
     log = ClaudeLogBuilder()
 
-    turns = list_turns(claude, clock, log.prompt("go"), log.call("Bash", {}, "a"))
+    turns = list_messages(claude, clock, log.prompt("go"), log.call("Bash", {}, "a"))
 
     (call,) = turns[1].calls
     assert (call.result, call.output, call.is_error) == (None, "", False)

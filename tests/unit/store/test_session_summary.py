@@ -43,7 +43,7 @@ def test_every_column_has_a_value():
     assert SUMMARY_COLUMNS.count(",") + 1 == len(ROW)
 
 
-def test_numbers_become_flags_times_and_paths():
+def test_columns_become_flags_times_and_paths():
     summary = unpack()
 
     assert (summary.row, summary.key.session_id) == (7, "s")
