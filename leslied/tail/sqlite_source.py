@@ -35,6 +35,7 @@ _INDEX_HEADER_BYTES = 48
 _MAX_ROWS = 200
 _BUSY_SECONDS = 0.1
 # How to open a database (see above), as a parameter of its URI.
+_OPENED_BY_AGENT = "was opened by its agent while it was read"
 _SHARED_INDEX = "readonly_shm=1"
 _OWN_INDEX = "vfs=unix-none"
 _NO_WAL = "immutable=1"
@@ -122,7 +123,7 @@ def _read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chu
         for feed in feeds:
             for rows in _read_feed(db, feed, positions, limits, damage):
                 if open_mode != _SHARED_INDEX and not _is_closed(source.path):
-                    raise SourceError("was opened by its agent while it was read")
+                    raise SourceError(_OPENED_BY_AGENT)
                 anchor = msgspec.json.encode(positions)
                 new_cursor = replace(cursor, anchor=anchor, stamp=None)
                 chunk = _make_chunk(source, new_cursor, next_offset, rows, limits)
@@ -148,6 +149,10 @@ def _source_errors() -> Iterator[None]:
     except SourceError:
         raise
     except Exception as error:
+        # SQLite reports this if the agent opened the database at the same moment and
+        # its write-ahead log must be recovered first, which a reader cannot do.
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
+            raise SourceError(_OPENED_BY_AGENT) from error
         raise SourceError(f"cannot be read as SQLite: {_describe(error)}") from error
 
 

@@ -108,8 +108,8 @@ def _parse_tree(value: dict[str, Any]) -> OpenCodeMessage:
     """Return the message or session in an entry of the tree of JSON files."""
     top, file = object_field(value, "top"), object_field(value, "file")
     parent = text_field(top, "parentID")
-    # The file contains only the parent's id, so the parent counts as the main session even if
-    # it is a subagent itself.
+    # The file contains only the parent's id, so the parent counts as the main session
+    # even if it is a subagent itself.
     root = parent or text_field(top, "id")
     session = _make_session(top, root, parent, object_field(top, "time").get("created"))
     if "name" not in value:
