@@ -131,8 +131,7 @@ def _read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chu
                 yield chunk
     anchor = msgspec.json.encode(positions)
     stamp = None if damage else source.stamp
-    # After damage, too, this chunk is needed to save the positions of the undamaged
-    # feeds. But an unchanged cursor is not saved at every scan.
+    # Save the positions of undamaged feeds, but not an unchanged cursor at every scan.
     if not damage or anchor != cursor.anchor:
         end = replace(cursor, offset=next_offset, anchor=anchor, stamp=stamp)
         yield Chunk(entries=(), cursor=end)
@@ -149,8 +148,7 @@ def _source_errors() -> Iterator[None]:
     except SourceError:
         raise
     except Exception as error:
-        # SQLite reports this if the agent opened the database at the same moment and
-        # its write-ahead log must be recovered first, which a reader cannot do.
+        # The write-ahead log must be recovered first, which a reader cannot do.
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
             raise SourceError(_OPENED_BY_AGENT) from error
         raise SourceError(f"cannot be read as SQLite: {_describe(error)}") from error

@@ -472,13 +472,15 @@ class TestReadableErrors:
             read_chunks(folder)
 
     def test_a_view_is_not_a_table(self, folder: Path):
-        open_database(folder, schema="CREATE VIEW chat AS SELECT 1 AS id, 2 AS text")
+        open_database(
+            folder, schema="CREATE VIEW chat AS SELECT 1 AS id, 2 AS text"
+        ).close()
 
         with pytest.raises(SourceError, match="none of the tables"):
             read_chunks(folder)
 
     def test_a_table_with_other_columns(self, folder: Path):
-        open_database(folder, schema="CREATE TABLE chat (name text)")
+        open_database(folder, schema="CREATE TABLE chat (name text)").close()
 
         with pytest.raises(SourceError, match="no such column"):
             read_chunks(folder)
@@ -493,7 +495,7 @@ class TestReadableErrors:
             sql="WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
             "SELECT 0, max(x), NULL, '' FROM n",
         )
-        open_database(folder)
+        open_database(folder).close()
 
         with pytest.raises(SourceError, match="interrupted"):
             read_chunks(folder, None, endless)
