@@ -44,11 +44,11 @@ class AgentAdapter(Protocol):
 
     @property
     def title(self) -> str:
-        """The display name: `Claude Code`."""
+        """The agent's name for people, such as `Claude Code`."""
 
     @property
     def decoder_version(self) -> int:
-        """Version of the decoder; a higher one allows decoding old entries again."""
+        """Version of the decoder, stored with each record that it decoded."""
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -63,7 +63,10 @@ class AgentAdapter(Protocol):
         """True if an entry may appear again, changed, under the same id."""
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """Return where the agent writes; `configured` replaces the defaults."""
+        """Return the directories that the agent writes to.
+
+        The `configured` directories, if any, replace the defaults.
+        """
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one entry, and return the source's state for the next entry.
@@ -75,13 +78,16 @@ class AgentAdapter(Protocol):
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
     ) -> Iterable[ProcessRegistry]:
-        """Return where files name the agent's running processes; often nowhere."""
+        """Return the files that name the agent's running processes, if any."""
 
     def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
         """Return the process that a file of a live registry names, or None."""
 
     def find_spill_file(self, record: Record, source: SourceRef) -> Path | None:
-        """Return the file with a tool result too large for the log, or None."""
+        """Return the file with the full text of a tool result, or None.
+
+        Some agents save a result in a separate file if it is too large for the log.
+        """
 
     def find_main_log(self, source: SourceRef) -> Path | None:
         """Return the log of the session that a subagent's file belongs to.
@@ -107,7 +113,7 @@ class BaseAdapter:
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
     ) -> Iterable[ProcessRegistry]:
-        """Return nothing: no file names the agent's processes."""
+        """Return no files: none names the agent's processes."""
         del env, configured
         return ()
 
@@ -122,7 +128,7 @@ class BaseAdapter:
         return None
 
     def find_main_log(self, source: SourceRef) -> Path | None:
-        """Return None: every source names its own directory."""
+        """Return None: every source states its own working directory."""
         del source
         return None
 

@@ -1,4 +1,4 @@
-"""Parse JSON, times and sizes leniently, for all agents."""
+"""Parse JSON and times leniently, and format names and sizes, for all agents."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import msgspec
 from leslied.errors import DecodeError
 
 _MAX_INTEGER_DIGITS = 4000
+"""Python refuses to convert text of more than 4300 digits to an integer."""
 _MAX_LENIENT_BYTES = 4 * 1024 * 1024
 """Lenient parsing builds every value: a larger line would cost too much memory."""
 _MIN_EPOCH_MILLISECONDS = 100_000_000_000
+"""A larger number is milliseconds; as seconds, it would be after the year 5000."""
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
-    """Return the JSON object in `data` without lone surrogates, NaN or huge numbers.
+    """Return the JSON object in `data`, or raise DecodeError.
 
-    Slower and more lenient than a typed decoder; used for lines that one rejects.
-    Raises DecodeError.
+    The parser is slower and more lenient than msgspec. All values can be encoded again:
+    lone surrogates are replaced, and NaN and numbers that are too large become text.
     """
     if len(data) > _MAX_LENIENT_BYTES:
         raise DecodeError(f"damaged and too large to repair: {len(data)} bytes")
@@ -48,7 +50,10 @@ def to_json(value: object) -> str:
 
 
 def parse_time(value: object) -> datetime | None:
-    """Return a time with a zone from ISO text or epoch (milli)seconds, or None."""
+    """Return a time with a zone from ISO text or seconds or milliseconds since 1970.
+
+    Return None if the value is not a valid time. Text without a zone is in UTC.
+    """
     try:
         if isinstance(value, str):
             time = datetime.fromisoformat(value)

@@ -47,7 +47,7 @@ def record_to_dict(placed: PlacedRecord) -> dict[str, Any]:
 
 
 def metadata_to_dict(record: Record) -> dict[str, Any]:
-    """Return the record's metadata, plus its native id, UTC offset and spilled size."""
+    """Return a copy of the metadata, plus native id, UTC offset and spilled length."""
     metadata = dict(record.metadata)
     if record.native_id:
         metadata["native_id"] = record.native_id
@@ -115,7 +115,7 @@ def usage_to_dict(usage: Usage) -> dict[str, int]:
 
 
 def encode_time(time: datetime | None) -> str | None:
-    """Return ISO 8601 text in UTC, with microseconds only if needed, or None."""
+    """Return ISO 8601 text in UTC with milliseconds, or microseconds if needed."""
     if time is None:
         return None
     utc = time.astimezone(UTC)
@@ -124,7 +124,7 @@ def encode_time(time: datetime | None) -> str | None:
 
 
 def decode_tool_input(text: str) -> Any:
-    """Return a call's parsed arguments, or the text itself if it is not JSON."""
+    """Return the arguments of a call: parsed, or as text if not JSON, or None."""
     if not text:
         return None
     try:

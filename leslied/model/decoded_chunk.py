@@ -16,7 +16,9 @@ class PreparedRecord(Struct, frozen=True):
     """Values derived from a record, computed in advance for a short transaction."""
 
     digest: bytes
+    """The content digest, which tells versions of an entry apart."""
     search_text: str
+    """The text for the full-text index."""
 
 
 class DecodedEntry(Struct, frozen=True):
@@ -26,7 +28,7 @@ class DecodedEntry(Struct, frozen=True):
     length: int
     records: tuple[Record, ...]
     line_digest: bytes = b""
-    """Identifies the records of a line that has no id of its own."""
+    """Hash of the line; part of the record ids if the entry has no native id."""
     is_complete: bool = True
     """False for a last line without a line end."""
     prepared: tuple[PreparedRecord, ...] = ()
@@ -46,7 +48,7 @@ class DecodedChunk:
 
     @property
     def write_cost(self) -> int:
-        """Estimate of the rows and kilobytes that a commit will write."""
+        """Estimated cost of the commit: the number of rows plus that of kilobytes."""
         rows = sum(len(entry.records) for entry in self.entries) + len(self.noise)
         size = sum(entry.length for entry in self.entries)
         return 1 + rows + size // 1024

@@ -41,12 +41,12 @@ class TextDifference:
     is_coarse: bool = False
     """True if lines were too long to be compared word by word."""
     uncompared: tuple[int, int] = (0, 0)
-    """Numbers of lines of A and of B that were not compared, beyond the limit."""
+    """How many lines of A and of B exceed the limit and were not compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Changed lines, some lines around them, and where they start in A and B."""
+    """Changed lines, some lines around them, and the number of the first in A and B."""
 
     start_a: int
     start_b: int

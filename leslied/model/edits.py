@@ -36,6 +36,8 @@ _PATCH = re.compile(
 )
 _FILE_HEADER = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
 _MOVE_PREFIX = "*** Move to: "
+_CONTEXT_LINES = 2
+"""Number of unchanged lines that are shown before and after a change."""
 _MAX_DIFF_CHARS = 60_000
 """Longer texts are not diffed: all old lines are removed, all new lines added."""
 
@@ -56,7 +58,7 @@ class FileEdit:
 
 
 def find_edits(tool: str, arguments: Any) -> list[FileEdit]:
-    """Return the file edits of a tool call; empty if it has none that are known."""
+    """Return the file edits of a tool call; empty if none is recognized."""
     if not isinstance(arguments, dict):
         return []
     patch_edits = find_patch_edits(tool, arguments)
@@ -72,8 +74,9 @@ def find_edits(tool: str, arguments: Any) -> list[FileEdit]:
 def find_replacements(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the (old, new) text of each replacement in an edit call."""
     edits = arguments.get("edits")
-    parts = edits if isinstance(edits, list) else [arguments]
-    return [pair for part in parts if (pair := _find_replacement(part))]
+    if not isinstance(edits, list):
+        edits = [arguments]
+    return [pair for edit in edits if (pair := _find_replacement(edit))]
 
 
 def find_patch_edits(tool: str, arguments: Mapping[str, Any]) -> list[FileEdit]:
@@ -82,27 +85,23 @@ def find_patch_edits(tool: str, arguments: Mapping[str, Any]) -> list[FileEdit]:
 
 
 def _iter_changes(tool: str, arguments: Mapping[str, Any]) -> Iterator[DiffLine]:
-    pairs = find_replacements(arguments)
-    for number, (old, new) in enumerate(pairs):
+    """Yield the lines that a call replaces, or else the lines of a file it writes."""
+    replacements = find_replacements(arguments)
+    for number, (old, new) in enumerate(replacements):
         if number:
             yield "@", ""
         yield from _diff_texts(old, new)
-    name = tool.rpartition(".")[2].lower()
-    content = (
-        _first_string(arguments, _CONTENT_ARGUMENTS)
-        if name in _WRITE_TOOLS and not pairs
-        else ""
-    )
-    yield from (("+", line) for line in _split_lines(content))
+    tool_name = tool.rpartition(".")[2].lower()
+    if not replacements and tool_name in _WRITE_TOOLS:
+        content = _first_string(arguments, _CONTENT_ARGUMENTS)
+        yield from (("+", line) for line in _split_lines(content))
 
 
-def _find_replacement(part: Any) -> tuple[str, str] | None:
-    if not isinstance(part, dict):
+def _find_replacement(edit: Any) -> tuple[str, str] | None:
+    if not isinstance(edit, dict):
         return None
-    old, new = (
-        _first_string(part, _OLD_TEXT_ARGUMENTS),
-        _first_string(part, _NEW_TEXT_ARGUMENTS),
-    )
+    old = _first_string(edit, _OLD_TEXT_ARGUMENTS)
+    new = _first_string(edit, _NEW_TEXT_ARGUMENTS)
     return (old, new) if old or new else None
 
 
@@ -112,7 +111,7 @@ def _diff_texts(old: str, new: str) -> Iterator[DiffLine]:
         yield from (("-", line) for line in before)
         yield from (("+", line) for line in after)
         return
-    diff = difflib.unified_diff(before, after, lineterm="", n=2)
+    diff = difflib.unified_diff(before, after, lineterm="", n=_CONTEXT_LINES)
     for number, line in enumerate(diff):
         # The first three lines are the diff's two file names and its first hunk header.
         if number < 3:
@@ -139,7 +138,9 @@ def _is_patch_command(word: Any) -> bool:
 
 
 def _parse_patch(text: str) -> Iterator[FileEdit]:
-    path, changes = "", list[Any]()
+    """Yield the edits of a patch; a path says if its file was moved or deleted."""
+    path = ""
+    changes: list[Any] = []
     for line in text.split("\n"):
         header = _FILE_HEADER.fullmatch(line)
         if header:
@@ -158,6 +159,7 @@ def _parse_patch(text: str) -> Iterator[FileEdit]:
 
 
 def _first_string(arguments: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return the first of the named arguments that is text, or ""."""
     values = (arguments[name] for name in names if isinstance(arguments.get(name), str))
     return next(values, "")
 

@@ -21,7 +21,7 @@ class Transcript:
     """Minutes east of UTC, for the times in the transcript."""
     started_us: int
     newest: int
-    """The newest placement that the transcript includes."""
+    """Row id of the newest placement that the transcript includes."""
     digest: bytes
     """Hash of the file's content."""
 

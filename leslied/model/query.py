@@ -31,7 +31,7 @@ class Filter(NamedTuple):
     value: str | int
     """The text to match; for `after` and `before`, microseconds since 1970."""
     is_negated: bool = False
-    """True if sessions that match are excluded."""
+    """True if matches are excluded."""
 
 
 class Term(Struct, frozen=True):
@@ -65,7 +65,7 @@ class Query(Struct, frozen=True, kw_only=True):
     """The words and phrases to find."""
     filters: tuple[Filter, ...] = ()
     notes: tuple[str, ...] = ()
-    """Messages about parts of the input that may be interpreted wrongly."""
+    """Warnings about parts of the input that may be misunderstood."""
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -87,4 +87,4 @@ class Selection(Struct, frozen=True, kw_only=True):
     is_reversed: bool = False
     limit: int | None = None
     quiet_us: int = 0
-    """Sessions without entries since this time count as stopped."""
+    """Sessions without entries since then count as stopped; microseconds since 1970."""

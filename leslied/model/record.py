@@ -48,6 +48,7 @@ command, a prompt typed while the agent worked, or the task of a subagent.
 TURN_ENDS = ("end_turn", "stop_sequence")
 """Stop reasons after which the agent waits for the next prompt."""
 MAIN = "main"
+"""The `source` of a session key that is not a subagent's."""
 
 
 class SessionKey(NamedTuple):
@@ -99,7 +100,7 @@ class Record(Struct, frozen=True, kw_only=True):
     role: Role
     content: str = ""
     native_id: str = ""
-    """The log's own id; empty if the line has none."""
+    """The id that the agent gave the entry; empty if it has none."""
     scope: str = ""
     """The session in which the native id is unique; empty if it is globally unique."""
     block: int = 0
@@ -112,13 +113,15 @@ class Record(Struct, frozen=True, kw_only=True):
     model: str = ""
     usage: Usage | None = None
     message_id: str = ""
+    """Id of the API message; records with the same id share one usage."""
     parent_id: str = ""
+    """The native id of the entry that this one follows."""
     metadata: Mapping[str, Any] = {}
     is_copy: bool = False
-    """True for a copy in another log, used only while the original is missing."""
+    """True if the original is in another log; used only while that is missing."""
     is_repeat: bool = False
-    """True if it may repeat an earlier record, perhaps truncated; stored only if that
-    record is missing.
+    """True if the record may repeat an earlier one, perhaps truncated; stored only if
+    the earlier one is missing.
     """
     spilled: str = ""
     """The full text of a tool result that the agent saved in a separate file."""
@@ -129,8 +132,9 @@ class DecodeResult(Struct, frozen=True, kw_only=True):
 
     records: tuple[Record, ...] = ()
     state: dict[str, Any]
+    """The state for the source's next entry."""
     noise: str = ""
-    """The kind of an entry that is recognized but not worth a record."""
+    """The kind of noise, if all or a part of the entry is not worth a record."""
     cwd: str = ""
     """The session's working directory; empty if the source has not named it yet."""
 
@@ -141,9 +145,9 @@ class PlacedRecord(Struct, frozen=True, kw_only=True):
     record: Record
     entry_id: str
     sequence: int
-    """Position in its session or subagent, from 1."""
+    """Position of the record in its session or subagent, from 1."""
     unit: int
-    """Number of its unit; 0 before the first prompt."""
+    """Number of the record's unit; 0 before the first prompt."""
     placement: int
     """Row id of the placement in the store; later placements have larger ids."""
     observed_at: datetime

@@ -42,7 +42,9 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     seen_at: datetime | None = None
     """When the newest entry was read."""
     spawn_call_id: str = ""
+    """For a subagent: the id of the tool call that spawned it."""
     parent_agent: str = ""
+    """For a nested subagent: the id of the subagent that spawned it."""
     agent_type: str = ""
     description: str = ""
     subagents: int = 0
@@ -77,7 +79,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 
 
 class ProcessRegistry(Struct, frozen=True):
-    """Files below `path` that name an agent's live processes, as a shell pattern."""
+    """Files below `path` that match `glob`; each names a live process of an agent."""
 
     path: Path
     glob: str
@@ -99,6 +101,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     number: int
     chat_id: str
     summary: SessionSummary
+    """Summary of the unit's session or subagent."""
     entries: tuple[PlacedRecord, ...]
     prompt: str
     stop_reason: StopReason

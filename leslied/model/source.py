@@ -36,7 +36,7 @@ class Shape(StrEnum):
     COMPRESSED_LOG = "packed-log"
     """An archived append log, compressed with zstd."""
     SQLITE = "rows"
-    """The agent's own SQLite database; each row is an entry."""
+    """The agent's own SQLite database; each row that a feed returns is an entry."""
     JSON_TREE = "tree"
     """A session's file, with directories of small files below it."""
 
@@ -60,11 +60,11 @@ class Feed:
     is a rowid, to detect that SQLite reused a rowid.
     """
     start_sql: str = ""
-    """For a feed of changes: the query for the first three columns of the newest row.
-    On the first read of a database, the feed starts after that row.
+    """For a feed that skips older rows: the query for the first three columns of the
+    newest row. On the first read of a database, the feed starts after that row.
     """
     unless_table: str = ""
-    """A table that makes this feed unnecessary once it has a row."""
+    """A table that makes this feed unnecessary once the table has a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +164,7 @@ class RawEntry(Struct, frozen=True):
     is_complete: bool = True
     """False for a last line without a line end."""
     is_fragment: bool = False
-    """True if cut out of a damaged line; decoded only if it is a complete entry."""
+    """True for an object in a damaged line; decoded only if it is a complete entry."""
 
     @property
     def length(self) -> int:
@@ -179,7 +179,9 @@ class Rejection(Struct, frozen=True):
     length: int
     reason: str
     digest: bytes
+    """Hash of the bytes; may be empty."""
     head: bytes
+    """The first of the bytes; may be empty."""
 
 
 class Noise(Struct, frozen=True):

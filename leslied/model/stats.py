@@ -18,31 +18,35 @@ PICO = 10**12
 
 
 class PriceBreaks(NamedTuple):
-    """Limits at which prices change: request sizes, times, and hours of the day."""
+    """Limits at which prices change: request sizes, times, and times of day."""
 
     sizes: tuple[int, ...] = ()
+    """In tokens."""
     times: tuple[int, ...] = ()
+    """In microseconds since 1970."""
     hours: tuple[int, ...] = ()
+    """In microseconds since midnight."""
 
 
 class UsageBucket(NamedTuple):
     """Messages of one group and model with the same price per token."""
 
     key: int | str | None
+    """Identifies the group; None for messages that belong to none."""
     session: int
     """Row id of the session in the store; 0 unless the caller requested it."""
     agent: str
     model: str
     messages: int
     size: int
-    """The largest input of one request."""
+    """Input tokens of the largest request."""
     first_us: int | None
     last_us: int | None
     usage: Usage
 
 
 class Cost(NamedTuple):
-    """Cost in picodollars, and the number of messages with and without a price."""
+    """Cost in picodollars, and the numbers of messages with and without a price."""
 
     pico: int = 0
     priced: int = 0
@@ -62,6 +66,7 @@ class ToolCall(NamedTuple):
     """One tool call and its outcome."""
 
     session: int
+    """Row id of the session in the store."""
     tool: str
     entry_id: bytes
     created_us: int | None
@@ -78,6 +83,7 @@ class UsageSummary:
     key: str | None
     """The group's name; None for messages without one, such as those without a time."""
     agent: str = ""
+    """The agent of all messages; empty if there are several."""
     usage: Usage = field(default_factory=Usage)
     messages: int = 0
     sessions: int = 0

@@ -11,7 +11,7 @@ import random
 import shlex
 import typing
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ over_cases = pytest.mark.parametrize(
 over_adapters = pytest.mark.parametrize("adapter", ADAPTERS, ids=golden.format_case_id)
 MAX_STATE_BYTES = 4096
 FILLER = b"\0 \t\r\n\xef\xbb\xbf"
+"""Bytes that may surround entries: NUL, white space and a byte order mark."""
 
 
 def read_sources(adapter: AgentAdapter, home: Path) -> dict[SourceRef, list[RawEntry]]:
@@ -151,7 +152,7 @@ def test_an_entry_without_state_is_decoded_or_rejected(
 ):
     for entries in read_sources(adapter, case / "home").values():
         for entry in entries:
-            try_decode(adapter, entry, {})
+            check_decoded_or_rejected(adapter, entry, {})
 
 
 @over_cases
@@ -172,24 +173,25 @@ def test_the_records_of_an_entry_have_distinct_ids(adapter: AgentAdapter, case: 
             (r.session, r.scope, r.native_id, r.block) for r in decoded.records
         )
 
-        assert [name for name, times in ids.items() if times > 1] == []
+        assert [id_ for id_, number in ids.items() if number > 1] == []
 
 
 @over_cases
 def test_different_entries_have_different_ids(adapter: AgentAdapter, case: Path):
-    owners: dict[tuple[Any, ...], bytes] = {}
+    identities: dict[tuple[Any, ...], bytes] = {}
     for entry, _, decoded in decode_all(adapter, case / "home"):
         for record in decoded.records:
             is_shared = record.is_copy or record.metadata.get("kind") == (
                 "subagent_linked"
             )
             if record.native_id and not is_shared:
-                name = (record.session, record.scope, record.native_id, record.block)
+                id_ = (record.session, record.scope, record.native_id, record.block)
+                # Versions of a mutable entry share an id, but never change the type.
                 identity = (
                     record.type.encode() if adapter.has_mutable_entries else entry.data
                 )
 
-                assert owners.setdefault(name, identity) == identity
+                assert identities.setdefault(id_, identity) == identity
 
 
 @over_cases
@@ -304,12 +306,15 @@ FREE_FORM_KEYS = {
     "microcompactMetadata",
     "worktreeSession",
     "error",
+    "args",
+    "arguments",
+    "modelMetrics",
 }
-FREE_FORM_KEYS |= {"args", "arguments", "modelMetrics"}
+"""Keys of objects that are stored as they are, with any keys."""
 
 
 def comparable_values(record: Record) -> Any:
-    """Return a record's values without JSON text, which added keys change."""
+    """Return a record's values; parse or hide JSON text, which added keys change."""
     values = {name: getattr(record, name) for name in record.__struct_fields__}
     try:
         values["tool_input"] = json.loads(record.tool_input or "null")
@@ -376,7 +381,7 @@ def test_every_byte_is_accounted_for(
 
 
 def covered_offsets(reader: StoreReader, path: Path) -> set[int]:
-    """Return the offsets of all bytes in a record, noise or rejection of a source."""
+    """Return the offsets of a source's bytes that are records, noise or rejected."""
     query = " UNION ALL ".join(
         f"SELECT t.offset, t.length FROM {table} t JOIN source s ON s.id = t.source "
         "WHERE s.path = ?"
@@ -391,6 +396,7 @@ def is_stored_elsewhere(
 ) -> bool:
     """Return whether the store read the entry's records from another file."""
     records = adapter.decode(entry, {}).records
+    # Whether an entry has a block number from 900 may depend on the state.
     ids = [
         make_record_id(r.session.agent, r.native_id, r.block, r.scope)
         for r in records
@@ -420,7 +426,7 @@ ODD_VALUES = [
     *SCALARS, [], {}, [None], [{}], [[]], ["x", {"type": "text", "text": 1}],
     {"type": "text", "text": "x"}, {"0": "x"}, {"a": {"b": [2**70]}},
 ]  # fmt: skip
-values = st.recursive(
+json_values = st.recursive(
     st.sampled_from(SCALARS) | st.text(max_size=8),
     lambda inner: (
         st.lists(inner, max_size=3)
@@ -435,29 +441,32 @@ values = st.recursive(
 
 
 def iter_paths(value: Any, prefix: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    for name, item in items:
-        yield (*prefix, name)
-        yield from iter_paths(item, (*prefix, name))
+    """Yield the path of every item, at any depth, as a tuple of keys and indexes."""
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    for step, item in items:
+        yield (*prefix, step)
+        yield from iter_paths(item, (*prefix, step))
 
 
-def set_at_path(value: Any, path: tuple[Any, ...], new: Any) -> None:
+def set_at_path(value: Any, path: tuple[Any, ...], new_item: Any) -> None:
+    """Replace the item at a path; `value` is modified."""
     for step in path[:-1]:
         value = value[step]
-    value[path[-1]] = new
+    value[path[-1]] = new_item
 
 
 def encode_json(value: Any) -> bytes:
+    """Return the value as JSON, with a number of 4400 digits for each placeholder."""
     return json.dumps(value).replace(f'"{HUGE_NUMBER}"', "7" * 4400).encode()
 
 
-def try_decode(adapter: AgentAdapter, entry: RawEntry, state: dict[str, Any]) -> None:
+def check_decoded_or_rejected(
+    adapter: AgentAdapter, entry: RawEntry, state: dict[str, Any]
+) -> None:
     """Assert that the entry is decoded into valid records or raises DecodeError."""
     try:
         decoded = adapter.decode(entry, state)
@@ -489,49 +498,51 @@ def test_any_value_in_any_field_is_decoded_or_rejected(
     value = parse_object(entry.data)
     for _ in range(data.draw(st.integers(1, 3))):
         paths = list(iter_paths(value))
-        set_at_path(value, data.draw(st.sampled_from(paths)), data.draw(values))
+        set_at_path(value, data.draw(st.sampled_from(paths)), data.draw(json_values))
 
-    try_decode(adapter, RawEntry(entry.source, 0, encode_json(value)), state)
+    check_decoded_or_rejected(
+        adapter, RawEntry(entry.source, 0, encode_json(value)), state
+    )
 
 
 @over_adapters
 def test_every_odd_value_in_every_field_is_decoded_or_rejected(
     adapter: AgentAdapter,
 ):
-    failed = []
+    failures = []
     for entry, state, path in iter_fields(adapter):
-        for odd in ODD_VALUES:
+        for odd_value in ODD_VALUES:
             value = parse_object(entry.data)
-            set_at_path(value, path, odd)
+            set_at_path(value, path, odd_value)
             try:
-                try_decode(
+                check_decoded_or_rejected(
                     adapter, RawEntry(entry.source, 0, encode_json(value)), state
                 )
             except Exception as error:  # noqa: BLE001 - collect all failures
                 where = ".".join(map(str, path))
-                failed.append(f"{where} = {odd!r}: {type(error).__name__}")
+                failures.append(f"{where} = {odd_value!r}: {type(error).__name__}")
 
-    assert failed == []
+    assert failures == []
 
 
 def iter_fields(
     adapter: AgentAdapter,
 ) -> Iterator[tuple[RawEntry, dict[str, Any], tuple[Any, ...]]]:
-    """Yield the path of each field once for each kind of entry, with an example."""
-    seen = set()
+    """Yield each field of each kind of entry once: an entry, its state, the path."""
+    yielded_fields = set()
     for entry, state in SAMPLE_ENTRIES[adapter.name]:
         value = parse_object(entry.data)
         kind = tuple(
             kind_signature(value, name) for name in ("type", "subtype", "operation")
         )
         for path in iter_paths(value):
-            if len(path) <= 4 and (kind, path) not in seen:
-                seen.add((kind, path))
+            if len(path) <= 4 and (kind, path) not in yielded_fields:
+                yielded_fields.add((kind, path))
                 yield entry, state, path
 
 
 def kind_signature(value: Any, name: str) -> str:
-    """Return the values of the field `name` at all levels where it may occur."""
+    """Return as JSON the values of the field `name` at all levels where it occurs."""
     kinds = [value.get(name)]
     for inner in ("attachment", "data", "message", "payload"):
         part = value.get(inner)
@@ -541,11 +552,11 @@ def kind_signature(value: Any, name: str) -> str:
 
 @over_adapters
 @fuzz
-@given(noise=st.binary(max_size=60))
-def test_any_bytes_are_decoded_or_rejected(adapter: AgentAdapter, noise: bytes):
+@given(data=st.binary(max_size=60))
+def test_any_bytes_are_decoded_or_rejected(adapter: AgentAdapter, data: bytes):
     entry, state = SAMPLE_ENTRIES[adapter.name][0]
 
-    try_decode(adapter, RawEntry(entry.source, 0, noise), state)
+    check_decoded_or_rejected(adapter, RawEntry(entry.source, 0, data), state)
 
 
 HOSTILE_INPUTS = {
@@ -568,7 +579,9 @@ HOSTILE_INPUTS = {
 def test_hostile_bytes_are_decoded_or_rejected(adapter: AgentAdapter, kind: str):
     entry, state = SAMPLE_ENTRIES[adapter.name][0]
 
-    try_decode(adapter, RawEntry(entry.source, 0, HOSTILE_INPUTS[kind]), state)
+    check_decoded_or_rejected(
+        adapter, RawEntry(entry.source, 0, HOSTILE_INPUTS[kind]), state
+    )
 
 
 @over_adapters
@@ -583,7 +596,7 @@ def test_a_corrupt_line_does_not_stop_the_reader(
         pytest.skip("the agent writes no append log")
     log = home / source.path.relative_to(source.root.parents[1])
     log.parent.mkdir(parents=True)
-    failed = []
+    failures = []
     for start in range(0, len(lines), 100):
         log.write_bytes(b"".join(line + b"\n" for line in lines[start : start + 100]))
         path = tmp_path / f"{start}.db"
@@ -591,9 +604,9 @@ def test_a_corrupt_line_does_not_stop_the_reader(
             golden.sync_home(adapter, home, path, clock)
             golden.describe_store(path)
         except Exception as error:  # noqa: BLE001 - any error would stop reading
-            failed.append(f"lines from {start}: {error!r}")
+            failures.append(f"lines from {start}: {error!r}")
 
-    assert failed == []
+    assert failures == []
 
 
 def corrupt_field(entry: RawEntry, path: tuple[Any, ...], rng: random.Random) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.clock import FakeClock
-from tests.support.exports import read_case_session, render_one
+from tests.support.exports import read_case_session, render_main_text
 from tests.support.golden import list_all_cases
 
 pytestmark = pytest.mark.heavy
@@ -48,7 +48,7 @@ def harbor(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.timeout(300)
-def test_every_fixture_is_a_valid_trajectory(
+def test_every_fixture_gives_a_valid_trajectory(
     harbor: Path, tmp_path: Path, clock: FakeClock
 ):
     trajectories = []
@@ -57,7 +57,7 @@ def test_every_fixture_is_a_valid_trajectory(
         store = tmp_path / f"{number}.db"
         session = read_case_session(adapter, case, home, store, clock)
         if session is not None:
-            trajectories.append(render_one(session, "atif"))
+            trajectories.append(render_main_text(session, "atif"))
 
     result = subprocess.run(
         [harbor, "-c", CHECK],

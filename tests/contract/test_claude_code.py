@@ -40,8 +40,9 @@ class ClaudeStoreContents:
             }
             self.rejected = [row["reason"] for row in reader.list_rejected(99)]
 
-    def main(self, session_id: str = "") -> SessionSummary:
-        (main,) = [s for s in self._mains() if s.key.session_id.startswith(session_id)]
+    def main(self, id_prefix: str = "") -> SessionSummary:
+        """Return the only main session whose id starts with the prefix."""
+        (main,) = [s for s in self._mains() if s.key.session_id.startswith(id_prefix)]
         return main
 
     def subagents(self) -> dict[str, SessionSummary]:
@@ -64,7 +65,8 @@ class ClaudeStoreContents:
     ) -> list[PlacedRecord]:
         return [p for p in self.records(session) if p.record.type == type_]
 
-    def events(self, kind: str, session: SessionSummary | None = None) -> list[str]:
+    def notes(self, kind: str, session: SessionSummary | None = None) -> list[str]:
+        """Return the notes of all events of a kind."""
         return [
             p.record.metadata.get("note", "")
             for p in self.records(session)
@@ -72,6 +74,7 @@ class ClaudeStoreContents:
         ]
 
     def find_unit(self, content: str, session: SessionSummary | None = None) -> int:
+        """Return the number of the unit of the first record with this content."""
         return next(
             p.unit for p in self.records(session) if p.record.content == content
         )
@@ -125,7 +128,7 @@ def test_a_notification_is_not_a_prompt(read, case: str):
     assert contents.main().units == 1
 
 
-def test_a_notification_turn_stays_in_its_unit(read):
+def test_the_answer_to_a_notification_starts_no_unit(read):
     contents = read("bgsub")
 
     answers = contents.records_of_type("assistant_message", contents.main())
@@ -165,7 +168,7 @@ def test_a_compaction_and_its_summary_are_events(read):
     contents = read("tui")
     session = contents.main("9be9d0fd")
 
-    assert contents.events("compacted", session) == ["compact_boundary", "summary"]
+    assert contents.notes("compacted", session) == ["compact_boundary", "summary"]
     assert session.units == 7
 
 
@@ -183,10 +186,10 @@ def test_messages_of_teammates_and_programs_are_not_prompts(read):
 
 def test_a_warmup_of_a_subagent_is_not_a_task(read):
     contents = read("sibling-agents")
-    warm = contents.subagents()["5e6f7a8b"]
+    subagent = contents.subagents()["5e6f7a8b"]
 
-    assert contents.user_messages(warm) == []
-    assert contents.events("notice", warm) == ["warmup"]
+    assert contents.user_messages(subagent) == []
+    assert contents.notes("notice", subagent) == ["warmup"]
 
 
 def test_warmup_typed_by_a_person_is_a_prompt(read, claude: ClaudeHome):
@@ -287,6 +290,7 @@ def test_the_state_of_the_prompt_queue_stays_small(text: str):
 
 
 def make_queue_line(operation: str, *content: Any) -> dict[str, Any]:
+    """Return a queue operation, without the key `content` if no content is passed."""
     line = {"type": "queue-operation", "operation": operation, "sessionId": SESSION}
     line["timestamp"] = "2026-11-16T10:00:30.000Z"
     return {**line, "content": content[0]} if content else line
@@ -411,7 +415,7 @@ def test_the_text_of_a_skill_is_not_a_prompt(read):
     contents = read("skill-old")
 
     assert len(contents.user_messages()) == 1
-    assert "meta" in contents.events("context")
+    assert "meta" in contents.notes("context")
 
 
 def test_an_interrupt_ends_the_turn(read, claude: ClaudeHome):
@@ -424,7 +428,7 @@ def test_an_interrupt_ends_the_turn(read, claude: ClaudeHome):
 
     contents = read()
 
-    assert contents.events("turn_ended") == ["interrupt"]
+    assert contents.notes("turn_ended") == ["interrupt"]
     assert contents.main().has_turn_ended
 
 
@@ -460,7 +464,7 @@ def test_an_answer_cut_at_the_token_limit_ends_the_turn_until_it_continues(
     assert not read().main().has_turn_ended
 
 
-def test_a_request_that_finally_failed_ends_the_turn(read):
+def test_a_request_that_failed_for_good_ends_the_turn(read):
     contents = read("err500-old")
 
     (error,) = contents.records_of_type("error")
@@ -544,7 +548,7 @@ def test_a_metadata_file_alone_creates_no_session(read, claude: ClaudeHome):
     assert read().streams == {}
 
 
-def test_a_metadata_file_read_before_the_log_describes_the_subagent(
+def test_a_metadata_file_that_is_read_before_the_log_describes_the_subagent(
     read, claude: ClaudeHome
 ):
     meta = claude.log(f"-home-dev-app/{SESSION}/subagents/agent-a1.meta.json")
@@ -775,11 +779,11 @@ def test_an_image_is_a_placeholder_with_type_and_size(read):
 def test_results_of_failed_calls_are_marked_as_errors(read):
     contents = read("tools-old")
 
-    failed = [
+    error_marks = [
         p.record.metadata.get("is_error")
         for p in contents.records_of_type("tool_result")
     ]
-    assert failed == [None, None, None, None, None, True, True]
+    assert error_marks == [None, None, None, None, None, True, True]
 
 
 def test_non_latin_text_is_preserved(read):
@@ -934,9 +938,9 @@ def test_complete_entries_in_damaged_lines_are_salvaged(read):
 
 def test_an_implausible_token_count_does_not_stop_the_reader(read, claude: ClaudeHome):
     builder = ClaudeLogBuilder()
-    many = {"input_tokens": 2**63, "output_tokens": 7}
+    usage = {"input_tokens": 2**63, "output_tokens": 7}
     claude.write(
-        builder.prompt("go"), builder.answer("one", usage=many), builder.answer("two")
+        builder.prompt("go"), builder.answer("one", usage=usage), builder.answer("two")
     )
 
     assert len(read().records_of_type("assistant_message")) == 2

@@ -42,9 +42,10 @@ class CodexStoreContents:
                 key: list(reader.list_records(s.row)) for key, s in self.streams.items()
             }
 
-    def main(self, session_id: str = "") -> SessionSummary:
+    def main(self, id_prefix: str = "") -> SessionSummary:
+        """Return the only main session whose id starts with the prefix."""
         mains = [s for s in self.streams.values() if s.key.source == MAIN]
-        (main,) = [s for s in mains if s.key.session_id.startswith(session_id)]
+        (main,) = [s for s in mains if s.key.session_id.startswith(id_prefix)]
         return main
 
     def subagents(self) -> list[SessionSummary]:
@@ -144,7 +145,7 @@ def test_an_interrupted_turn_is_cancelled(read):
     assert [unit.stop_reason for unit in units[1:]] == ["cancelled", "end_turn"]
 
 
-def test_a_turn_that_a_server_error_ended_has_an_error(read):
+def test_a_turn_that_a_server_error_ended_has_the_stop_reason_error(read):
     contents = read("err500")
 
     assert contents.units()[-1].stop_reason == "error"
@@ -154,8 +155,9 @@ def test_a_turn_that_a_server_error_ended_has_an_error(read):
 def test_an_error_that_is_written_twice_is_stored_once(read):
     contents = read("legacy")
 
-    ends = [r for r in contents.records_of_type("error") if r.role == "assistant"]
-    assert [r.content for r in ends] == ["The model is busy."]
+    errors = contents.records_of_type("error")
+    final_errors = [r.content for r in errors if r.role == "assistant"]
+    assert final_errors == ["The model is busy."]
     assert contents.units()[-1].stop_reason == "error"
 
 
@@ -304,8 +306,8 @@ def test_arguments_that_are_not_json_are_preserved(read):
 def test_a_hosted_search_has_a_result(read):
     units = read("legacy").units()
 
-    calls = [p.record for unit in units for p in unit.entries]
-    assert not any(record.metadata.get("is_unanswered") for record in calls)
+    records = [p.record for unit in units for p in unit.entries]
+    assert not any(record.metadata.get("is_unanswered") for record in records)
 
 
 def test_encrypted_reasoning_is_noise(read):
@@ -455,8 +457,8 @@ def archive_thread(home: Path) -> None:
 def compress_thread(home: Path) -> None:
     """Compress the thread's file in place."""
     (path,) = home.rglob("rollout-*.jsonl")
-    packed = zstandard.ZstdCompressor(level=3).compress(path.read_bytes())
-    path.with_name(f"{path.name}.zst").write_bytes(packed)
+    compressed = zstandard.ZstdCompressor(level=3).compress(path.read_bytes())
+    path.with_name(f"{path.name}.zst").write_bytes(compressed)
     path.unlink()
 
 
@@ -496,14 +498,16 @@ def test_the_second_file_of_a_reverted_thread_is_the_same_thread(read, home: Pat
 
 
 def test_roots_follow_the_environment_and_the_configuration(home: Path):
-    own = Environment(home=home, environ={"CODEX_HOME": "/c"}, platform="linux")
+    env_with_home = Environment(
+        home=home, environ={"CODEX_HOME": "/c"}, platform="linux"
+    )
 
     roots = [
         [str(root.path) for root in ADAPTER.roots(env, configured)]
         for env, configured in (
             (make_environment(home), []),
-            (own, []),
-            (own, [Path("/d/sessions"), Path("/d/archived_sessions")]),
+            (env_with_home, []),
+            (env_with_home, [Path("/d/sessions"), Path("/d/archived_sessions")]),
         )
     ]
     assert roots == [
@@ -530,12 +534,12 @@ def test_a_thread_is_live_while_its_lock_is_held(home: Path):
 
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        while_locked = find_live_threads(home)
+        while_locked = check_live_threads(home)
 
-    assert (while_locked, find_live_threads(home)) == ({THREAD: True}, {THREAD: False})
+    assert (while_locked, check_live_threads(home)) == ({THREAD: True}, {THREAD: False})
 
 
-def find_live_threads(home: Path) -> dict[str, bool]:
+def check_live_threads(home: Path) -> dict[str, bool]:
     registries = ADAPTER.live_registries(make_environment(home), [])
     return tail.check_session_processes(registries, ADAPTER.parse_live_process)
 

@@ -97,7 +97,7 @@ def test_a_lock_file_without_a_pid_is_ignored(name: str):
 # Authorship
 
 
-def test_the_origins_of_user_messages(copilot: AgentHome):
+def test_every_user_message_has_its_origin(copilot: AgentHome):
     assert copilot.read_case("speech").user_messages() == [
         ("prompt", "Plan the dam."),
         ("queued", "And mind the fish."),
@@ -128,11 +128,11 @@ def test_a_persons_shell_command_starts_no_unit_and_no_turn(
         "tool.user_requested", 2, toolCallId="c", toolName="local_shell"
     )
     command["data"]["arguments"] = {"command": "ls"}
-    done = make_event(
+    result = make_event(
         "tool.execution_complete", 3, toolCallId="c", isUserRequested=True
     )
     log = f".copilot/session-state/{LOG}"
-    copilot.write(log, make_event("session.start"), command, done)
+    copilot.write(log, make_event("session.start"), command, result)
 
     contents = copilot.read()
 
@@ -178,24 +178,24 @@ def test_an_attachment_is_a_placeholder_with_its_name(copilot: AgentHome):
 # Turns
 
 
-def test_a_call_between_two_answers_does_not_end_the_turn(copilot: AgentHome):
+def test_an_answer_before_a_call_does_not_end_the_turn(copilot: AgentHome):
     contents = copilot.read_case("tools")
 
-    ends = [
+    stop_reasons = [
         p.record.metadata.get("stop_reason")
         for p in contents.records("assistant_message")
     ]
-    assert ends == [None, "end_turn"]
+    assert stop_reasons == [None, "end_turn"]
 
 
 def test_the_last_chunk_of_an_answer_ends_the_turn(copilot: AgentHome):
     contents = copilot.read_case("speech")
 
-    ends = [
+    stop_reasons = [
         p.record.metadata.get("stop_reason")
         for p in contents.records("assistant_message")
     ]
-    assert ends == [None, "end_turn", "end_turn"]
+    assert stop_reasons == [None, "end_turn", "end_turn"]
 
 
 def test_a_shutdown_ends_the_session_and_a_resume_opens_it_again(copilot: AgentHome):
@@ -237,7 +237,7 @@ def test_a_killed_session_has_an_unanswered_call_and_no_end(copilot: AgentHome):
     ("case", "reason"),
     [("hello", "end_turn"), ("interrupted", "cancelled"), ("error", "error")],
 )
-def test_the_stop_reason_of_a_turn(copilot: AgentHome, case: str, reason: str):
+def test_a_turn_has_a_stop_reason(copilot: AgentHome, case: str, reason: str):
     assert copilot.read_case(case).units()[-1].stop_reason == reason
 
 
@@ -410,14 +410,16 @@ def test_a_workspace_file_alone_creates_no_session(copilot: AgentHome):
 
 def test_a_later_name_replaces_the_title(copilot: AgentHome):
     copilot.read_case("hello")
-    (side,) = copilot.home.rglob("workspace.yaml")
-    side.write_text("name: Second thoughts\nupdated_at: 2026-11-16T12:00:00Z\n")
+    (workspace_file,) = copilot.home.rglob("workspace.yaml")
+    workspace_file.write_text(
+        "name: Second thoughts\nupdated_at: 2026-11-16T12:00:00Z\n"
+    )
 
     assert copilot.read().main.title == "Second thoughts"
 
 
 @pytest.mark.parametrize(
-    ("written", "title"),
+    ("yaml", "title"),
     [
         ("name: plain: words", "plain: words"),
         ("name: 'it''s'", "it's"),
@@ -429,10 +431,8 @@ def test_a_later_name_replaces_the_title(copilot: AgentHome):
         ("name: null\nsummary: Older name", "Older name"),
     ],
 )
-def test_a_name_is_read_in_every_yaml_style(
-    copilot: AgentHome, written: str, title: str
-):
-    (record,) = copilot.decode(WORKSPACE, written.encode()).records
+def test_a_name_is_read_in_every_yaml_style(copilot: AgentHome, yaml: str, title: str):
+    (record,) = copilot.decode(WORKSPACE, yaml.encode()).records
 
     assert record.content == title
 

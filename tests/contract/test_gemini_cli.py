@@ -22,8 +22,8 @@ from tests.support.gemini import (
 )
 from tests.support.golden import FIXTURES, copy_home, describe_store, make_environment
 
-SECOND = LOG.replace("T10-00", "T10-05")
-CHILD = "99999999-2222-4333-8444-555555555555"
+SECOND_LOG = LOG.replace("T10-00", "T10-05")
+SUBAGENT = "99999999-2222-4333-8444-555555555555"
 ACKNOWLEDGEMENT = "Got it. Thanks for the additional context!"
 CONTEXT = "<session_context>\n- **Workspace Directories:**\n  - {}\n</session_context>"
 
@@ -127,7 +127,9 @@ def test_a_summary_is_the_title(gemini: GeminiHome, builder: GeminiLogBuilder):
     assert gemini.read().main().title == "Greets"
 
 
-def test_a_newer_summary_is_the_title(gemini: GeminiHome, builder: GeminiLogBuilder):
+def test_the_newest_of_several_summaries_is_the_title(
+    gemini: GeminiHome, builder: GeminiLogBuilder
+):
     titles = [{"$set": {"summary": name}} for name in ("Greets", "Greets twice")]
     gemini.write(builder.header(), builder.prompt("hello"), *titles)
 
@@ -190,8 +192,8 @@ def test_a_grown_message_replaces_its_earlier_version(
     gemini: GeminiHome, builder: GeminiLogBuilder
 ):
     answer = builder.answer("One.")
-    grown = {**answer, "content": "One. Two."}
-    gemini.write(builder.header(), builder.prompt("count"), answer, grown)
+    grown_answer = {**answer, "content": "One. Two."}
+    gemini.write(builder.header(), builder.prompt("count"), answer, grown_answer)
 
     assert gemini.read().texts("assistant_message") == ["One. Two."]
 
@@ -211,7 +213,7 @@ def test_input_excludes_cached_tokens_and_output_includes_thoughts(
     assert gemini.read().main().usage == Usage(40, 27, 60, 0)
 
 
-def test_the_tokens_of_a_message_without_text_come_before_its_calls(
+def test_the_tokens_of_a_message_without_text_have_their_own_record(
     gemini: GeminiHome, builder: GeminiLogBuilder
 ):
     gemini.write(builder.header(), builder.prompt("hello"), builder.answer(""))
@@ -255,7 +257,7 @@ def test_a_resume_in_another_file_opens_no_second_session(gemini: GeminiHome):
 def test_the_second_file_of_a_session_may_be_read_first(
     gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    gemini.write(builder.header(startTime="2026-11-16T10:05:00.000Z"), name=SECOND)
+    gemini.write(builder.header(startTime="2026-11-16T10:05:00.000Z"), name=SECOND_LOG)
     gemini.read()
     gemini.write(builder.header(), builder.prompt("hello"), builder.answer("Hello."))
 
@@ -275,8 +277,12 @@ def test_a_truncated_result_in_a_checkpoint_does_not_replace_the_full_one(
 def test_a_checkpoint_adds_missing_messages(
     gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    old = [builder.prompt("from a saved chat"), builder.answer([{"text": "Loaded."}])]
-    gemini.write(builder.header(), make_checkpoint(*old), builder.prompt("go on"))
+    saved_messages = [
+        builder.prompt("from a saved chat"),
+        builder.answer([{"text": "Loaded."}]),
+    ]
+    checkpoint = make_checkpoint(*saved_messages)
+    gemini.write(builder.header(), checkpoint, builder.prompt("go on"))
 
     contents = gemini.read()
     assert contents.user_messages() == [
@@ -308,12 +314,12 @@ def test_parts_of_a_checkpoint_become_thoughts_text_and_calls(
 def test_a_call_takes_only_its_own_result_from_a_merged_list(
     gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    separate = [
+    separate_calls = [
         make_tool_call("ls", "a.txt", "one"),
         make_tool_call("cat", "hello", "two"),
     ]
-    merged = [part for call in separate for part in call["result"]]
-    calls = [{**call, "result": merged} for call in separate]
+    merged_result = [part for call in separate_calls for part in call["result"]]
+    calls = [{**call, "result": merged_result} for call in separate_calls]
     gemini.write(
         builder.header(),
         make_checkpoint(builder.prompt("x"), builder.answer("", toolCalls=calls)),
@@ -333,13 +339,10 @@ def test_a_compaction_adds_its_summary_and_no_copies(gemini: GeminiHome):
 def test_a_compaction_mid_turn_does_not_retract_the_prompt(
     gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    summary, thanks = (
-        builder.prompt("All of it."),
-        builder.answer([{"text": ACKNOWLEDGEMENT}]),
-    )
-    gemini.write(
-        builder.header(), builder.prompt("go"), make_checkpoint(summary, thanks)
-    )
+    summary = builder.prompt("All of it.")
+    reply = builder.answer([{"text": ACKNOWLEDGEMENT}])
+    checkpoint = make_checkpoint(summary, reply)
+    gemini.write(builder.header(), builder.prompt("go"), checkpoint)
 
     assert gemini.read().texts("error") == []
 
@@ -458,7 +461,7 @@ def test_an_error_between_turns_does_not_fail_the_turn(
 # Authorship
 
 
-def test_the_origins_of_user_messages(gemini: GeminiHome):
+def test_every_user_message_has_its_origin(gemini: GeminiHome):
     assert gemini.read("speech").user_messages() == [
         ("prompt", "Read @a.txt please"),
         ("command", "/plan the work"),
@@ -509,11 +512,14 @@ def test_a_subagent_is_linked_to_the_call_that_started_it(gemini: GeminiHome):
 def test_the_first_message_of_a_subagent_is_its_task(
     gemini: GeminiHome, builder: GeminiLogBuilder
 ):
-    child = GeminiLogBuilder(CHILD)
+    task_builder = GeminiLogBuilder(SUBAGENT)
     gemini.write(
-        child.header(kind="subagent"), child.prompt("count"), child.answer("Hm."),
-        child.prompt("You must finish now."), name=f"app/chats/{SESSION}/{CHILD}.jsonl",
-    )  # fmt: skip
+        task_builder.header(kind="subagent"),
+        task_builder.prompt("count"),
+        task_builder.answer("Hm."),
+        task_builder.prompt("You must finish now."),
+        name=f"app/chats/{SESSION}/{SUBAGENT}.jsonl",
+    )
     gemini.write(builder.header(), builder.prompt("go"))
 
     contents = gemini.read()
@@ -532,9 +538,9 @@ def test_the_result_of_a_subagent_ends_its_turn(gemini: GeminiHome):
 
 
 def test_complete_entries_of_a_damaged_log_are_read(gemini: GeminiHome):
-    (main, lone) = sorted(gemini.read("damaged").sessions, key=lambda s: s.key)
+    sessions = sorted(gemini.read("damaged").sessions, key=lambda s: s.key)
 
-    assert (main.units, lone.units) == (3, 1)
+    assert [session.units for session in sessions] == [3, 1]
 
 
 def test_damaged_entries_are_rejected(gemini: GeminiHome):

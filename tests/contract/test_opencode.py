@@ -40,7 +40,7 @@ class OpenCodeStoreContents:
         return self._records[(session or self.main).row]
 
     def messages(self, session: SessionSummary | None = None) -> list[str]:
-        """Return the author and text of all messages in order."""
+        """Return the author or record type, and the text, of all records but events."""
         names = {"user_message": "user", "assistant_message": "agent"}
         return [
             f"{names.get(p.record.type, p.record.type)}: {p.record.content}"
@@ -49,6 +49,7 @@ class OpenCodeStoreContents:
         ]
 
     def stop_reason(self) -> str:
+        """Return the stop reason of the main session's last unit."""
         units = assemble(RecordStream(self.main, self.records()), [])
         return units[-1].stop_reason
 
@@ -200,10 +201,10 @@ class TestTurnInProgress:
         opencode.answer("Hi")
         before = read_store().main.title
         opencode.session(title="A greeting")
-        named = read_store().main.title
+        first_title = read_store().main.title
         opencode.session(title="The greeting")
 
-        assert (before, named, read_store().main.title) == (
+        assert (before, first_title, read_store().main.title) == (
             "Hello",
             "A greeting",
             "The greeting",
@@ -328,7 +329,7 @@ class TestAuthorship:
         assert read_store().messages() == ["user: See\n\n[file image/png, 3 KB]"]
 
     @pytest.mark.parametrize(
-        ("stored", "shown"),
+        ("database_text", "prompt"),
         [
             ('"say hi"', "say hi"),
             ('"say \\"hi\\" twice"', 'say "hi" twice'),
@@ -338,12 +339,12 @@ class TestAuthorship:
         ],
     )
     def test_quotes_that_opencode_run_adds_are_removed(
-        self, opencode: OpenCodeHome, read_store, stored: str, shown: str
+        self, opencode: OpenCodeHome, read_store, database_text: str, prompt: str
     ):
         opencode.session()
-        opencode.prompt(stored)
+        opencode.prompt(database_text)
 
-        assert read_store().messages() == [f"user: {shown}"]
+        assert read_store().messages() == [f"user: {prompt}"]
 
     def test_a_prompt_in_plan_mode_has_the_mode(self, read):
         prompts = [p.record for p in read("no-events").records() if p.record.content]
@@ -432,8 +433,9 @@ class TestSubagents:
 
         assert list(contents.mains) == ["ses_3f01a"]
         assert grandchild.parent_agent == "ses_3f02b"
-        (shown,) = units[1].subagents
-        assert [inner.summary.subagent_id for inner in shown.subagents] == ["ses_3f03c"]
+        (child_unit,) = units[1].subagents
+        nested_ids = [unit.summary.subagent_id for unit in child_unit.subagents]
+        assert nested_ids == ["ses_3f03c"]
 
     def test_sessions_that_are_each_others_parents_are_read(
         self, opencode: OpenCodeHome, read_store
@@ -546,9 +548,9 @@ class TestDatabaseOfManyProjects:
         opencode.part("msg_1", "prt_x", "text", text="x" * 9_000_000)
         opencode.db.close()
 
-        prompt, left_out = read_store().messages()
+        prompt, replacement = read_store().messages()
         assert prompt == "user: Hello"
-        assert left_out.startswith('unknown: {"type":"oversized","size":9000')
+        assert replacement.startswith('unknown: {"type":"oversized","size":9000')
 
     def test_a_damaged_database_does_not_affect_other_agents(
         self, opencode: OpenCodeHome, claude: ClaudeHome

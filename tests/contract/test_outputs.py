@@ -15,7 +15,7 @@ from leslied.agents import AgentAdapter, load_adapters
 from leslied.cli.export_command import FORMATS
 from leslied.model.session import Session, Unit
 from leslied.sinks import load_sinks
-from leslied.sinks._turns import iter_units, sum_unit_usage
+from leslied.sinks._messages import iter_units, sum_unit_usage
 from leslied.sinks.leslie import parse_document
 from tests.support.clock import FakeClock
 from tests.support.exports import (
@@ -23,7 +23,7 @@ from tests.support.exports import (
     join_artifacts,
     read_case_session,
     render,
-    render_one,
+    render_main_text,
     write_artifacts,
 )
 from tests.support.golden import FIXTURES, format_case_id, list_all_cases, load_golden
@@ -51,12 +51,12 @@ def session(
     return loaded
 
 
-def format_ids(value: tuple[AgentAdapter, Path]) -> str:
+def format_test_id(value: tuple[AgentAdapter, Path]) -> str:
     return "-".join(filter(None, map(format_case_id, value)))
 
 
 every_case = pytest.mark.parametrize(
-    "session", list_all_cases(), indirect=True, ids=format_ids
+    "session", list_all_cases(), indirect=True, ids=format_test_id
 )
 golden_cases = pytest.mark.parametrize(
     "session",
@@ -65,7 +65,7 @@ golden_cases = pytest.mark.parametrize(
         for n in GOLDEN_CASES
     ],
     indirect=True,
-    ids=format_ids,
+    ids=format_test_id,
 )
 
 
@@ -84,6 +84,7 @@ def test_an_output_equals_its_golden_file(
 ):
     output = join_artifacts(render(session, format_), home)
 
+    # The working directory of a case is named after the case, without `-old`.
     case = next(name for name in GOLDEN_CASES if name[:4] in session.summary.cwd)
     path = GOLDEN / f"{case}.{format_}.txt"
     assert output == load_golden(path, output, request.config)
@@ -97,7 +98,7 @@ def test_rendering_is_deterministic(session: Session):
 
 @every_case
 def test_the_json_document_matches_its_schema(session: Session):
-    document = json.loads(render_one(session, "json"))
+    document = json.loads(render_main_text(session, "json"))
 
     Draft202012Validator(SESSION, registry=REGISTRY).validate(document)
     assert document["session"]["id"] == session.summary.key.session_id
@@ -105,7 +106,9 @@ def test_the_json_document_matches_its_schema(session: Session):
 
 @every_case
 def test_json_lines_contain_every_record_and_match_the_schema(session: Session):
-    lines = [json.loads(line) for line in render_one(session, "jsonl").split("\n")[:-1]]
+    lines = [
+        json.loads(line) for line in render_main_text(session, "jsonl").split("\n")[:-1]
+    ]
 
     for line in lines:
         Draft202012Validator(RECORD).validate(line)
@@ -114,7 +117,7 @@ def test_json_lines_contain_every_record_and_match_the_schema(session: Session):
 
 @every_case
 def test_weakincentives_entries_are_complete_and_numbered(session: Session):
-    text = render_one(session, "weakincentives")
+    text = render_main_text(session, "weakincentives")
     lines = [json.loads(line) for line in text.split("\n")[:-1]]
 
     assert len(lines) == len(list_entry_ids(session.units))
@@ -166,12 +169,13 @@ def test_chibi_entries_have_the_required_fields(session: Session):
     assert names <= {
         "context.jsonl", "transcript.md", "transcript_archive.jsonl", "inbox.jsonl",
     }  # fmt: skip
-    needed = {"id", "timestamp", "from", "to", "content"}
+    required_fields = {"id", "timestamp", "from", "to", "content"}
     for path, body in files.items():
         if not path.endswith(".jsonl"):
             continue
         for line in map(json.loads, body.decode().split("\n")[:-1]):
-            assert needed <= line.keys() <= needed | {"entry_type", "metadata"}
+            assert required_fields <= line.keys()
+            assert line.keys() <= required_fields | {"entry_type", "metadata"}
             assert isinstance(line["timestamp"], int)
             assert isinstance(line["content"], str)
             assert ("entry_type" in line) == ("inbox" not in path)
@@ -188,7 +192,7 @@ def test_leslie_transcripts_can_be_parsed(session: Session):
 
 @every_case
 def test_an_html_page_is_complete_and_loads_nothing(session: Session):
-    page = render_one(session, "html")
+    page = render_main_text(session, "html")
 
     assert page.startswith("<!doctype html>")
     assert page.endswith("</html>\n")

@@ -34,6 +34,7 @@ def make_line(type_: str, number: int = 1, **fields: Any) -> dict[str, Any]:
 
 
 def make_message(*items: Any) -> dict[str, Any]:
+    """Return a message with these parts; text becomes a text part."""
     return {
         "parts": [{"text": item} if isinstance(item, str) else item for item in items]
     }
@@ -43,7 +44,7 @@ def make_environment(home: Path, **environ: str) -> Environment:
     return Environment(home=home, environ=environ, platform="linux")
 
 
-def list_roots(home: Path, *configured: Path, **environ: str) -> list[str]:
+def list_root_paths(home: Path, *configured: Path, **environ: str) -> list[str]:
     roots = ADAPTER.roots(make_environment(home, **environ), configured)
     return [str(root.path) for root in roots]
 
@@ -52,20 +53,20 @@ def list_roots(home: Path, *configured: Path, **environ: str) -> list[str]:
 
 
 def test_the_roots_are_below_the_home_directory(tmp_path: Path):
-    assert list_roots(tmp_path) == [
+    assert list_root_paths(tmp_path) == [
         f"{tmp_path}/.qwen/projects",
         f"{tmp_path}/.qwen/tmp",
     ]
 
 
 def test_the_roots_in_the_runtime_directory_precede_those_in_the_home(tmp_path: Path):
-    roots = list_roots(tmp_path, QWEN_RUNTIME_DIR="~/run", QWEN_HOME="/q")
+    roots = list_root_paths(tmp_path, QWEN_RUNTIME_DIR="~/run", QWEN_HOME="/q")
 
     assert roots[::2] == [f"{tmp_path}/run/projects", "/q/projects"]
 
 
 def test_configured_directories_replace_the_defaults(tmp_path: Path):
-    roots = list_roots(tmp_path, Path("/a"), Path("/b/projects"))
+    roots = list_root_paths(tmp_path, Path("/a"), Path("/b/projects"))
 
     assert roots == ["/a/projects", "/a/tmp", "/b/projects"]
 
@@ -77,7 +78,7 @@ def test_a_session_is_resumed_by_its_id():
 # Authorship
 
 
-def test_the_origins_of_user_messages(qwen: AgentHome):
+def test_every_user_message_has_its_origin(qwen: AgentHome):
     assert qwen.read_case("speech").user_messages() == [
         ("command", "/about"),
         ("prompt", "Read @plan.md"),
@@ -128,10 +129,10 @@ def test_a_slash_command_starts_no_unit_and_no_turn(qwen: AgentHome):
 
 
 def test_a_tool_result_in_a_user_line_is_a_result(qwen: AgentHome):
-    answer = {"functionResponse": {"id": "c", "name": "x", "response": {"output": "o"}}}
+    result = {"functionResponse": {"id": "c", "name": "x", "response": {"output": "o"}}}
 
     records = qwen.decode(
-        LOG, make_line("user", message=make_message(answer, "And?"))
+        LOG, make_line("user", message=make_message(result, "And?"))
     ).records
 
     assert [(r.type, r.content) for r in records] == [
@@ -143,21 +144,21 @@ def test_a_tool_result_in_a_user_line_is_a_result(qwen: AgentHome):
 # Turns
 
 
-def test_a_call_between_two_answers_does_not_end_the_turn(qwen: AgentHome):
+def test_an_answer_before_a_call_does_not_end_the_turn(qwen: AgentHome):
     contents = qwen.read_case("tools")
 
-    ends = [
+    stop_reasons = [
         p.record.metadata.get("stop_reason")
         for p in contents.records("assistant_message")
     ]
-    assert ends == [None, "end_turn"]
+    assert stop_reasons == [None, "end_turn"]
 
 
 @pytest.mark.parametrize(
     ("case", "reason"),
     [("hello", "end_turn"), ("interactive", "cancelled"), ("error", "error")],
 )
-def test_the_stop_reason_of_a_turn(qwen: AgentHome, case: str, reason: str):
+def test_a_turn_has_a_stop_reason(qwen: AgentHome, case: str, reason: str):
     assert qwen.read_case(case).units()[-1].stop_reason == reason
 
 
@@ -203,13 +204,13 @@ def test_an_image_next_to_a_result_belongs_to_the_result(qwen: AgentHome):
 
 
 def test_a_result_without_text_is_stored_as_json(qwen: AgentHome):
-    answer = {"functionResponse": {"id": "c", "response": {"rows": [1]}}}
+    result = {"functionResponse": {"id": "c", "response": {"rows": [1]}}}
 
-    result = qwen.decode(
-        LOG, make_line("tool_result", message=make_message(answer, answer))
+    decoded = qwen.decode(
+        LOG, make_line("tool_result", message=make_message(result, result))
     )
 
-    assert [r.content for r in result.records] == ['{"rows":[1]}', '{"rows":[1]}']
+    assert [r.content for r in decoded.records] == ['{"rows":[1]}', '{"rows":[1]}']
 
 
 def test_a_file_without_a_type_is_a_placeholder(qwen: AgentHome):
@@ -315,16 +316,14 @@ def test_a_change_of_directory_is_stored_once(qwen: AgentHome):
         p.record.metadata for p in qwen.read_case("speech").records("system_event")
     ]
 
-    moved = [facts["cwd"] for facts in metadata if "cwd" in facts]
-    assert moved == ["/home/dev/mill", "/home/dev/mill/dam"]
+    folders = [facts["cwd"] for facts in metadata if "cwd" in facts]
+    assert folders == ["/home/dev/mill", "/home/dev/mill/dam"]
 
 
 def test_a_selected_model_is_a_context_event(qwen: AgentHome):
-    chosen = make_line(
-        "system", subtype="session_model", systemPayload={"modelId": "q"}
-    )
+    line = make_line("system", subtype="session_model", systemPayload={"modelId": "q"})
 
-    (record,) = qwen.decode(LOG, chosen).records
+    (record,) = qwen.decode(LOG, line).records
 
     assert (record.model, record.metadata["kind"]) == ("q", "context")
 

@@ -61,9 +61,9 @@ def iter_objects(path: Path) -> Iterator[dict[str, Any]]:
     """Yield every object in a log, including several on one line."""
     decoder = json.JSONDecoder()
     for line in path.read_bytes().split(b"\n"):
-        text, at = line.decode(errors="replace").strip("\0 \r"), 0
-        while at < len(text):
-            value, at = decoder.raw_decode(text, at)
+        text, position = line.decode(errors="replace").strip("\0 \r"), 0
+        while position < len(text):
+            value, position = decoder.raw_decode(text, position)
             yield value
 
 
@@ -123,12 +123,12 @@ class ExpectedSession:
         self._chains: dict[str, str] = {}
         self._queued: list[str] = []
         self._has_open_command = False
-        seen: set[str] = set()
+        counted_uuids: set[str] = set()
         for line in iter_objects(path):
             uuid = line.get("uuid")
-            if uuid and uuid in seen:
+            if uuid and uuid in counted_uuids:
                 continue
-            seen.add(uuid or "")
+            counted_uuids.add(uuid or "")
             self._count_line(line)
 
     def _count_line(self, line: dict[str, Any]) -> None:
@@ -136,7 +136,7 @@ class ExpectedSession:
         if line.get("isSidechain"):
             self._add_subagent_line(line)
         elif kind in ("user", "assistant"):
-            before = +self.counts
+            before = self.counts.copy()
             count_message(line, self.counts)
             if kind == "user":
                 count_user_text(line, self.counts)
@@ -150,21 +150,21 @@ class ExpectedSession:
             self.counts["command"] += is_command
             self._has_open_command = self._has_open_command or is_command
 
-    def _count_unit(self, added: Counter[str], line: dict[str, Any]) -> None:
+    def _count_unit(self, line_counts: Counter[str], line: dict[str, Any]) -> None:
         """Count a unit for a prompt, or for a command that the agent answers."""
-        if added["prompt"] or added["command"] or added["shell"]:
-            self._has_open_command = not added["prompt"]
-            self.counts["units"] += added["prompt"]
+        if line_counts["prompt"] or line_counts["command"] or line_counts["shell"]:
+            self._has_open_command = not line_counts["prompt"]
+            self.counts["units"] += line_counts["prompt"]
         elif self._has_open_command and line["type"] == "assistant":
             is_synthetic = line["message"].get("model") == "<synthetic>"
             self._has_open_command = is_synthetic
             self.counts["units"] += not is_synthetic
 
     def _add_subagent_line(self, line: dict[str, Any]) -> None:
-        parent = line["parentUuid"]
-        uuid = self._chains.get(parent) or line["uuid"]
-        self._chains[line["uuid"]] = uuid
-        self.subagent_lines[uuid].append(line)
+        """Add the line to its subagent, which is named after its first line."""
+        first_uuid = self._chains.get(line["parentUuid"]) or line["uuid"]
+        self._chains[line["uuid"]] = first_uuid
+        self.subagent_lines[first_uuid].append(line)
 
     def _count_queue_operation(self, line: dict[str, Any]) -> None:
         """Count queued prompts; the logs do not report them in attachments as well."""
@@ -199,6 +199,7 @@ def count_logs(projects: Path) -> Counts:
         messages = [line for line in lines if line["type"] in ("user", "assistant")]
         for line in {line["uuid"]: line for line in messages}.values():
             count_message(line, counts[owner, True])
+    # The unary plus removes counts of zero.
     return {key: +counter for key, counter in counts.items() if +counter}
 
 
@@ -221,19 +222,19 @@ def count_store(path: Path) -> Counts:
                 counter[names.get(record.type, "")] += 1
                 if record.type == "user_message" and session.key.source == MAIN:
                     counter[record.metadata["origin"]] += 1
-    relevant = {*names.values(), "prompt", "command", "shell", "queued"}
-    relevant |= {"subagents", "units"}
-    filtered = {
+    origins = {"prompt", "command", "shell", "queued"}
+    relevant_names = {*names.values(), *origins, "subagents", "units"}
+    relevant_counts = {
         key: Counter(
             {
                 name: count
                 for name, count in counter.items()
-                if name in relevant and count
+                if name in relevant_names and count
             }
         )
         for key, counter in counts.items()
     }
-    return {key: counter for key, counter in filtered.items() if counter}
+    return {key: counter for key, counter in relevant_counts.items() if counter}
 
 
 def list_rejection_reasons(path: Path) -> list[str]:
@@ -277,29 +278,31 @@ def test_a_growing_log_gives_the_same_store_as_the_complete_one(
             log.write(state.read_bytes()[size:])
         claude.sync(is_final=is_final)
     claude.sync(is_final=True)
-    grown = golden.describe_store(claude.store_path)
+    grown_rows = golden.describe_store(claude.store_path)
 
     claude.store_path = tmp_path / "at-once" / "store.db"
     claude.sync(is_final=True)
 
-    assert grown == golden.describe_store(claude.store_path)
+    assert grown_rows == golden.describe_store(claude.store_path)
     assert count_store(claude.store_path) == count_logs(claude.projects)
 
 
 def test_the_tokens_of_a_real_fork_count_once(shared_dir: Path, claude: ClaudeHome):
     shutil.copytree(shared_dir / "corpus" / "fork-pair" / "projects", claude.projects)
-    largest: dict[tuple[str, str], int] = {}
+    largest_counts: dict[tuple[str, str], int] = {}
     for path in claude.projects.glob("*/*.jsonl"):
         for line in iter_objects(path):
-            copied = line["data"].get("message") if line["type"] == "progress" else line
-            if copied and copied["type"] == "assistant":
-                message, request = copied["message"], copied.get("requestId", "")
+            # A progress line contains a line of a subagent.
+            is_progress = line["type"] == "progress"
+            inner_line = line["data"].get("message") if is_progress else line
+            if inner_line and inner_line["type"] == "assistant":
+                message = inner_line["message"]
                 tokens = message["usage"]["output_tokens"]
-                key = (message["id"], request)
-                largest[key] = max(largest.get(key, 0), tokens)
+                key = (message["id"], inner_line.get("requestId", ""))
+                largest_counts[key] = max(largest_counts.get(key, 0), tokens)
 
     claude.sync(is_final=True)
 
     with StoreReader(claude.store_path) as reader:
         total = sum(session.usage.output_tokens for session in reader.list_sessions())
-    assert total == sum(largest.values()) > 0
+    assert total == sum(largest_counts.values()) > 0

@@ -30,6 +30,7 @@ PATTERNS = (
     Pattern(glob="*/*/subagents/**/agent-*.meta.json", shape=Shape.DOCUMENT),
 )
 _MAX_TICKS_DIGITS = 20
+"""Python refuses to convert thousands of digits; no uptime has that many."""
 
 
 class ClaudeCode(BaseAdapter):
@@ -81,33 +82,33 @@ class ClaudeCode(BaseAdapter):
             fields = parse_object(data)
         except DecodeError:
             return None
-        session_id, pid, start = (
-            fields.get(name) for name in ("sessionId", "pid", "procStart")
-        )
+        session_id, pid = fields.get("sessionId"), fields.get("pid")
+        start = str(fields.get("procStart"))
         if not isinstance(session_id, str) or not isinstance(pid, int):
             return None
-        # Python refuses to convert thousands of digits; no uptime has that many.
-        is_ticks = str(start).isdecimal() and len(str(start)) <= _MAX_TICKS_DIGITS
-        ticks = int(str(start)) if is_ticks else None
+        is_ticks = start.isdecimal() and len(start) <= _MAX_TICKS_DIGITS
+        ticks = int(start) if is_ticks else None
         return LiveProcess(session_id, pid, ticks)
 
     def find_spill_file(self, record: Record, source: SourceRef) -> Path | None:
-        """Return `<session>/tool-results/<name>` in the source's project, or None."""
+        """Return `<session>/tool-results/<file>` in the source's project, or None."""
         spill_path = record.metadata.get("spill")
         if not isinstance(spill_path, str) or record.type != "tool_result":
             return None
-        *_, session, folder, name = ["", "", *spill_path.replace("\\", "/").split("/")]
-        if folder != "tool-results" or session[:1] in ("", "."):
-            session = record.session.session_id
-        if not name or name.startswith("."):
+        # The empty names pad a path that has fewer than three parts.
+        path_parts = ["", "", *spill_path.replace("\\", "/").split("/")]
+        session_id, folder, file_name = path_parts[-3:]
+        if folder != "tool-results" or session_id[:1] in ("", "."):
+            session_id = record.session.session_id
+        if not file_name or file_name.startswith("."):
             return None
         # Only this project's directory is read, whatever path the log names. The path
         # may name another session: a fork's copy of a line names the session that ran
         # the tool.
-        return source.root / source.parts[0] / session / "tool-results" / name
+        return source.root / source.parts[0] / session_id / "tool-results" / file_name
 
     def find_main_log(self, source: SourceRef) -> Path | None:
-        """Return `<project>/<session>.jsonl` for the files in `<session>/subagents`."""
+        """Return `<session>.jsonl` for a file in `<session>/subagents`, or None."""
         project, *folders, _ = source.parts
         if "subagents" not in folders[1:]:
             return None

@@ -1,4 +1,4 @@
-"""Classify who wrote a `user` line; most are not written by a person."""
+"""Classify who wrote the text of a line; a person wrote only a few `user` lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ class ClaudeAuthorship(NamedTuple):
     origin: Origin | None = None
     kind: EventKind | None = None
     note: str = ""
-    """The kind of the client's text, or the tags that preceded a person's text."""
+    """What the client's text is, such as `summary`."""
+    attached: str = ""
+    """The tags that the client put before a person's text, with their content."""
 
 
 _COMMAND_TAG = re.compile(
@@ -42,7 +44,10 @@ _ATTACHED_TAG = re.compile(
 def classify_author(
     line: ClaudeLine, text: str, *, is_subagent: bool
 ) -> ClaudeAuthorship:
-    """Return who wrote a user line without a tool result; the first match wins."""
+    """Return who wrote `text`, the text of `line` outside tool results.
+
+    The first rule that matches decides.
+    """
     if line.isMeta:
         return ClaudeAuthorship(text, kind="context", note="meta")
     if line.isCompactSummary or text.startswith(_SUMMARY_PREFIX):
@@ -55,10 +60,10 @@ def classify_author(
 
 
 def _classify_client(line: ClaudeLine, text: str) -> ClaudeAuthorship | None:
-    """Recognize the client's own text by the line's fields or the text's markup."""
-    kind = line.origin.kind if line.origin else None
-    if kind in _MACHINE_ORIGINS or line.promptSource == "system":
-        return ClaudeAuthorship(text, kind="notice", note=kind or "system")
+    """Recognize the client's own text by the line's fields or the text itself."""
+    origin_kind = line.origin.kind if line.origin else None
+    if origin_kind in _MACHINE_ORIGINS or line.promptSource == "system":
+        return ClaudeAuthorship(text, kind="notice", note=origin_kind or "system")
     if _OUTPUT_TAG.match(text):
         return ClaudeAuthorship(text, kind="notice", note="output")
     if _INTERRUPT.fullmatch(text.strip()):
@@ -86,7 +91,10 @@ def _classify_command(text: str) -> ClaudeAuthorship | None:
 
 
 def _classify_person(text: str, *, is_subagent: bool) -> ClaudeAuthorship:
-    """Return a person's prompt without the tags that the editor put before it."""
+    """Split a person's prompt or a subagent's task from the tags before it.
+
+    Text that consists only of such tags is the client's.
+    """
     position = 0
     while match := _ATTACHED_TAG.match(text, position):
         position = match.end()
@@ -96,5 +104,5 @@ def _classify_person(text: str, *, is_subagent: bool) -> ClaudeAuthorship:
     if is_subagent:
         if prompt.strip() == "Warmup":
             return ClaudeAuthorship(text, kind="notice", note="warmup")
-        return ClaudeAuthorship(prompt, origin="task", note=attached)
-    return ClaudeAuthorship(prompt, origin="prompt", note=attached)
+        return ClaudeAuthorship(prompt, origin="task", attached=attached)
+    return ClaudeAuthorship(prompt, origin="prompt", attached=attached)

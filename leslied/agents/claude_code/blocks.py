@@ -1,4 +1,4 @@
-"""Extract text and token counts from messages, with placeholders for images."""
+"""Extract text, with placeholders for images, and token counts from messages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def list_blocks(message: ClaudeMessage) -> list[ContentBlock]:
 
 
 def message_text(message: ClaudeMessage) -> str:
-    """Return all text of a message."""
+    """Return the text of all blocks, with placeholders for images and files."""
     return "\n\n".join(filter(None, map(block_text, list_blocks(message))))
 
 
@@ -65,7 +65,7 @@ def result_text(block: ContentBlock, data: bytes, index: int) -> str:
 
 
 def find_raw_block(data: bytes, index: int) -> Any:
-    """Return the line's block at `index` with undeclared fields too, or None."""
+    """Return the line's block at `index` with all of its fields, or None."""
     try:
         return parse_object(data)["message"]["content"][index]
     except (DecodeError, KeyError, IndexError, TypeError):
@@ -74,6 +74,7 @@ def find_raw_block(data: bytes, index: int) -> Any:
 
 def format_placeholder(kind: str, source: MediaSource) -> str:
     """Return a placeholder for an image or document: its type and size."""
+    # The data is a JSON string; its two quotes do not count.
     size = max(len(memoryview(source.data)) - 2, 0)
     if source.type == "base64":
         size = size * 3 // 4
@@ -81,7 +82,7 @@ def format_placeholder(kind: str, source: MediaSource) -> str:
 
 
 def raw_to_json(raw: Raw) -> str:
-    """Return the value as JSON; it is re-encoded only if it has lone surrogates."""
+    """Return the value as JSON; re-encode it only if it may have lone surrogates."""
     text = bytes(raw).decode(errors="replace")
     if "\\ud" in text or "\\uD" in text:
         return to_json(parse_raw(raw))
@@ -89,7 +90,7 @@ def raw_to_json(raw: Raw) -> str:
 
 
 def parse_usage(tokens: ClaudeUsage | None) -> Usage | None:
-    """Return the message's token counts, or None if there are none."""
+    """Return the message's token counts, or None if all are missing or zero."""
     if tokens is None:
         return None
     counts = (
@@ -99,7 +100,9 @@ def parse_usage(tokens: ClaudeUsage | None) -> Usage | None:
         tokens.cache_creation_input_tokens,
         tokens.cache_creation and tokens.cache_creation.ephemeral_1h_input_tokens,
     )
-    usage = Usage(*(n if n and 0 < n < _MAX_TOKENS else 0 for n in counts))
+    usage = Usage(
+        *(count if count and 0 < count < _MAX_TOKENS else 0 for count in counts)
+    )
     return usage or None
 
 

@@ -52,12 +52,16 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     key, state = route_line(entry.source, line, state)
     if line.type == "progress":
         return _decode_progress(line, key, state)
-    context, state = detect_context_change(line, state)
+    context_records, state = detect_context_change(line, state)
     records, state, noise = _decode_by_type(entry.data, line, key, state)
     if not records and not noise:
         records = (events.make_unknown(entry, line, key),)
-    cwd = state.get("cwd", "")
-    return DecodeResult(records=(*context, *records), state=state, noise=noise, cwd=cwd)
+    return DecodeResult(
+        records=(*context_records, *records),
+        state=state,
+        noise=noise,
+        cwd=state.get("cwd", ""),
+    )
 
 
 def decode_meta(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
@@ -116,18 +120,19 @@ def _decode_progress(
     The records are copies, which are used until the subagent's own log is read.
     """
     progress = parse_struct(line.data, ProgressData)
-    inner = parse_struct(progress.message, ClaudeLine)
-    if progress.type != "agent_progress" or not progress.agentId or not inner.message:
+    inner_line = parse_struct(progress.message, ClaudeLine)
+    is_message = progress.type == "agent_progress" and inner_line.message
+    if not is_message or not progress.agentId:
         return DecodeResult(state=state, noise=f"progress/{progress.type or 'unknown'}")
-    inner.uuid = inner.uuid or line.uuid
-    inner.timestamp = inner.timestamp or line.timestamp
-    inner.isSidechain = True
+    inner_line.uuid = inner_line.uuid or line.uuid
+    inner_line.timestamp = inner_line.timestamp or line.timestamp
+    inner_line.isSidechain = True
     child = SessionKey(key.agent, key.session_id, f"subagent:{progress.agentId}")
     data = bytes(progress.message)
-    if inner.type == "assistant":
-        copies = messages.decode_assistant(inner, child, data, is_copy=True)
+    if inner_line.type == "assistant":
+        copies = messages.decode_assistant(inner_line, child, data, is_copy=True)
     else:
-        copies, _ = messages.decode_user(inner, child, data, {}, is_copy=True)
+        copies, _ = messages.decode_user(inner_line, child, data, {}, is_copy=True)
     records = list(copies)
     if line.parentToolUseID:
         native_id = f"progress:{progress.agentId}"

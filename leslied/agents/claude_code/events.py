@@ -67,7 +67,7 @@ def make_subagent_link(
 
 
 def with_kind(record: Record, kind: EventKind, **facts: Any) -> Record:
-    """Return the event with its kind and all other facts that are not empty."""
+    """Return the event with this kind and all facts that are not empty as metadata."""
     present = {name: value for name, value in facts.items() if value not in (None, "")}
     return replace(record, metadata={**record.metadata, "kind": kind, **present})
 
@@ -103,6 +103,7 @@ def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
 
 
 def _decode_retry(line: ClaudeLine, record: Record) -> Record:
+    """Decode an API error after which the client tries again."""
     error = parse_raw(line.error)
     status = error.get("status") if isinstance(error, dict) else None
     text = f"API error{f' {status}' if status else ''}"
@@ -116,8 +117,8 @@ def decode_setting(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
     """Decode a title, mode, cost or link; return nothing for an unknown type."""
     record = _make_event(line, key, "")
     if line.type in _TITLES:
-        title_kind, name = _TITLES[line.type]
-        title = getattr(line, name) or ""
+        title_kind, field = _TITLES[line.type]
+        title = getattr(line, field) or ""
         event = replace(record, content=title)
         return (with_kind(event, "title", title_kind=title_kind, leaf=line.leafUuid),)
     match line.type:

@@ -1,4 +1,4 @@
-"""Decode user and assistant lines: one record per block, and one per prompt."""
+"""Decode user and assistant lines: one record per block, but one for a prompt."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from leslied.model.record import Role
 
 _USER_COMMENT_MARK = "the user said:\n"
+"""Precedes a person's comment in the result of a call that the person rejected."""
 _SYNTHETIC_MODEL = "<synthetic>"
+"""The model of messages that the client wrote itself."""
 _USER_BLOCK_TYPES = ("text", "image", "document")
 
 
@@ -66,7 +68,10 @@ def decode_user(
     *,
     is_copy: bool = False,
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """Return one record per tool result; all other blocks are one prompt or notice."""
+    """Return the records of a user line, and the new state.
+
+    Each tool result is a record; all text and images together are one prompt or notice.
+    """
     message = line.message or ClaudeMessage()
     base = _common_fields(line, key, message, is_copy=is_copy)
     records: list[Record] = []
@@ -113,6 +118,7 @@ def decode_flat_line(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
 def _common_fields(
     line: ClaudeLine, key: SessionKey, message: ClaudeMessage, *, is_copy: bool
 ) -> dict[str, Any]:
+    """Return the fields that all records of a line share."""
     metadata: dict[str, Any] = {}
     if line.requestId:
         metadata["request_id"] = line.requestId
@@ -132,7 +138,7 @@ def _common_fields(
 
 
 def _decode_block(block: ContentBlock, base: dict[str, Any], data: bytes) -> Record:
-    """Decode one block of an assistant message."""
+    """Decode one block of an assistant message; `base` has its other record fields."""
     kind = block.type or ""
     if kind == "text":
         text = block.text or ""
@@ -150,9 +156,11 @@ def _decode_block(block: ContentBlock, base: dict[str, Any], data: bytes) -> Rec
             **base,
         )
     if kind.endswith("tool_result"):
-        base["tool_call_id"] = block.tool_use_id or ""
+        call_id = block.tool_use_id or ""
         text = result_text(block, data, base["block"])
-        return Record(type="tool_result", role="tool", content=text, **base)
+        return Record(
+            type="tool_result", role="tool", content=text, tool_call_id=call_id, **base
+        )
     if block.source:
         text = format_placeholder(kind, block.source)
         return Record(type="assistant_message", role="assistant", content=text, **base)
@@ -165,8 +173,9 @@ def _make_unknown_block(
     """Return a record with the unchanged JSON of a block of an unknown kind."""
     raw = find_raw_block(data, base["block"])
     text = to_json(raw) if raw is not None else block.text or ""
-    base["metadata"] = {**base["metadata"], "block_type": block.type or ""}
-    return Record(type="unknown", role=role, content=text, **base)
+    metadata = {**base["metadata"], "block_type": block.type or ""}
+    fields = {**base, "metadata": metadata}
+    return Record(type="unknown", role=role, content=text, **fields)
 
 
 def _decode_result(
@@ -208,7 +217,10 @@ def _decode_user_text(
     *,
     has_results: bool,
 ) -> tuple[Record, dict[str, Any]]:
-    """Decode a prompt or the client's text; a prompt next to a result was queued."""
+    """Decode a prompt or the client's text, and remove a prompt from the queue.
+
+    A prompt next to a tool result was queued. Return the record and the new state.
+    """
     key: SessionKey = base["session"]
     text = "\n\n".join(filter(None, map(block_text, blocks)))
     author = classify_author(line, text, is_subagent=key.source != MAIN)
@@ -220,8 +232,8 @@ def _decode_user_text(
         return events.with_kind(record, kind, note=author.note), state
     origin = "queued" if has_results and author.origin == "prompt" else author.origin
     metadata = {**base["metadata"], "origin": origin}
-    if author.note:
-        metadata["attached"] = author.note
+    if author.attached:
+        metadata["attached"] = author.attached
     if line.planContent:
         metadata["is_handoff"] = True
     if line.permissionMode:

@@ -15,14 +15,19 @@ from leslied.agents._parsing import to_json
 
 QueueLineKind = Literal["remove", "attachment"]
 
+# The queue is part of the decode state, which must stay small.
 _MAX_QUEUED = 12
 _MAX_QUEUED_BYTES = 1600
+_MAX_TEXT_BYTES = _MAX_QUEUED_BYTES // 2
 _MAX_DELIVERED = 16
 
 
 def add_queued(state: dict[str, Any], text: str) -> dict[str, Any]:
-    """Add the text, truncated, to the queue; drop the oldest texts if it is full."""
-    queued = [*state.get("queued", []), _truncate(text, _MAX_QUEUED_BYTES // 2)]
+    """Return the state with the text, maybe truncated, at the end of the queue.
+
+    If the queue is full, its oldest texts are dropped.
+    """
+    queued = [*state.get("queued", []), _truncate(text, _MAX_TEXT_BYTES)]
     while (
         len(queued) > _MAX_QUEUED or len(to_json(queued).encode()) > _MAX_QUEUED_BYTES
     ):
@@ -31,7 +36,10 @@ def add_queued(state: dict[str, Any], text: str) -> dict[str, Any]:
 
 
 def pop_queued(state: dict[str, Any], text: str | None) -> tuple[str, dict[str, Any]]:
-    """Remove `text`, or the oldest text if it is None; return the removed text."""
+    """Remove `text`, or the oldest queued text if `text` is None.
+
+    Return that text, or "" if the queue is empty, and the new state.
+    """
     queued = state.get("queued", [])
     if text is None:
         text = queued[0] if queued else ""
@@ -39,12 +47,12 @@ def pop_queued(state: dict[str, Any], text: str | None) -> tuple[str, dict[str, 
 
 
 def remove_queued(state: dict[str, Any], *texts: str) -> dict[str, Any]:
-    """Remove the first of these texts that is in the queue, if any."""
+    """Return the state without the first of these texts that is in the queue."""
     queued = state.get("queued")
     if not queued:
         return state
     for text in texts:
-        truncated = _truncate(text, _MAX_QUEUED_BYTES // 2)
+        truncated = _truncate(text, _MAX_TEXT_BYTES)
         if truncated in queued:
             index = queued.index(truncated)
             return {**state, "queued": queued[:index] + queued[index + 1 :]}
@@ -52,7 +60,7 @@ def remove_queued(state: dict[str, Any], *texts: str) -> dict[str, Any]:
 
 
 def clear_queued(state: dict[str, Any]) -> dict[str, Any]:
-    """Empty the queue, because its prompts returned to the input field."""
+    """Return the state without the queue: its prompts are in the input field again."""
     return {name: value for name, value in state.items() if name != "queued"}
 
 
@@ -61,19 +69,19 @@ def mark_delivered(
 ) -> tuple[bool, dict[str, Any]]:
     """Record a delivered prompt; return whether it is new, and the new state.
 
-    It is not new if a line of the other kind has reported it.
+    The prompt is not new if a line of the other kind has already reported it.
     """
     digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
     other_kind = "attachment" if line_kind == "remove" else "remove"
-    delivered = state.get("told", [])
+    # Stored states contain the prompts that were delivered under the key `told`.
+    delivered_marks = state.get("told", [])
     other_mark = f"{other_kind}:{digest}"
-    if other_mark in delivered:
-        index = delivered.index(other_mark)
-        return False, {**state, "told": delivered[:index] + delivered[index + 1 :]}
-    return True, {
-        **state,
-        "told": [*delivered, f"{line_kind}:{digest}"][-_MAX_DELIVERED:],
-    }
+    if other_mark in delivered_marks:
+        index = delivered_marks.index(other_mark)
+        unpaired_marks = delivered_marks[:index] + delivered_marks[index + 1 :]
+        return False, {**state, "told": unpaired_marks}
+    marks = [*delivered_marks, f"{line_kind}:{digest}"][-_MAX_DELIVERED:]
+    return True, {**state, "told": marks}
 
 
 def _truncate(text: str, size: int) -> str:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 CONTEXT_BLOCK = 900
 """Block number of the record with a line's changed context."""
 _MAX_CHAINS = 12
+"""Number of inline subagents in the decode state, which must stay small."""
 _MAX_FACT_LENGTHS = {"cwd": 800, "version": 60, "git_branch": 120}
+_DEFAULT_MAX_FACT_LENGTH = 60
 """Longer values are ignored, to keep the decode state small."""
 
 
@@ -42,6 +44,7 @@ _make_key = lru_cache(maxsize=64)(SessionKey)
 
 
 def _key_from_path(source: SourceRef, line: ClaudeLine) -> SessionKey:
+    """Return the session of a file, by its path and, for an old subagent, the line."""
     parts = tuple(map(printable_name, source.parts))
     stem = parts[-1].removesuffix(".jsonl")
     if "subagents" in parts[2:]:
@@ -58,31 +61,34 @@ def _key_from_path(source: SourceRef, line: ClaudeLine) -> SessionKey:
 def _route_inline_subagent(
     key: SessionKey, line: ClaudeLine, state: dict[str, Any]
 ) -> tuple[SessionKey, dict[str, Any]]:
-    """Return the subagent of a sidechain line in an old log.
+    """Return the key of the subagent of a line in an old log, and the new state.
 
     The line names its subagent, or its parent line identifies it. A line with an
     unknown parent belongs to the latest subagent; one without a parent starts another.
     """
+    # The last line of each subagent, by uuid, with the subagent's id.
     chains: dict[str, str] = state.get("chains", {})
-    name = chains.get(line.parentUuid or "")
+    subagent_id = chains.get(line.parentUuid or "")
     if line.agentId:
-        name = line.agentId
-    elif name is None:
-        latest = next(reversed(chains.values()), None)
-        name = latest if line.parentUuid and latest else (line.uuid or "")[:8]
+        subagent_id = line.agentId
+    elif subagent_id is None:
+        latest_id = next(reversed(chains.values()), None)
+        new_id = (line.uuid or "")[:8]
+        subagent_id = latest_id if line.parentUuid and latest_id else new_id
     if line.uuid:
-        older = {uuid: n for uuid, n in chains.items() if uuid != line.parentUuid}
-        chains = dict([*older.items(), (line.uuid, name)][-_MAX_CHAINS:])
+        other_chains = [item for item in chains.items() if item[0] != line.parentUuid]
+        chains = dict([*other_chains, (line.uuid, subagent_id)][-_MAX_CHAINS:])
         state = {**state, "chains": chains}
-    return SessionKey(key.agent, key.session_id, f"subagent:{name}"), state
+    return SessionKey(key.agent, key.session_id, f"subagent:{subagent_id}"), state
 
 
 def detect_context_change(
     line: ClaudeLine, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """Return a record of changed facts (directory, branch, version), and the new state.
+    """Return a record of the facts that changed, if any, and the new state.
 
-    The record belongs to the file's own session, even if the line is a subagent's.
+    Facts are the directory, the branch, the version, the entrypoint and the mode. The
+    record belongs to the session of the file, even if the line is a subagent's.
     """
     previous: dict[str, str] = state.get("context", {})
     facts = (
@@ -103,7 +109,7 @@ def detect_context_change(
     changed = {
         name: value
         for name, value in changed.items()
-        if len(value) <= _MAX_FACT_LENGTHS.get(name, 60)
+        if len(value) <= _MAX_FACT_LENGTHS.get(name, _DEFAULT_MAX_FACT_LENGTH)
     }
     record = Record(
         session=_make_key(*state["key"]),

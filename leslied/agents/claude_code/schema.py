@@ -1,9 +1,9 @@
 """Define the fields of a Claude Code log line that leslied uses.
 
-A typed decoder skips undeclared fields (copies of tool output, images as base64)
-without building them; these are most of a log's bytes. A line that it rejects is
-parsed again, slowly, and fields of an unexpected type are dropped one by one, so that
-no line is lost.
+Most bytes of a log are in other fields (copies of tool output, images as base64). A
+typed decoder skips these fields without building their values. A line that the typed
+decoder rejects is parsed again, slowly, and fields of an unexpected type are dropped
+one by one, so that no line is lost.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def parse_raw(raw: Raw) -> Any:
 
 
 def coerce(value: dict[str, Any], struct_type: type[T]) -> T:
-    """Return a struct with the fields of `value` that have a suitable type."""
+    """Return a struct of the fields of `value`, without those of an unsuitable type."""
     fields = {}
     for field in _fields_of(struct_type):
         if field.encode_name in value:
@@ -237,35 +237,36 @@ def coerce(value: dict[str, Any], struct_type: type[T]) -> T:
 
 
 _UNFIT = object()
+"""Stands for a value that cannot be converted, because None is a valid value."""
 _fields_of = cache(msgspec.structs.fields)
 
 
-def _fit(value: Any, expected: Any) -> Any:
-    """Return the value converted to the expected type, or `_UNFIT`."""
-    if expected is Raw:
+def _fit(value: Any, field_type: Any) -> Any:
+    """Return the value converted to the type, or to a member of it, or `_UNFIT`."""
+    if field_type is Raw:
         return Raw(msgspec.json.encode(value))
-    for member in (expected, *get_args(expected)):
-        fitted = _fit_member(value, member)
-        if fitted is not _UNFIT:
-            return fitted
+    for member_type in (field_type, *get_args(field_type)):
+        converted = _fit_struct(value, member_type)
+        if converted is not _UNFIT:
+            return converted
     try:
-        return msgspec.convert(value, expected, strict=False)
+        return msgspec.convert(value, field_type, strict=False)
     except msgspec.ValidationError:
         return _UNFIT
 
 
-def _fit_member(value: Any, expected: Any) -> Any:
+def _fit_struct(value: Any, expected_type: Any) -> Any:
     """Return the value as a struct or a list of structs, or `_UNFIT`.
 
-    A single object becomes a list of one.
+    If a list is expected, a single object becomes a list of one.
     """
-    if _is_struct(expected):
+    if _is_struct(expected_type):
         if isinstance(value, dict):
-            return coerce(value, expected)
-        if isinstance(value, str) and expected is ClaudeMessage:
+            return coerce(value, expected_type)
+        if isinstance(value, str) and expected_type is ClaudeMessage:
             return ClaudeMessage(content=value)
-    elif get_origin(expected) is list and _is_struct(
-        item_type := get_args(expected)[0]
+    elif get_origin(expected_type) is list and _is_struct(
+        item_type := get_args(expected_type)[0]
     ):
         if isinstance(value, dict):
             return [_fit_item(value, item_type)]
@@ -282,5 +283,5 @@ def _fit_item(value: Any, struct_type: Any) -> Any:
     return struct_type(type="text", text=text)
 
 
-def _is_struct(struct_type: Any) -> bool:
-    return isinstance(struct_type, type) and issubclass(struct_type, msgspec.Struct)
+def _is_struct(type_: Any) -> bool:
+    return isinstance(type_, type) and issubclass(type_, msgspec.Struct)

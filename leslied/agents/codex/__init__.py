@@ -1,5 +1,6 @@
 """Read Codex's logs: `~/.codex/sessions`, one rollout file per thread or subagent.
 
+In this package, a thread is what Codex calls a thread: one session or subagent.
 `docs/formats/codex.md` documents the format.
 """
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from leslied.model.source import Environment, RawEntry
 
 _LOG_FOLDERS = ("sessions", "archived_sessions")
-_LIVE_PATTERNS = (
+_CURRENT_PATTERNS = (
     Pattern(glob="**/rollout-*.jsonl"),
     Pattern(glob="**/rollout-*.jsonl.zst", shape=Shape.COMPRESSED_LOG),
     Pattern(glob="rollout-*.json", shape=Shape.DOCUMENT),
@@ -58,7 +59,7 @@ class Codex(BaseAdapter):
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
         """Return the directories of current and archived threads."""
         for home in _homes(env, configured):
-            yield Root(path=home / "sessions", patterns=_LIVE_PATTERNS)
+            yield Root(path=home / "sessions", patterns=_CURRENT_PATTERNS)
             yield Root(
                 path=home / "archived_sessions",
                 patterns=_ARCHIVED_PATTERNS,
@@ -82,7 +83,7 @@ class Codex(BaseAdapter):
             yield ProcessRegistry(home / "thread-writer-locks", "*.lock")
 
     def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
-        """Return the thread that the name of a lock file states; the file is empty."""
+        """Return the thread that a lock file is named after; the file is empty."""
         del data
         if path.name.startswith("."):
             return None
@@ -98,7 +99,9 @@ class Codex(BaseAdapter):
 def _homes(env: Environment, configured: Sequence[Path]) -> list[Path]:
     """Return Codex's home directories: configured, `CODEX_HOME`, or `~/.codex`."""
     if configured:
-        homes = (p.parent if p.name in _LOG_FOLDERS else p for p in configured)
+        homes = (
+            path.parent if path.name in _LOG_FOLDERS else path for path in configured
+        )
         return list(dict.fromkeys(homes))
     codex_home = env.environ.get("CODEX_HOME", "").strip()
     return [Path(codex_home)] if codex_home else [env.home / ".codex"]

@@ -1,4 +1,4 @@
-"""Classify who wrote a `user` message; most are not written by a person."""
+"""Classify who wrote a `user` message; a person wrote only a few of them."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ _IDE_HEADING, _REQUEST_HEADING = (
     "## My request for Codex:",
 )
 _NOTICE_MARKERS = ("aborted", "notification", "warning", "limit")
+"""A kind of client text that contains one of these is a notice, not context."""
+_MAX_NOTE_LENGTH = 60
+_MAX_URL_LENGTH = 200
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,80},")
 
 
@@ -40,11 +43,13 @@ class CodexAuthorship(NamedTuple):
     """A user message, split into a person's text and text that the client added."""
 
     text: str = ""
+    """The person's text."""
     attached: str = ""
+    """The client's text."""
     note: str = ""
     """The kind of the client's text."""
     shell: str = ""
-    """The command that a person ran."""
+    """The command that a person ran; its output is in `attached`."""
 
     @property
     def kind(self) -> EventKind:
@@ -56,7 +61,8 @@ class CodexAuthorship(NamedTuple):
 def classify_author(payload: dict[str, Any]) -> CodexAuthorship:
     """Split a user message into a person's text and the client's, part by part.
 
-    Newer logs state the kind of each part. A shell command is returned on its own.
+    Newer logs state the kind of each part. If a part is a shell command, only that part
+    is returned.
     """
     metadata = object_field(payload, "internal_chat_message_metadata_passthrough")
     kinds = list_field(metadata, "content_item_kinds")
@@ -78,17 +84,17 @@ def find_folder(text: str) -> str:
     return (match[1] or match[2]).strip() if match else ""
 
 
-def list_part_texts(payload: dict[str, Any], name: str = "content") -> list[str]:
-    """Return the texts of a message or tool result, with placeholders for images."""
-    content = payload.get(name)
+def list_part_texts(payload: dict[str, Any], field: str = "content") -> list[str]:
+    """Return the texts of the parts in a field, with placeholders for images."""
+    content = payload.get(field)
     if isinstance(content, str):
         return [content]
-    return [format_part(part) for part in list_field(payload, name)]
+    return [format_part(part) for part in list_field(payload, field)]
 
 
-def message_text(payload: dict[str, Any], name: str = "content") -> str:
-    """Return all text of a message."""
-    return _join_texts(list_part_texts(payload, name))
+def message_text(payload: dict[str, Any]) -> str:
+    """Return all text of a message, with placeholders for images."""
+    return _join_texts(list_part_texts(payload))
 
 
 def format_part(part: Any) -> str:
@@ -100,9 +106,9 @@ def format_part(part: Any) -> str:
     kind = text_field(part, "type")
     for name in ("image_url", "audio_url", "file_data"):
         if text_field(part, name):
-            return format_url_placeholder(
-                kind.partition("_")[2] or "file", text_field(part, name)
-            )
+            # Types are `input_image`, `input_audio` and so on.
+            media_kind = kind.partition("_")[2] or "file"
+            return format_url_placeholder(media_kind, text_field(part, name))
     if kind == "encrypted_content":
         return "[encrypted]"
     return text_field(part, "text")
@@ -115,7 +121,7 @@ def format_url_placeholder(kind: str, url: str) -> str:
     if match:
         size = (len(url) - match.end()) * 3 // 4
         return f"[{kind} {match[1] or 'data'}, {format_size(size)}]"
-    return f"[{kind} {url[:200]}]"
+    return f"[{kind} {url[:_MAX_URL_LENGTH]}]"
 
 
 def _classify_part(text: str, kind: str) -> CodexAuthorship:
@@ -124,9 +130,11 @@ def _classify_part(text: str, kind: str) -> CodexAuthorship:
         return _classify_person(text)
     shell = _SHELL.fullmatch(text)
     if shell:
-        return CodexAuthorship("", shell[2], "output", shell[1].strip())
+        return CodexAuthorship(attached=shell[2], note="output", shell=shell[1].strip())
     if kind and kind != "unknown":
-        return CodexAuthorship("", text, kind.rpartition(".")[2][:60])
+        return CodexAuthorship(
+            attached=text, note=kind.rpartition(".")[2][:_MAX_NOTE_LENGTH]
+        )
     position, note = 0, ""
     while match := _ENVELOPE.match(text, position):
         position, note = match.end(), note or match[1]
@@ -135,7 +143,7 @@ def _classify_part(text: str, kind: str) -> CodexAuthorship:
 
 
 def _classify_person(text: str) -> CodexAuthorship:
-    """Return the request without the editor context that precedes it."""
+    """Split a person's request from the editor context that precedes it."""
     if _IMAGE_MARK.fullmatch(text):
         return CodexAuthorship()
     if text.lstrip().startswith(_IDE_HEADING) and _REQUEST_HEADING in text:

@@ -67,6 +67,7 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 def _decode_by_type(
     line: CodexLine, context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
+    """Decode a line; an unknown type has neither records nor noise."""
     match line.type:
         case "session_meta":
             return *decode_session_meta(line, context, state), ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leslied.agents._parsing import to_json
-from leslied.agents.codex.routing import id_field
+from leslied.agents.codex.routing import as_id, id_field
 from leslied.agents.codex.schema import (
     count_field,
     list_field,
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from leslied.model.record import Record, Role
 
 _CANCEL_REASONS = ("interrupted", "replaced")
+_TOTAL_FIELDS = ("input_tokens", "cached_input_tokens", "output_tokens", "total_tokens")
+_MAX_REASON_LENGTH = 60
+_MAX_NAME_LENGTH = 100
+_MAX_MESSAGE_ID_LENGTH = 200
 
 
 def decode_event(
@@ -32,9 +36,9 @@ def decode_event(
         case "task_started" | "turn_started":
             return (), {**state, "turn": "open"}, f"event_msg/{line.kind}"
         case "task_complete" | "turn_complete":
-            return _end_turn(payload, context, state)
+            return _decode_turn_end(payload, context, state)
         case "turn_aborted":
-            return _abort_turn(payload, context, state)
+            return _decode_turn_abort(payload, context, state)
         case "token_count":
             return _decode_token_count(payload, context, state)
         case "item_completed":
@@ -74,10 +78,13 @@ def _decode_notice(payload: dict[str, Any], context: LineContext) -> tuple[Recor
     return ()
 
 
-def _end_turn(
+def _decode_turn_end(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """Decode the end of a turn, or the error that ended it unless already decoded."""
+    """Decode the end of a turn, or the error that ended it.
+
+    If an earlier line reported that error, this line is noise.
+    """
     error, is_reported = object_field(payload, "error"), state.get("failed")
     state = {
         name: value for name, value in state.items() if name not in ("turn", "failed")
@@ -90,21 +97,22 @@ def _end_turn(
     return (context.make_event("turn_ended", duration_ms=milliseconds),), state, ""
 
 
-def _abort_turn(
+def _decode_turn_abort(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    reason = text_field(payload, "reason")
-    note = "interrupt" if reason in _CANCEL_REASONS else reason[:60]
+    """Decode the end of a turn that was aborted."""
+    reason = text_field(payload, "reason")[:_MAX_REASON_LENGTH]
+    note = "interrupt" if reason in _CANCEL_REASONS else reason
     state = {
         name: value for name, value in state.items() if name not in ("turn", "failed")
     }
-    return (context.make_event("turn_ended", note=note, reason=reason[:60]),), state, ""
+    return (context.make_event("turn_ended", note=note, reason=reason),), state, ""
 
 
 def _decode_error(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any], kind: str
 ) -> RecordsStateNoise:
-    """Decode an error. Only an `error` ends the turn; a `stream_error` is retried."""
+    """Decode an error. An `error` ends the turn; a `stream_error` is retried."""
     record = _make_error(payload, context, is_final=kind == "error")
     return (record,), {**state, "failed": True} if kind == "error" else state, ""
 
@@ -112,9 +120,11 @@ def _decode_error(
 def _make_error(
     payload: dict[str, Any], context: LineContext, *, is_final: bool = True
 ) -> Record:
+    """Return a record of an error; a final error ended the turn."""
+    # The error's name is a string, or the only key of an object with details.
     info = payload.get("codex_error_info")
     name = next(iter(info), "") if isinstance(info, dict) else info
-    name = name[:100] if isinstance(name, str) else ""
+    name = name[:_MAX_NAME_LENGTH] if isinstance(name, str) else ""
     metadata = {"error": name} if name else {}
     text = text_field(payload, "message") or name or "The turn failed."
     role: Role = "assistant" if is_final else "system"
@@ -136,7 +146,7 @@ def _decode_turn_item(
 
 
 def _link_subagent(payload: dict[str, Any], context: LineContext) -> tuple[Record, ...]:
-    """Return the link to the subagent that a call started, if it started one."""
+    """Return a link to the subagent that a call started; nothing if it started none."""
     call_id = (
         text_field(payload, "call_id")
         or text_field(payload, "event_id")
@@ -147,7 +157,7 @@ def _link_subagent(payload: dict[str, Any], context: LineContext) -> tuple[Recor
         child = id_field(payload, "agent_thread_id")
     elif text_field(payload, "tool") == "spawn_agent":
         receivers = list_field(payload, "receiver_thread_ids")
-        child = id_field({"first": receivers[0]}, "first") if receivers else ""
+        child = as_id(receivers[0]) if receivers else ""
     if not child:
         return ()
     return (context.make_subagent_link(child, "spawn", tool_call_id=call_id),)
@@ -170,9 +180,9 @@ def decode_usage(
 def _decode_token_count(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """Decode the last message's tokens from an older log's running total.
+    """Decode the tokens of the last message, in older logs.
 
-    Totals are often repeated; only a changed total becomes a record.
+    Such lines are often repeated; only one with a changed running total has a record.
     """
     noise = "event_msg/token_count"
     info = object_field(payload, "info")
@@ -188,15 +198,12 @@ def _decode_token_count(
     return (_make_usage_record(context, usage, ""),), state, ""
 
 
-_TOTAL_FIELDS = ("input_tokens", "cached_input_tokens", "output_tokens", "total_tokens")
-
-
 def _make_usage_record(context: LineContext, usage: Usage, message_id: str) -> Record:
     return context.make_record(
         "token_usage",
         "assistant",
         usage=usage,
-        message_id=message_id[:200],
+        message_id=message_id[:_MAX_MESSAGE_ID_LENGTH],
         model=context.model,
     )
 

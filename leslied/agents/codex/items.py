@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from leslied.agents._parsing import to_json
 from leslied.agents.codex.authorship import (
     classify_author,
@@ -35,16 +37,30 @@ if TYPE_CHECKING:
     RecordsStateNoise = tuple[tuple[Record, ...], dict[str, Any], str]
     """Records, the new state, and the kind of noise if there are no records."""
 
+_NOISE_ITEMS = frozenset(
+    {
+        "compaction",
+        "compaction_summary",
+        "context_compaction",
+        "ghost_snapshot",
+        "additional_tools",
+        "compaction_trigger",
+    }
+)
+"""Types of items that repeat other lines or serve only the client."""
 _OUTPUT_HEADER = re.compile(
     r"(?:(?:Chunk ID|Wall time|Original token count|Total output lines): [^\n]*\n)*"
     r"((?:Process exited with code|Exit code:) (-?\d{1,12}))\n"
     r"(?:(?:Wall time|Original token count|Total output lines): [^\n]*\n)*"
     r"Output:(?:\n|$)"
 )
+"""What the client writes before a command's output; group 2 is the exit code."""
 _PAYLOAD_HEADER = re.compile(r"\A(?:[\w ]+: [^\n]*\n)*Payload:\n")
 _ACTION_FIELDS = ("query", "queries", "url", "pattern", "command")
 _SEARCH_ARGUMENTS = ("query", "limit")
+"""Arguments that are stored if a call has an object of arguments: a tool search."""
 _MAX_SPAWNS = 8
+"""Number of spawning calls in the decode state, which must stay small."""
 
 
 def decode_item(
@@ -52,9 +68,7 @@ def decode_item(
 ) -> RecordsStateNoise:
     """Decode one response item; an unknown type has neither records nor noise."""
     kind = text_field(payload, "type")
-    if kind in ("compaction", "compaction_summary", "context_compaction"):
-        return (), state, f"response_item/{kind}"
-    if kind in ("ghost_snapshot", "additional_tools", "compaction_trigger"):
+    if kind in _NOISE_ITEMS:
         return (), state, f"response_item/{kind}"
     decode = _DECODERS.get(kind)
     return decode(payload, context, state) if decode else ((), state, "")
@@ -94,10 +108,8 @@ def _decode_user(
     author = classify_author(payload)
     if author.shell:
         message = _make_user_message(context, f"! {author.shell}", "shell")
-        output = context.make_event(
-            "notice", author.attached, note=author.note, block=1
-        )
-        return (message, output), state, ""
+        output = context.make_event("notice", author.attached, note=author.note)
+        return (message, replace(output, block=1)), state, ""
     if not author.text:
         return *_decode_client_text(author, context, state), ""
     metadata: dict[str, Any] = {"attached": author.attached} if author.attached else {}
@@ -109,6 +121,7 @@ def _decode_user(
         )
     if state.get("facts", {}).get("mode") == "plan":
         metadata["permission_mode"] = "plan"
+    # A turn starts with its prompt; later ones were typed while the agent worked.
     if state.get("turn") == "asked":
         return (
             (_make_user_message(context, author.text, "queued", **metadata),),
@@ -123,7 +136,7 @@ def _decode_user(
 def _decode_client_text(
     author: CodexAuthorship, context: LineContext, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """Decode the client's text; in the oldest logs, only it names the directory."""
+    """Decode the client's text and, in the oldest logs, the directory that it names."""
     changed: dict[str, str] = {}
     if author.note == "environment_context" and not state.get("cwd"):
         changed, state = record_facts({"cwd": find_folder(author.attached)}, state)
@@ -148,6 +161,7 @@ def _decode_agent_message(
     author, recipient = (
         text_field(payload, name)[:200] for name in ("author", "recipient")
     )
+    # Agents are named by path: a parent's name is a prefix of its subagents' names.
     if context.key.source != MAIN and recipient.startswith(author):
         task = _PAYLOAD_HEADER.sub("", text)
         task = f"{recipient}: {task}" if task.startswith("[encrypted]") else task
@@ -172,7 +186,7 @@ def _decode_call(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
     """Decode a tool call; its arguments are JSON in a string, or free text."""
-    name, namespace = text_field(payload, "name"), text_field(payload, "namespace")
+    name = text_field(payload, "name")
     arguments = payload.get("arguments")
     if arguments is None:
         tool_input = to_json({"input": text_field(payload, "input")})
@@ -189,10 +203,11 @@ def _decode_call(
     call_id = text_field(payload, "call_id")
     if name == "spawn_agent" and id_field(payload, "call_id"):
         state = {**state, "spawns": [*state.get("spawns", []), call_id][-_MAX_SPAWNS:]}
-    kind = text_field(payload, "type")
-    name = name or kind.removesuffix("_call")
-    name = f"{namespace.rstrip('_')}__{name}" if namespace.startswith("mcp__") else name
-    return (_make_call(context, name, call_id, tool_input),), state, ""
+    tool_name = name or text_field(payload, "type").removesuffix("_call")
+    namespace = text_field(payload, "namespace")
+    if namespace.startswith("mcp__"):
+        tool_name = f"{namespace.rstrip('_')}__{tool_name}"
+    return (_make_call(context, tool_name, call_id, tool_input),), state, ""
 
 
 def _make_call(
@@ -211,7 +226,7 @@ def _make_call(
 def _decode_action(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """Decode a shell call, or a web search, which has no separate result item."""
+    """Decode a shell call or a web search; a search has no separate result item."""
     action = object_field(payload, "action")
     arguments = {name: action[name] for name in _ACTION_FIELDS if name in action}
     if "working_directory" in action:
@@ -227,7 +242,8 @@ def _decode_action(
 def _make_hosted_result(
     payload: dict[str, Any], context: LineContext, name: str, call_id: str
 ) -> Record:
-    """Return the result of a hosted tool, which the item of the call contains."""
+    """Return the result of a hosted tool; the item of the call contains the result."""
+    # The result is an image: the data of a data URL without the part before the data.
     result = text_field(payload, "result")
     content = format_url_placeholder("image", f"data:image,{result}") if result else ""
     return context.make_record(
@@ -243,6 +259,7 @@ def _make_hosted_result(
 def _decode_image(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
+    """Decode the generation of an image, which has no separate result item."""
     call_id = text_field(payload, "id")
     arguments = to_json({"prompt": text_field(payload, "revised_prompt")})
     record = _make_call(context, "image_generation", call_id, arguments)
@@ -295,7 +312,7 @@ def _parse_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _split_exit_code(text: str) -> tuple[str, int | None]:
-    """Return a command's output and its exit code, or None if there is no code.
+    """Return a command's output, and its exit code or None.
 
     Older clients put both into a JSON object, newer ones write a header. The header's
     line with a nonzero code stays in the output.
@@ -314,10 +331,12 @@ def _split_exit_code(text: str) -> tuple[str, int | None]:
 
 
 def _parse_spawned_id(text: str) -> str:
+    """Return the subagent's id in the result of a spawning call, or ""."""
     return id_field(_parse_or_empty(text), "agent_id")
 
 
 def _parse_or_empty(text: str) -> dict[str, Any]:
+    """Return the JSON object in the text, or an empty one if there is none."""
     try:
         return parse_json(text.encode())
     except DecodeError:

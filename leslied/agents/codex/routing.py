@@ -21,11 +21,14 @@ _ROLLOUT_NAME = re.compile(
     rf"rollout-\d{{4}}.*?-({_UUID})(?:_{_UUID})?\.jsonl?(?:\.zst)?"
 )
 _UUID7_PREFIX = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7")
-"""An id that starts with its time in milliseconds."""
+"""Start of an id whose first characters are its time in milliseconds."""
+_UUID7_TIME_LENGTH = 13
+"""Number of characters of that time: twelve digits and a hyphen."""
 _REPLAY_PAUSE_SECONDS = 1.0
 """Replayed lines are written at once: a line after a longer pause is new."""
 _ID = re.compile(r"[\w.:-]{1,100}", re.ASCII)
 _MAX_FACT_BYTES = {"cwd": 1200}
+_DEFAULT_MAX_FACT_BYTES = 120
 """Longer values are ignored, to keep the decode state small."""
 
 
@@ -55,19 +58,17 @@ class LineContext(NamedTuple):
 
     def make_event(self, kind: EventKind, content: str = "", **facts: Any) -> Record:
         """Return an event of this line with all facts that are not empty."""
-        present = {
+        present_facts = {
             name: value for name, value in facts.items() if value not in (None, "")
         }
-        block = present.pop("block", 0)
-        metadata = {"kind": kind, **present}
-        return self.make_record(
-            "system_event", "system", content, block=block, metadata=metadata
-        )
+        metadata = {"kind": kind, **present_facts}
+        return self.make_record("system_event", "system", content, metadata=metadata)
 
     def make_subagent_link(self, child: str, link_source: str, **facts: Any) -> Record:
         """Return an event that links a subagent to the call that spawned it.
 
-        `link_source` says which kind of line has the link; each kind has its own event.
+        `child` is the subagent's id. `link_source` says which kind of line has the
+        link; each kind has its own event.
         """
         facts = {name: value for name, value in facts.items() if value}
         return Record(
@@ -86,10 +87,13 @@ class LineContext(NamedTuple):
 def route_line(
     source: SourceRef, line: CodexLine, state: dict[str, Any]
 ) -> tuple[LineContext, dict[str, Any]]:
-    """Return the line's context; the file's name and first line decide the session."""
+    """Return the line's context and the new state.
+
+    The name and the first line of the file decide the session.
+    """
     if "thread" not in state:
         meta = line.payload if line.type == "session_meta" else {}
-        state = {**state, **_parse_head(source, meta)}
+        state = {**state, **_make_initial_state(source, meta)}
     key = SessionKey(*state["key"])
     time = parse_time(line.timestamp)
     native_id = id_field(line.payload, "id") if line.type == "response_item" else ""
@@ -97,36 +101,45 @@ def route_line(
     return LineContext(key, state["thread"], time, native_id, model), state
 
 
-def _parse_head(source: SourceRef, meta: dict[str, Any]) -> dict[str, Any]:
-    """Return the initial state: thread, session, and where its own history starts."""
+def _make_initial_state(source: SourceRef, meta: dict[str, Any]) -> dict[str, Any]:
+    """Return the thread, its session key, and where its own lines start.
+
+    `meta` is the payload of the file's header, or empty if the header is missing.
+    """
     name = printable_name(source.path.name)
     match = _ROLLOUT_NAME.fullmatch(name)
     thread = match[1] if match else id_field(meta, "id") or name.partition(".")[0][:100]
-    parent, root = _find_parent(meta), id_field(meta, "session_id")
-    session = root if root and root != thread else parent
-    stream = f"subagent:{thread}" if session else MAIN
-    head: dict[str, Any] = {
+    # The main session of a subagent; empty if the thread is a main session itself.
+    main_session = id_field(meta, "session_id")
+    if main_session in ("", thread):
+        main_session = _find_parent(meta)
+    stream = f"subagent:{thread}" if main_session else MAIN
+    state: dict[str, Any] = {
         "thread": thread,
-        "key": [source.agent, session or thread, stream],
+        "key": [source.agent, main_session or thread, stream],
     }
-    if session or object_field(meta, "source").get("subagent"):
-        head["is_task"] = True
+    if main_session or object_field(meta, "source").get("subagent"):
+        state["is_task"] = True
     start = meta.get("subagent_history_start_ordinal")
     if type(start) is int and 0 < start < 2**53:
-        head["replay"] = {"until": start}
+        state["replay"] = {"until": start}
     elif meta.get("forked_from_id") and not object_field(meta, "history_base"):
-        head["replay"] = {}
-    return head
+        state["replay"] = {}
+    return state
 
 
 def id_field(value: dict[str, Any], name: str) -> str:
     """Return the id in this field, or "" if it is missing or malformed."""
-    text = text_field(value, name)
-    return text if _ID.fullmatch(text) else ""
+    return as_id(value.get(name))
+
+
+def as_id(value: object) -> str:
+    """Return the value if it is a well-formed id, or ""."""
+    return value if isinstance(value, str) and _ID.fullmatch(value) else ""
 
 
 def _find_parent(meta: dict[str, Any]) -> str:
-    """Return the thread that spawned this one, or ""."""
+    """Return the id of the thread that spawned this one, or ""."""
     subagent = object_field(object_field(meta, "source"), "subagent")
     spawn = object_field(subagent, "thread_spawn")
     parent = id_field(spawn, "parent_thread_id")
@@ -138,41 +151,37 @@ def _find_parent(meta: dict[str, Any]) -> str:
 def detect_replay(
     line: CodexLine, state: dict[str, Any]
 ) -> tuple[bool, dict[str, Any]]:
-    """Return whether the line repeats one of the fork's parent, and the new state."""
-    replay = state.get("replay")
+    """Return whether the line repeats one of the parent thread, and the new state."""
+    replay, thread = state.get("replay"), state["thread"]
+    is_header = line.type == "session_meta"
+    header_thread = text_field(line.payload, "id") if is_header else None
     if replay is None:
-        line_thread = text_field(line.payload, "id")
-        is_parent_header = line.type == "session_meta" and line_thread not in (
-            "",
-            state["thread"],
-        )
-        if not is_parent_header:
+        if header_thread in (None, "", thread):
             return False, state
+        # After the header of another thread, that thread's lines are replayed.
         replay = {}
-    elif (
-        line.type == "session_meta"
-        and text_field(line.payload, "id") == state["thread"]
-    ):
-        return False, {**state, "replay": {**replay, **_make_replay_state(line)}}
-    if _is_first_own_line(line, replay, state["thread"]):
-        return False, {key: fact for key, fact in state.items() if key != "replay"}
-    return True, {**state, "replay": {**replay, **_make_replay_state(line)}}
+    elif header_thread == thread:
+        return False, {**state, "replay": {**replay, **_replay_time(line)}}
+    if _is_first_own_line(line, replay, thread):
+        return False, {key: value for key, value in state.items() if key != "replay"}
+    return True, {**state, "replay": {**replay, **_replay_time(line)}}
 
 
 def _is_first_own_line(line: CodexLine, replay: dict[str, Any], thread: str) -> bool:
-    """Return whether a fork's own lines start here, by ordinal, turn id or pause."""
+    """Return whether a thread's own lines start here, by ordinal, turn id or pause."""
     if "until" in replay:
         return line.ordinal is not None and line.ordinal >= int(replay["until"])
     turn = text_field(line.payload, "turn_id")
     if _UUID7_PREFIX.match(turn) and _UUID7_PREFIX.match(thread):
-        return turn[:13] >= thread[:13]
+        return turn[:_UUID7_TIME_LENGTH] >= thread[:_UUID7_TIME_LENGTH]
     previous, time = parse_time(replay.get("at")), parse_time(line.timestamp)
     return bool(
         previous and time and (time - previous).total_seconds() > _REPLAY_PAUSE_SECONDS
     )
 
 
-def _make_replay_state(line: CodexLine) -> dict[str, str]:
+def _replay_time(line: CodexLine) -> dict[str, str]:
+    """Return the line's time as a part of the replay state; empty if it has none."""
     time = parse_time(line.timestamp)
     return {"at": time.isoformat()} if time else {}
 
@@ -198,6 +207,7 @@ def decode_session_meta(
 
 
 def _link_to_parent(meta: dict[str, Any], context: LineContext) -> Record:
+    """Return a subagent's link to its parent, from the subagent's own header."""
     parent = _find_parent(meta) or id_field(meta, "parent_thread_id")
     return context.make_subagent_link(
         context.thread,
@@ -237,7 +247,7 @@ def record_facts(
         for name, value in facts.items()
         if value
         and value != previous.get(name)
-        and len(value.encode()) <= _MAX_FACT_BYTES.get(name, 120)
+        and len(value.encode()) <= _MAX_FACT_BYTES.get(name, _DEFAULT_MAX_FACT_BYTES)
     }
     if not changed:
         return {}, state

@@ -91,7 +91,7 @@ _NOISE_TURN_ITEMS = frozenset(
 
 
 class CodexLine(msgspec.Struct, frozen=True):
-    """One line; in logs of early 2025 the line itself is the payload."""
+    """One line: an envelope with a payload, or in logs of early 2025 a bare payload."""
 
     type: str
     payload: dict[str, Any]
@@ -107,7 +107,7 @@ class CodexLine(msgspec.Struct, frozen=True):
 
     @property
     def item(self) -> dict[str, Any]:
-        """The item of a turn, for events that contain one."""
+        """The item of a turn that an event contains; empty for other events."""
         return object_field(self.payload, "item")
 
     @property
@@ -149,8 +149,8 @@ def find_noise(data: bytes) -> str:
     if payload.type in _NOISE_EVENTS:
         return f"event_msg/{payload.type}"
     if payload.type == "item_completed" and payload.item:
-        kind = payload.item.type
-        return f"item_completed/{kind}" if kind in _NOISE_TURN_ITEMS else ""
+        item_type = payload.item.type
+        return f"item_completed/{item_type}" if item_type in _NOISE_TURN_ITEMS else ""
     return ""
 
 
@@ -180,11 +180,14 @@ def parse_json(data: bytes) -> dict[str, Any]:
 
 
 def is_json_object(text: object) -> bool:
-    """Return whether the value is text that contains a JSON object."""
+    """Return whether the value is the text of a JSON object."""
+    if not isinstance(text, str):
+        return False
     try:
-        return isinstance(text, str) and _OBJECT_DECODER.decode(text) is not None
+        _OBJECT_DECODER.decode(text)
     except _DECODE_ERRORS:
         return False
+    return True
 
 
 def text_field(value: dict[str, Any], name: str) -> str:

@@ -28,6 +28,8 @@ PATTERNS = (
     Pattern(glob="*.jsonl"),
     Pattern(glob="*/workspace.yaml", shape=Shape.DOCUMENT),
 )
+_MAX_PID_DIGITS = 11
+"""Python refuses to convert thousands of digits; no pid has this many."""
 
 
 class CopilotCli(BaseAdapter):
@@ -57,7 +59,7 @@ class CopilotCli(BaseAdapter):
             yield Root(path=folder, patterns=PATTERNS)
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-        """Decode one event, or the title in a session's `workspace.yaml`."""
+        """Decode one line, or the title in a session's `workspace.yaml`."""
         if entry.source.shape is Shape.DOCUMENT:
             return decode_workspace(entry, state)
         return decode_line(entry, state)
@@ -70,10 +72,10 @@ class CopilotCli(BaseAdapter):
             yield ProcessRegistry(folder, "*/inuse.*.lock")
 
     def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
-        """Return the session and pid from the path of the lock file."""
+        """Return the session and pid in a lock file's path, or None without a pid."""
         del data
         _, _, pid = path.name.removesuffix(".lock").partition("inuse.")
-        if not (pid.isascii() and pid.isdecimal() and len(pid) < 12):
+        if not (pid.isascii() and pid.isdecimal() and len(pid) <= _MAX_PID_DIGITS):
             return None
         return LiveProcess(printable_name(path.parent.name), int(pid))
 

@@ -1,4 +1,4 @@
-"""Decode one Copilot CLI event into records."""
+"""Decode one line of a Copilot CLI log into records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from leslied.agents._parsing import (
     reject_entry,
 )
 from leslied.agents.copilot_cli import events, messages
-from leslied.agents.copilot_cli.schema import CopilotEvent, as_text
+from leslied.agents.copilot_cli.schema import CopilotLine, as_text
 from leslied.model.record import MAIN, DecodeResult, Record, SessionKey
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ NOISE = frozenset(
         "tool_search.activated",
     }
 )
-"""Types of events that repeat other events or serve only the client."""
+"""Types of lines that repeat other lines or serve only the client."""
 _SIMPLE_EVENTS: Mapping[str, tuple[EventKind, str]] = {
     "session.context_cleared": ("notice", "initialMessage"),
     "session.fusion_route_failed": ("notice", "errorMessage"),
@@ -84,9 +84,9 @@ _SIMPLE_EVENTS: Mapping[str, tuple[EventKind, str]] = {
     "subagent.selected": ("context", "agentName"),
     "system.notification": ("notice", "content"),
 }
-"""For types that become one event: its kind, and the field with its text."""
+"""For types of lines that become one event: its kind, and the field with its text."""
 _SUBAGENT_TYPES = ("subagent.started", "subagent.completed", "subagent.failed")
-_DECODERS: Mapping[str, Callable[[CopilotEvent, State], RecordsAndState]] = {
+_DECODERS: Mapping[str, Callable[[CopilotLine, State], RecordsAndState]] = {
     "abort": events.decode_abort,
     "assistant.message": messages.decode_assistant,
     "assistant.reasoning": messages.decode_reasoning,
@@ -101,7 +101,7 @@ _DECODERS: Mapping[str, Callable[[CopilotEvent, State], RecordsAndState]] = {
     "session.start": events.decode_session_context,
     "session.title_changed": events.decode_title,
     "session.usage_record": events.decode_usage,
-    **dict.fromkeys(_SUBAGENT_TYPES, events.decode_spawn),
+    **dict.fromkeys(_SUBAGENT_TYPES, events.decode_subagent),
     "tool.execution_complete": messages.decode_tool_result,
     "tool.execution_start": messages.decode_tool_start,
     "tool.user_requested": messages.decode_user_command,
@@ -110,14 +110,14 @@ _DECODERS: Mapping[str, Callable[[CopilotEvent, State], RecordsAndState]] = {
 
 
 def decode_line(entry: RawEntry, state: State) -> DecodeResult:
-    """Decode one event of a session's log."""
+    """Decode one line of a session's log."""
     value = parse_object(entry.data)
     kind = as_text(value.get("type"))
     if entry.is_fragment and not (kind and value.get("id") and value.get("timestamp")):
         reject_entry("a fragment that is not an entry")
     if kind in NOISE or kind.startswith("permission."):
         return DecodeResult(state=state, noise=kind)
-    line = _parse_event(entry.source, kind, value)
+    line = _parse_line(entry.source, kind, value)
     has_data = isinstance(value.get("data"), dict)
     if has_data and kind in _DECODERS:
         records, state = _DECODERS[kind](line, state)
@@ -135,18 +135,18 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
     )
 
 
-def _parse_event(source: SourceRef, kind: str, value: dict[str, Any]) -> CopilotEvent:
-    """Return the event; the path names its session, and the line its subagent."""
+def _parse_line(source: SourceRef, kind: str, value: dict[str, Any]) -> CopilotLine:
+    """Return the line with its session, which the path names, and its subagent."""
     data = value.get("data")
     data = data if isinstance(data, dict) else {}
     parts = tuple(map(printable_name, source.parts))
     session_id = parts[0] if len(parts) > 1 else parts[0].removesuffix(".jsonl")
     # Older lines name the call that spawned the subagent, not the subagent.
-    agent = as_text(value.get("agentId")) or as_text(data.get("parentToolCallId"))
-    if not agent and kind in _SUBAGENT_TYPES:
-        agent = as_text(data.get("toolCallId"))
-    stream = f"subagent:{agent}" if agent else MAIN
-    return CopilotEvent(
+    agent_id = as_text(value.get("agentId")) or as_text(data.get("parentToolCallId"))
+    if not agent_id and kind in _SUBAGENT_TYPES:
+        agent_id = as_text(data.get("toolCallId"))
+    stream = f"subagent:{agent_id}" if agent_id else MAIN
+    return CopilotLine(
         kind=kind,
         data=data,
         key=SessionKey(source.agent, session_id, stream),
@@ -156,9 +156,11 @@ def _parse_event(source: SourceRef, kind: str, value: dict[str, Any]) -> Copilot
     )
 
 
-def _decode_simple_event(line: CopilotEvent) -> Record:
-    kind, name = _SIMPLE_EVENTS[line.kind]
-    note = line.kind.removeprefix("session.")
+def _decode_simple_event(line: CopilotLine) -> Record:
+    event_kind, text_name = _SIMPLE_EVENTS[line.kind]
     return line.make_event(
-        kind, line.text_field(name), note=note, skill=line.text_field("name")
+        event_kind,
+        line.text_field(text_name),
+        note=line.kind.removeprefix("session."),
+        skill=line.text_field("name"),
     )

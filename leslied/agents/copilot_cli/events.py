@@ -1,4 +1,4 @@
-"""Decode events that are not messages: context, tokens, errors, ends, subagents."""
+"""Decode lines that are not messages: context, tokens, errors, ends, subagents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from leslied.agents.copilot_cli.schema import (
     MAX_FACT_LENGTHS,
-    CopilotEvent,
+    CopilotLine,
     as_count,
     as_text,
     flatten_text,
@@ -23,7 +23,7 @@ _LINK_BLOCK = 900
 """Block number of the record that links a subagent to its call."""
 
 
-def decode_session_context(line: CopilotEvent, state: State) -> RecordsAndState:
+def decode_session_context(line: CopilotLine, state: State) -> RecordsAndState:
     """Decode the start, resumption or move of a session: directory, branch, version."""
     context = line.data.get("context")
     context = context if isinstance(context, dict) else line.data
@@ -37,17 +37,17 @@ def decode_session_context(line: CopilotEvent, state: State) -> RecordsAndState:
         for name, value in facts.items()
         if value and len(value) <= MAX_FACT_LENGTHS[name]
     }
-    is_first = line.kind == "session.start"
+    is_start = line.kind == "session.start"
     # A resumption without changes gets no record: its time, perhaps days later,
     # would extend the previous unit.
-    if not is_first and all(state.get(name) == value for name, value in facts.items()):
+    if not is_start and all(state.get(name) == value for name, value in facts.items()):
         return (), state
-    note = "" if is_first else line.kind.removeprefix("session.")
-    event = line.make_event("opened" if is_first else "context", note=note, **facts)
+    note = "" if is_start else line.kind.removeprefix("session.")
+    event = line.make_event("opened" if is_start else "context", note=note, **facts)
     return (replace(event, model=line.text_field("selectedModel")),), {**state, **facts}
 
 
-def decode_model(line: CopilotEvent, state: State) -> RecordsAndState:
+def decode_model(line: CopilotLine, state: State) -> RecordsAndState:
     """Decode a change of the model."""
     if line.text_field("newModel") == line.text_field("previousModel"):
         return (), state
@@ -55,7 +55,7 @@ def decode_model(line: CopilotEvent, state: State) -> RecordsAndState:
     return (replace(event, model=line.text_field("newModel")),), state
 
 
-def decode_mode(line: CopilotEvent, state: State) -> RecordsAndState:
+def decode_mode(line: CopilotLine, state: State) -> RecordsAndState:
     """Decode a change of the agent's mode, such as planning."""
     mode = line.text_field("newMode")
     return (
@@ -63,8 +63,8 @@ def decode_mode(line: CopilotEvent, state: State) -> RecordsAndState:
     ), state
 
 
-def decode_info(line: CopilotEvent, state: State) -> RecordsAndState:
-    """Decode a notice, or a rewind, which no other event reports."""
+def decode_info(line: CopilotLine, state: State) -> RecordsAndState:
+    """Decode a notice, or a rewind, which no other line reports."""
     note = line.text_field("infoType")
     kind: EventKind = "rewound" if note == "rewind" else "notice"
     return (
@@ -72,24 +72,25 @@ def decode_info(line: CopilotEvent, state: State) -> RecordsAndState:
     ), state
 
 
-def decode_title(line: CopilotEvent, state: State) -> RecordsAndState:
+def decode_title(line: CopilotLine, state: State) -> RecordsAndState:
     """Decode the title, which only some versions write to the log."""
     title = line.text_field("title")
     return (line.make_event("title", title, title_kind="ai"),), state
 
 
-def decode_usage(line: CopilotEvent, state: State) -> RecordsAndState:
+def decode_usage(line: CopilotLine, state: State) -> RecordsAndState:
     """Decode the token counts of one API message."""
-    usage = line.data.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    message_id = as_text(usage.get("apiCallId")) or line.native_id
-    record = _make_usage_record(line, usage, message_id, as_text(usage.get("model")))
+    counts = line.data.get("usage")
+    counts = counts if isinstance(counts, dict) else {}
+    message_id = as_text(counts.get("apiCallId")) or line.native_id
+    record = _make_usage_record(line, counts, message_id, as_text(counts.get("model")))
     return (record,), {**state, "counted": True}
 
 
 def _make_usage_record(
-    line: CopilotEvent, counts: dict[str, Any], message_id: str, model: str
+    line: CopilotLine, counts: dict[str, Any], message_id: str, model: str
 ) -> Record:
+    """Return a record of token counts; the log's input count includes cached tokens."""
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
     input_total, output, cache_read, cache_write = (
         as_count(counts.get(count_name)) for count_name in names
@@ -101,31 +102,31 @@ def _make_usage_record(
     return line.make_record("token_usage", "system", **fields)
 
 
-def decode_shutdown(line: CopilotEvent, state: State) -> RecordsAndState:
+def decode_shutdown(line: CopilotLine, state: State) -> RecordsAndState:
     """Decode the session's end, and token totals by model if no message had counts.
 
-    The id of a total contains the start of the counted run. Totals that include earlier
-    ones have the same start, so the store uses only the largest of them.
+    The message id of a total contains the start of the run that it counts. A total that
+    includes an earlier one has the same start, so both have the same id, and the store
+    uses only the largest.
     """
     note, reason = line.text_field("shutdownType"), line.text_field("errorReason")
     records = [line.make_event("ended", reason, note=note)]
     metrics = line.data.get("modelMetrics")
     if isinstance(metrics, dict) and not state.get("counted"):
         started_at = line.data.get("sessionStartTime")
-        run = str(started_at) if isinstance(started_at, int) else line.native_id
-        for number, (model, model_usage) in enumerate(metrics.items(), 1):
-            usage = model_usage.get("usage") if isinstance(model_usage, dict) else None
-            usage = usage if isinstance(usage, dict) else {}
-            message_id = f"{line.key.session_id}:{run}:{model}"
-            record = _make_usage_record(line, usage, message_id, model)
+        run_id = str(started_at) if isinstance(started_at, int) else line.native_id
+        for number, (model, metric) in enumerate(metrics.items(), 1):
+            counts = metric.get("usage") if isinstance(metric, dict) else None
+            counts = counts if isinstance(counts, dict) else {}
+            message_id = f"{line.key.session_id}:{run_id}:{model}"
+            record = _make_usage_record(line, counts, message_id, model)
             metadata = {**record.metadata, "is_sum": True}
             records.append(replace(record, block=number, metadata=metadata))
-    return tuple(records), {
-        key: value for key, value in state.items() if key != "asked"
-    }
+    state = {name: value for name, value in state.items() if name != "asked"}
+    return tuple(records), state
 
 
-def decode_error(line: CopilotEvent, state: State) -> RecordsAndState:
+def decode_error(line: CopilotLine, state: State) -> RecordsAndState:
     """Decode an error that ended the turn."""
     status = line.data.get("statusCode")
     metadata = {"note": line.text_field("errorType") or "error"}
@@ -137,7 +138,7 @@ def decode_error(line: CopilotEvent, state: State) -> RecordsAndState:
     ), state
 
 
-def decode_compaction(line: CopilotEvent, state: State) -> RecordsAndState:
+def decode_compaction(line: CopilotLine, state: State) -> RecordsAndState:
     """Decode a compaction and its summary, or the failure of one."""
     if line.data.get("success") is False:
         text = flatten_text(line.data.get("error"), "message")
@@ -145,13 +146,13 @@ def decode_compaction(line: CopilotEvent, state: State) -> RecordsAndState:
     return (line.make_event("compacted", line.text_field("summaryContent")),), state
 
 
-def decode_abort(line: CopilotEvent, state: State) -> RecordsAndState:
+def decode_abort(line: CopilotLine, state: State) -> RecordsAndState:
     """Decode the end of a turn that the person stopped."""
     reason = line.text_field("reason")
     return (line.make_event("turn_ended", note="interrupt", reason=reason),), state
 
 
-def decode_spawn(line: CopilotEvent, state: State) -> RecordsAndState:
+def decode_subagent(line: CopilotLine, state: State) -> RecordsAndState:
     """Decode a subagent's start or end: its link to the call, and its error if any."""
     is_start = line.kind == "subagent.started"
     description = line.text_field("agentDescription") or line.text_field(
@@ -161,7 +162,7 @@ def decode_spawn(line: CopilotEvent, state: State) -> RecordsAndState:
         "tool_call_id": line.text_field("toolCallId"),
         "parent_agent": line.text_field("parentId"),
         "agent_type": line.text_field("agentType") or line.text_field("agentName"),
-        # Only the start event describes the subagent's work.
+        # Only the line of the start describes the subagent's work.
         "description": description if is_start else None,
         "is_finished": None if is_start else True,
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.agents._parsing import to_json
 from leslied.agents.copilot_cli.schema import (
-    CopilotEvent,
+    CopilotLine,
     as_text,
     flatten_text,
     short_digest,
@@ -27,13 +27,14 @@ _INJECTED_SOURCES = (
     "skill",
     "system",
 )
-"""Prefixes of a user message's source if no person typed the message."""
+"""If its source starts with one of these, a person did not type a user message."""
 _TEXT_BLOCK, _FIRST_CALL_BLOCK = 1, 2
 """Block numbers of an answer's text and of its first call."""
 _MAX_REQUESTS = 16
+"""Number of requested calls in the decode state, which must stay small."""
 
 
-def decode_user(line: CopilotEvent, state: State) -> RecordsAndState:
+def decode_user(line: CopilotLine, state: State) -> RecordsAndState:
     """Decode a person's prompt, the task of a subagent, or the client's text."""
     text, source = line.text_field("content"), line.text_field("source")
     text = "\n\n".join(filter(None, [text, *_list_attachment_labels(line.data)]))
@@ -55,7 +56,7 @@ def decode_user(line: CopilotEvent, state: State) -> RecordsAndState:
     ), state
 
 
-def _make_user_message(line: CopilotEvent, text: str, origin: str) -> Record:
+def _make_user_message(line: CopilotLine, text: str, origin: str) -> Record:
     metadata = {"origin": origin}
     if line.text_field("agentMode"):
         metadata["permission_mode"] = line.text_field("agentMode")
@@ -70,18 +71,21 @@ def _list_attachment_labels(data: dict[str, Any]) -> list[str]:
 
 
 def _format_attachment(attachment: dict[str, Any]) -> str:
-    names = ("displayName", "path", "filePath", "title", "url", "mimeType")
-    name = next(
-        (label for label in map(as_text, map(attachment.get, names)) if label), ""
-    )
+    """Return a label with the kind and the name of an attachment."""
+    keys = ("displayName", "path", "filePath", "title", "url", "mimeType")
+    names = (as_text(attachment.get(key)) for key in keys)
+    name = next(filter(None, names), "")
     kind = as_text(attachment.get("type")) or "attachment"
     if as_text(attachment.get("mimeType")).startswith("image/"):
         kind = "image"
     return f"[{kind} {name}]" if name else f"[{kind}]"
 
 
-def decode_assistant(line: CopilotEvent, state: State) -> RecordsAndState:
-    """Decode reasoning, text and requested tool calls; skip reasoning just decoded."""
+def decode_assistant(line: CopilotLine, state: State) -> RecordsAndState:
+    """Decode reasoning, text and requested tool calls.
+
+    Reasoning is skipped if a line of its own has just reported it.
+    """
     requests = _list_tool_requests(line.data)
     is_turn_end = _is_last_chunk(line.data) and not requests
     base: dict[str, Any] = {
@@ -117,7 +121,7 @@ def _list_tool_requests(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _is_last_chunk(data: dict[str, Any]) -> bool:
-    """Return whether this is the last chunk of the answer."""
+    """Return whether this is the last or only chunk of the answer."""
     index, count = data.get("chunkIndex"), data.get("chunkCount")
     if not isinstance(index, int) or not isinstance(count, int):
         return True
@@ -139,31 +143,34 @@ def _call_fields(call: dict[str, Any], name_key: str) -> dict[str, str]:
 
 
 def _is_json(text: str) -> bool:
+    """Return whether the text is a JSON value other than null."""
     try:
         return json.loads(text) is not None
     except (ValueError, RecursionError):
         return False
 
 
-def decode_reasoning(line: CopilotEvent, state: State) -> RecordsAndState:
+def decode_reasoning(line: CopilotLine, state: State) -> RecordsAndState:
     """Decode reasoning; older versions write it here and again in the answer."""
     thought = line.text_field("content")
     record = line.make_record("thinking", "assistant", content=thought)
     return (record,), {**state, "thought": short_digest(thought)}
 
 
-def decode_tool_start(line: CopilotEvent, state: State) -> RecordsAndState:
+def decode_tool_start(line: CopilotLine, state: State) -> RecordsAndState:
     """Decode the start of a call, unless an earlier message requested the call."""
     digest = short_digest(line.text_field("toolCallId"))
-    requested: list[str] = state.get("asked", [])
-    if digest in requested:
-        return (), {**state, "asked": [item for item in requested if item != digest]}
+    # Stored states contain the digests of requested calls under the key `asked`.
+    request_digests: list[str] = state.get("asked", [])
+    if digest in request_digests:
+        other_digests = [other for other in request_digests if other != digest]
+        return (), {**state, "asked": other_digests}
     model = line.text_field("model")
     call = _call_fields(line.data, "toolName")
     return (line.make_record("tool_use", "assistant", model=model, **call),), state
 
 
-def decode_user_command(line: CopilotEvent, state: State) -> RecordsAndState:
+def decode_user_command(line: CopilotLine, state: State) -> RecordsAndState:
     """Decode a command that the person ran."""
     call = _call_fields(line.data, "toolName")
     arguments = line.data.get("arguments")
@@ -175,15 +182,15 @@ def decode_user_command(line: CopilotEvent, state: State) -> RecordsAndState:
 
 
 def _remember_requests(state: State, *call_ids: str) -> State:
-    """Add requested calls to the state, so that their start is not decoded again."""
+    """Return the state with these calls, so that their start is not decoded again."""
     if not call_ids:
         return state
-    requested = [*state.get("asked", []), *map(short_digest, call_ids)][-_MAX_REQUESTS:]
-    return {**state, "asked": requested}
+    digests = [*state.get("asked", []), *map(short_digest, call_ids)]
+    return {**state, "asked": digests[-_MAX_REQUESTS:]}
 
 
-def decode_tool_result(line: CopilotEvent, state: State) -> RecordsAndState:
-    """Decode a tool result; that of a person's command ends the turn."""
+def decode_tool_result(line: CopilotLine, state: State) -> RecordsAndState:
+    """Decode a tool result; the result of a person's command is the end of a turn."""
     result, error = line.data.get("result"), line.data.get("error")
     text = flatten_text(result, "content", "detailedContent")
     text = text or flatten_text(error, "message")

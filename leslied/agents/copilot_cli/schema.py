@@ -1,4 +1,4 @@
-"""Define a Copilot CLI event, and read its fields leniently."""
+"""Define a line of a Copilot CLI log, and read its fields leniently."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 MAX_FACT_LENGTHS = {"cwd": 700, "version": 60, "git_branch": 120}
 """Longer values are ignored, to keep the decode state small."""
 _MAX_COUNT = 2**53
+"""A larger number is corrupt, not a count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CopilotEvent:
-    """One event of the log, with its session."""
+class CopilotLine:
+    """One line of a log, which Copilot CLI calls an event, with its session."""
 
     kind: str
+    """The type of the line, such as `user.message`."""
     data: dict[str, Any]
     key: SessionKey
     native_id: str
@@ -38,7 +40,7 @@ class CopilotEvent:
         return as_text(self.data.get(name))
 
     def make_record(self, type_: RecordType, role: Role, **fields: Any) -> Record:
-        """Return a record of this event."""
+        """Return a record of this line."""
         return Record(
             session=self.key,
             type=type_,
@@ -50,18 +52,22 @@ class CopilotEvent:
         )
 
     def make_event(self, kind: EventKind, content: str = "", **facts: Any) -> Record:
-        """Return an event record with all facts that are not empty."""
-        present = {
+        """Return an event of this line with all facts that are not empty."""
+        present_facts = {
             name: value for name, value in facts.items() if value not in (None, "")
         }
-        metadata = {"kind": kind, **present}
+        metadata = {"kind": kind, **present_facts}
         return self.make_record(
             "system_event", "system", content=content, metadata=metadata
         )
 
 
 def flatten_text(value: Any, *names: str) -> str:
-    """Return text as it is, the first of an object's named fields, or else JSON."""
+    """Return the value as text.
+
+    For an object, this is the first of the named text fields that is not empty; an
+    object without such fields and any other value become JSON.
+    """
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, dict):
@@ -84,5 +90,5 @@ def as_count(value: object) -> int:
 
 
 def short_digest(text: str) -> str:
-    """Return a short hash of a text."""
+    """Return a short hash of a text, for the decode state."""
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()

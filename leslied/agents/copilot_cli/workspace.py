@@ -27,7 +27,8 @@ def decode_workspace(entry: RawEntry, state: State) -> DecodeResult:
         return DecodeResult(state=state, noise="workspace", cwd=cwd)
     updated_at = _find_yaml_value(text, "updated_at")
     session_id = printable_name(entry.source.parts[0])
-    kind = "custom" if _find_yaml_value(text, "user_named") == "true" else "ai"
+    is_custom = _find_yaml_value(text, "user_named") == "true"
+    title_kind = "custom" if is_custom else "ai"
     record = Record(
         session=SessionKey(entry.source.agent, session_id),
         type="system_event",
@@ -36,7 +37,7 @@ def decode_workspace(entry: RawEntry, state: State) -> DecodeResult:
         native_id=f"workspace:{updated_at}:{title}",
         scope=session_id,
         created_at=parse_time(updated_at),
-        metadata={"kind": "title", "title_kind": kind, "is_side": True},
+        metadata={"kind": "title", "title_kind": title_kind, "is_side": True},
     )
     return DecodeResult(records=(record,), state=state, cwd=cwd)
 
@@ -49,15 +50,15 @@ def _find_yaml_value(text: str, name: str) -> str:
             continue
         value = line.removeprefix(f"{name}:").strip()
         if value[:1] in ("|", ">"):
-            following = lines[number + 1 :]
-            block = [row.strip() for row in following[: _count_indented(following)]]
-            return " ".join(filter(None, block))
+            next_lines = lines[number + 1 :]
+            block_lines = next_lines[: _count_indented(next_lines)]
+            return " ".join(filter(None, map(str.strip, block_lines)))
         return _unquote(value)
     return ""
 
 
 def _count_indented(lines: list[str]) -> int:
-    """Return how many lines precede the first one that is not indented or blank."""
+    """Return how many lines precede the first that is neither indented nor blank."""
     unindented = (
         number
         for number, line in enumerate(lines)
@@ -67,6 +68,7 @@ def _count_indented(lines: list[str]) -> int:
 
 
 def _unquote(value: str) -> str:
+    """Return a YAML value without its quotes; null becomes ""."""
     if len(value) > 1 and value[0] == value[-1] == "'":
         return value[1:-1].replace("''", "'")
     if len(value) > 1 and value[0] == value[-1] == '"':

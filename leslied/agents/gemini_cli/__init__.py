@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from leslied.model.source import Environment, RawEntry
 
 MARKER = ".project_root"
-"""Name of the file that contains the path of a project."""
+"""Name of the file next to `chats` that contains the path of the project."""
 
 PATTERNS = (
     Pattern(glob="*/chats/session-*.jsonl", side_file=f"../{MARKER}"),
@@ -54,7 +54,7 @@ class GeminiCli(BaseAdapter):
     )
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """Return the `tmp` directory of Gemini's home, which contains its sessions."""
+        """Return the `tmp` directory of every home in use; it contains the sessions."""
         for folder in list(configured) or [_default_folder(env)]:
             path = folder if folder.name == "tmp" else folder / "tmp"
             yield Root(path=path, patterns=PATTERNS)

@@ -24,7 +24,10 @@ class GeminiAuthorship(NamedTuple):
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 """The reply that the client inserts after the summary of a compaction."""
 CANCELLED = "Request cancelled."
+"""The client's message that a person cancelled the turn."""
 INTERRUPTED = "[The previous response was interrupted before it completed.]"
+"""The text that the client inserts after an answer that was interrupted."""
+# The start of a text that the client wrote, and the note that says what it is.
 _CONTEXT_PREFIXES = {
     "<session_context>": "session_context",
     "<hook_context>": "hook_context",
@@ -83,6 +86,7 @@ def find_folder(text: str) -> str:
 
 
 def _classify_client(text: str) -> GeminiAuthorship | None:
+    """Recognize the client's own text by its beginning; return None for other text."""
     stripped = text.lstrip()
     for prefix, note in _CONTEXT_PREFIXES.items():
         if stripped.startswith(prefix):

@@ -50,12 +50,12 @@ _NOISE_FIELDS = frozenset(
         "projectHash",
     }
 )
-"""Session fields that repeat its messages or serve only the client."""
+"""Fields of a session that repeat its messages or serve only the client."""
 _RETRACTION_TEXT = (
     "No answer came, and Gemini CLI took the prompt back without saying why."
 )
 _FIRST_ANONYMOUS_BLOCK = 1000
-"""Block number of a checkpoint's first message; used for messages without an id."""
+"""Block number of a checkpoint's first message, if the message has no id."""
 
 
 def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
@@ -64,11 +64,11 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     if entry.is_fragment and not _is_entry(line):
         reject_entry("a fragment that is not an entry")
     try:
-        opened, state = _decode_header(entry.source, line, state)
+        header_records, state = _decode_header(entry.source, line, state)
         records, state, noise = _decode_by_kind(entry, line, state)
     except RecursionError:
         reject_entry("nested too deeply")
-    return _build_result([*opened, *records], state, noise)
+    return _build_result([*header_records, *records], state, noise)
 
 
 def decode_document(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
@@ -78,7 +78,7 @@ def decode_document(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         reject_entry("a document without a session id")
     try:
         records, state = _decode_header(entry.source, document, state)
-        records += _decode_title(document, _make_context(entry.source, state))
+        records += _decode_summary_field(document, _make_context(entry.source, state))
         for message in as_dicts(document.get("messages")):
             message_records, state = _decode_turn_message(entry.source, message, state)
             records += message_records
@@ -112,39 +112,44 @@ def _build_result(
     records: list[Record], state: dict[str, Any], noise: str
 ) -> DecodeResult:
     """Build the result without duplicates: a checkpoint may repeat a tool result."""
-    unique: dict[Any, Record] = {}
+    unique_records: dict[Any, Record] = {}
     for record in records:
-        identity = (record.session, record.scope, record.native_id, record.block)
-        unique.setdefault(identity if record.native_id else len(unique), record)
-    cwd = state.get("cwd", "")
+        identity: Any = (record.session, record.scope, record.native_id, record.block)
+        if not record.native_id:
+            # A record without an id is never a duplicate, so any new key will do.
+            identity = len(unique_records)
+        unique_records.setdefault(identity, record)
     return DecodeResult(
-        records=tuple(unique.values()), state=state, noise=noise, cwd=cwd
+        records=tuple(unique_records.values()),
+        state=state,
+        noise=noise,
+        cwd=state.get("cwd", ""),
     )
 
 
 def _make_context(source: SourceRef, state: dict[str, Any]) -> MessageContext:
     """Return the context of a source; subagents' files are one directory deeper."""
-    *folders, name = map(printable_name, source.parts)
-    stem = name.rpartition(".")[0]
+    *folders, file_name = map(printable_name, source.parts)
+    stem = file_name.rpartition(".")[0]
     if folders[2:]:
         key = SessionKey(source.agent, folders[-1], f"subagent:{stem}")
         return MessageContext(key, stem, state.get("task", ""))
     session_id = state.get("session") or stem
-    is_open = bool(state.get("prompt")) and not state.get("is_done")
+    is_turn_open = bool(state.get("prompt")) and not state.get("is_done")
     return MessageContext(
-        SessionKey(source.agent, session_id), session_id, is_open=is_open
+        SessionKey(source.agent, session_id), session_id, is_turn_open=is_turn_open
     )
 
 
 def _with_facts(state: dict[str, Any], **facts: Any) -> dict[str, Any]:
     """Return the state with these facts, except those that are too long."""
-    short = {
+    short_facts = {
         name: fact
         for name, fact in facts.items()
         if not isinstance(fact, str)
         or len(fact) <= _MAX_FACT_LENGTHS.get(name, _MAX_ID_LENGTH)
     }
-    return {**state, **short}
+    return {**state, **short_facts}
 
 
 def _decode_header(
@@ -152,12 +157,14 @@ def _decode_header(
 ) -> tuple[list[Record], dict[str, Any]]:
     """Decode the session's id and directory from a header and the marker file.
 
-    The record has no time: every resume writes another header, often in another file.
+    Return a record only for a header or the first line, and the new state. The record
+    has no time: every resume writes another header, often in another file.
     """
+    # The state of the first line contains the text of the marker file as `beside`.
     marker_text = as_text(state.get("beside")).strip()
-    is_first = "beside" in state or _is_header(line)
+    is_header_or_first = "beside" in state or _is_header(line)
     state = {name: fact for name, fact in state.items() if name != "beside"}
-    if not is_first:
+    if not is_header_or_first:
         return [], state
     session_id = as_text(line.get("sessionId")) if _is_header(line) else ""
     if session_id and "session" not in state:
@@ -170,6 +177,7 @@ def _decode_header(
 
 
 def _first_folder(line: dict[str, Any]) -> str:
+    """Return the first directory that a header lists, or ""."""
     folders = line.get("directories")
     return as_text(folders[0]) if isinstance(folders, list) and folders else ""
 
@@ -201,22 +209,23 @@ def _decode_by_kind(
         event = _make_event(context, "rewound", to=line["$rewindTo"])
         return [event], _with_facts(state, is_done=True), ""
     if "type" in line or as_text(line.get("id")):
-        return _decode_single(entry, line, state)
+        return _decode_message_line(entry, line, state)
     if isinstance(line.get("$set"), dict):
         return _decode_patch(entry, line["$set"], state)
     if _is_header(line):
-        return _decode_title(line, context), state, ""
+        return _decode_summary_field(line, context), state, ""
     return [_make_unknown_entry(entry, context)], state, ""
 
 
-def _decode_single(
+def _decode_message_line(
     entry: RawEntry, line: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any], str]:
-    """Decode a line with one message; a line with the same id may extend it later."""
+    """Decode a line with one message; later lines with its id are updates of it."""
     is_update = bool(line.get("id")) and line.get("id") == state.get("last")
     records, state = _decode_turn_message(entry.source, line, state)
-    raw = entry.data.decode(errors="replace")
-    if [(r.type, r.block) for r in records] == [("unknown", 0)]:
+    is_unknown = [(r.type, r.block) for r in records] == [("unknown", 0)]
+    if is_unknown:
+        raw = entry.data.decode(errors="replace")
         records = [replace(records[0], content=raw)]
     state = _with_facts(state, last=as_text(line.get("id")))
     if not records:
@@ -228,17 +237,17 @@ def _decode_single(
 def _decode_turn_message(
     source: SourceRef, message: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any]]:
-    """Decode a message, and track the turn in the state."""
-    context, name = _make_context(source, state), as_text(message.get("id"))
+    """Decode a message; return its records, and the state with the current turn."""
+    context, message_id = _make_context(source, state), as_text(message.get("id"))
     if not context.task:
-        context = context._replace(task=name)
+        context = context._replace(task=message_id)
     records = decode_message(message, context)
     for record in records:
         origin = record.metadata.get("origin")
         if origin == "task":
-            state = _with_facts(state, task=name)
+            state = _with_facts(state, task=message_id)
         if origin in ("prompt", "command", "task"):
-            state = _with_facts(state, prompt=name, is_done=False)
+            state = _with_facts(state, prompt=message_id, is_done=False)
         elif record.type == "tool_use":
             state = _with_facts(state, is_done=False)
         elif _ends_turn(record):
@@ -258,7 +267,7 @@ def _decode_patch(
     entry: RawEntry, patch: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any], str]:
     """Decode changed session fields; `messages` is a checkpoint of all messages."""
-    records = _decode_title(patch, _make_context(entry.source, state))
+    records = _decode_summary_field(patch, _make_context(entry.source, state))
     folders = patch.get("directories")
     if isinstance(folders, list) and any(map(as_text, folders)):
         text = "\n".join(filter(None, map(as_text, folders)))
@@ -280,16 +289,17 @@ def _decode_checkpoint(
 ) -> tuple[list[Record], dict[str, Any]]:
     """Decode a checkpoint's messages up to a compaction's summary, as repeats.
 
-    Most repeat earlier records, maybe truncated. Messages after the summary are copies
-    of earlier ones under new ids, or have lines of their own.
+    Most of these repeat earlier records, maybe truncated. Messages after the summary
+    are skipped: they are copies of earlier ones under new ids, or have their own lines.
     """
     context = _make_context(source, state)._replace(is_repeat=True)
     messages: list[Any] = patch["messages"]
+    # The client replies to a summary, so the summary is the message before the reply.
     end = next(
         (
             index
-            for index, candidate in enumerate(messages)
-            if _is_summary_reply(candidate)
+            for index, message in enumerate(messages)
+            if is_acknowledgement(as_dict(message))
         ),
         len(messages),
     )
@@ -322,16 +332,12 @@ def _make_retraction_error(
     )
 
 
-def _is_summary_reply(message: Any) -> bool:
-    return is_acknowledgement(as_dict(message))
-
-
 def _is_prompt_retracted(messages: list[Any], state: dict[str, Any]) -> bool:
     """Return whether the unanswered prompt is missing from the messages."""
-    prompt = state.get("prompt")
-    if not prompt or state.get("is_done"):
+    prompt_id = state.get("prompt")
+    if not prompt_id or state.get("is_done"):
         return False
-    return all(message.get("id") != prompt for message in as_dicts(messages))
+    return all(message.get("id") != prompt_id for message in as_dicts(messages))
 
 
 def _decode_folder(
@@ -348,9 +354,11 @@ def _decode_folder(
     return [], state
 
 
-def _decode_title(facts: dict[str, Any], context: MessageContext) -> list[Record]:
-    """Decode a summary: a session's title, or a subagent's result."""
-    summary = as_text(facts.get("summary"))
+def _decode_summary_field(
+    fields: dict[str, Any], context: MessageContext
+) -> list[Record]:
+    """Decode the `summary` field: a session's title, or a subagent's result."""
+    summary = as_text(fields.get("summary"))
     if not summary:
         return []
     if context.key.source != MAIN:

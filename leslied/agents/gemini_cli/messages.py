@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
@@ -35,8 +36,9 @@ from leslied.model.record import MAIN, Record, SessionKey
 if TYPE_CHECKING:
     from leslied.model.record import RecordType, Role
 
-THINKING, TOKENS, OUTPUT, QUEUED, CALLS, UNKNOWN_PARTS = 1, 2, 3, 4, 10, 500
-"""Block numbers of a message's records, the same each time it is written."""
+_THINKING_BLOCK, _TOKENS_BLOCK, _OUTPUT_BLOCK, _QUEUED_BLOCK = 1, 2, 3, 4
+_FIRST_CALL_BLOCK, _FIRST_UNKNOWN_BLOCK = 10, 500
+"""Block numbers of a message's records, the same each time the message is written."""
 _FAILED_STATUSES = ("error", "cancelled")
 _FINISHED_STATUSES = ("success", *_FAILED_STATUSES)
 
@@ -50,7 +52,8 @@ class MessageContext(NamedTuple):
     task: str = ""
     """For a subagent: the id of the message with its task."""
     is_repeat: bool = False
-    is_open: bool = False
+    """True if the message may repeat an earlier one, as in a checkpoint."""
+    is_turn_open: bool = False
     """True if a turn was in progress when the message was written."""
 
 
@@ -84,7 +87,7 @@ def _make_unknown_parts(
             "unknown",
             "system",
             to_json(part),
-            block=UNKNOWN_PARTS + number,
+            block=_FIRST_UNKNOWN_BLOCK + number,
         )
         for number, part in enumerate(parts)
         if not is_known_part(part)
@@ -162,7 +165,7 @@ def _decode_user(
     metadata: dict[str, Any] = {"origin": author.origin}
     if author.origin == "shell":
         output = GeminiAuthorship(author.attached, kind="notice", note="output")
-        event = replace(_make_event(message, context, output), block=OUTPUT)
+        event = replace(_make_event(message, context, output), block=_OUTPUT_BLOCK)
         return [_make_user_message(message, context, author.content, metadata), event]
     if author.attached:
         metadata["attached"] = author.attached
@@ -192,7 +195,7 @@ def _decode_responses(
         _make_result(
             message,
             repeat_context,
-            _GeminiCall(
+            _CallIdentity(
                 as_text(response.get("id")), as_text(response.get("name")), number
             ),
             response_text(response, extra_parts),
@@ -205,61 +208,59 @@ def _decode_responses(
         message_record = _make_user_message(
             message, context, steering, {"origin": "queued"}
         )
-        records.append(replace(message_record, block=QUEUED))
+        records.append(replace(message_record, block=_QUEUED_BLOCK))
     return records
 
 
 def _decode_gemini(
     message: dict[str, Any], context: MessageContext, parts: list[dict[str, Any]]
 ) -> list[Record]:
-    """Decode thoughts, text and calls in this order; the first record has the usage."""
-    calls = _decode_calls(message, context, parts)
+    """Decode thoughts, text and calls in this order.
+
+    The first record that is not a call's has the usage.
+    """
+    call_records = _decode_calls(message, context, parts)
     text_parts = [p for p in parts if not is_thought(p) and "functionCall" not in p]
     text, thoughts = parts_text(text_parts), format_thoughts(message, parts)
     if text in (ACKNOWLEDGED, INTERRUPTED) and not message.get("tokens"):
         return [
             _make_event(
-                message, context, GeminiAuthorship(text, None, "notice", "client")
+                message, context, GeminiAuthorship(text, kind="notice", note="client")
             )
         ]
-    base: dict[str, Any] = {"model": as_text(message.get("model"))}
+    make = partial(make_record, message, context, model=as_text(message.get("model")))
     records: list[Record] = []
     if thoughts:
-        fields = {**base, "block": THINKING}
-        records.append(
-            make_record(message, context, "thinking", "assistant", thoughts, **fields)
-        )
+        records.append(make("thinking", "assistant", thoughts, block=_THINKING_BLOCK))
     if text:
-        fields = {**base, "metadata": {} if calls else {"stop_reason": "end_turn"}}
-        records.append(
-            make_record(
-                message, context, "assistant_message", "assistant", text, **fields
-            )
-        )
+        metadata = {} if call_records else {"stop_reason": "end_turn"}
+        records.append(make("assistant_message", "assistant", text, metadata=metadata))
     usage = parse_usage(message.get("tokens"))
     if usage and not records:
-        # The counts have their own record: the message's first version has no calls
-        # yet that could hold them.
-        base["block"] = TOKENS
-        records.append(
-            make_record(message, context, "token_usage", "assistant", **base)
-        )
+        # The usage has its own record, because the first version of the message has no
+        # call yet that could have the usage.
+        records.append(make("token_usage", "assistant", block=_TOKENS_BLOCK))
     if records:
         records[0] = replace(records[0], usage=usage)
-    return [*records, *calls]
+    return [*records, *call_records]
 
 
-class _GeminiCall(NamedTuple):
+class _CallIdentity(NamedTuple):
+    """Id, tool and position of a call; the id may be empty."""
+
     id: str
     name: str
     number: int
 
-    def identify(self, prefix: str, offset: int) -> dict[str, Any]:
-        """Return record fields with the call's id, or else with a block number."""
+    def to_fields(self, prefix: str, offset: int) -> dict[str, Any]:
+        """Return the record fields that identify the call or its result.
+
+        `prefix` or, for a call without an id, `offset` tells the two apart.
+        """
         fields: dict[str, Any] = {"tool_call_id": self.id, "tool_name": self.name}
         if self.id:
             return {**fields, "native_id": f"{prefix}:{self.id}"}
-        return {**fields, "block": CALLS + 2 * self.number + offset}
+        return {**fields, "block": _FIRST_CALL_BLOCK + 2 * self.number + offset}
 
 
 def _decode_calls(
@@ -273,7 +274,9 @@ def _decode_calls(
         responses = split_results(list_parts(call.get("result")))
         ids = [call.get("id"), *(response.get("id") for response, _ in responses)]
         name = as_text(call.get("name"))
-        identity = _GeminiCall(next(filter(None, map(as_text, ids)), ""), name, number)
+        identity = _CallIdentity(
+            next(filter(None, map(as_text, ids)), ""), name, number
+        )
         records += _decode_call(message, context, call, identity)
     return records
 
@@ -282,12 +285,12 @@ def _decode_call(
     message: dict[str, Any],
     context: MessageContext,
     call: dict[str, Any],
-    identity: _GeminiCall,
+    identity: _CallIdentity,
 ) -> list[Record]:
     """Decode a call, its result if there is one, and the link to its subagent."""
     arguments = call.get("args")
     fields = {
-        **identity.identify("call", 0),
+        **identity.to_fields("call", 0),
         "tool_input": "" if arguments is None else to_json(arguments),
         "model": as_text(message.get("model")),
     }
@@ -305,20 +308,20 @@ def _decode_call(
 def _make_result(
     message: dict[str, Any],
     context: MessageContext,
-    call: _GeminiCall,
+    identity: _CallIdentity,
     text: str,
     *,
     is_error: bool,
 ) -> Record:
     fields = {
-        **call.identify("result", 1),
+        **identity.to_fields("result", 1),
         "metadata": {"is_error": True} if is_error else {},
     }
     return make_record(message, context, "tool_result", "tool", text, **fields)
 
 
 def _link_subagent(
-    context: MessageContext, call: dict[str, Any], identity: _GeminiCall
+    context: MessageContext, call: dict[str, Any], identity: _CallIdentity
 ) -> Record:
     """Return the link between a subagent and the call that started it."""
     child = as_text(call.get("agentId"))
@@ -353,7 +356,7 @@ def _decode_client_message(
     if not text:
         return []
     if kind == "error":
-        role: Role = "assistant" if context.is_open else "system"
+        role: Role = "assistant" if context.is_turn_open else "system"
         return [make_record(message, context, "error", role, text)]
     if text == CANCELLED:
         author = GeminiAuthorship(text, kind="turn_ended", note="interrupt")

@@ -37,12 +37,13 @@ def list_parts(content: object) -> list[dict[str, Any]]:
     if content is None:
         return []
     items = content if isinstance(content, list) else [content]
-    return [
-        item
-        if isinstance(item, dict)
-        else {"text": item if isinstance(item, str) else to_json(item)}
-        for item in items
-    ]
+    parts: list[dict[str, Any]] = []
+    for item in items:
+        if isinstance(item, dict):
+            parts.append(item)
+        else:
+            parts.append({"text": item if isinstance(item, str) else to_json(item)})
+    return parts
 
 
 def parts_text(parts: list[dict[str, Any]]) -> str:
@@ -98,19 +99,27 @@ def split_results(
 
 
 def result_text(call: dict[str, Any], call_id: str) -> str:
-    """Return a call's result; after a compaction, the list has other calls' too."""
+    """Return the text of a call's result.
+
+    After a compaction, the call's list contains the results of other calls too.
+    """
     parts = list_parts(call.get("result"))
     responses = split_results(parts)
-    own_responses = [
-        pair for pair in responses if as_text(pair[0].get("id")) in ("", call_id)
+    call_responses = [
+        (response, extra_parts)
+        for response, extra_parts in responses
+        if as_text(response.get("id")) in ("", call_id)
     ]
     if responses:
-        return "\n".join(response_text(*pair) for pair in own_responses or responses)
+        return "\n".join(response_text(*pair) for pair in call_responses or responses)
     return parts_text(parts) or as_text(call.get("resultDisplay"))
 
 
 def response_text(response: dict[str, Any], extra_parts: list[dict[str, Any]]) -> str:
-    """Return a tool's output without its `<untrusted_context>` tags."""
+    """Return a tool's output without its `<untrusted_context>` tags.
+
+    `extra_parts` are the parts after the response, such as images.
+    """
     body = response.get("response")
     text = as_text(body)
     if isinstance(body, dict):
@@ -143,10 +152,11 @@ def _format_thought(thought: dict[str, Any]) -> str:
     return "\n\n".join(filter(None, (f"**{subject}**" if subject else "", text)))
 
 
-def _format_placeholder(kind: str, data: str) -> str:
-    name = kind.partition("/")[0] or "file"
+def _format_placeholder(mime_type: str, data: str) -> str:
+    """Return a placeholder for base64 data: its type and size."""
+    label = mime_type.partition("/")[0] or "file"
     size = format_size(len(data) * 3 // 4)
-    return f"[{name} {kind or 'data'}, {size}]"
+    return f"[{label} {mime_type or 'data'}, {size}]"
 
 
 def _as_count(value: object) -> int:

@@ -58,7 +58,7 @@ class OpenCode(BaseAdapter):
             yield Root(path=tree, patterns=(TREE,), watch=WatchDepth.NONE)
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-        """Decode a message with its parts, or a session."""
+        """Decode an entry: a message with its parts, or a session."""
         return decode_entry(entry, state)
 
     def resume_command(self, session_id: str) -> str:

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 _ERROR_BLOCK, _END_BLOCK, _TOKENS_BLOCK = 1, 2, 3
 """Block numbers of a message's records that do not come from its parts."""
 _OPENED_BLOCK = 900
+"""Block number of the record that opens a session."""
 _DEFAULT_TITLE = re.compile(r"(New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z")
 _SUBAGENT_TITLE = re.compile(r"(.*) \(@\S+ subagent\)", re.DOTALL)
 _CONTINUING_REASONS = ("tool-calls", "unknown")
+"""Finish reasons of a message after which the agent continues its turn."""
 _ABORTED = "MessageAbortedError"
 _MAX_TOKENS = 2**53
 """A larger number is corrupt, not a count."""
@@ -35,7 +37,8 @@ _MAX_TOKENS = 2**53
 def decode_entry(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     """Decode the current state of a message or session.
 
-    Numbers that are too large to encode again are parsed leniently, as text.
+    If a number is too large to be encoded again, the entry is parsed again leniently,
+    with such numbers as text.
     """
     try:
         return _decode(entry, state, parse_entry(entry))
@@ -71,7 +74,10 @@ def _decode_unknown(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 
 def _decode_session(message: OpenCodeMessage, key: SessionKey) -> Iterator[Record]:
-    """Decode the session's directory, title and parent; skip this for answers."""
+    """Decode the directory, title and parent of a message's session.
+
+    Nothing is decoded for an answer, because its prompt has the same session.
+    """
     session = message.session
     if message.id and text_field(message.info, "role") != "user":
         return
@@ -93,7 +99,7 @@ def _decode_session(message: OpenCodeMessage, key: SessionKey) -> Iterator[Recor
 
 
 def _link_subagent(message: OpenCodeMessage, key: SessionKey) -> Record:
-    """Return the link to a subagent's parent, from the subagent's own session."""
+    """Return a subagent's link to its parent, from the subagent's own session."""
     session: OpenCodeSession = message.session
     match = _SUBAGENT_TITLE.fullmatch(session.title)
     facts = {
@@ -135,7 +141,10 @@ def _find_model(info: dict[str, Any]) -> str:
 
 
 def _decode_usage(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Record]:
-    """Decode the token counts, under a message id that a fork's copy shares."""
+    """Decode the token counts of an answer.
+
+    The message id consists of times and model, so that a fork's copy has the same id.
+    """
     step_tokens = _list_step_tokens(message)
     usage = _sum_usage(step_tokens)
     if not usage:
@@ -164,24 +173,21 @@ def _list_step_tokens(message: OpenCodeMessage) -> list[dict[str, Any]]:
 
 
 def _sum_usage(step_tokens: list[dict[str, Any]]) -> Usage:
-    return Usage(
-        sum(_token_count(tokens, "input") for tokens in step_tokens),
-        sum(
-            _token_count(tokens, "output") + _token_count(tokens, "reasoning")
-            for tokens in step_tokens
-        ),
-        sum(
-            _token_count(object_field(tokens, "cache"), "read")
-            for tokens in step_tokens
-        ),
-        sum(
-            _token_count(object_field(tokens, "cache"), "write")
-            for tokens in step_tokens
-        ),
-    )
+    usage = Usage()
+    for tokens in step_tokens:
+        cache = object_field(tokens, "cache")
+        usage += Usage(
+            input_tokens=_token_count(tokens, "input"),
+            output_tokens=_token_count(tokens, "output")
+            + _token_count(tokens, "reasoning"),
+            cache_read_tokens=_token_count(cache, "read"),
+            cache_write_tokens=_token_count(cache, "write"),
+        )
+    return usage
 
 
 def _token_count(tokens: dict[str, Any], name: str) -> int:
+    """Return the field if it is a plausible count, or 0."""
     number = tokens.get(name)
     is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
     return int(number) if is_number and 0 < number < _MAX_TOKENS else 0  # type: ignore[operator, arg-type]
@@ -190,7 +196,7 @@ def _token_count(tokens: dict[str, Any], name: str) -> int:
 def _decode_end(
     message: OpenCodeMessage, key: SessionKey, base: dict[str, Any]
 ) -> Iterator[Record]:
-    """Decode the error or the end of the turn."""
+    """Decode the error of an answer, or the end of the turn, if there is one."""
     completed = object_field(message.info, "time").get("completed")
     error = object_field(message.info, "error")
     if text_field(error, "name") == _ABORTED:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from leslied.model.source import Feed
 
 _CHANGES_PER_QUERY = 64
-"""Changes per query; the rows that they name are read together."""
+"""Number of changes per query; the rows that the changes name are read together."""
 _MAX_RECENT_ROWS = 2000
 """Without events, this many of the newest rows are checked for changes."""
 _MAX_PART_SIZE = 8_000_000
@@ -20,6 +20,7 @@ _MAX_PART_SIZE = 8_000_000
 _MAX_PARTS_SIZE = 24_000_000
 """If the parts of a message together are larger, only small parts are read."""
 _SMALL_PART_SIZE = 10_000
+"""Size of the largest part that counts as small."""
 
 
 def _json_sql(column: str) -> str:
@@ -34,7 +35,7 @@ def _text_sql(column: str) -> str:
     return f"CAST({column} AS TEXT)"
 
 
-_ROOT = """
+_ROOT_SQL = """
     (WITH RECURSIVE above(id, depth) AS (
         SELECT {session}, 0
         UNION ALL
@@ -42,18 +43,23 @@ _ROOT = """
         WHERE s.parent_id <> '' AND depth < 20
     ) SELECT CAST(id AS TEXT) FROM above ORDER BY depth DESC LIMIT 1)
 """
-_SESSION = f"""
+"""SQL for the id of the topmost parent of the session `{session}`.
+
+The depth is limited because two damaged sessions may be each other's parents.
+"""
+_SESSION_SQL = f"""
     ifnull(
         (SELECT json_object(
             'id', {_text_sql("s.id")}, 'parent', {_text_sql("s.parent_id")},
             'directory', {_text_sql("s.directory")}, 'title', {_text_sql("s.title")},
             'version', {_text_sql("s.version")},
             'created', CAST(s.time_created AS INTEGER),
-            'root', {_ROOT.format(session="s.id")})
+            'root', {_ROOT_SQL.format(session="s.id")})
         FROM session s WHERE s.id = {{session}}),
         json_object('id', {_text_sql("{session}")}, 'root', {_text_sql("{session}")}))
 """
-_PARTS = f"""
+"""SQL for the JSON of the session `{session}`, even if its row is missing."""
+_PARTS_SQL = f"""
     ifnull(
         (SELECT group_concat(
             '{{{{"id":' || json_quote({_text_sql("id")}) || ',"data":' || (
@@ -66,12 +72,13 @@ _PARTS = f"""
             ) AS total FROM part p WHERE p.message_id = {{message}} ORDER BY p.id)),
         '')
 """
+"""SQL for the JSON of all parts of the message `{message}`, separated by commas."""
 
 
 def _message_sql(message: str) -> str:
     """Return SQL for the entry of the message row with this alias."""
-    session = _SESSION.format(session=f"{message}.session_id")
-    parts = _PARTS.format(message=f"{message}.id")
+    session = _SESSION_SQL.format(session=f"{message}.session_id")
+    parts = _PARTS_SQL.format(message=f"{message}.id")
     return (
         f"""'{{"kind":"message","id":' || json_quote({_text_sql(f"{message}.id")}) """
         f"""|| ',"session":' || {session} """
@@ -82,7 +89,7 @@ def _message_sql(message: str) -> str:
 
 def _session_sql(session: str) -> str:
     """Return SQL for the entry of the session row with this alias."""
-    session_json = _SESSION.format(session=f"{session}.id")
+    session_json = _SESSION_SQL.format(session=f"{session}.id")
     return f"""'{{"kind":"session","session":' || {session_json} || '}}'"""
 
 
@@ -105,18 +112,22 @@ def _changes_sql(window: str) -> str:
     """
 
 
-_EVENT_TARGET = """
+_EVENT_TARGET_SQL = """
     CASE WHEN json_valid(data) THEN coalesce(
         json_extract(data, '$.part.messageID'), json_extract(data, '$.messageID'),
         json_extract(data, '$.info.id')) END
 """
-_CHANGED_AT = "CAST(time_updated AS INTEGER)"
+"""SQL for the id of the message or session that an event changed."""
+_CHANGED_AT_SQL = "CAST(time_updated AS INTEGER)"
 
 
 def _make_change_feed(table: str, target: str) -> Feed:
-    """Return a feed of a table's newest rows, by the time of their last change."""
+    """Return a feed of a table's newest rows, by the time of their last change.
+
+    `target` is the column with the id of the message or session to read again.
+    """
     recent = f"rowid > (SELECT max(rowid) FROM {table}) - {_MAX_RECENT_ROWS}"
-    columns = f"SELECT {_CHANGED_AT} AS after, rowid AS row, NULL"
+    columns = f"SELECT {_CHANGED_AT_SQL} AS after, rowid AS row, NULL"
     return Feed(
         name=f"{table} changes",
         tables=(table, "session", "message", "part"),
@@ -125,7 +136,7 @@ def _make_change_feed(table: str, target: str) -> Feed:
         "ORDER BY 1 DESC, 2 DESC LIMIT 1",
         sql=_changes_sql(
             f"{columns}, {target} FROM {table} "
-            f"WHERE {recent} AND ({_CHANGED_AT}, rowid) > (:after, :row) "
+            f"WHERE {recent} AND ({_CHANGED_AT_SQL}, rowid) > (:after, :row) "
             f"ORDER BY 1, 2 LIMIT {_CHANGES_PER_QUERY}"
         ),
     )
@@ -153,7 +164,7 @@ _EVENT_FEED = Feed(
     id_column="id",
     start_sql="SELECT 0, rowid, id FROM event ORDER BY rowid DESC LIMIT 1",
     sql=_changes_sql(
-        f"SELECT 0, rowid, id, {_EVENT_TARGET} FROM event "
+        f"SELECT 0, rowid, id, {_EVENT_TARGET_SQL} FROM event "
         f"WHERE rowid > :row ORDER BY rowid LIMIT {_CHANGES_PER_QUERY}"
     ),
 )

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 _NOISE_PARTS = frozenset({"step-start", "step-finish", "snapshot", "patch", "agent"})
 """Parts that repeat other parts or serve only the client."""
 _PROMPT_PARTS = frozenset({"text", "file", "subtask"})
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"', re.DOTALL)
-_MAX_SUBAGENT_ID = 200
+_QUOTED_PROMPT = re.compile(r'"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"', re.DOTALL)
+"""Text in quotes that contains a space; quotes within it are escaped."""
+_MAX_SUBAGENT_ID_LENGTH = 200
 
 
 def with_content(record: Record, content: str) -> Record:
@@ -32,7 +33,10 @@ def with_content(record: Record, content: str) -> Record:
 
 
 def decode_prompt(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Record]:
-    """Decode a person's text as one prompt, then each text that the client added."""
+    """Decode a person's text as one prompt, then each part that the client added.
+
+    `base` holds the record fields that all records of the message share.
+    """
     at = object_field(message.info, "time").get("created")
     base = {**base, "created_at": parse_time(at)}
     content = "\n\n".join(filter(None, map(_typed_text, message.parts)))
@@ -48,7 +52,10 @@ def decode_prompt(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Re
 
 
 def decode_answer(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Record]:
-    """Decode an answer's parts, up to the first that is still being written."""
+    """Decode an answer's parts, up to the first that is still being written.
+
+    `base` holds the record fields that all records of the message share.
+    """
     for part in message.parts:
         if part.type in _NOISE_PARTS:
             continue
@@ -132,7 +139,7 @@ def _make_prompt(
 ) -> Record:
     key: SessionKey = base["session"]
     metadata: dict[str, Any] = {"origin": "prompt" if key.source == MAIN else "task"}
-    quoted = _QUOTED.fullmatch(content)
+    quoted = _QUOTED_PROMPT.fullmatch(content)
     if quoted and key.source == MAIN:
         # `opencode run` puts quotes around its arguments.
         content = re.sub(r"\\(.)", r"\1", quoted.group(1), flags=re.DOTALL)
@@ -179,10 +186,10 @@ def _is_unfinished(part: OpenCodePart) -> bool:
     if part.type in ("text", "reasoning"):
         times = object_field(part.data, "time")
         return not _part_text(part) and "start" in times and "end" not in times
-    return part.type == "tool" and _status(part) == "pending"
+    return part.type == "tool" and _call_status(part) == "pending"
 
 
-def _status(part: OpenCodePart) -> str:
+def _call_status(part: OpenCodePart) -> str:
     return text_field(object_field(part.data, "state"), "status")
 
 
@@ -223,10 +230,12 @@ def _decode_tool(part: OpenCodePart, base: dict[str, Any]) -> Iterator[Record]:
         created_at=parse_time(times.get("start")),
         tool_input=to_json(state.get("input")) if "input" in state else "",
     )
-    child = text_field(object_field(state, "metadata"), "sessionId")[:_MAX_SUBAGENT_ID]
+    child = text_field(object_field(state, "metadata"), "sessionId")[
+        :_MAX_SUBAGENT_ID_LENGTH
+    ]
     if text_field(part.data, "tool") == "task" and child:
         yield _link_task(child, state, fields)
-    if _status(part) in ("completed", "error"):
+    if _call_status(part) in ("completed", "error"):
         yield Record(
             **fields,
             type="tool_result",
@@ -263,19 +272,20 @@ def _link_task(
 
 
 def _result_text(state: dict[str, Any]) -> str:
+    """Return a call's output or error, with placeholders for attached files."""
     attachments = state.get("attachments")
     files = attachments if isinstance(attachments, list) else []
     labels = [
         _format_file(OpenCodePart("", file)) for file in files if isinstance(file, dict)
     ]
-    output = state.get("error") if "output" not in state else state["output"]
+    output = state["output"] if "output" in state else state.get("error")
     text = output if isinstance(output, str) else to_json(output)
     return "\n".join([text, *labels])
 
 
 def _has_failed(part: OpenCodePart, state: dict[str, Any]) -> bool:
     """Return whether the call failed, by its status or a command's exit code."""
-    if text_field(part.data, "tool") == "invalid" or _status(part) == "error":
+    if text_field(part.data, "tool") == "invalid" or _call_status(part) == "error":
         return True
     code = object_field(state, "metadata").get("exit")
     return isinstance(code, int) and not isinstance(code, bool) and code != 0

@@ -18,7 +18,7 @@ class OpenCodeSession(NamedTuple):
 
     id: str
     root: str
-    """Id of the main session: its own, or for a subagent that of the topmost parent."""
+    """Id of the main session: for a subagent, the topmost parent; else its own id."""
     parent: str
     directory: str
     title: str
@@ -49,6 +49,7 @@ class OpenCodeMessage(NamedTuple):
     id: str
     session: OpenCodeSession
     info: dict[str, Any]
+    """The message's data if it is an object, or an empty object."""
     parts: list[OpenCodePart]
     raw: Any = None
     """The message's data as it is in the entry, even if it is not an object."""
@@ -62,7 +63,7 @@ class OpenCodeMessage(NamedTuple):
 
 
 def parse_entry(entry: RawEntry, *, is_lenient: bool = False) -> OpenCodeMessage | None:
-    """Return the message or session in an entry; None if it is neither.
+    """Return the message or session in an entry; None if the entry is neither.
 
     With `is_lenient`, a slower parser makes every value safe to encode.
     """
@@ -72,10 +73,8 @@ def parse_entry(entry: RawEntry, *, is_lenient: bool = False) -> OpenCodeMessage
     if value.get("kind") not in ("message", "session"):
         return None
     session_row = object_field(value, "session")
-    root, parent = (
-        text_field(session_row, "root") or text_field(session_row, "id"),
-        text_field(session_row, "parent"),
-    )
+    root = text_field(session_row, "root") or text_field(session_row, "id")
+    parent = text_field(session_row, "parent")
     session = _make_session(session_row, root, parent, session_row.get("created"))
     if value["kind"] == "session":
         return _require_session(OpenCodeMessage("", session, {}, []))
@@ -136,6 +135,7 @@ def _make_session(
 
 
 def _require_session(message: OpenCodeMessage) -> OpenCodeMessage:
+    """Return the message, or raise DecodeError if its session has no id."""
     if not message.session.id:
         reject_entry("an entry without a session id")
     return message
@@ -146,6 +146,7 @@ def _get_id(value: dict[str, Any]) -> str:
 
 
 def _list_parts(value: Any, id_key: str, data_key: str) -> list[OpenCodePart]:
+    """Return the parts in a list; a part without an id is numbered."""
     items = value if isinstance(value, list) else []
     return [
         OpenCodePart(text_field(item, id_key) or f"?{number}", item.get(data_key))

@@ -68,11 +68,11 @@ class QwenCode(BaseAdapter):
         return decode_legacy_document(entry, state)
 
     def find_main_log(self, source: SourceRef) -> Path | None:
-        """Return `chats/<session>.jsonl` for the files in `subagents/<session>`."""
-        project, folder, *session, _ = source.parts
-        if folder != "subagents" or not session:
+        """Return `<session>.jsonl` for a file in `subagents/<session>`, or None."""
+        project, folder, *session_folders, _ = source.parts
+        if folder != "subagents" or not session_folders:
             return None
-        return source.root / project / "chats" / f"{session[0]}.jsonl"
+        return source.root / project / "chats" / f"{session_folders[0]}.jsonl"
 
     def resume_command(self, session_id: str) -> str:
         """Return the command, which works only in the session's own directory."""

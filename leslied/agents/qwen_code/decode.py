@@ -53,7 +53,7 @@ NOISE = frozenset(
         "user_text_elements",
     }
 )
-"""Subtypes that repeat other lines or serve only the client."""
+"""Subtypes of system lines that repeat other lines or serve only the client."""
 _SYSTEM_EVENTS: dict[str, EventKind] = {
     "agent_launch_prompt": "context",
     "agent_retry": "notice",
@@ -65,14 +65,17 @@ _SYSTEM_EVENTS: dict[str, EventKind] = {
     "session_notes": "notice",
     "turn_result": "turn_ended",
 }
+"""For subtypes of system lines that become one event: its kind."""
 _USER_SUBTYPES = ("", "mid_turn_user_message", "realtime_message")
 """Subtypes of user lines that a person wrote; programs write all others."""
 _RETRIED_STATUSES = (408, 429)
+"""HTTP statuses after which the client retries, as after all server errors."""
 _MIN_SERVER_ERROR_STATUS = 500
 _FILES_HEADING = "--- Content from referenced files ---"
 _CONTEXT_BLOCK, _END_BLOCK = 900, 901
 """Block numbers of the records of a changed context and of a turn's end."""
 _MAX_FACT_LENGTHS = {"cwd": 800, "version": 60, "git_branch": 120}
+"""Longer values are ignored, to keep the decode state small."""
 
 
 def decode_line(entry: RawEntry, state: State) -> DecodeResult:
@@ -86,10 +89,11 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
         native_id=as_text(value.get("uuid")),
         created_at=parse_time(value.get("timestamp")),
     )
-    context, state = _detect_context_change(line, state)
+    context_records, state = _detect_context_change(line, state)
     kind, subtype = as_text(value.get("type")), as_text(value.get("subtype"))
     records = _decode_by_type(line, kind, subtype)
-    noise = "" if records or subtype not in NOISE or kind != "system" else subtype
+    is_noise = not records and kind == "system" and subtype in NOISE
+    noise = subtype if is_noise else ""
     if not records and not noise:
         raw = entry.data.decode(errors="replace")
         metadata = {"line_type": kind, "subtype": subtype}
@@ -97,7 +101,7 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
             line.make_record("unknown", "system", content=raw, metadata=metadata),
         )
     return DecodeResult(
-        records=(*context, *records),
+        records=(*context_records, *records),
         state=state,
         noise=noise,
         cwd=as_text(state.get("cwd")),
@@ -107,23 +111,25 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
 def decode_meta(entry: RawEntry, state: State) -> DecodeResult:
     """Decode the link between a subagent and the call that spawned it."""
     meta = parse_object(entry.data)
-    *_, folder, name = ("", "", *map(printable_name, entry.source.parts))
-    agent_id = name.removeprefix("agent-").removesuffix(".meta.json")
-    kind, status = as_text(meta.get("agentType")), as_text(meta.get("status"))
+    # The empty names pad a path that has fewer than two parts.
+    path_parts = ("", "", *map(printable_name, entry.source.parts))
+    session_id, file_name = path_parts[-2:]
+    agent_id = file_name.removeprefix("agent-").removesuffix(".meta.json")
+    agent_type, status = as_text(meta.get("agentType")), as_text(meta.get("status"))
     facts: dict[str, Any] = {
         # An agent's id consists of its type and the id of the call that spawned it.
-        "tool_call_id": as_text(meta.get("agentId")).removeprefix(f"{kind}-"),
+        "tool_call_id": as_text(meta.get("agentId")).removeprefix(f"{agent_type}-"),
         "parent_agent": re.sub(r"[^\w-]", "_", as_text(meta.get("parentAgentId"))),
-        "agent_type": kind,
+        "agent_type": agent_type,
         "description": as_text(meta.get("description")),
         "is_finished": True if status and status != "running" else None,
     }
     line = QwenLine(
         value={},
-        key=SessionKey(entry.source.agent, folder, f"subagent:{agent_id}"),
+        key=SessionKey(entry.source.agent, session_id, f"subagent:{agent_id}"),
         native_id=f"meta:{agent_id}",
         created_at=None,
-        scope=folder,
+        scope=session_id,
     )
     return DecodeResult(
         records=(line.make_event("subagent_linked", **facts),), state=state
@@ -131,6 +137,7 @@ def decode_meta(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def _decode_by_type(line: QwenLine, kind: str, subtype: str) -> tuple[Record, ...]:
+    """Return the records of a line; nothing for noise and for an unknown type."""
     match kind:
         case "user":
             return _decode_user(line, subtype)
@@ -146,8 +153,8 @@ def _decode_by_type(line: QwenLine, kind: str, subtype: str) -> tuple[Record, ..
 
 def _route_line(entry: RawEntry) -> SessionKey:
     """Return the session of a line, from the path; the id in the line is ignored."""
-    *_, folder, name = ("", *map(printable_name, entry.source.parts))
-    stem = name.removesuffix(".jsonl")
+    folder, file_name = ("", *map(printable_name, entry.source.parts))[-2:]
+    stem = file_name.removesuffix(".jsonl")
     if not stem.startswith("agent-") or folder == "chats":
         return SessionKey(entry.source.agent, stem)
     return SessionKey(
@@ -237,7 +244,7 @@ def _decode_part(line: QwenLine, part: dict[str, Any], base: dict[str, Any]) -> 
 
 
 def _decode_results(line: QwenLine) -> Iterator[Record]:
-    """Decode tool results; a tool line's images belong to its first result."""
+    """Decode tool results; the images of a `tool_result` line belong to the first."""
     status = as_dict(line.value.get("toolCallResult")).get("status")
     is_user_line = line.value.get("type") == "user"
     image_labels = (
@@ -281,9 +288,9 @@ def _decode_system(line: QwenLine, subtype: str) -> tuple[Record, ...]:
         case "ui_telemetry":
             return _decode_telemetry(line, as_dict(payload.get("uiEvent")))
         case "custom_title":
-            kind = "ai" if payload.get("titleSource") == "auto" else "custom"
+            title_kind = "ai" if payload.get("titleSource") == "auto" else "custom"
             title = as_text(payload.get("customTitle"))
-            return (line.make_event("title", title, title_kind=kind),)
+            return (line.make_event("title", title, title_kind=title_kind),)
         case "slash_command":
             return (_decode_command(line),)
         case "session_model":
@@ -293,8 +300,11 @@ def _decode_system(line: QwenLine, subtype: str) -> tuple[Record, ...]:
             names = ("displayText", "userText", "message", "text")
             text = next(filter(None, (as_text(payload.get(n)) for n in names)), "")
             mode = as_text(payload.get("mode"))
-            kind = _SYSTEM_EVENTS[subtype]
-            return (line.make_event(kind, text, note=subtype, permission_mode=mode),)
+            return (
+                line.make_event(
+                    _SYSTEM_EVENTS[subtype], text, note=subtype, permission_mode=mode
+                ),
+            )
         case _:
             return ()
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leslied.model.source import RawEntry
 
 _FIRST_THOUGHT_BLOCK, _FIRST_CALL_BLOCK = 1000, 2000
-"""Block numbers of a message's first thought and first call; others count up."""
+"""Block numbers of a message's first thought and first call; later ones follow."""
 
 
 def decode_legacy_document(entry: RawEntry, state: State) -> DecodeResult:
@@ -62,7 +62,7 @@ def _decode_message(line: QwenLine) -> Iterator[Record]:
 
 
 def _decode_answer(line: QwenLine) -> Iterator[Record]:
-    """Decode thoughts, text and calls under block numbers that stay the same."""
+    """Decode thoughts, text and calls, under block numbers that never change."""
     message = line.value
     calls = [c for c in as_list(message.get("toolCalls")) if isinstance(c, dict)]
     base: dict[str, Any] = {

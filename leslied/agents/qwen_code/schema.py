@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     State = dict[str, Any]
 
 _MAX_TOKENS = 2**53
+"""A larger number is corrupt, not a count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,7 @@ class QwenLine:
     """One line of a log, or one message of a document."""
 
     value: dict[str, Any]
+    """The parsed JSON object of the line."""
     key: SessionKey
     native_id: str
     created_at: datetime | None
@@ -56,10 +58,10 @@ class QwenLine:
 
     def make_event(self, kind: EventKind, content: str = "", **facts: Any) -> Record:
         """Return an event of this line with all facts that are not empty."""
-        present = {
+        present_facts = {
             name: value for name, value in facts.items() if value not in (None, "")
         }
-        metadata = {"kind": kind, **present}
+        metadata = {"kind": kind, **present_facts}
         return self.make_record(
             "system_event", "system", content=content, metadata=metadata
         )
@@ -88,13 +90,13 @@ def call_fields(call: dict[str, Any]) -> dict[str, str]:
 
 def parse_usage(tokens: object) -> Usage | None:
     """Return token counts: input without cached tokens, output with thoughts."""
-    tokens = as_dict(tokens)
+    counts = as_dict(tokens)
     names = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount")
-    input_total, cached, output = (_as_count(tokens.get(name)) for name in names)
+    input_total, cached, output = (_as_count(counts.get(name)) for name in names)
     # Whether the candidates include thoughts depends on the model's API; the total
     # includes them once.
-    total = _as_count(tokens.get("totalTokenCount"))
-    thoughts = _as_count(tokens.get("thoughtsTokenCount"))
+    total = _as_count(counts.get("totalTokenCount"))
+    thoughts = _as_count(counts.get("thoughtsTokenCount"))
     output = total - input_total if total > input_total else output + thoughts
     return Usage(max(input_total - cached, 0), output, cached) or None
 
